@@ -1,0 +1,55 @@
+# The commands of this project. `make` alone lists them.
+#
+# Each of them sets up .venv first, and only when requirements.lock or pyproject.toml changed since the last time.
+
+UV_VERSION := 0.13.8
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help chat test check format lock setup clean FORCE
+
+help:
+	@echo "make chat     talk to it in this terminal"
+	@echo "make test     run the tests (make test ARGS='tests/unit -k history' for some of them)"
+	@echo "make check    what CI checks: ruff, mypy, import rules"
+	@echo "make format   let ruff format and fix"
+	@echo "make lock     write requirements.lock anew (UPGRADE=1 for the newest versions)"
+	@echo "make clean    remove .venv and caches; data/ stays"
+
+chat: .venv/.installed
+	@$(BIN)/palimpsest chat
+
+test: .venv/.installed
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: .venv/.installed
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m mypy
+	$(BIN)/lint-imports --no-cache
+
+format: .venv/.installed
+	$(BIN)/python -m ruff check --fix-only .
+	$(BIN)/python -m ruff format .
+
+# The lock names no index, so that it serves whoever has a mirror. uv is wanted only here, so it is not in the lock.
+lock: .venv/.installed
+	@test -x .venv/lock/bin/uv || { $(BIN)/python -m venv .venv/lock && \
+		.venv/lock/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION); }
+	.venv/lock/bin/uv pip compile pyproject.toml --group build --group model --group dev \
+		--universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --quiet \
+		--custom-compile-command "make lock" $(if $(UPGRADE),--upgrade) --output-file requirements.lock
+
+setup: .venv/.installed
+	@:
+
+# The stamp holds the path that .venv was made for: a venv that was moved or copied would run the code of its old place.
+ifneq ($(shell cat .venv/.installed 2>/dev/null),$(CURDIR))
+.venv/.installed: FORCE
+endif
+.venv/.installed: requirements.lock pyproject.toml scripts/setup
+	@scripts/setup
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

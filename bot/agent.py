@@ -1,0 +1,238 @@
+"""An agent: the actor of one conversation. One turn at a time; commands are answered at once, whatever runs.
+
+Set-up sees through what a crash left open; then the loop takes what waits in the inbox, in the platform's order,
+until nothing has happened for a while. The host keeps the lease and cancels the agent when it is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import structlog
+
+from bot import commands
+from bot.commands import Command
+from bot.compaction.plan import Plan, everything_but
+from bot.compactor import Compactor, Request
+from bot.context import Context, meter_json
+from bot.errors import StaleEpoch, StoreUnavailable
+from bot.gate import after_reply
+from bot.live import address_json
+from bot.services import Services
+from bot.store import inbox, runs, turns
+from bot.store.agents import AgentRow
+from bot.store.inbox import Waiting
+from bot.store.turns import TurnState
+from bot.turn import Turn
+
+log = structlog.get_logger(__name__)
+
+SWEEP_SECONDS = 5.0
+IDLE_SECONDS = 120.0
+BUSY = "Busy: I am still answering. Wait for the answer, or stop it with /abort."
+COMPACTING = "Busy: a compaction is under way. Wait for it, or stop it with /abort."
+
+
+class Agent:
+    """One conversation, on the host that has it."""
+
+    def __init__(self, services: Services, row: AgentRow) -> None:
+        self._services = services
+        self._context = Context(services, row)
+        self._topic = f"inbox:{row.id}"
+        self._turn: Turn | None = None
+
+    async def run(self) -> None:
+        """Live until idle. Raises StaleEpoch when another host took over, StoreUnavailable."""
+        with structlog.contextvars.bound_contextvars(agent=self._context.agent_id):
+            async with asyncio.TaskGroup() as tasks:
+                self._tasks = tasks
+                self._compactor = Compactor(self._context, tasks)
+                await self._set_up()
+                await self._loop()
+
+    async def _set_up(self) -> None:
+        await self._context.load()
+        await self._compactor.resume()
+        async with self._services.database.read() as tx:
+            cut_off = await turns.running(tx, self._context.agent_id)
+        if cut_off:
+            log.info("turn_resumed", turn=cut_off.id)
+            self._start(Turn(self._context, self._compactor, cut_off))
+        await self._show_meter()
+
+    async def _loop(self) -> None:
+        clock = self._services.database.clock
+        active = clock()
+        async with self._services.bus.bell(self._topic) as bell:
+            while self._busy or clock() - active < IDLE_SECONDS:
+                await bell.wait(SWEEP_SECONDS)
+                if await self._take_what_waits() or self._busy:
+                    active = clock()
+
+    @property
+    def _busy(self) -> bool:
+        return self._turn is not None or self._compactor.running
+
+    async def _take_what_waits(self) -> bool:
+        """Commands at once; messages into a turn when none runs, all that stand together into one."""
+        async with self._services.database.read() as tx:
+            waiting = await inbox.waiting(tx, self._context.agent_id)
+        collected: list[Waiting] = []
+        for message in waiting:
+            command = commands.parse(message.text)
+            if command is None:
+                collected.append(message)
+                continue
+            await self._begin_turn(collected)
+            collected = []
+            await self._obey(command, message)
+        await self._begin_turn(collected)
+        return bool(waiting)
+
+    async def _begin_turn(self, messages: Sequence[Waiting]) -> None:
+        if messages and self._turn is None:
+            self._start(await Turn.begin(self._context, self._compactor, messages))
+
+    def _start(self, turn: Turn) -> None:
+        self._turn = turn
+        self._working = self._tasks.create_task(self._work(turn))
+
+    async def _work(self, turn: Turn) -> None:
+        try:
+            await turn.run()
+        except (StaleEpoch, StoreUnavailable):
+            raise
+        except Exception:
+            log.exception("turn_crashed", turn=turn.id)
+            await self._end_crashed(turn)
+        finally:
+            self._turn = None
+        await self._show_meter()
+        self._compact_ahead()
+        await self._services.bus.ring(self._topic)
+
+    async def _end_crashed(self, turn: Turn) -> None:
+        """A defect of this program ends the turn, and is told."""
+        await self._context.reload()
+        await turn.end_crashed()
+
+    def _compact_ahead(self) -> None:
+        settings = self._services.settings.agents
+        wanted = after_reply(
+            self._context.meter, self._context.restraint, warning=settings.warning, ahead=settings.compact_ahead
+        )
+        if wanted and not self._compactor.running:
+            self._compactor.start(Request("ahead"))
+
+    async def _obey(self, command: Command, message: Waiting) -> None:
+        log.info("command", command=command.name)
+        if not command.known:
+            await self._answer(message, commands.unknown(command.name))
+        elif command.name == "start":
+            await self._answer(message, commands.hello())
+        elif command.name == "help":
+            await self._answer(message, commands.help_text())
+        elif command.name == "context":
+            await self._answer(message, await self._context_text())
+        elif command.name == "status":
+            await self._answer(message, self._status_text())
+        elif command.name == "abort":
+            await self._answer(message, await self._abort())
+        elif self._busy:
+            await self._answer(message, BUSY if self._turn else COMPACTING)
+        elif command.name == "compact":
+            await self._compact(command, message)
+        elif command.name == "undo":
+            await self._undo(message)
+        elif command.name == "new":
+            await self._new(message)
+
+    async def _answer(self, message: Waiting, text: str) -> None:
+        async with self._context.step() as step:
+            await step.say(text)
+            await step.close([message.id])
+
+    async def _abort(self) -> str:
+        """Stop the compaction and the turn that run; neither waits for a worker or the model."""
+        compacting = await self._compactor.abort()
+        turn = self._turn
+        if turn is None:
+            return "Stopped the compaction." if compacting else "There is nothing to stop."
+        turn.abort()
+        await asyncio.wait({self._working})
+        if turn.state is TurnState.ABORTED:
+            what = "Stopped the compaction and the answer" if compacting else "Stopped"
+            return f"{what}. Your message stays in the conversation."
+        return "I was just done."
+
+    async def _compact(self, command: Command, message: Waiting) -> None:
+        started = self._compactor.start(Request("manual", focus=command.argument, closes=[message.id]))
+        if started is None:
+            await self._answer(message, "There is nothing to compact yet.")
+        else:
+            await self._compactor.begun()
+
+    async def _undo(self, message: Waiting) -> None:
+        context = self._context
+        if not context.history.layers:
+            await self._answer(message, "There is nothing to undo.")
+            return
+        top, before = context.history.layers[-1], context.meter
+        async with context.step() as step:
+            await step.take_off(top.number)
+            step.restraint = step.restraint.undone()
+        await context.reload()
+        what = "The earlier conversation is back" if top.kind == "new" else "Took the last compaction back"
+        await self._answer(
+            message,
+            f"{what}: {before.total:,} → {context.meter.total:,} tokens "
+            f"({context.meter.share:.0%}). I will not compact by myself before it is critical.",
+        )
+        await self._show_meter()
+
+    async def _new(self, message: Waiting) -> None:
+        upto = self._context.history.last_seq
+        if not self._context.history.visible:
+            await self._answer(message, "This is a fresh conversation already.")
+            return
+        async with self._context.step() as step:
+            await step.put(Plan("new", upto, upto + 1, everything_but((), upto), kind="new"))
+            await step.say("A fresh start: I no longer see what was said before. /undo brings it back.")
+            await step.close([message.id])
+        await self._show_meter()
+
+    async def _context_text(self) -> str:
+        async with self._services.database.read() as tx:
+            last = await runs.latest(tx, self._context.agent_id)
+        context = self._context
+        return commands.context_text(
+            context.meter, context.level, context.restraint, last, warning=self._services.settings.agents.warning
+        )
+
+    def _status_text(self) -> str:
+        settings, context = self._services.settings, self._context
+        doing = "answering" if self._turn else "compacting" if self._compactor.running else "waiting for you"
+        lines = [
+            f"Model: {self._services.model_name}" + (" (local)" if settings.uses_local_model else ""),
+            f"Summaries by: {settings.compaction_model or self._services.model_name}",
+            f"Strategy: {self._services.strategy.name}",
+            f"Context: {context.meter.total:,} of {context.limit:,} tokens",
+            f"Layers: {len(context.history.layers)}",
+            f"Conversation: {context.agent_id}",
+            f"Now: {doing}",
+        ]
+        return "\n".join(lines)
+
+    async def _show_meter(self) -> None:
+        context = self._context
+        facts: dict[str, Any] = {
+            **meter_json(context.meter, context.level),
+            "model": context.head.model,
+            "strategy": self._services.strategy.name,
+        }
+        del facts["parts"]
+        event = {"kind": "status", "address": address_json(context.address), "facts": facts}
+        await self._services.bus.live(context.address.connector, event)

@@ -1,0 +1,235 @@
+"""The composition root: puts connectors, agents and workers together, in one process or as fleets.
+
+Heavy modules are imported inside the functions, so that the terminal shows its prompt before they are loaded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import importlib
+import signal
+import sys
+from collections.abc import Coroutine, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+from bot.errors import ConfigurationError
+from bot.messages import Address
+from bot.settings import Settings
+
+if TYPE_CHECKING:
+    from bot.connector import Connector
+    from bot.parts import Parts
+
+Role = Literal["gateway", "agents", "worker"]
+ROLES: tuple[Role, ...] = ("gateway", "agents", "worker")
+_HEAVY = ("bot.parts", "bot.host", "bot.gateway", "workers.main", "anthropic", "alembic.command", "arq.jobs")
+
+LOCAL_MODEL_NOTE = (
+    "No key is set, so a small local model answers: a toy brain in a real body. For Claude set ANTHROPIC_API_KEY; "
+    "for Ollama set ANTHROPIC_BASE_URL=http://127.0.0.1:11434 and MODEL."
+)
+
+
+async def run(settings: Settings, roles: Sequence[Role]) -> None:
+    """Serve until a signal. Raises a PalimpsestError with a sentence that says what to do."""
+    from bot.http import HttpServer
+    from bot.parts import open_parts
+
+    connectors = _platforms(settings) if "gateway" in roles else []
+    names = tuple(connector.name for connector in connectors)
+    async with _until_signal(), open_parts(settings, listen=names) as parts:
+        _announce(parts, roles, names)
+        checks = {"database": parts.database.ping, "redis": parts.bus.ping}
+        work = [_gateway(parts, connector, f"connector:{connector.name}").run() for connector in connectors]
+        work += _inner_roles(parts, roles)
+        work.append(_http(settings, HttpServer(settings.http_bind, checks)))
+        try:
+            await _all(work)
+        finally:
+            for connector in connectors:
+                await connector.close()
+
+
+async def chat(settings: Settings, address: Address) -> None:
+    """A conversation in this terminal, or over its pipes, with everything it needs in this process.
+
+    Raises a PalimpsestError with a sentence that says what to do.
+    """
+    from bot.early import EarlyConnector
+
+    with _only_here(settings, address):
+        early = EarlyConnector(_terminal(settings, address))
+        serving = asyncio.create_task(_serve_chat(settings, address, early))
+        try:
+            await asyncio.wait({early.running, serving}, return_when=asyncio.FIRST_COMPLETED)
+            if not early.running.done():
+                await serving
+        finally:
+            await early.close()
+            for task in (early.running, serving):
+                task.cancel()
+            ended = await asyncio.gather(early.running, serving, return_exceptions=True)
+        for error in ended:
+            if isinstance(error, Exception):
+                raise error
+
+
+async def _serve_chat(settings: Settings, address: Address, connector: Connector) -> None:
+    await asyncio.to_thread(_load)
+    from bot.parts import open_parts
+
+    async with open_parts(settings, listen=(connector.name,)) as parts:
+        gateway = _gateway(parts, connector, f"connector:{address.agent_id}", chat=address.chat)
+        await parts.bus.ring(f"inbox:{address.agent_id}")  # its agent shows how full it is
+        await _all([gateway.run(), *_inner_roles(parts, ("agents", "worker"))], until_first=True)
+
+
+def _load() -> None:
+    for name in _HEAVY:
+        importlib.import_module(name)
+
+
+def _inner_roles(parts: Parts, roles: Sequence[Role]) -> list[Coroutine[Any, Any, None]]:
+    from bot.compaction import STRATEGIES
+    from bot.host import Host
+    from bot.jobs import Jobs
+    from bot.services import Services
+    from bot.strategies import configured
+
+    settings = parts.settings
+    work: list[Coroutine[Any, Any, None]] = []
+    if "agents" in roles:
+        services = Services(
+            settings=settings,
+            database=parts.database,
+            bus=parts.bus,
+            jobs=Jobs(parts.redis_url),
+            model=parts.model,
+            model_name=parts.model_name,
+            strategy=configured(STRATEGIES, settings),
+        )
+        work.append(Host(services).run())
+    if "worker" in roles:
+        from workers.main import work as run_worker
+
+        work.append(run_worker(parts))
+    return work
+
+
+def _gateway(parts: Parts, connector: Connector, lease_name: str, chat: str | None = None) -> Any:
+    from bot.access import Access
+    from bot.gateway import Gateway
+
+    people = Access(parts.settings.access, parts.settings.allow)
+    return Gateway(connector, parts.database, parts.bus, people, lease_name=lease_name, chat=chat)
+
+
+def _platforms(settings: Settings) -> list[Connector]:
+    from bot.commands import COMMANDS
+
+    connectors: list[Connector] = []
+    if settings.telegram_token:
+        from connectors.telegram import Telegram
+
+        token = settings.telegram_token.get_secret_value()
+        connectors.append(Telegram(token, api_base=settings.telegram_api_base, commands=COMMANDS))
+    return connectors
+
+
+def _terminal(settings: Settings, address: Address) -> Connector:
+    if not sys.stdin.isatty():
+        from connectors.pipe import Pipe
+
+        if settings.uses_local_model:
+            print(LOCAL_MODEL_NOTE, file=sys.stderr)
+        return Pipe(address, out=sys.stdout, err=sys.stderr)
+    from bot.commands import COMMANDS
+    from connectors.terminal import Terminal
+
+    banner = f"Palimpsest · {address.agent_id} · /help lists commands, Ctrl-C stops an answer, Ctrl-D leaves."
+    if settings.uses_local_model:
+        banner = f"{banner}\n{LOCAL_MODEL_NOTE}"
+    history = settings.data_dir / "agents" / address.agent_id / "input_history"
+    return Terminal(address, history_file=history, commands=COMMANDS, banner=banner)
+
+
+@contextmanager
+def _only_here(settings: Settings, address: Address) -> Iterator[None]:
+    """One terminal a conversation; the kernel forgets the lock when the process dies."""
+    folder = settings.data_dir / "agents" / address.agent_id
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = (folder / ".terminal.lock").open("w")
+    except OSError as error:
+        raise ConfigurationError(f"DATA_DIR={settings.data_dir} cannot be written: {error.strerror}.") from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise ConfigurationError(
+                f"The conversation {address.agent_id} is open in another terminal. Close that one, or start another "
+                "conversation with --agent NAME."
+            ) from error
+        yield
+
+
+async def _http(settings: Settings, server: Any) -> None:
+    """An address that nobody asked for may be taken; one that was named may not."""
+    import structlog
+
+    try:
+        await server.run()
+    except ConfigurationError as error:
+        if "http_bind" in settings.model_fields_set:
+            raise
+        structlog.get_logger(__name__).warning("http_off", reason=str(error))
+
+
+async def _all(work: Sequence[Coroutine[Any, Any, None]], *, until_first: bool = False) -> None:
+    """Run all until one fails; with ``until_first``, until the first one ends."""
+    tasks = [asyncio.create_task(item) for item in work]
+    try:
+        if until_first:
+            await asyncio.wait({tasks[0], *tasks[1:]}, return_when=asyncio.FIRST_COMPLETED)
+        else:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        for task in tasks:
+            if task.done():
+                task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class _until_signal:  # noqa: N801  # reads as a word where it is used
+    """SIGTERM and SIGINT cancel what is inside; that ends it without an error."""
+
+    async def __aenter__(self) -> None:
+        self._task = asyncio.current_task()
+        self._told = False
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, self._tell)
+
+    def _tell(self) -> None:
+        self._told = True
+        if self._task:
+            self._task.cancel()
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().remove_signal_handler(number)
+        return self._told and kind is not None and issubclass(kind, asyncio.CancelledError)
+
+
+def _announce(parts: Parts, roles: Sequence[Role], connectors: Sequence[str]) -> None:
+    import structlog
+
+    log = structlog.get_logger(__name__)
+    log.info("started", roles=list(roles), connectors=list(connectors), model=parts.model_name)
+    if parts.settings.uses_local_model:
+        log.warning("local_model", note=LOCAL_MODEL_NOTE)
+    if "gateway" in roles and not connectors:
+        log.warning("no_platform", note="Set TELEGRAM_TOKEN to be reached in Telegram.")

@@ -1,0 +1,120 @@
+"""The command line. Everything heavy is imported inside the commands."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from collections.abc import Coroutine
+from typing import Annotated, Any
+
+import typer
+
+from bot.errors import ConfigurationError, PalimpsestError
+from bot.messages import Address
+
+app = typer.Typer(
+    name="palimpsest",
+    help="An assistant that you can talk to for ever: it compacts its own context.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def _palimpsest() -> None:
+    """Keeps `chat` and `run` commands even if there were only one."""
+
+
+@app.command()
+def chat(
+    agent: Annotated[str, typer.Option(help="The conversation; it goes on where it was.")] = "terminal-me",
+) -> None:
+    """Talk in this terminal. When standard input is not a terminal, each line is a message."""
+    from bot.settings import load_settings
+
+    address = _terminal_address(agent)
+    with _errors():
+        settings = load_settings()
+        _log_to_file(settings) if sys.stdin.isatty() else _log_quietly(settings)
+        from bot.app import chat as talk
+
+        _run(talk(settings, address))
+
+
+@app.command()
+def run(
+    role: Annotated[
+        list[str] | None, typer.Option(help="gateway, agents or worker; may be given several times. Default: all.")
+    ] = None,
+) -> None:
+    """Serve: the platforms that have a token, the agents, and the worker."""
+    from bot.app import ROLES
+    from bot.app import run as serve
+
+    wanted = [known for known in ROLES if not role or known in role]
+    if role and set(role) - set(ROLES):
+        raise typer.BadParameter(f"a role is one of {', '.join(ROLES)}")
+    with _errors():
+        from bot import logs
+        from bot.settings import load_settings
+
+        settings = load_settings()
+        logs.configure(settings)
+        _run(serve(settings, wanted))
+
+
+def main() -> None:
+    """The console script."""
+    app()
+
+
+def _terminal_address(agent: str) -> Address:
+    name = agent.removeprefix("terminal-")
+    if not re.fullmatch(r"[a-z0-9_][a-z0-9_-]{0,59}", name):
+        raise typer.BadParameter("a conversation's name has small letters, digits, _ and -, for example 'work'")
+    return Address("terminal", name)
+
+
+def _run(work: Coroutine[Any, Any, None]) -> None:
+    try:
+        asyncio.run(work)
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+
+
+class _errors:  # noqa: N801  # reads as a word where it is used
+    """One clear line on standard error, and exit 1."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        causes = error.exceptions if isinstance(error, BaseExceptionGroup) else (error,)
+        told = next((cause for cause in causes if isinstance(cause, PalimpsestError)), None)
+        if told is None:
+            return
+        print(f"palimpsest: {told}", file=sys.stderr)
+        raise typer.Exit(1) from None
+
+
+def _log_to_file(settings: Any) -> None:
+    """The terminal belongs to the conversation."""
+    from bot import logs
+
+    try:
+        settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        logs.configure(settings, file=(settings.data_dir / "chat.log").open("a", encoding="utf-8"))
+    except OSError as error:
+        raise ConfigurationError(f"DATA_DIR={settings.data_dir} cannot be written: {error.strerror}.") from error
+
+
+def _log_quietly(settings: Any) -> None:
+    from bot import logs
+
+    logs.configure(settings, level="DEBUG" if settings.log_level == "DEBUG" else "ERROR")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""The commands of people. Parsing and answering here is pure; the agent does what has an effect."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from bot.estimate import Level, Meter
+from bot.gate import Restraint
+from bot.store.runs import Run
+
+COMMANDS: Mapping[str, str] = MappingProxyType(
+    {
+        "help": "what I can do",
+        "compact": "summarise the conversation now; /compact WHAT says what to keep",
+        "abort": "stop what I am doing",
+        "context": "how full the context is, and why",
+        "undo": "take back the last compaction (or /new)",
+        "new": "start afresh; /undo brings the conversation back",
+        "status": "what I run on",
+        "start": "say hello",
+        "summarize": "the same as /compact",
+        "stop": "the same as /abort",
+    }
+)
+"""Every command and one line about it."""
+
+_SAME = {"summarize": "compact", "stop": "abort"}
+_SENTENCE = re.compile(r"\W*please compact this conversation\W*", re.IGNORECASE)
+_SLASH = re.compile(r"/([A-Za-z_]{1,32})(?:@\S+)?(?:\s+(.*))?", re.DOTALL)
+_BAR = 20
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command and what stands behind it. ``known`` is False for a slash and a word that is no command."""
+
+    name: str
+    argument: str = ""
+    known: bool = True
+
+
+def parse(text: str) -> Command | None:
+    """The command that a text is, or None for something to say to the model."""
+    stripped = text.strip()
+    if _SENTENCE.fullmatch(stripped):
+        return Command("compact")
+    match = _SLASH.fullmatch(stripped)
+    if match is None:
+        return None
+    name, argument = match[1].lower(), (match[2] or "").strip()
+    if name in COMMANDS:
+        return Command(_SAME.get(name, name), argument)
+    return None if argument else Command(name, known=False)
+
+
+def hello() -> str:
+    """The answer to /start."""
+    return (
+        "Hello! Write to me as long as you like: when the conversation grows too large for my memory, I summarise its "
+        "older part, say so, and you can stop that (/abort) or take it back (/undo). /help lists all commands."
+    )
+
+
+def help_text() -> str:
+    """The answer to /help."""
+    return "\n".join(f"/{name}: {meaning}" for name, meaning in COMMANDS.items())
+
+
+def unknown(name: str) -> str:
+    """The answer to a command that does not exist."""
+    return f"I do not know /{name}. /help lists what I know."
+
+
+def context_text(meter: Meter, level: Level, restraint: Restraint, last: Run | None, *, warning: float) -> str:
+    """The answer to /context."""
+    filled = min(_BAR, round(meter.share * _BAR))
+    lines = [
+        f"Context: {meter.total:,} of {meter.limit:,} tokens ({meter.share:.0%}), level {level.value}",
+        "▓" * filled + "░" * (_BAR - filled),
+        *(f"· {part.name}: {part.tokens:,}" for part in meter.parts if part.tokens),
+        f"Source: {'counted by the provider' if meter.source == 'usage' else 'estimated'} ({meter.source})",
+        _automatic(restraint, warning),
+        _last(last),
+    ]
+    return "\n".join(lines)
+
+
+def _automatic(restraint: Restraint, warning: float) -> str:
+    if not 0 < warning < 1:
+        return "Automatic compaction: off"
+    if restraint.paused:
+        return "Automatic compaction: paused by /undo until the level is critical"
+    if restraint.cooldown:
+        return f"Automatic compaction: resting for {restraint.cooldown} more messages"
+    return f"Automatic compaction: at {warning:.0%}"
+
+
+def _last(run: Run | None) -> str:
+    if run is None:
+        return "Last compaction: none yet"
+    line = f"Last compaction: {run.state.value} ({run.trigger}, {run.strategy})"
+    if run.meter_after:
+        before, after = run.meter_before["total"], run.meter_after["total"]
+        return f"{line}, {before:,} → {after:,} tokens"
+    return f"{line}, {run.reason}" if run.reason else line

@@ -1,0 +1,221 @@
+"""The exact details that a summary must not lose: found by pattern in the messages that it stands for.
+
+Pure. Texts are bounded, and each kind of detail has a quota, so that one long log cannot crowd out what
+people said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from typing import Any
+
+from bot.messages import text_of
+
+LONGEST_ITEM = 200
+"""Characters of one item."""
+
+_LONGEST_TEXT = 20_000
+"""Characters of one message that are searched, half of them from its end."""
+
+_CAPITAL, _SMALL = "A-ZÀ-ÖØ-ÞА-ЯЁ", "a-zß-öø-ÿа-яё"
+
+_ADDRESSES = re.compile(
+    r"""
+    \bhttps?://[^\s<>"'`)\]}]{3,300}
+    | \b[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}
+    | \b[A-Za-z]:\\[^\s"'<>|:*?]{1,200}
+    | (?<![\w/:.@+~<-])(?:~|\.{1,2})?(?:/[\w.@+-]{1,80}){2,20}/?
+    | (?<![\w/:.@+~-])~/[\w.@+-]{1,80}
+    | (?<![\w/:.@+~-])[\w.@+-]{1,80}(?:/[\w.@+-]{1,80}){1,20}\.[A-Za-z]\w{0,7}\b
+    | (?<![\w/:.@+~-])[\w-]{1,80}\.(?:py|pyi|js|ts|tsx|jsx|rs|go|java|kt|c|h|cpp|cs|rb|php|sh|sql|md|txt
+      |rst|json|jsonl
+        |ya?ml|toml|ini|cfg|env|lock|html|css|csv|tsv|xml|pdf|docx?|xlsx?|pptx?|png|jpe?g|gif|svg|zip|tar
+          |gz|log|db)\b
+    """,
+    re.VERBOSE,
+)
+_IDS = re.compile(
+    r"""
+    \b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b
+    | \b(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,64}\b
+    | \b[A-Z][A-Z0-9]{1,9}-\d{1,8}\b
+    | (?<![\w-])(?=[A-Z]{0,15}\d)(?=\d{0,15}[A-Z])[A-Z0-9]{4,16}\b(?!:)
+    | \b[a-z]{2,20}(?:_[a-z]{1,20}){0,4}_\d{3,12}\b
+    | \b[A-Z]{2,20}(?:_[A-Z0-9]{1,20}){1,6}\b
+    | (?<![\w&])\#\d{1,8}\b
+    """,
+    re.VERBOSE,
+)
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.?"
+_NUMBERS = re.compile(
+    rf"""
+    \b\d{{4}}-\d{{2}}-\d{{2}}(?:[T\ ]\d{{2}}:\d{{2}}(?::\d{{2}})?)?
+    | \b{_MONTH}\ \d{{1,2}}(?:st|nd|rd|th)?(?:,?\ \d{{4}})?\b | \b\d{{1,2}}(?:st|nd|rd
+      |th)?\ {_MONTH}(?:\ \d{{4}})?
+    | \b\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}\b | \b\d{{1,2}}:\d{{2}}(?::\d{{2}})?(?:\ ?[ap]m)?\b
+    | \d{{4}}年(?:\d{{1,2}}月)?(?:\d{{1,2}}日)? | \d{{1,2}}月\d{{1,2}}日
+    | [$€£¥₽₹]\ ?\d[\d,.]{{0,20}}\d?
+    | (?<![\w.,])\d[\d,.]{{0,20}}\ ?(?:%|‰|°C|°F|€|\$|£|₽|元|руб|[kKMGTP]i?B|[kMG]?bit|ms|s|sec|min|h
+      |hours?|days?|weeks?
+        |months?|years?|minutes?|seconds?|km|cm|mm|m|kg|g|mg|l|ml|px|USD|EUR|GBP|CHF|RUB|CNY|tokens?|дней
+          |часов|天|小时)
+        (?!\w)
+    | (?<![\w.,])v?\d{{1,9}}(?:[.,]\d{{1,9}}){{1,5}}(?!\w) | (?<![\w.,])\d{{3,20}}(?!\w)
+    """,
+    re.VERBOSE,
+)
+_QUOTED = re.compile(
+    r"“([^”\n]{2,80})”|«([^»\n]{2,80})»|「([^」\n]{2,80})」|《([^》\n]{2,80})》|(?<!`)`([^`\n]{2,80})`(?!`)|\"([^\"\n]{2,80})\""
+)
+_NAMES = re.compile(
+    rf"(?<=[{_SMALL},;:] )(?P<one>[{_CAPITAL}][\w’'-]{{1,30}}(?:\ [{_CAPITAL}][\w’'-]{{1,30}}){{0,3}})"
+    rf"|\b(?P<two>[{_CAPITAL}][{_SMALL}’'-]{{1,30}}(?:\ [{_CAPITAL}][{_SMALL}’'-]{{1,30}}){{1,3}})"
+)
+_SENTENCE_START = re.compile(r"(?:^|[.!?:\n*-])[\s*]*\Z")
+_LABEL_END = re.compile(r"[ *_]{0,3}[:：]")
+"""What follows a label ("Total price:"), which is no name."""
+_NO_NAME_WORDS = """
+I I'm I’m I'll I’ll I've I’ve I'd I’d The A An This That These Those It He She We You They My Your
+Our His Her Their Its If When While After Before And But Or So Then Please Thanks Thank Hi Hello Hey
+Dear Yes No Ok Okay OK Sure Great What Which Who Where Why How Could Would Should Can Will Do Does
+Did Is Are Was Were Have Has Let Let's Let’s Also Here There Now Not For From To In On At As By With
+Monday Tuesday Wednesday Thursday Friday Saturday Sunday Я Мы Вы Он Она ID IDs URL API JSON HTTP PM
+AM TODO January February March April May June July August September October November December Это Но
+Если Когда Как Что Да Нет Вот Привет Спасибо Пожалуйста
+"""
+_NO_NAMES = frozenset(_NO_NAME_WORDS.split())
+
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|[。！？\n]+")
+_CONSTRAINT = re.compile(
+    r"""
+    \b(?:must(?:n[’']t)?|never|always|do\ not|don[’']t|dont|only|without|at\ (?:most|least)|no\ (?:more
+      |less|fewer|later)\ than
+      |make\ sure|ensure|avoid|cannot|can[’']t|should(?:\ not|n[’']t)|except|unless|required?
+        |not\ allowed|forbidden
+      |under\ no\ circumstances|stick\ to|keep\ (?:it|the)|instead\ of|prefer|deadline|budget|up\ to
+        |maximum|minimum)\b
+    | \b(?:нельзя|никогда|всегда|только|обязательно|долж(?:ен|на|но|ны)|не\ (?:надо|нужно|более|менее
+      |больше|меньше|трогай|меняй
+      |используй|удаляй|забудь)|без|кроме|максимум|минимум)\b
+    | \b(?:muss|müssen|niemals|immer|nur|ohne|höchstens|mindestens|darf|dürfen)\b
+    | \b(?:nunca|siempre|solo|sólo|sin|jamais|toujours|seulement|sans|ne\ pas)\b
+    | 必须|不要|不能|不得|不许|不可|禁止|只能|只要|务必|一定要|最多|至少|不超过|不少于|千万|仅限|总是|永远
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+_QUOTAS = {
+    "rules": 20,
+    "constraints": 16,
+    "addresses": 16,
+    "ids": 16,
+    "numbers": 20,
+    "quoted": 12,
+    "names": 12,
+    "tools": 8,
+}
+
+
+def must_keep(messages: Sequence[Mapping[str, Any]], *, rules: Sequence[str] = (), limit: int = 60) -> tuple[str, ...]:
+    """What a summary of ``messages`` must preserve: what matters most first, then the newest.
+
+    The latest request of the user, matches of ``rules``, sentences in which the user sets a constraint, then
+    paths, URLs, emails, ids, numbers, quoted and proper names from what was said, then paths and ids of tool
+    results. At most ``limit`` items of at most ``LONGEST_ITEM`` characters, none twice.
+
+    ``rules``: regular expressions; ``re.error`` is raised for one that is none.
+    """
+    patterns = [re.compile(rule) for rule in rules]
+    newest = list(reversed(messages))
+    asked = [text for message in newest if message.get("role") == "user" and (text := _said(message))]
+    said = [text for message in newest if (text := _said(message))]
+    results = [text for message in newest for text in _results(message)]
+    everything = [text for message in newest for text in (_said(message), *_results(message))]
+
+    kinds: list[tuple[int, Iterable[str]]] = [
+        (1, asked[:1]),
+        (
+            _QUOTAS["rules"],
+            (hit for text in everything for rule in patterns for hit in _matches(rule, text)),
+        ),
+        (_QUOTAS["constraints"], (sentence for text in asked for sentence in _constraints(text))),
+        (_QUOTAS["addresses"], (hit for text in said for hit in _matches(_ADDRESSES, text))),
+        (_QUOTAS["ids"], (hit for text in said for hit in _matches(_IDS, text))),
+        (_QUOTAS["numbers"], (hit for text in said for hit in _matches(_NUMBERS, text))),
+        (_QUOTAS["quoted"], (hit for text in said for hit in _matches(_QUOTED, text))),
+        (_QUOTAS["names"], (name for text in (*asked, *said) for name in _names(text))),
+        (
+            _QUOTAS["tools"],
+            (hit for text in results for hit in chain(_matches(_ADDRESSES, text), _matches(_IDS, text))),
+        ),
+    ]
+    kept: dict[str, str] = {}
+    for quota, found in kinds:
+        fresh = _unseen(found, kept)
+        kept.update((item.casefold(), item) for item in islice(fresh, min(quota, max(0, limit - len(kept)))))
+    return tuple(kept.values())
+
+
+def _unseen(found: Iterable[str], kept: Mapping[str, str]) -> Iterator[str]:
+    seen = set(kept)
+    for raw in found:
+        item = clipped(raw)
+        if item and item.casefold() not in seen:
+            seen.add(item.casefold())
+            yield item
+
+
+def clipped(text: str) -> str:
+    """One line of at most ``LONGEST_ITEM`` characters, cut between words where that is possible."""
+    line = " ".join(text[: 4 * LONGEST_ITEM].split())
+    if len(line) <= LONGEST_ITEM:
+        return line
+    cut = line[:LONGEST_ITEM]
+    return cut.rsplit(" ", 1)[0] if " " in cut[LONGEST_ITEM // 2 :] else cut
+
+
+def _bounded(text: str) -> str:
+    half = _LONGEST_TEXT // 2
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:half]}\n{text[-half:]}"
+
+
+def _said(message: Mapping[str, Any]) -> str:
+    return _bounded(text_of(message.get("content") or "").strip())
+
+
+def _results(message: Mapping[str, Any]) -> Iterator[str]:
+    content = message.get("content")
+    if isinstance(content, str) or content is None:
+        return
+    for block in content:
+        if block.get("type") == "tool_result" and block.get("content"):
+            yield _bounded(text_of(block["content"]))
+
+
+def _matches(pattern: re.Pattern[str], text: str) -> Iterator[str]:
+    """What the pattern finds, the last first: its first group that matched, or all of it."""
+    for found in reversed(list(pattern.finditer(text))):
+        hit = next((group for group in found.groups() if group), found[0]).strip().rstrip(".,;:!?'’")
+        if hit and any(char.isalnum() for char in hit):
+            yield hit
+
+
+def _constraints(text: str) -> Iterator[str]:
+    for sentence in reversed(_SENTENCE_END.split(text)):
+        if _CONSTRAINT.search(sentence) and len(sentence.strip()) >= len("不要用X"):
+            yield sentence.strip().lstrip("-*• ")
+
+
+def _names(text: str) -> Iterator[str]:
+    for found in reversed(list(_NAMES.finditer(text))):
+        if _LABEL_END.match(text, found.end()):
+            continue
+        words = found[0].split()
+        if len(words) > 1 and _SENTENCE_START.search(text, max(0, found.start() - 4), found.start()):
+            words.pop(0)  # its capital may be that of the sentence
+        while words and words[0] in _NO_NAMES:
+            words.pop(0)
+        if words and words[-1] not in _NO_NAMES:
+            yield " ".join(words)

@@ -1,0 +1,69 @@
+"""What is done without a model when nothing else helps, so that a conversation is never bricked. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bot.compaction.checks import must_keep
+from bot.compaction.plan import Inserted, Plan, everything_but, within
+from bot.history import Entry, EntryKind, as_request
+from bot.messages import Audience, text_block, text_of
+
+_HEADROOM = 0.5
+"""The share of the limit that may be filled afterwards."""
+_EXCERPT_CHARACTERS = 400
+
+
+def hide_oldest(view: Sequence[Entry], room: float) -> Plan | None:
+    """Hide the oldest turns until what is left fills at most half of ``room`` (tokens); None if nothing can go.
+
+    The latest request, and what followed it when that fits, stays. Exact details of what is hidden are listed.
+    """
+    requests = [index for index, entry in enumerate(view) if entry.kind is EntryKind.SAID]
+    cuts = [index for index in requests if index > 0]
+    latest = requests[-1] if requests else len(view)
+    cut = next((at for at in cuts if _tokens(view[at:]) <= room * _HEADROOM), latest)
+    kept = list(view[cut:])
+    if requests and _tokens(kept) > room * _HEADROOM:
+        kept = [view[latest]]
+    gone = [entry for entry in view if entry not in kept]
+    if not any(entry.kind in (EntryKind.SAID, EntryKind.REPLY, EntryKind.RESULT) for entry in gone):
+        return None
+    upto = max(entry.seq for entry in view)
+    place = min((entry.seq for entry in kept), default=upto + 1)
+    return Plan(
+        strategy="fallback",
+        upto=upto,
+        floor=place,
+        hidden=everything_but(kept, upto),
+        inserted=(Inserted(place, EntryKind.NOTE, _note(gone, room), Audience.MODEL),),
+    )
+
+
+def excerpt(entry: Entry, view: Sequence[Entry]) -> Plan:
+    """Show only the beginning of one message that is too large for the model by itself."""
+    text = text_of(entry.blocks)
+    shown = (
+        f"[This message was too long to be read: {len(text):,} characters. It begins:]\n{text[:_EXCERPT_CHARACTERS]}"
+    )
+    return Plan(
+        strategy="excerpt",
+        upto=max(item.seq for item in view),
+        floor=min(item.seq for item in view if item.place is None),
+        replaced={entry.seq: (text_block(shown),)},
+        kind="excerpt",
+    )
+
+
+def _note(gone: Sequence[Entry], room: float) -> str:
+    opening = (
+        f"Session context compacted. {len(gone)} older messages are hidden without a summary, "
+        "because none could be written. Exact details from them:"
+    )
+    lines = [opening]
+    lines += [f"- {item}" for item in within(must_keep(as_request(gone)), room * 0.1)]
+    return "\n".join(lines)
+
+
+def _tokens(entries: Sequence[Entry]) -> int:
+    return sum(entry.tokens for entry in entries)

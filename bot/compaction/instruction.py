@@ -1,0 +1,58 @@
+"""What a model is told when it writes a summary. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+SYSTEM = (
+    "You write summaries of conversations between a person and an assistant. The summary replaces the conversation "
+    "in the assistant's memory, so that what it does not say is forgotten. Answer with the summary alone."
+)
+
+_TASK = """\
+This conversation is about to be taken out of the context. Write the summary that stands in its place: whoever reads \
+only the summary must be able to go on as if they had read everything.
+
+Use these headings, and leave out those that have nothing to say:
+## Task: what the person wants overall, and how they want it done
+## Done: what is finished, with results. Requests that are done are history; mark them as done
+## In progress: what is being worked on right now
+## Decisions: what was decided, and why
+## Constraints: rules and preferences that the person stated, in their words
+## Exact details: names, numbers, dates, paths, ids, addresses and quotes, letter by letter
+## Open: errors, questions, next steps
+## Latest request: the last thing the person asked, and whether it is answered
+
+Keep every fact that may be asked for later. Leave out small talk, repetition and raw output whose result is stated. \
+Do not invent anything, do not answer the conversation, and do not call tools. Write in the conversation's language."""
+
+_UPDATE = (
+    "An earlier summary is part of the conversation. Update it: carry over all that still holds, correct what has "
+    "changed, and do not describe it as something that was said."
+)
+
+
+def instruction(*, focus: str = "", updates: bool = False, room: int) -> str:
+    """The request for a summary of at most ``room`` tokens. ``updates``: an earlier summary is part of the page."""
+    parts = [_TASK]
+    if updates:
+        parts.append(_UPDATE)
+    if focus:
+        parts.append(f"The person asked to keep above all: {focus}")
+    parts.append(f"Use at most about {max(60, int(room * 0.7))} words.")
+    return "\n\n".join(parts)
+
+
+def correction(missing: Sequence[str]) -> str:
+    """Asks for the same summary again, with what it lacks."""
+    lines = "\n".join(f"- {item}" for item in missing)
+    return (
+        "The summary lacks exact details that are needed later. Write the summary again, whole, under the same "
+        f"headings, and put these into it letter by letter:\n{lines}"
+    )
+
+
+def from_outside(transcript: str, task: str, *, part: int = 1, parts: int = 1) -> str:
+    """The same request about a transcript, whole or a part of it."""
+    where = "" if parts == 1 else f"\nThis is part {part} of {parts}; summarise this part alone."
+    return f"<conversation>\n{transcript}\n</conversation>\n\n{task}{where}"

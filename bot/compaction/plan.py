@@ -1,0 +1,127 @@
+"""What a strategy answers: a layer, or a layer that still wants a summary of named entries. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+from bot.estimate import Family, Level, Meter, text_tokens
+from bot.history import Entry, EntryKind, Layer, Ranges
+from bot.messages import Audience, Block, text_block
+
+SUMMARY = "\x02summary\x03"
+"""Stands in an inserted text where the summary goes. No text of people holds it: control characters are cleaned."""
+
+
+@dataclass(frozen=True)
+class PlanContext:
+    """What a strategy may know besides the page. ``focus``: what the person asked to keep; ``rules``: patterns of
+    what every summary must preserve; ``unasked``: the program itself wants this compaction."""
+
+    focus: str = ""
+    rules: tuple[str, ...] = ()
+    unasked: bool = True
+
+
+@dataclass(frozen=True)
+class Inserted:
+    """One entry that a layer adds, before the entry with seq ``place``."""
+
+    place: int
+    kind: EntryKind
+    text: str
+    audience: Audience = Audience.MODEL
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A layer in the making. ``hidden`` and ``replaced`` name seqs up to ``upto``; ``summarise`` names the entries
+    that a summary is wanted of (none: the layer is complete as it is)."""
+
+    strategy: str
+    upto: int
+    floor: int
+    hidden: Ranges = ()
+    replaced: Mapping[int, tuple[Block, ...]] = field(default_factory=dict)
+    inserted: tuple[Inserted, ...] = ()
+    summarise: tuple[int, ...] = ()
+    must_keep: tuple[str, ...] = ()
+    focus: str = ""
+    kind: str = "compaction"
+
+    def layer(self, number: int, next_seq: int, *, run: str | None, summary: str = "") -> tuple[Layer, list[Entry]]:
+        """The layer and the entries it inserts, numbered from ``next_seq`` on."""
+        layer = Layer(number, self.upto, self.hidden, dict(self.replaced), self.kind, self.floor, run)
+        added = [
+            Entry(
+                seq=next_seq + index,
+                role="user",
+                blocks=(text_block(item.text.replace(SUMMARY, summary)),),
+                kind=item.kind,
+                audience=item.audience,
+                layer=number,
+                place=item.place,
+            )
+            for index, item in enumerate(self.inserted)
+        ]
+        return layer, added
+
+    def as_json(self) -> dict[str, Any]:
+        """For the run's row."""
+        return {**asdict(self), "replaced": {str(seq): list(blocks) for seq, blocks in self.replaced.items()}}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Plan:
+        """Back from the run's row."""
+        return cls(
+            **{
+                **data,
+                "hidden": tuple((low, high) for low, high in data["hidden"]),
+                "replaced": {int(seq): tuple(blocks) for seq, blocks in data["replaced"].items()},
+                "inserted": tuple(
+                    Inserted(item["place"], EntryKind(item["kind"]), item["text"], Audience(item["audience"]))
+                    for item in data["inserted"]
+                ),
+                "summarise": tuple(data["summarise"]),
+                "must_keep": tuple(data["must_keep"]),
+            }
+        )
+
+
+class Strategy(Protocol):
+    """A pure decision: what of this page to hide, replace or summarise."""
+
+    @property
+    def name(self) -> str:
+        """As settings and people call it."""
+
+    def level(self, meter: Meter) -> Level:
+        """How urgent a compaction is."""
+
+    def plan(self, view: Sequence[Entry], meter: Meter, context: PlanContext) -> Plan | None:
+        """What to do with these visible entries (in reading order), or None when nothing would be won."""
+
+
+def everything_but(kept: Sequence[Entry], upto: int) -> Ranges:
+    """All seqs up to ``upto`` but those of ``kept``, as ranges. What lies beneath other layers is hidden twice."""
+    spans: list[tuple[int, int]] = []
+    low = 1
+    for seq in sorted(entry.seq for entry in kept if entry.seq <= upto):
+        if seq > low:
+            spans.append((low, seq - 1))
+        low = seq + 1
+    if low <= upto:
+        spans.append((low, upto))
+    return tuple(spans)
+
+
+def within(items: Sequence[str], tokens: float) -> tuple[str, ...]:
+    """The first of these items that take at most so many tokens together."""
+    taken: list[str] = []
+    for item in items:
+        tokens -= text_tokens(item, family=Family.NEWER) + 2
+        if tokens < 0:
+            break
+        taken.append(item)
+    return tuple(taken)

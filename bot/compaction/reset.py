@@ -1,0 +1,82 @@
+"""``reset``: everything summarised, a reset marker, the summary, and the latest request after it.
+
+From Daycare (FEATURES D1, D6): warning at 75 % and critical at 90 % of the limit; after a compaction the page reads:
+the marker ``Session context compacted.``, the summary as a user message with an instruction to go on, and the latest
+user message. A request that was answered already stays with its answer, when both are small, so that nothing is
+answered twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from bot.compaction.checks import must_keep
+from bot.compaction.plan import SUMMARY, Inserted, Plan, PlanContext, everything_but, within
+from bot.estimate import Level, Meter
+from bot.history import Entry, EntryKind, as_request
+from bot.messages import Audience
+
+MARKER = "Session context compacted."
+GO_ON = (
+    "Above is a summary of everything that was said before. Continue the conversation from here. "
+    "Requests that the summary reports as done are history: do not carry them out again."
+)
+DETAILS_SHARE = 0.1
+"""Exact details that a summary must hold may take this share of the limit."""
+
+
+@dataclass(frozen=True)
+class Reset:
+    """Options: the levels, and the share of the limit up to which an answered exchange stays word for word."""
+
+    warning: float = 0.75
+    critical: float = 0.90
+    keep_exchange_share: float = 0.15
+    name: str = "reset"
+
+    def level(self, meter: Meter) -> Level:
+        """Daycare's two thresholds."""
+        return meter.level(self.warning, self.critical)
+
+    def plan(self, view: Sequence[Entry], meter: Meter, context: PlanContext) -> Plan | None:
+        """None when there is nothing but the latest request and earlier summaries."""
+        kept = self._kept(view, meter)
+        rest = [entry for entry in view if entry not in kept]
+        if not any(entry.kind in (EntryKind.SAID, EntryKind.REPLY, EntryKind.RESULT) for entry in rest):
+            return None
+        upto = max(entry.seq for entry in view)
+        place = min((entry.seq for entry in kept), default=upto + 1)
+        return Plan(
+            strategy=self.name,
+            upto=upto,
+            floor=place,
+            hidden=everything_but(kept, upto),
+            inserted=(
+                Inserted(place, EntryKind.MARKER, MARKER, Audience.EVERYONE),
+                Inserted(place, EntryKind.SUMMARY, f"{SUMMARY}\n\n{GO_ON}"),
+            ),
+            summarise=tuple(entry.seq for entry in rest if entry.kind is not EntryKind.MARKER),
+            must_keep=within(must_keep(as_request(rest), rules=context.rules), DETAILS_SHARE * meter.limit),
+            focus=context.focus,
+        )
+
+    def _kept(self, view: Sequence[Entry], meter: Meter) -> list[Entry]:
+        requests = [index for index, entry in enumerate(view) if entry.kind is EntryKind.SAID]
+        if not requests:
+            return []
+        latest = view[requests[-1]]
+        if not _is_answered(view):
+            # Several messages that one turn collected belong together, and so do messages that wait for an answer.
+            before = takewhile(lambda entry: entry.kind is EntryKind.SAID, reversed(view[: requests[-1]]))
+            return [*reversed(list(before)), latest]
+        exchange = list(view[requests[-1] :])
+        small = sum(entry.tokens for entry in exchange) <= self.keep_exchange_share * meter.limit
+        return exchange if small else []
+
+
+def _is_answered(view: Sequence[Entry]) -> bool:
+    last = view[-1]
+    calls = any(block.get("type") == "tool_use" for block in last.blocks)
+    return last.kind is EntryKind.REPLY and not last.interrupted and not calls

@@ -1,0 +1,237 @@
+"""An agent's context: its history in memory, how full it is, and the one way to write it.
+
+Every write is a fenced step: one transaction, after which the memory is brought up to date and the bells ring. Steps
+of one agent come one after the other, whoever makes them (its turn, its compaction, its commands).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+from bot.compaction import Plan
+from bot.estimate import Family, Level, Meter, Part, family_of
+from bot.gate import Restraint
+from bot.history import Anchor, Entry, EntryKind, History
+from bot.live import Presence
+from bot.measure import calibration, entry_tokens, guess, head_parts, measure
+from bot.messages import Audience, Block, Button, Role
+from bot.model import Head, Limits
+from bot.services import Services
+from bot.store import Tx, agents, histories, inbox, outbox
+from bot.store.agents import AgentRow
+from bot.tools import Toolbox
+
+ANSWER_TOKENS = 8_192
+"""Room for an answer, at most; a quarter of the window, if that is less."""
+MARGIN = 0.03
+"""Of the window: what guesses may be wrong by."""
+
+
+class Context:
+    """The context of one agent, on the host that has it."""
+
+    def __init__(self, services: Services, row: AgentRow) -> None:
+        self.services = services
+        self.agent_id = row.id
+        self.address = row.address
+        self.epoch = row.epoch
+        self.restraint = Restraint(row.paused, row.cooldown)
+        self.factor = row.calibration
+        self.history = History()
+        self.next_seq = 1
+        self.toolbox = Toolbox(services.folder(row.id))
+        self.head = Head(services.model_name, ANSWER_TOKENS, _system_prompt(services))
+        self.limit = 1
+        self._parts: tuple[Part, Part] = (Part("system prompt", 0), Part("tools", 0))
+        self._family: Family = family_of(services.model_name)
+        self._stepping = asyncio.Lock()
+        self.presence = Presence(services.bus, row.address)
+
+    async def load(self) -> None:
+        """Read the history, and ask the model for its limits."""
+        await self.reload()
+        await self.learn_limits()
+
+    async def reload(self) -> None:
+        """Read the history again: an undo brings back entries that were not in memory."""
+        async with self.services.database.read() as tx:
+            self.history = await histories.load(tx, self.agent_id)
+            self.next_seq = await histories.last_seq(tx, self.agent_id) + 1
+
+    async def learn_limits(self) -> None:
+        """Take over what is known now of the model's window."""
+        limits = await self.services.model.limits(self.services.model_name)
+        answer = min(ANSWER_TOKENS, limits.answer, max(1, limits.window // 4))
+        self.head = Head(self.services.model_name, answer, _system_prompt(self.services), self.toolbox.definitions)
+        self._parts = head_parts(self.head.system, self.head.tools, self.head.model)
+        self.limit = self.services.settings.agents.emergency_context_limit or _usable(limits, answer)
+
+    @property
+    def meter(self) -> Meter:
+        """How full the context is, were it sent as it stands. Everybody shows this one."""
+        return self.measured(self.history)
+
+    def measured(self, history: History) -> Meter:
+        """How full it would be with this history."""
+        return measure(history, self._parts, limit=self.limit, factor=self.factor)
+
+    @property
+    def level(self) -> Level:
+        """What the strategy makes of the meter."""
+        return self.services.strategy.level(self.meter)
+
+    @property
+    def guessed(self) -> int:
+        """The size of the next request as guessed, uncorrected: what the provider's count is compared with."""
+        return guess(self._parts, self.history.visible)
+
+    @property
+    def head_tokens(self) -> int:
+        """What no compaction can take away: system prompt and tools, as the provider would count them."""
+        return round(sum(part.tokens for part in self._parts) * self.factor)
+
+    def correct(self, asked: int) -> None:
+        """The provider counted so many tokens in what we just asked."""
+        if self.guessed:
+            self.factor = max(self.factor, min(3.0, asked / self.guessed))
+
+    @asynccontextmanager
+    async def step(self) -> AsyncIterator[Step]:
+        """One fenced transaction. Raises StaleEpoch when another host has the agent, StoreUnavailable."""
+        async with self._stepping:
+            async with self.services.database.fenced(self.agent_id, self.epoch) as tx:
+                step = Step(self, tx)
+                yield step
+                await step.finish()
+            self.history, self.next_seq = step.history, step.next_seq
+            self.restraint, self.factor = step.restraint, step.factor
+        await self.services.bus.ring(*step.rings)
+
+    def entry_tokens(self, role: Role, blocks: Sequence[Block]) -> int:
+        """What an entry takes, as guessed."""
+        return entry_tokens(role, blocks, self._family)
+
+
+class Step:
+    """What one transaction of an agent does. Nothing of it counts before the transaction is committed."""
+
+    def __init__(self, context: Context, tx: Tx) -> None:
+        self.tx = tx
+        self.history = context.history
+        self.next_seq = context.next_seq
+        self.restraint = context.restraint
+        self.factor = context.factor
+        self.rings: list[str] = []
+        self._context = context
+        self._now = context.services.database.clock()
+        self._remembered = (context.restraint, context.factor)
+
+    async def append(
+        self,
+        role: Role,
+        blocks: Sequence[Block],
+        kind: EntryKind,
+        *,
+        turn: str | None = None,
+        audience: Audience = Audience.EVERYONE,
+        anchor: Anchor | None = None,
+        interrupted: bool = False,
+    ) -> Entry:
+        """Add one entry to the history."""
+        entry = Entry(
+            seq=self.next_seq,
+            role=role,
+            blocks=tuple(blocks),
+            kind=kind,
+            audience=audience,
+            tokens=self._context.entry_tokens(role, blocks),
+            turn=turn,
+            anchor=anchor,
+            interrupted=interrupted,
+        )
+        await histories.append(self.tx, self._context.agent_id, [entry], now=self._now)
+        self.history = self.history.appended(entry)
+        self.next_seq += 1
+        if anchor:
+            self.factor = calibration(anchor)
+        return entry
+
+    async def put(self, plan: Plan, *, run: str | None = None, summary: str = "") -> None:
+        """Put a layer on top."""
+        agent_id = self._context.agent_id
+        number = await histories.next_layer(self.tx, agent_id)
+        layer, inserted = plan.layer(number, self.next_seq, run=run, summary=summary)
+        inserted = [replace(e, tokens=self._context.entry_tokens(e.role, e.blocks)) for e in inserted]
+        await histories.put(self.tx, agent_id, layer, inserted, now=self._now)
+        self.history = self.history.covered(layer, inserted)
+        self.next_seq += len(inserted)
+
+    async def take_off(self, number: int) -> None:
+        """Take a layer off; the caller reloads."""
+        await histories.take_off(self.tx, self._context.agent_id, number, now=self._now)
+
+    async def say(self, text: str, *, buttons: Sequence[Button] = ()) -> int:
+        """The program says something; returns the message's slot."""
+        self.rings.append(f"outbox:{self._context.address.connector}")
+        return await outbox.say(self.tx, self._context.address, text, buttons=buttons, now=self._now)
+
+    async def change(self, slot: int, text: str, *, buttons: Sequence[Button] = ()) -> None:
+        """A message of ours gets another text."""
+        self.rings.append(f"outbox:{self._context.address.connector}")
+        await outbox.change(self.tx, slot, text, buttons=buttons)
+
+    async def open_slot(self) -> int:
+        """The place of a reply that is still to be written."""
+        return await outbox.open_slot(self.tx, self._context.address, now=self._now)
+
+    async def void(self, slot: int) -> None:
+        """Nothing is said in this slot."""
+        self.rings.append(f"outbox:{self._context.address.connector}")
+        await outbox.void(self.tx, slot)
+
+    async def close(self, inbox_ids: Sequence[int]) -> None:
+        """These rows of the inbox are answered."""
+        if inbox_ids:
+            await inbox.close(self.tx, inbox_ids)
+            self.rings.append(f"settled:{self._context.agent_id}")
+
+    async def finish(self) -> None:
+        """Write down what changed besides rows."""
+        if (self.restraint, self.factor) != self._remembered:
+            await agents.remember(
+                self.tx,
+                self._context.agent_id,
+                paused=self.restraint.paused,
+                cooldown=self.restraint.cooldown,
+                calibration=self.factor,
+            )
+
+
+def meter_json(meter: Meter, level: Level) -> Mapping[str, Any]:
+    """A meter for the book, the trace and the bottom line."""
+    return {
+        "total": meter.total,
+        "limit": meter.limit,
+        "share": round(meter.share, 4),
+        "source": meter.source,
+        "level": level.value,
+        "parts": {part.name: part.tokens for part in meter.parts},
+    }
+
+
+def _usable(limits: Limits, answer: int) -> int:
+    return max(1, limits.window - answer - max(32, int(limits.window * MARGIN)))
+
+
+SYSTEM_PROMPT = (
+    "You are a helpful assistant in a chat. Answer in the person's language, briefly unless more is asked for. "
+    "Older parts of this conversation may be replaced by a summary; trust it, and say so when you do not know."
+)
+
+
+def _system_prompt(services: Services) -> str:
+    return services.settings.system_prompt or SYSTEM_PROMPT

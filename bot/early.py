@@ -1,0 +1,51 @@
+"""A connector that people can already use while the rest of the program is still starting."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from bot.connector import Connector, Intake
+from bot.messages import Address, Inbound, Outbound
+
+
+class EarlyConnector:
+    """Wraps a connector that runs since ``start``; what it stores waits until the real intake is there."""
+
+    def __init__(self, inner: Connector) -> None:
+        self.name = inner.name
+        self.edit_every = inner.edit_every
+        self._inner = inner
+        self._intake: asyncio.Future[Intake] = asyncio.get_running_loop().create_future()
+        self.running: asyncio.Task[None] = asyncio.create_task(inner.run(self))
+
+    async def run(self, intake: Intake) -> None:
+        """From here on what is said is stored; returns when the connector ends."""
+        if self._intake.done():  # the lease was lost and taken again
+            self._intake = asyncio.get_running_loop().create_future()
+        self._intake.set_result(intake)
+        await asyncio.shield(self.running)
+
+    async def store(self, inbounds: Sequence[Inbound], *, cursor: str | None = None) -> int:
+        """See :class:`bot.connector.Intake`."""
+        return await (await asyncio.shield(self._intake)).store(inbounds, cursor=cursor)
+
+    async def cursor(self) -> str | None:
+        """See :class:`bot.connector.Intake`."""
+        return await (await asyncio.shield(self._intake)).cursor()
+
+    async def settled(self, address: Address) -> None:
+        """See :class:`bot.connector.Intake`."""
+        await (await asyncio.shield(self._intake)).settled(address)
+
+    async def deliver(self, outbound: Outbound) -> tuple[str, ...]:
+        """See :class:`bot.connector.Connector`."""
+        return await self._inner.deliver(outbound)
+
+    async def find(self, outbound: Outbound, after: str | None, known: frozenset[str]) -> tuple[str, ...] | None:
+        """See :class:`bot.connector.Connector`."""
+        return await self._inner.find(outbound, after, known)
+
+    async def close(self) -> None:
+        """See :class:`bot.connector.Connector`."""
+        await self._inner.close()

@@ -1,0 +1,80 @@
+"""The errors of this program.
+
+::
+
+    PalimpsestError
+    ├── ConfigurationError       a setting is wrong or missing; the text says what to do
+    ├── StoreUnavailable         the database cannot be reached or written
+    ├── BusUnavailable           Redis cannot be reached
+    ├── StaleEpoch               this host lost the agent: nothing more may be written for it
+    ├── ModelError               the model did not answer
+    │   ├── ModelRefused         key, permission, unknown model, bad request: trying again does not help
+    │   ├── ModelOverflow        the context does not fit into the model's window
+    │   └── ModelUnavailable     overloaded, rate limited, unreachable, after all retries
+    └── DeliveryError            a platform did not take a message
+        ├── DeliveryDelayed      ... for now; carries the seconds to wait
+        ├── DeliveryUncertain    ... or perhaps it did: the answer never came
+        └── DeliveryRefused      ... for good
+"""
+
+from __future__ import annotations
+
+
+class PalimpsestError(Exception):
+    """Root of all."""
+
+
+class ConfigurationError(PalimpsestError):
+    """A setting is wrong or missing; the text is one sentence that says what to do."""
+
+
+class StoreUnavailable(PalimpsestError):
+    """The database cannot be reached or written."""
+
+
+class BusUnavailable(PalimpsestError):
+    """Redis cannot be reached."""
+
+
+class StaleEpoch(PalimpsestError):
+    """Another host has this agent now: nothing more may be written for it here."""
+
+
+class ModelError(PalimpsestError):
+    """The model did not answer; the text is one sentence for people."""
+
+
+class ModelRefused(ModelError):
+    """Trying again does not help: a wrong key, no permission, an unknown model, a bad request."""
+
+
+class ModelOverflow(ModelError):
+    """The context does not fit into the model's window. ``asked``: its size in tokens, where the provider said it."""
+
+    def __init__(self, message: str, *, asked: int | None = None) -> None:
+        super().__init__(message)
+        self.asked = asked
+
+
+class ModelUnavailable(ModelError):
+    """Overloaded, rate limited or unreachable, after all retries."""
+
+
+class DeliveryError(PalimpsestError):
+    """A platform did not take a message."""
+
+
+class DeliveryDelayed(DeliveryError):
+    """Not now: try again after ``retry_after`` seconds."""
+
+    def __init__(self, message: str, retry_after: float) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class DeliveryUncertain(DeliveryError):
+    """The answer never came: the platform may have taken the message or not."""
+
+
+class DeliveryRefused(DeliveryError):
+    """Never: the chat is gone, the bot is blocked, the message is not acceptable."""

@@ -1,0 +1,250 @@
+"""A history: what was said, and the layers that compactions wrote over it. Pure.
+
+Nothing is ever taken out of a history. A :class:`Layer` hides entries, replaces the content of some and inserts a few;
+``view()`` is the page read through all layers, as a valid request to a model, and taking the top layer off gives back
+exactly the earlier page. What a layer inserts are entries too (``Entry.layer`` names it, ``Entry.place`` says before
+which seq they stand), so a later layer can cover an earlier one's summary.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cached_property
+
+from bot.messages import Audience, Block, Message, Role, text_block
+
+Ranges = tuple[tuple[int, int], ...]
+"""Seqs as sorted, disjoint, inclusive ranges."""
+
+OPENING = "(The conversation goes on.)"
+
+
+class EntryKind(StrEnum):
+    """What an entry is."""
+
+    SAID = "said"
+    """A person wrote it."""
+    REPLY = "reply"
+    """The model wrote it, with or without tool calls."""
+    RESULT = "result"
+    """A tool returned it."""
+    MARKER = "marker"
+    """The page was scraped here."""
+    SUMMARY = "summary"
+    """What a summary says of hidden entries."""
+    NOTE = "note"
+    """The program tells the model something."""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What the provider reported of one request, in tokens."""
+
+    input: int = 0
+    cache_read: int = 0
+    cache_creation: int = 0
+    output: int = 0
+
+    @property
+    def context(self) -> int:
+        """The size of the request's input, however it was charged."""
+        return self.input + self.cache_read + self.cache_creation
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input + other.input,
+            self.cache_read + other.cache_read,
+            self.cache_creation + other.cache_creation,
+            self.output + other.output,
+        )
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A measured point: this reply's request had this usage, on this stack of layers, where we had guessed that."""
+
+    usage: Usage
+    stack: tuple[int, ...]
+    guessed: int
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row of a history."""
+
+    seq: int
+    role: Role
+    blocks: tuple[Block, ...]
+    kind: EntryKind
+    audience: Audience = Audience.EVERYONE
+    tokens: int = 0
+    """Estimated when it was written; 0: not counted yet."""
+    turn: str | None = None
+    layer: int | None = None
+    place: int | None = None
+    anchor: Anchor | None = None
+    interrupted: bool = False
+
+    @property
+    def position(self) -> tuple[int, int, int]:
+        """Sorts entries into reading order: what was inserted before a seq, then that seq."""
+        return (self.seq, 1, 0) if self.place is None else (self.place, 0, self.seq)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """What one compaction did. ``floor``: no entry below this seq is visible through it."""
+
+    number: int
+    upto: int
+    hidden: Ranges = ()
+    replaced: Mapping[int, tuple[Block, ...]] = field(default_factory=dict)
+    kind: str = "compaction"
+    floor: int = 0
+    run: str | None = None
+
+
+@dataclass(frozen=True)
+class History:
+    """Entries (from the lowest visible one on, in seq order) and the stack of layers over them."""
+
+    entries: tuple[Entry, ...] = ()
+    layers: tuple[Layer, ...] = ()
+
+    @property
+    def stack(self) -> tuple[int, ...]:
+        """The layers' numbers, bottom first: two equal stacks show the same page for the same entries."""
+        return tuple(layer.number for layer in self.layers)
+
+    @property
+    def last_seq(self) -> int:
+        """The newest entry's seq; 0 in an empty history."""
+        return self.entries[-1].seq if self.entries else 0
+
+    @cached_property
+    def visible(self) -> tuple[Entry, ...]:
+        """What the model reads, in reading order, with replaced content in place."""
+        hidden = merge_ranges(span for layer in self.layers for span in layer.hidden)
+        starts = [low for low, _ in hidden]
+        live = set(self.stack)
+        replacements = {seq: blocks for layer in self.layers for seq, blocks in layer.replaced.items()}
+
+        def shown(entry: Entry) -> bool:
+            at = bisect_right(starts, entry.seq) - 1
+            covered = at >= 0 and entry.seq <= hidden[at][1]
+            return not covered and entry.audience != Audience.PEOPLE and (entry.layer is None or entry.layer in live)
+
+        kept = [
+            _with_blocks(entry, replacements[entry.seq]) if entry.seq in replacements else entry
+            for entry in self.entries
+            if shown(entry)
+        ]
+        return tuple(sorted(kept, key=lambda entry: entry.position))
+
+    def view(self) -> list[Message]:
+        """The page as messages: user first, roles alternating, every tool call followed by its result."""
+        return as_request(self.visible)
+
+    def appended(self, *entries: Entry) -> History:
+        """With these entries at the end."""
+        return History(self.entries + entries, self.layers)
+
+    def covered(self, layer: Layer, inserted: Iterable[Entry]) -> History:
+        """With this layer on top, and what it inserts."""
+        return History(self.entries + tuple(inserted), (*self.layers, layer))
+
+    def open_calls(self) -> list[Block]:
+        """The tool calls at the very end of the page that have no result yet."""
+        answered = {b["tool_use_id"] for e in self.visible for b in e.blocks if b.get("type") == "tool_result"}
+        for entry in reversed(self.visible):
+            if entry.role == "assistant":
+                calls = [block for block in entry.blocks if block.get("type") == "tool_use"]
+                return [call for call in calls if call["id"] not in answered]
+        return []
+
+
+def merge_ranges(spans: Iterable[tuple[int, int]]) -> Ranges:
+    """Any inclusive ranges as sorted, disjoint ones."""
+    merged: list[tuple[int, int]] = []
+    for low, high in sorted(spans):
+        if merged and low <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], high))
+        else:
+            merged.append((low, high))
+    return tuple(merged)
+
+
+def ranges_of(seqs: Iterable[int]) -> Ranges:
+    """Single seqs as ranges."""
+    return merge_ranges((seq, seq) for seq in seqs)
+
+
+def as_request(entries: Sequence[Entry]) -> list[Message]:
+    """Entries in reading order as messages that a strict provider takes."""
+    return valid_request([Message(role=entry.role, content=list(entry.blocks)) for entry in entries])
+
+
+def valid_request(messages: Sequence[Message]) -> list[Message]:
+    """The same messages as a valid request: what cannot stand as it is becomes text, nothing is dropped but emptiness.
+
+    Adjacent messages of one role are merged; a user message comes first; results stand at the front of the message
+    right after their calls; a result without its call, and a call without its result, become text.
+    """
+    merged = _merged(messages)
+    for index, message in enumerate(merged):
+        before = merged[index - 1] if index else None
+        after = merged[index + 1] if index + 1 < len(merged) else None
+        if message["role"] == "assistant":
+            answers = _ids(after, "tool_result", "tool_use_id")
+            message["content"] = [_call_as_text(block, answers) for block in message["content"]]
+        else:
+            calls = _ids(before, "tool_use", "id")
+            blocks = [_result_as_text(block, calls) for block in message["content"]]
+            blocks.sort(key=lambda block: block.get("type") != "tool_result")
+            message["content"] = blocks
+    if merged and merged[0]["role"] == "assistant":
+        merged.insert(0, Message(role="user", content=[text_block(OPENING)]))
+    return merged
+
+
+def _merged(messages: Sequence[Message]) -> list[Message]:
+    merged: list[Message] = []
+    for message in messages:
+        content = message["content"]
+        blocks = [text_block(content)] if isinstance(content, str) else list(content)
+        blocks = [block for block in blocks if block.get("type") != "text" or block["text"].strip()]
+        if not blocks:
+            continue
+        if merged and merged[-1]["role"] == message["role"]:
+            merged[-1] = Message(role=message["role"], content=[*merged[-1]["content"], *blocks])
+        else:
+            merged.append(Message(role=message["role"], content=blocks))
+    return merged
+
+
+def _ids(message: Message | None, kind: str, key: str) -> set[str]:
+    content = message["content"] if message else []
+    return {block[key] for block in content if not isinstance(block, str) and block.get("type") == kind}
+
+
+def _call_as_text(block: Block | str, answered: set[str]) -> Block:
+    assert not isinstance(block, str)
+    if block.get("type") != "tool_use" or block["id"] in answered:
+        return block
+    return text_block(f"[Called the tool {block['name']}; its result is no longer shown.]")
+
+
+def _result_as_text(block: Block | str, calls: set[str]) -> Block:
+    assert not isinstance(block, str)
+    if block.get("type") != "tool_result" or block["tool_use_id"] in calls:
+        return block
+    content = block.get("content", "")
+    text = content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
+    return text_block(f"[Result of an earlier tool call]\n{text}")
+
+
+def _with_blocks(entry: Entry, blocks: tuple[Block, ...]) -> Entry:
+    return replace(entry, blocks=blocks, tokens=0)

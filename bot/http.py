@@ -1,0 +1,85 @@
+"""What the program says of itself over HTTP: `/healthz` (the process lives), `/readyz` (every part it needs)."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import structlog
+
+from bot.errors import ConfigurationError, PalimpsestError
+
+log = structlog.get_logger(__name__)
+
+Check = Callable[[], Awaitable[None]]
+"""Returns when a part works, raises a PalimpsestError when it does not."""
+
+
+class HttpServer:
+    """Serves on ``bind`` (host:port). ``checks`` are the parts by name."""
+
+    def __init__(self, bind: str, checks: Mapping[str, Check]) -> None:
+        self._bind = bind
+        self._checks = checks
+
+    async def run(self) -> None:
+        """Serve until cancelled. Raises ConfigurationError for an address that cannot be had."""
+        import uvicorn  # slow to import
+        from starlette.applications import Starlette
+        from starlette.routing import Route
+
+        app = Starlette(routes=[Route("/healthz", self._healthz), Route("/readyz", self._readyz)])
+        config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1)
+        server = _Server(config)
+        listening = self._listen()
+        log.info("http_listens", address="{}:{}".format(*listening.getsockname()[:2]))
+        try:
+            await server.serve([listening])
+        finally:
+            listening.close()
+
+    def _listen(self) -> socket.socket:
+        host, _, port = self._bind.rpartition(":")
+        try:
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            return socket.create_server((host.strip("[]") or "0.0.0.0", int(port)), family=family)  # noqa: S104  # an empty host means all of them
+        except (OSError, ValueError) as error:
+            raise ConfigurationError(
+                f"HTTP_BIND={self._bind} cannot be listened on ({error}). Choose another host:port."
+            ) from error
+
+    async def _healthz(self, _request: Any) -> Any:
+        from starlette.responses import JSONResponse
+
+        return JSONResponse({"status": "ok"})
+
+    async def _readyz(self, _request: Any) -> Any:
+        from starlette.responses import JSONResponse
+
+        parts: dict[str, str] = {}
+        for name, check in self._checks.items():
+            try:
+                await check()
+            except (PalimpsestError, TimeoutError) as error:
+                parts[name] = str(error) or "no answer"
+            else:
+                parts[name] = "ok"
+        ready = all(state == "ok" for state in parts.values())
+        return JSONResponse({"status": "ok" if ready else "not ready", "parts": parts}, 200 if ready else 503)
+
+
+def _server_class() -> Any:
+    import uvicorn
+
+    class Quiet(uvicorn.Server):
+        """Leaves the process's signals to the program."""
+
+        def install_signal_handlers(self) -> None:
+            """None."""
+
+    return Quiet
+
+
+def _Server(config: Any) -> Any:  # noqa: N802
+    return _server_class()(config)

@@ -1,0 +1,76 @@
+"""How large a picture is, read from the first bytes of its base64 text: PNG, JPEG, GIF and WebP.
+
+Pure, and bounded: at most the first ``_HEAD`` characters are decoded, however large the picture is.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+
+_HEAD = 262_144
+"""Characters of base64 looked at. A JPEG may carry a thumbnail and a colour profile before its size."""
+
+_PNG_HEAD, _GIF_HEAD, _WEBP_HEAD, _JPEG_FRAME = 24, 10, 30, 9
+"""Bytes up to the end of the size."""
+
+_JPEG_MARK = 0xFF
+
+_JPEG_SIZES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+"""Start-of-frame markers, ITU-T T.81 table B.1; C4, C8 and CC are tables."""
+
+_JPEG_BARE = frozenset({0x01, *range(0xD0, 0xD8)})
+"""Markers without a length: TEM and the restarts."""
+
+
+def image_size(data: str) -> tuple[int, int] | None:
+    """Width and height in pixels of a base64 picture, or ``None`` where they cannot be read."""
+    head = data[: _HEAD - _HEAD % 4]
+    try:
+        raw = base64.b64decode(head + "=" * (-len(head) % 4))
+    except (binascii.Error, ValueError):
+        return None
+    if raw.startswith(b"\x89PNG\r\n\x1a\n") and len(raw) >= _PNG_HEAD:
+        return _positive(int.from_bytes(raw[16:20], "big"), int.from_bytes(raw[20:24], "big"))
+    if raw[:6] in (b"GIF87a", b"GIF89a") and len(raw) >= _GIF_HEAD:
+        return _positive(int.from_bytes(raw[6:8], "little"), int.from_bytes(raw[8:10], "little"))
+    if raw[:4] == b"RIFF" and raw[8:12] == b"WEBP":
+        return _webp(raw)
+    if raw.startswith(b"\xff\xd8"):
+        return _jpeg(raw)
+    return None
+
+
+def _positive(width: int, height: int) -> tuple[int, int] | None:
+    return (width, height) if width > 0 and height > 0 else None
+
+
+def _webp(raw: bytes) -> tuple[int, int] | None:
+    if len(raw) < _WEBP_HEAD:
+        return None
+    match raw[12:16]:
+        case b"VP8X":
+            return 1 + int.from_bytes(raw[24:27], "little"), 1 + int.from_bytes(raw[27:30], "little")
+        case b"VP8L":
+            bits = int.from_bytes(raw[21:25], "little")
+            return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
+        case b"VP8 ":
+            width = int.from_bytes(raw[26:28], "little") & 0x3FFF
+            return _positive(width, int.from_bytes(raw[28:30], "little") & 0x3FFF)
+        case _:
+            return None
+
+
+def _jpeg(raw: bytes) -> tuple[int, int] | None:
+    at = 2
+    while at + _JPEG_FRAME <= len(raw) and raw[at] == _JPEG_MARK:
+        marker = raw[at + 1]
+        if marker == _JPEG_MARK:
+            at += 1
+        elif marker in _JPEG_BARE:
+            at += 2
+        elif marker in _JPEG_SIZES:
+            return _positive(int.from_bytes(raw[at + 7 : at + 9], "big"), int.from_bytes(raw[at + 5 : at + 7], "big"))
+        else:
+            at += 2 + max(2, int.from_bytes(raw[at + 2 : at + 4], "big"))
+    return None

@@ -1,0 +1,83 @@
+"""Enqueues jobs, by name. Nobody else here knows arq; `workers` runs what this asks for."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from redis.exceptions import RedisError
+
+from bot.errors import BusUnavailable
+
+if TYPE_CHECKING:
+    from arq.connections import ArqRedis
+
+QUEUE = "palimpsest:jobs"
+SUMMARIZE = "summarize"
+
+
+def pack(job: dict[str, Any]) -> bytes:
+    """Jobs as JSON: what is not JSON in them is an error's text."""
+    return json.dumps(job, default=str).encode()
+
+
+def unpack(data: bytes) -> dict[str, Any]:
+    """A job as it was packed."""
+    job: dict[str, Any] = json.loads(data)
+    return job
+
+
+class Jobs:
+    """The queue, over the Redis at ``url``."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._pool: ArqRedis | None = None
+        self._opening = asyncio.Lock()
+
+    async def summarize(self, run_id: str, job_id: str) -> None:
+        """Ask for the summary of a run. The id is new for each try: arq remembers ids of jobs that ended.
+
+        Raises BusUnavailable.
+        """
+        try:
+            pool = await self._open()
+            await pool.enqueue_job(SUMMARIZE, run_id, _job_id=job_id)
+        except (RedisError, OSError) as error:
+            raise BusUnavailable(f"The job cannot be enqueued: {error}") from error
+
+    async def is_known(self, job_id: str) -> bool:
+        """Whether Redis still knows this job. Raises BusUnavailable."""
+        from arq.jobs import Job, JobStatus
+
+        try:
+            status = await Job(job_id, await self._open(), _queue_name=QUEUE, _deserializer=unpack).status()
+        except (RedisError, OSError) as error:
+            raise BusUnavailable(f"The queue cannot be read: {error}") from error
+        return status is not JobStatus.not_found
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        if self._pool:
+            await self._pool.aclose()
+
+    async def _open(self) -> ArqRedis:
+        from arq.connections import RedisSettings, create_pool  # slow to import
+
+        async with self._opening:
+            if self._pool is None:
+                self._pool = await create_pool(
+                    RedisSettings.from_dsn(self._url),
+                    retry=0,
+                    job_serializer=pack,
+                    job_deserializer=unpack,
+                    default_queue_name=QUEUE,
+                )
+        return self._pool
+
+
+def new_job_id() -> str:
+    """Never used before."""
+    return uuid4().hex

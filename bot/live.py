@@ -1,0 +1,97 @@
+"""What is gone in a moment: that somebody writes, and what is written so far. It travels on the bus, never in rows."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Self
+
+from bot.bus import Bus
+from bot.messages import Address
+
+RENEW_SECONDS = 3.0
+"""A sign of life is good for a little longer than that; who stops renewing it stops typing."""
+DELTA_SECONDS = 0.1
+
+
+class Presence:
+    """Shows that an agent is at work while at least one ``async with`` on it is open."""
+
+    def __init__(self, bus: Bus, address: Address) -> None:
+        self._bus = bus
+        self._address = address
+        self._users = 0
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._users += 1
+        if self._users == 1:
+            self._task = asyncio.create_task(self._renew())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._users -= 1
+        if self._users == 0 and self._task:
+            await _ended(self._task)
+            await self._send(on=False)
+
+    async def _renew(self) -> None:
+        while True:
+            await self._send(on=True)
+            await asyncio.sleep(RENEW_SECONDS)
+
+    async def _send(self, *, on: bool) -> None:
+        await self._bus.live(
+            self._address.connector, {"kind": "typing", "address": address_json(self._address), "on": on}
+        )
+
+
+class LiveReply:
+    """Sends a reply while it is being written: always the whole text so far, at most ten times a second."""
+
+    def __init__(self, bus: Bus, address: Address, slot: int) -> None:
+        self._bus = bus
+        self._address = address
+        self._slot = slot
+        self._text = ""
+        self._changed = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def text(self) -> str:
+        """What was written so far."""
+        return self._text
+
+    def update(self, text: str) -> None:
+        """There is more of it."""
+        self._text = text
+        self._changed.set()
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.create_task(self._send())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._task:
+            await _ended(self._task)
+
+    async def _send(self) -> None:
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            event = {"kind": "text", "address": address_json(self._address), "slot": self._slot, "text": self._text}
+            if self._text.strip():
+                await self._bus.live(self._address.connector, event)
+            await asyncio.sleep(DELTA_SECONDS)
+
+
+def address_json(address: Address) -> Mapping[str, Any]:
+    """An address on the bus."""
+    return {"connector": address.connector, "chat": address.chat, "thread": address.thread}
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task

@@ -1,0 +1,170 @@
+"""The words that travel: addresses, what comes in from a platform, what goes out to one, and what a model reads.
+
+Pure: no I/O, no clock, no settings. Content blocks keep the shape of the Anthropic Messages API, so that a block that
+this program does not know is stored and sent back as it was.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from hashlib import blake2s
+from typing import Any, Literal, NewType, TypeAlias, TypedDict
+
+Block: TypeAlias = Mapping[str, Any]
+"""One content block of the Messages API: ``{"type": "text", "text": ...}``, ``tool_use``, ``tool_result``, ..."""
+
+Role: TypeAlias = Literal["user", "assistant"]
+
+
+class Message(TypedDict):
+    """One message as the Messages API takes it."""
+
+    role: Role
+    content: str | list[Block]
+
+
+AgentId = NewType("AgentId", str)
+"""An address as a slug that is safe as a folder name, e.g. ``telegram-123``, ``terminal-me``."""
+
+_UNSAFE = re.compile(r"[^a-z0-9_]+")
+_LONGEST_SLUG = 80
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a conversation is: the connector's name, the platform's chat and, where there is one, its thread."""
+
+    connector: str
+    chat: str
+    thread: str = ""
+
+    @property
+    def agent_id(self) -> AgentId:
+        """The slug of this address. Two addresses never share one: what had to be changed is told apart by a digest."""
+        parts = [self.connector, self.chat, self.thread] if self.thread else [self.connector, self.chat]
+        plain = "-".join(parts)
+        slug = "-".join(_slug(part) for part in parts)
+        if slug != plain or len(slug) > _LONGEST_SLUG:
+            digest = blake2s("\x1f".join(parts).encode(), digest_size=5).hexdigest()
+            slug = f"{slug[:_LONGEST_SLUG].rstrip('-')}.{digest}"
+        return AgentId(slug)
+
+
+def _slug(part: str) -> str:
+    negative = part[1:].isdigit() and part.startswith("-")
+    return part if negative else _UNSAFE.sub("-", part.lower()).strip("-") or "x"
+
+
+@dataclass(frozen=True)
+class Inbound:
+    """One event from a platform. ``key`` names it on its connector for ever: a redelivery has the same key.
+
+    ``order`` is the platform's own order within a chat (a message id, an update id); ``kind`` is part of the key.
+    """
+
+    address: Address
+    key: str
+    kind: Literal["message", "edit", "press"]
+    order: int
+    person: str
+    text: str
+    person_name: str = ""
+    sent_at: datetime | None = None
+
+    @property
+    def is_command(self) -> bool:
+        """Whether this is control (answered at once), not something to say to the model."""
+        return self.text.startswith("/")
+
+
+@dataclass(frozen=True)
+class Button:
+    """A press on it comes back as an :class:`Inbound` of kind ``press`` with ``command`` as its text."""
+
+    label: str
+    command: str
+
+
+@dataclass(frozen=True)
+class Say:
+    """A new message. ``token`` is the outbox row's id: platforms with idempotency keys send it along."""
+
+    address: Address
+    text: str
+    token: str
+    buttons: tuple[Button, ...] = ()
+    notice: bool = False
+    """Said by the program, not by the model."""
+    partial: bool = False
+    """More is to come by edits: the reply is still being written."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A message that was sent before gets this text. ``refs`` are the platform's ids of its parts."""
+
+    address: Address
+    refs: tuple[str, ...]
+    text: str
+    token: str
+    buttons: tuple[Button, ...] = ()
+    notice: bool = False
+    partial: bool = False
+    """More is to come: the reply is still being written."""
+
+
+@dataclass(frozen=True)
+class Typing:
+    """Show that the other side is writing, for a few seconds (it is renewed), or stop showing it."""
+
+    address: Address
+    on: bool = True
+
+
+@dataclass(frozen=True)
+class Status:
+    """A fact for connectors that show it apart from the talk, such as the terminal's bottom line."""
+
+    address: Address
+    facts: Mapping[str, str | int | float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class React:
+    """A mark on a person's own message, e.g. that it waits."""
+
+    address: Address
+    ref: str
+    emoji: str
+
+
+Outbound: TypeAlias = Say | Edit | Typing | Status | React
+
+
+class Audience(StrEnum):
+    """Who may see an entry."""
+
+    EVERYONE = "everyone"
+    MODEL = "model"
+    PEOPLE = "people"
+
+
+def text_block(text: str) -> Block:
+    """A text block."""
+    return {"type": "text", "text": text}
+
+
+def text_of(content: str | Sequence[Block]) -> str:
+    """The text of a content, blocks joined by blank lines; what is not text is left out."""
+    if isinstance(content, str):
+        return content
+    return "\n\n".join(block["text"] for block in content if block.get("type") == "text")
+
+
+def tool_calls(blocks: Sequence[Block]) -> list[Block]:
+    """The tool_use blocks in order."""
+    return [block for block in blocks if block.get("type") == "tool_use"]

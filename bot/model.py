@@ -1,0 +1,272 @@
+"""The model, behind one adapter on the `anthropic` SDK. Nobody else knows that SDK.
+
+One adapter serves Claude and everything else that speaks the Messages API (Ollama, vLLM, LM Studio, llama.cpp).
+Errors of the SDK are translated here, once; retries are ours, so that a stream that breaks off is treated like a
+request that was refused, and the server's retry-after is honoured for both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from bot.errors import ModelError, ModelOverflow, ModelRefused, ModelUnavailable
+from bot.history import Usage
+from bot.messages import Block, Message
+from bot.overflow import is_context_overflow, stated_numbers
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+    from anthropic.types import Message as SdkMessage
+
+_TRIES = 4
+_LONGEST_WAIT = 60.0
+_SILENCE = 180.0
+_RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
+_RETRIED_TYPES = frozenset({"overloaded_error", "rate_limit_error", "api_error", "timeout_error"})
+DEFAULT_WINDOW = 200_000
+DEFAULT_ANSWER = 8_192
+
+
+@dataclass(frozen=True)
+class Head:
+    """What stands before the messages of a request. Equal heads share a prompt cache, so they are kept by hash."""
+
+    model: str
+    max_tokens: int
+    system: str
+    tools: tuple[Mapping[str, Any], ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """For the book."""
+        return {
+            "model": self.model,
+            "max_tokens": self.max_tokens,
+            "system": self.system,
+            "tools": [dict(tool) for tool in self.tools],
+        }
+
+    @classmethod
+    def from_json(cls, data: Any) -> Head:
+        """Back from the book."""
+        return cls(data["model"], data["max_tokens"], data["system"], tuple(data["tools"]))
+
+    @property
+    def digest(self) -> str:
+        """Names this head."""
+        return hashlib.sha256(json.dumps(self.as_json(), sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the model answered; tokens in ``usage``."""
+
+    blocks: tuple[Block, ...]
+    usage: Usage
+    stop_reason: str
+
+
+@dataclass(frozen=True)
+class Limits:
+    """A model's window and its longest answer, in tokens. ``known``: the provider said so."""
+
+    window: int = DEFAULT_WINDOW
+    answer: int = DEFAULT_ANSWER
+    known: bool = False
+
+
+class Model:
+    """A client of one Messages API endpoint. ``fixed`` limits are for servers that cannot tell."""
+
+    def __init__(
+        self,
+        *,
+        api_key: str | None,
+        auth_token: str | None = None,
+        base_url: str | None = None,
+        fixed: Limits | None = None,
+    ) -> None:
+        self._api_key = api_key
+        self._auth_token = auth_token
+        self._base_url = base_url
+        self._fixed = fixed
+        self._limits: dict[str, Limits] = {}
+        self._client: AsyncAnthropic | None = None
+
+    async def ask(self, head: Head, messages: Sequence[Message], on_text: Callable[[str], None] | None = None) -> Reply:
+        """One request, streamed; ``on_text`` gets the whole text so far, and an empty text when a try starts again.
+
+        Cancelling closes the HTTP stream. Raises a ModelError.
+        """
+        for attempt in range(1, _TRIES + 1):
+            try:
+                return await self._stream(head, messages, on_text)
+            except _Again as again:
+                if attempt == _TRIES or again.wait > _LONGEST_WAIT:
+                    raise ModelUnavailable(again.sentence) from again.__cause__
+                await asyncio.sleep(again.wait or random.uniform(0.5, 1.0) * 2 ** (attempt - 1))
+        raise AssertionError("unreachable")
+
+    async def limits(self, model: str) -> Limits:
+        """The window and the longest answer of a model, asked once; defaults where the endpoint does not know."""
+        if self._fixed:
+            return self._fixed
+        if model not in self._limits:
+            import anthropic
+
+            try:
+                info = await self._sdk().models.retrieve(model, timeout=10)
+            except anthropic.APIStatusError:
+                self._limits[model] = Limits()
+            except (anthropic.AnthropicError, ValueError, TypeError):
+                return Limits()  # unreachable just now: ask again next time
+            else:
+                window = getattr(info, "max_input_tokens", None)
+                answer = getattr(info, "max_tokens", None)
+                self._limits[model] = Limits(window or DEFAULT_WINDOW, answer or DEFAULT_ANSWER, bool(window))
+        return self._limits[model]
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        if self._client:
+            await self._client.close()
+
+    async def _stream(self, head: Head, messages: Sequence[Message], on_text: Callable[[str], None] | None) -> Reply:
+        import anthropic  # a second to import: not before the prompt is shown
+        import httpx2
+
+        options: dict[str, Any] = {"tools": list(head.tools)} if head.tools else {}
+        if head.system:
+            options["system"] = head.system
+        text = ""
+        if on_text:
+            on_text("")
+        try:
+            async with self._sdk().messages.stream(
+                model=head.model,
+                max_tokens=head.max_tokens,
+                messages=messages,  # type: ignore[arg-type]  # blocks are kept as the API's own JSON
+                cache_control={"type": "ephemeral"},
+                **options,
+            ) as stream:
+                async for piece in stream.text_stream:
+                    text += piece
+                    if on_text:
+                        on_text(text)
+                answer = await stream.get_final_message()
+        except anthropic.APIStatusError as error:
+            self._raise_status(error, head)
+        except (anthropic.APIConnectionError, httpx2.HTTPError, httpx2.StreamError) as error:
+            raise _Again("The model's server cannot be reached or broke off its answer.") from error
+        except anthropic.APIResponseValidationError as error:
+            raise _Again("The model's server answered something that is not a message.") from error
+        except anthropic.APIError as error:
+            self._raise_in_stream(error, head)
+        except (anthropic.AnthropicError, ValueError, AssertionError) as error:
+            raise _Again("The model's server answered something that is not a message.") from error
+        return self._reply(answer)
+
+    def _reply(self, answer: SdkMessage) -> Reply:
+        if answer.stop_reason == "model_context_window_exceeded":
+            raise ModelOverflow("The answer ran into the end of the model's window.")
+        if answer.stop_reason is None:
+            raise _Again("The model's server broke off its answer.")
+        used = answer.usage
+        usage = Usage(
+            used.input_tokens,
+            used.cache_read_input_tokens or 0,
+            used.cache_creation_input_tokens or 0,
+            used.output_tokens,
+        )
+        return Reply(tuple(_plain(block) for block in answer.content), usage, answer.stop_reason)
+
+    def _raise_status(self, error: Any, head: Head) -> None:
+        status, said = error.status_code, _said(error)
+        if is_context_overflow(error):
+            raise self._overflow(said, head) from error
+        if status in _RETRIED or (status == HTTPStatus.OK and _type(error) in _RETRIED_TYPES):
+            raise _Again(f"The model is not available ({said}).", _retry_after(error)) from error
+        if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            name = "ANTHROPIC_API_KEY" if not self._auth_token else "ANTHROPIC_AUTH_TOKEN"
+            raise ModelRefused(
+                f"The model's server does not accept our key ({said}). Check {name} and ANTHROPIC_BASE_URL."
+            ) from error
+        if status == HTTPStatus.NOT_FOUND:
+            raise ModelRefused(
+                f"The model's server does not know the model {head.model!r}. Check MODEL and ANTHROPIC_BASE_URL."
+            ) from error
+        raise ModelRefused(f"The model's server refused the request ({said}).") from error
+
+    def _raise_in_stream(self, error: Any, head: Head) -> None:
+        said = _said(error)
+        if is_context_overflow(error):
+            raise self._overflow(said, head) from error
+        raise _Again(f"The model broke off its answer ({said}).") from error
+
+    def _overflow(self, said: str, head: Head) -> ModelOverflow:
+        """A provider that refuses a context may say how large it was, and how much would have fitted."""
+        numbers = stated_numbers(said)
+        known = self._limits.get(head.model, Limits())
+        if numbers and numbers.limit and numbers.limit < known.window and not self._fixed:
+            self._limits[head.model] = Limits(numbers.limit, known.answer, known=True)
+        return ModelOverflow(said, asked=numbers.asked if numbers else None)
+
+    def _sdk(self) -> AsyncAnthropic:
+        if self._client is None:
+            import anthropic
+
+            try:
+                self._client = anthropic.AsyncAnthropic(
+                    api_key=self._api_key or None,
+                    auth_token=self._auth_token,
+                    base_url=self._base_url,
+                    max_retries=0,
+                    timeout=anthropic.Timeout(_SILENCE, connect=10),
+                )
+            except (anthropic.AnthropicError, ValueError) as error:
+                raise ModelRefused(f"The model cannot be used: {error}") from error
+        return self._client
+
+
+class _Again(ModelError):
+    """Worth another try, after ``wait`` seconds (0: our own pace)."""
+
+    def __init__(self, sentence: str, wait: float = 0.0) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+        self.wait = wait
+
+
+def _plain(block: Any) -> Block:
+    data: dict[str, Any] = block.model_dump(mode="json", exclude_none=True)
+    if data.get("type") == "text":
+        return {"type": "text", "text": data["text"]}
+    if data.get("type") == "tool_use":
+        return {"type": "tool_use", "id": data["id"], "name": data["name"], "input": data.get("input") or {}}
+    return data
+
+
+def _said(error: Any) -> str:
+    body = error.body if isinstance(error.body, dict) else {}
+    inner = body.get("error", body)
+    message = inner.get("message") if isinstance(inner, dict) else None
+    return str(message or error.message).strip().splitlines()[0][:300]
+
+
+def _type(error: Any) -> str:
+    body = error.body if isinstance(error.body, dict) else {}
+    inner = body.get("error", body)
+    return str(inner.get("type", "")) if isinstance(inner, dict) else ""
+
+
+def _retry_after(error: Any) -> float:
+    try:
+        return max(0.0, float(error.response.headers.get("retry-after", "0")))
+    except ValueError:
+        return 0.0

@@ -1,0 +1,110 @@
+"""Opens the parts that a process needs, as the settings say: the book, the bell, the model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+
+import structlog
+from pydantic import SecretStr
+
+from bot.bus import Bus
+from bot.embedded.local_model import LOCAL_CONTEXT, LOCAL_MODEL_NAME, LocalModel
+from bot.embedded.valkey import EmbeddedValkey
+from bot.model import Limits, Model
+from bot.settings import DEFAULT_MODEL, LOCAL_API_KEY, Settings
+from bot.store import Database
+
+log = structlog.get_logger(__name__)
+
+_LOCAL_ANSWER = 512
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What is open."""
+
+    settings: Settings
+    database: Database
+    bus: Bus
+    redis_url: str
+    model: Model
+    model_name: str
+
+
+@asynccontextmanager
+async def open_parts(
+    settings: Settings, *, listen: tuple[str, ...] = (), clear_leases: bool = True
+) -> AsyncIterator[Parts]:
+    """Open everything, and close it at the end. ``listen``: connectors whose live events are wanted here.
+
+    Raises a PalimpsestError with a sentence that says what to do.
+    """
+    async with AsyncExitStack() as stack:
+        database = _database(settings)
+        stack.push_async_callback(database.close)
+        await database.open()
+        valkey = None if settings.redis_url else EmbeddedValkey(settings.data_dir)
+        if valkey:
+            stack.push_async_callback(valkey.stop)
+            await valkey.start()
+        url = _secret(settings.redis_url) or (valkey.url if valkey else "")
+        bus = Bus(url, listen=listen, revive=valkey.ensure if valkey else None)
+        stack.push_async_callback(bus.close)
+        if valkey and valkey.alone and clear_leases:
+            await bus.clear_leases()  # whoever held them is dead: nobody else is on this DATA_DIR
+        hearing = asyncio.create_task(bus.run())
+        stack.push_async_callback(_stop, hearing)
+        await bus.connected()
+        model, name = await _model(settings, stack)
+        yield Parts(settings, database, bus, url, model, name)
+
+
+async def redis_url(settings: Settings) -> str:
+    """The URL of the Redis that jobs go through; the embedded one is started, and this process stays its member."""
+    if settings.redis_url:
+        return settings.redis_url.get_secret_value()
+    valkey = EmbeddedValkey(settings.data_dir)
+    await valkey.start()
+    _joined.append(valkey)
+    return valkey.url
+
+
+_joined: list[EmbeddedValkey] = []
+"""Members for as long as the process lives; the kernel lets go of their lock at its end."""
+
+
+def _database(settings: Settings) -> Database:
+    url = _secret(settings.database_url)
+    return Database(url) if url else Database.in_folder(settings.data_dir)
+
+
+async def _model(settings: Settings, stack: AsyncExitStack) -> tuple[Model, str]:
+    if settings.uses_local_model:
+        local = LocalModel(settings.data_dir)
+        stack.push_async_callback(local.stop)
+        url = await local.start()
+        fixed = Limits(LOCAL_CONTEXT, _LOCAL_ANSWER, known=True)
+        model = Model(api_key=LOCAL_API_KEY, base_url=url, fixed=fixed)
+        name = LOCAL_MODEL_NAME
+    else:
+        # A server of one's own often wants no key; the SDK insists on one.
+        key = _secret(settings.anthropic_api_key) or (None if settings.anthropic_auth_token else LOCAL_API_KEY)
+        model = Model(
+            api_key=key, auth_token=_secret(settings.anthropic_auth_token), base_url=settings.anthropic_base_url
+        )
+        name = settings.model or DEFAULT_MODEL
+    stack.push_async_callback(model.close)
+    return model, name
+
+
+async def _stop(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+def _secret(value: SecretStr | None) -> str | None:
+    return value.get_secret_value() if value else None

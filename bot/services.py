@@ -1,0 +1,31 @@
+"""What every agent of a process shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.bus import Bus
+from bot.compaction import Strategy
+from bot.jobs import Jobs
+from bot.messages import AgentId
+from bot.model import Model
+from bot.settings import Settings
+from bot.store import Database
+
+
+@dataclass(frozen=True)
+class Services:
+    """The parts, and the settings they were made from."""
+
+    settings: Settings
+    database: Database
+    bus: Bus
+    jobs: Jobs
+    model: Model
+    model_name: str
+    strategy: Strategy
+
+    def folder(self, agent_id: AgentId) -> Path:
+        """The agent's own folder: its files and its traces."""
+        return self.settings.data_dir / "agents" / agent_id

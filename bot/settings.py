@@ -1,0 +1,104 @@
+"""Settings, from the environment and `.env`. Each name here is a line in `.env.example`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from bot.errors import ConfigurationError
+
+DEFAULT_MODEL = "claude-sonnet-5"
+LOCAL_API_KEY = "local"
+
+
+class AgentsSettings(BaseModel):
+    """`AGENTS__*`: how an agent keeps its context."""
+
+    emergency_context_limit: int | None = Field(default=None, gt=0)
+    """Tokens; unset: the model's window less the room for its answer and a margin."""
+    warning: float = 0.75
+    critical: float = 0.90
+    strategy: str = "reset"
+    compact_ahead: bool = True
+    when_busy: Literal["collect"] = "collect"
+
+
+class CompactionSettings(BaseModel):
+    """`COMPACTION__*`: how summaries are made."""
+
+    must_keep: tuple[str, ...] = ()
+    """Regular expressions; what they match in the talk must be in every summary of it."""
+
+
+class Settings(BaseSettings):
+    """All of it. Fields of nested groups are set with two underscores: `AGENTS__WARNING=0.6`."""
+
+    model_config = SettingsConfigDict(
+        env_file=".env", env_nested_delimiter="__", extra="ignore", env_ignore_empty=True, frozen=True
+    )
+
+    data_dir: Path = Path("./data")
+    database_url: SecretStr | None = None
+    redis_url: SecretStr | None = None
+
+    anthropic_api_key: SecretStr | None = None
+    anthropic_auth_token: SecretStr | None = None
+    anthropic_base_url: str | None = None
+    model: str | None = None
+    compaction_model: str | None = None
+    system_prompt: str | None = None
+
+    telegram_token: SecretStr | None = None
+    telegram_api_base: str | None = None
+
+    access: Literal["allowlist", "open"] = "allowlist"
+    allow: Annotated[frozenset[str], NoDecode] = frozenset()
+    """People or chats as `connector:id`, separated by commas, e.g. `telegram:12345`."""
+
+    agents: AgentsSettings = AgentsSettings()
+    compaction: CompactionSettings = CompactionSettings()
+
+    log_format: Literal["console", "json"] = "console"
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    http_bind: str = "127.0.0.1:8080"
+
+    @field_validator("allow", mode="before")
+    @classmethod
+    def _split_allow(cls, value: object) -> object:
+        return frozenset(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @property
+    def uses_local_model(self) -> bool:
+        """Nobody named a model to talk to: neither a key nor an endpoint."""
+        return not (self.anthropic_api_key or self.anthropic_auth_token or self.anthropic_base_url)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The values that must be in no log, trace or error."""
+        held = (
+            self.anthropic_api_key,
+            self.anthropic_auth_token,
+            self.telegram_token,
+            self.database_url,
+            self.redis_url,
+        )
+        return tuple(secret.get_secret_value() for secret in held if secret and secret.get_secret_value())
+
+
+def load_settings(**overrides: object) -> Settings:
+    """The settings of this process. Raises ConfigurationError with one line for each wrong setting."""
+    try:
+        return Settings(**overrides)  # type: ignore[arg-type]  # names and values are checked by pydantic itself
+    except ValidationError as error:
+        raise ConfigurationError("; ".join(_explain(item) for item in error.errors())) from error
+
+
+def _explain(item: object) -> str:
+    assert isinstance(item, dict)
+    name = "__".join(str(part) for part in item["loc"]).upper()
+    if name == "ACCESS":
+        return "ACCESS takes 'allowlist' or 'open' (pairing is not built yet)"
+    return f"{name}: {item['msg']}"

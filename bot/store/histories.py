@@ -1,0 +1,144 @@
+"""Histories: entries and the layers over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from sqlalchemy import RowMapping, func, select, update
+
+from bot.history import Anchor, Entry, EntryKind, History, Layer, Usage
+from bot.messages import AgentId, Audience
+from bot.store.database import Tx
+from bot.store.schema import entries, heads, layers
+
+
+async def load(tx: Tx, agent_id: AgentId) -> History:
+    """The history from the lowest entry on that can be seen through all layers. Its cost does not grow with what
+    lies below."""
+    stack = [
+        _layer(row)
+        for row in (
+            await tx.execute(
+                select(layers)
+                .where(layers.c.agent_id == agent_id, layers.c.removed_at.is_(None))
+                .order_by(layers.c.number)
+            )
+        ).mappings()
+    ]
+    floor = max((layer.floor for layer in stack), default=0)
+    rows = await tx.execute(
+        select(entries).where(entries.c.agent_id == agent_id, entries.c.seq >= floor).order_by(entries.c.seq)
+    )
+    return History(tuple(_entry(row) for row in rows.mappings()), tuple(stack))
+
+
+async def last_seq(tx: Tx, agent_id: AgentId) -> int:
+    """The newest entry's seq; 0 when there is none."""
+    row = await tx.execute(select(func.max(entries.c.seq)).where(entries.c.agent_id == agent_id))
+    return row.scalar_one() or 0
+
+
+async def append(tx: Tx, agent_id: AgentId, added: Sequence[Entry], *, now: float) -> None:
+    """Add entries; their seqs are the caller's, who is the only writer."""
+    if not added:
+        return
+    await tx.execute(
+        entries.insert(),
+        [
+            {
+                "agent_id": agent_id,
+                "seq": entry.seq,
+                "role": entry.role,
+                "blocks": list(entry.blocks),
+                "kind": entry.kind,
+                "audience": entry.audience,
+                "tokens": entry.tokens,
+                "turn_id": entry.turn,
+                "layer": entry.layer,
+                "place": entry.place,
+                "anchor": asdict(entry.anchor) if entry.anchor else None,
+                "interrupted": entry.interrupted,
+                "created_at": now,
+            }
+            for entry in added
+        ],
+    )
+
+
+async def next_layer(tx: Tx, agent_id: AgentId) -> int:
+    """The number of the next layer: never used before, also not by one that was taken off."""
+    row = await tx.execute(select(func.max(layers.c.number)).where(layers.c.agent_id == agent_id))
+    return (row.scalar_one() or 0) + 1
+
+
+async def put(tx: Tx, agent_id: AgentId, layer: Layer, inserted: Sequence[Entry], *, now: float) -> None:
+    """Put a layer on top."""
+    await tx.execute(
+        layers.insert().values(
+            agent_id=agent_id,
+            number=layer.number,
+            kind=layer.kind,
+            upto=layer.upto,
+            floor=layer.floor,
+            hidden=[list(span) for span in layer.hidden],
+            replaced={str(seq): list(blocks) for seq, blocks in layer.replaced.items()},
+            run_id=layer.run,
+            created_at=now,
+        )
+    )
+    await append(tx, agent_id, inserted, now=now)
+
+
+async def take_off(tx: Tx, agent_id: AgentId, number: int, *, now: float) -> None:
+    """Take a layer off; it stays in the book."""
+    await tx.execute(
+        update(layers).where(layers.c.agent_id == agent_id, layers.c.number == number).values(removed_at=now)
+    )
+
+
+async def layer_of_run(tx: Tx, agent_id: AgentId, run_id: str) -> int | None:
+    """The number of the layer that a compaction put down, if it did."""
+    row = await tx.execute(select(layers.c.number).where(layers.c.agent_id == agent_id, layers.c.run_id == run_id))
+    return row.scalar_one_or_none()
+
+
+async def remember_head(tx: Tx, digest: str, content: object) -> None:
+    """Keep what stands before the messages of a request (system prompt, tools), once."""
+    known = await tx.execute(select(heads.c.hash).where(heads.c.hash == digest))
+    if known.first() is None:
+        await tx.execute(heads.insert().values(hash=digest, content=content))
+
+
+async def head(tx: Tx, digest: str) -> object:
+    """What was kept under this hash."""
+    return (await tx.execute(select(heads.c.content).where(heads.c.hash == digest))).scalar_one()
+
+
+def _entry(row: RowMapping) -> Entry:
+    anchor = row["anchor"]
+    return Entry(
+        seq=row["seq"],
+        role=row["role"],
+        blocks=tuple(row["blocks"]),
+        kind=EntryKind(row["kind"]),
+        audience=Audience(row["audience"]),
+        tokens=row["tokens"],
+        turn=row["turn_id"],
+        layer=row["layer"],
+        place=row["place"],
+        anchor=Anchor(Usage(**anchor["usage"]), tuple(anchor["stack"]), anchor["guessed"]) if anchor else None,
+        interrupted=row["interrupted"],
+    )
+
+
+def _layer(row: RowMapping) -> Layer:
+    return Layer(
+        number=row["number"],
+        upto=row["upto"],
+        hidden=tuple((low, high) for low, high in row["hidden"]),
+        replaced={int(seq): tuple(blocks) for seq, blocks in row["replaced"].items()},
+        kind=row["kind"],
+        floor=row["floor"],
+        run=row["run_id"],
+    )

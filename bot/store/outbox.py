@@ -1,0 +1,190 @@
+"""The outbox: what people are to see. A row is a message of ours, and its later texts are edits of that message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlalchemy import RowMapping, func, insert, or_, select, update
+
+from bot.messages import Address, AgentId, Button
+from bot.store.database import Tx
+from bot.store.schema import inbox, outbox
+
+REPLY = "reply"
+NOTICE = "notice"
+
+
+@dataclass(frozen=True)
+class OutboxRow:
+    """One message of ours. ``sending``: a first send was begun and its end is not known."""
+
+    id: int
+    address: Address
+    agent_id: AgentId
+    kind: str
+    text: str
+    buttons: tuple[Button, ...]
+    version: int
+    delivered: int
+    refs: tuple[str, ...]
+    sending: bool
+
+
+async def open_slot(tx: Tx, address: Address, *, now: float) -> int:
+    """The place of a reply that is still to be written; returns its id."""
+    return await _insert(tx, address, kind=REPLY, text="", buttons=(), state="open", now=now)
+
+
+async def say(tx: Tx, address: Address, text: str, *, buttons: Sequence[Button] = (), now: float) -> int:
+    """A message of the program; returns its id, by which it can be changed."""
+    return await _insert(tx, address, kind=NOTICE, text=text, buttons=buttons, state="ready", now=now)
+
+
+async def change(tx: Tx, slot: int, text: str, *, buttons: Sequence[Button] = ()) -> None:
+    """This text now stands in that message."""
+    await tx.execute(
+        update(outbox)
+        .where(outbox.c.id == slot)
+        .values(text=text, buttons=[asdict(button) for button in buttons], version=outbox.c.version + 1, state="ready")
+    )
+
+
+async def void(tx: Tx, slot: int) -> None:
+    """Nothing is to be said here after all."""
+    await tx.execute(update(outbox).where(outbox.c.id == slot, outbox.c.state == "open").values(state="void"))
+
+
+async def chats_with_pending(tx: Tx, connector: str, chat: str | None = None) -> set[str]:
+    """Chats in which people do not see everything yet."""
+    rows = await tx.execute(_pending(select(outbox.c.chat).distinct(), connector, chat))
+    return {row[0] for row in rows}
+
+
+async def pending(tx: Tx, connector: str, chat: str) -> list[OutboxRow]:
+    """What people in this chat do not see yet as it is, oldest first."""
+    rows = await tx.execute(_pending(select(outbox), connector, chat).order_by(outbox.c.id))
+    return [_row(row) for row in rows.mappings()]
+
+
+async def get_open(tx: Tx, slot: int) -> OutboxRow | None:
+    """The slot of a reply that is still being written; None once it is written."""
+    rows = await tx.execute(select(outbox).where(outbox.c.id == slot, outbox.c.state == "open"))
+    row = rows.mappings().one_or_none()
+    return _row(row) if row else None
+
+
+async def newest_ref_before(tx: Tx, address: Address, slot: int) -> str | None:
+    """The highest id of a message, ours or a person's, that this chat had before this slot was sent. For platforms
+    whose ids are numbers; an inbox key ends in the platform's id."""
+    ours = await tx.execute(
+        select(outbox.c.refs)
+        .where(outbox.c.connector == address.connector, outbox.c.chat == address.chat, outbox.c.id < slot)
+        .order_by(outbox.c.id.desc())
+        .limit(20)
+    )
+    theirs = await tx.execute(
+        select(inbox.c.key)
+        .join(outbox, outbox.c.id == slot)
+        .where(inbox.c.agent_id == outbox.c.agent_id, inbox.c.received_at <= outbox.c.created_at)
+        .order_by(inbox.c.id.desc())
+        .limit(20)
+    )
+    refs = [ref for row in ours for ref in row[0]] + [row[0].rsplit(":", 1)[-1] for row in theirs]
+    return str(max(numbers)) if (numbers := [int(ref) for ref in refs if ref.isdigit()]) else None
+
+
+async def begin_sending(tx: Tx, slot: int) -> None:
+    """A first send begins: from here until `delivered` the platform may have it."""
+    await tx.execute(update(outbox).where(outbox.c.id == slot).values(sending=True))
+
+
+async def not_sent(tx: Tx, slot: int) -> None:
+    """The platform surely does not have it."""
+    await tx.execute(update(outbox).where(outbox.c.id == slot).values(sending=False))
+
+
+async def delivered(tx: Tx, slot: int, version: int, refs: Sequence[str]) -> None:
+    """People see this version, under these ids of the platform."""
+    await tx.execute(
+        update(outbox).where(outbox.c.id == slot).values(delivered=version, refs=list(refs), sending=False)
+    )
+
+
+async def refuse(tx: Tx, slot: int, version: int) -> None:
+    """The platform will never take it."""
+    await tx.execute(
+        update(outbox).where(outbox.c.id == slot).values(state="refused", delivered=version, sending=False)
+    )
+
+
+async def refs_in_chat(tx: Tx, address: Address) -> frozenset[str]:
+    """The platform's ids of our latest messages in this chat."""
+    rows = await tx.execute(
+        select(outbox.c.refs)
+        .where(outbox.c.connector == address.connector, outbox.c.chat == address.chat)
+        .order_by(outbox.c.id.desc())
+        .limit(50)
+    )
+    return frozenset(ref for row in rows for ref in row[0])
+
+
+async def undelivered(tx: Tx, agent_id: AgentId) -> int:
+    """How many messages of this conversation are still on their way, replies being written among them."""
+    count = await tx.execute(
+        select(func.count())
+        .select_from(outbox)
+        .where(
+            outbox.c.agent_id == agent_id,
+            or_(outbox.c.state == "open", (outbox.c.state == "ready") & (outbox.c.delivered < outbox.c.version)),
+        )
+    )
+    return int(count.scalar_one())
+
+
+def _pending(query: Any, connector: str, chat: str | None) -> Any:
+    query = query.where(
+        outbox.c.connector == connector, outbox.c.state == "ready", outbox.c.delivered < outbox.c.version
+    )
+    return query if chat is None else query.where(outbox.c.chat == chat)
+
+
+async def _insert(
+    tx: Tx, address: Address, *, kind: str, text: str, buttons: Sequence[Button], state: str, now: float
+) -> int:
+    added = await tx.execute(
+        insert(outbox)
+        .values(
+            agent_id=address.agent_id,
+            connector=address.connector,
+            chat=address.chat,
+            thread=address.thread,
+            kind=kind,
+            text=text,
+            buttons=[asdict(button) for button in buttons],
+            state=state,
+            version=1 if state == "ready" else 0,
+            delivered=0,
+            refs=[],
+            sending=False,
+            created_at=now,
+        )
+        .returning(outbox.c.id)
+    )
+    return int(added.scalar_one())
+
+
+def _row(row: RowMapping) -> OutboxRow:
+    return OutboxRow(
+        id=row["id"],
+        address=Address(row["connector"], row["chat"], row["thread"]),
+        agent_id=AgentId(row["agent_id"]),
+        kind=row["kind"],
+        text=row["text"],
+        buttons=tuple(Button(**button) for button in row["buttons"]),
+        version=row["version"],
+        delivered=row["delivered"],
+        refs=tuple(row["refs"]),
+        sending=row["sending"],
+    )

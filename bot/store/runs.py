@@ -1,0 +1,277 @@
+"""Compaction runs: a row each, from the plan to the trace. The worker writes its result, the agent all else.
+
+One conditional update decides between abort and commit: both ask for a run that is still open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Literal
+
+from sqlalchemy import RowMapping, func, select, update
+
+from bot.messages import AgentId
+from bot.store.database import Tx
+from bot.store.schema import compactions
+
+Trigger = Literal["auto", "manual", "recovery", "ahead"]
+
+
+class RunState(StrEnum):
+    """The life of a compaction."""
+
+    PLANNED = "planned"
+    """In the queue."""
+    RUNNING = "running"
+    """A worker has it; its heartbeat says that it lives."""
+    DONE = "done"
+    """Its layer is on the history."""
+    EMPTY = "empty"
+    """There was no usable summary; nothing was changed."""
+    FAILED = "failed"
+    """It could not be made; nothing was changed."""
+    ABORTED = "aborted"
+    """A person stopped it; nothing was changed."""
+
+
+OPEN = (RunState.PLANNED, RunState.RUNNING)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a worker found: a summary, or why there is none. ``inference`` is what was asked and answered, in order."""
+
+    outcome: Literal["summary", "empty", "failed"]
+    summary: str = ""
+    reason: str = ""
+    usage: Mapping[str, int] = field(default_factory=dict)
+    inference: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Run:
+    """One compaction."""
+
+    id: str
+    agent_id: AgentId
+    trigger: Trigger
+    strategy: str
+    focus: str
+    state: RunState
+    turn_id: str | None
+    status_slot: int
+    stack: tuple[int, ...]
+    plan: Mapping[str, Any]
+    head: str
+    model: str
+    limit: int
+    job_id: str | None
+    jobs: int
+    heartbeat_at: float | None
+    result: Result | None
+    meter_before: Mapping[str, Any]
+    meter_after: Mapping[str, Any] | None
+    reason: str
+    started_at: float
+    enqueued_at: float
+    finished_at: float | None
+    trace: str | None
+
+
+@dataclass(frozen=True)
+class NewRun:
+    """What is known when a run begins."""
+
+    id: str
+    agent_id: AgentId
+    trigger: Trigger
+    strategy: str
+    focus: str
+    turn_id: str | None
+    status_slot: int
+    stack: tuple[int, ...]
+    plan: Mapping[str, Any]
+    head: str
+    model: str
+    limit: int
+    meter_before: Mapping[str, Any]
+
+
+async def begin(tx: Tx, run: NewRun, *, now: float) -> None:
+    """Write it down, planned."""
+    await tx.execute(
+        compactions.insert().values(
+            id=run.id,
+            agent_id=run.agent_id,
+            trigger=run.trigger,
+            strategy=run.strategy,
+            focus=run.focus,
+            state=RunState.PLANNED,
+            turn_id=run.turn_id,
+            status_slot=run.status_slot,
+            stack=list(run.stack),
+            plan=dict(run.plan),
+            head=run.head,
+            model=run.model,
+            limit_tokens=run.limit,
+            jobs=0,
+            meter_before=dict(run.meter_before),
+            reason="",
+            started_at=now,
+            enqueued_at=now,
+            traced=False,
+        )
+    )
+
+
+async def get(tx: Tx, run_id: str) -> Run | None:
+    """One run."""
+    row = (await tx.execute(select(compactions).where(compactions.c.id == run_id))).mappings().one_or_none()
+    return _run(row) if row else None
+
+
+async def open_run(tx: Tx, agent_id: AgentId) -> Run | None:
+    """The run of this agent that has not ended, if any."""
+    rows = await tx.execute(
+        select(compactions).where(compactions.c.agent_id == agent_id, compactions.c.state.in_(OPEN))
+    )
+    row = rows.mappings().first()
+    return _run(row) if row else None
+
+
+async def latest(tx: Tx, agent_id: AgentId, *, done: bool = False, before: float | None = None) -> Run | None:
+    """The newest run of this agent; with ``done``, the newest whose layer went on; with ``before``, begun earlier."""
+    query = select(compactions).where(compactions.c.agent_id == agent_id)
+    if done:
+        query = query.where(compactions.c.state == RunState.DONE)
+    if before is not None:
+        query = query.where(compactions.c.started_at < before)
+    row = (await tx.execute(query.order_by(compactions.c.started_at.desc()).limit(1))).mappings().first()
+    return _run(row) if row else None
+
+
+async def asked_for(tx: Tx, agent_id: AgentId) -> bool:
+    """Whether a compaction that a person asked for is under way."""
+    count = await tx.execute(
+        select(func.count())
+        .select_from(compactions)
+        .where(compactions.c.agent_id == agent_id, compactions.c.state.in_(OPEN), compactions.c.trigger == "manual")
+    )
+    return bool(count.scalar_one())
+
+
+async def name_job(tx: Tx, run_id: str, job_id: str, *, now: float) -> bool:
+    """From now on only this job may work on the run; False when the run has ended."""
+    named = await tx.execute(
+        update(compactions)
+        .where(compactions.c.id == run_id, compactions.c.state.in_(OPEN))
+        .values(job_id=job_id, jobs=compactions.c.jobs + 1, state=RunState.PLANNED, heartbeat_at=None, enqueued_at=now)
+    )
+    return named.rowcount == 1
+
+
+async def heartbeat(tx: Tx, run_id: str, job_id: str, *, now: float) -> bool:
+    """The worker lives. False: the run has ended or names another job, so this one has nothing to do any more."""
+    beaten = await tx.execute(
+        update(compactions)
+        .where(compactions.c.id == run_id, compactions.c.job_id == job_id, compactions.c.state.in_(OPEN))
+        .values(state=RunState.RUNNING, heartbeat_at=now)
+    )
+    return beaten.rowcount == 1
+
+
+async def report(tx: Tx, run_id: str, job_id: str, result: Result) -> bool:
+    """The worker's result; it counts only while the run is open and names this job."""
+    written = await tx.execute(
+        update(compactions)
+        .where(compactions.c.id == run_id, compactions.c.job_id == job_id, compactions.c.state.in_(OPEN))
+        .values(
+            result={
+                "outcome": result.outcome,
+                "summary": result.summary,
+                "reason": result.reason,
+                "usage": dict(result.usage),
+                "inference": [dict(item) for item in result.inference],
+            }
+        )
+    )
+    return written.rowcount == 1
+
+
+async def end(
+    tx: Tx, run_id: str, state: RunState, *, reason: str, meter_after: Mapping[str, Any] | None, now: float
+) -> bool:
+    """The run ends like this, if it has not ended otherwise before."""
+    ended = await tx.execute(
+        update(compactions)
+        .where(compactions.c.id == run_id, compactions.c.state.in_(OPEN))
+        .values(state=state, reason=reason, meter_after=dict(meter_after) if meter_after else None, finished_at=now)
+    )
+    return ended.rowcount == 1
+
+
+async def replan(tx: Tx, run_id: str, plan: Mapping[str, Any]) -> None:
+    """Another plan was carried out than the one that the run began with."""
+    await tx.execute(update(compactions).where(compactions.c.id == run_id).values(plan=dict(plan)))
+
+
+async def set_trace(tx: Tx, run_id: str, section: str) -> None:
+    """Keep the run's section of the trace; the daily file is its projection."""
+    await tx.execute(update(compactions).where(compactions.c.id == run_id).values(trace=section))
+
+
+async def traced(tx: Tx, run_id: str) -> None:
+    """The section stands in the daily file."""
+    await tx.execute(update(compactions).where(compactions.c.id == run_id).values(traced=True))
+
+
+async def untraced(tx: Tx, agent_id: AgentId) -> list[Run]:
+    """Runs that ended but whose section is not known to stand in the daily file, oldest first."""
+    rows = await tx.execute(
+        select(compactions)
+        .where(
+            compactions.c.agent_id == agent_id,
+            compactions.c.traced.is_(False),
+            compactions.c.state.not_in(OPEN),
+        )
+        .order_by(compactions.c.started_at)
+    )
+    return [_run(row) for row in rows.mappings()]
+
+
+async def agents_with_open_runs(tx: Tx) -> list[AgentId]:
+    """Agents whose compaction somebody has to see to its end."""
+    rows = await tx.execute(select(compactions.c.agent_id).where(compactions.c.state.in_(OPEN)))
+    return [AgentId(row[0]) for row in rows]
+
+
+def _run(row: RowMapping) -> Run:
+    found = row["result"]
+    return Run(
+        id=row["id"],
+        agent_id=AgentId(row["agent_id"]),
+        trigger=row["trigger"],
+        strategy=row["strategy"],
+        focus=row["focus"],
+        state=RunState(row["state"]),
+        turn_id=row["turn_id"],
+        status_slot=row["status_slot"],
+        stack=tuple(row["stack"]),
+        plan=row["plan"],
+        head=row["head"],
+        model=row["model"],
+        limit=row["limit_tokens"],
+        job_id=row["job_id"],
+        jobs=row["jobs"],
+        heartbeat_at=row["heartbeat_at"],
+        result=Result(**{**found, "inference": tuple(found["inference"])}) if found else None,
+        meter_before=row["meter_before"],
+        meter_after=row["meter_after"],
+        reason=row["reason"],
+        started_at=row["started_at"],
+        enqueued_at=row["enqueued_at"],
+        finished_at=row["finished_at"],
+        trace=row["trace"],
+    )

@@ -1,0 +1,178 @@
+"""The tables. A change here needs a migration in `migrations/versions`; a test holds the two together.
+
+Times are seconds since 1970 (UTC) as doubles; ids of rows that other tables name are random hex.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+metadata = MetaData()
+
+_big = BigInteger().with_variant(Integer, "sqlite")
+
+agents = Table(
+    "agents",
+    metadata,
+    Column("id", String(120), primary_key=True),
+    Column("connector", String(40), nullable=False),
+    Column("chat", String(120), nullable=False),
+    Column("thread", String(120), nullable=False),
+    Column("epoch", Integer, nullable=False),
+    Column("touched_at", Double, nullable=False),
+    Column("paused", Boolean, nullable=False),  # after an undo: no automatic compaction below critical
+    Column("cooldown", Integer, nullable=False),  # messages that automatic compaction still skips
+    Column("calibration", Double, nullable=False),  # what the provider counts over what we guess
+)
+
+inbox = Table(
+    "inbox",
+    metadata,
+    Column("id", _big, primary_key=True, autoincrement=True),
+    Column("agent_id", String(120), nullable=False),
+    Column("connector", String(40), nullable=False),
+    Column("key", String(200), nullable=False),
+    Column("kind", String(20), nullable=False),
+    Column("position", _big, nullable=False),  # the platform's own order
+    Column("person", String(120), nullable=False),
+    Column("person_name", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("received_at", Double, nullable=False),
+    Column("state", String(10), nullable=False),  # waiting, taken (by a turn), done
+    Column("turn_id", String(40)),
+    UniqueConstraint("connector", "key", name="inbox_key"),
+    Index("inbox_waiting", "agent_id", "position", sqlite_where=text("state = 'waiting'"),
+          postgresql_where=text("state = 'waiting'")),
+    Index("inbox_turn", "turn_id"),
+)  # fmt: skip
+
+cursors = Table(
+    "cursors",
+    metadata,
+    Column("connector", String(120), primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+turns = Table(
+    "turns",
+    metadata,
+    Column("id", String(40), primary_key=True),
+    Column("agent_id", String(120), nullable=False),
+    Column("state", String(10), nullable=False),
+    Column("slot", _big, nullable=False),  # the outbox row of its final reply
+    Column("recoveries", Integer, nullable=False),
+    Column("started_at", Double, nullable=False),
+    Column("ended_at", Double),
+    Column("usage", JSON),
+    Index("turns_running", "agent_id", sqlite_where=text("state = 'running'"),
+          postgresql_where=text("state = 'running'")),
+)  # fmt: skip
+
+outbox = Table(
+    "outbox",
+    metadata,
+    Column("id", _big, primary_key=True, autoincrement=True),
+    Column("agent_id", String(120), nullable=False),
+    Column("connector", String(40), nullable=False),
+    Column("chat", String(120), nullable=False),
+    Column("thread", String(120), nullable=False),
+    Column("kind", String(10), nullable=False),  # reply, notice
+    Column("text", Text, nullable=False),
+    Column("buttons", JSON, nullable=False),
+    Column("state", String(10), nullable=False),  # open, ready, void, refused
+    Column("version", Integer, nullable=False),  # raised by each change of the text
+    Column("delivered", Integer, nullable=False),  # the version that people see
+    Column("refs", JSON, nullable=False),  # the platform's ids of its parts
+    Column("sending", Boolean, nullable=False),  # a first send is under way: after a crash it may have arrived
+    Column("created_at", Double, nullable=False),
+    Index("outbox_pending", "connector", "id", sqlite_where=text("state = 'ready' AND delivered < version"),
+          postgresql_where=text("state = 'ready' AND delivered < version")),
+    Index("outbox_chat", "connector", "chat", "id"),
+)  # fmt: skip
+
+entries = Table(
+    "entries",
+    metadata,
+    Column("agent_id", String(120), primary_key=True),
+    Column("seq", Integer, primary_key=True, autoincrement=False),
+    Column("role", String(10), nullable=False),
+    Column("blocks", JSON, nullable=False),
+    Column("kind", String(10), nullable=False),
+    Column("audience", String(10), nullable=False),
+    Column("tokens", Integer, nullable=False),
+    Column("turn_id", String(40)),
+    Column("layer", Integer),
+    Column("place", Integer),
+    Column("anchor", JSON),
+    Column("interrupted", Boolean, nullable=False),
+    Column("created_at", Double, nullable=False),
+)
+
+layers = Table(
+    "layers",
+    metadata,
+    Column("agent_id", String(120), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("kind", String(20), nullable=False),
+    Column("upto", Integer, nullable=False),
+    Column("floor", Integer, nullable=False),
+    Column("hidden", JSON, nullable=False),
+    Column("replaced", JSON, nullable=False),
+    Column("run_id", String(40)),
+    Column("created_at", Double, nullable=False),
+    Column("removed_at", Double),  # taken off by an undo
+)
+
+compactions = Table(
+    "compactions",
+    metadata,
+    Column("id", String(40), primary_key=True),
+    Column("agent_id", String(120), nullable=False),
+    Column("trigger", String(10), nullable=False),
+    Column("strategy", String(40), nullable=False),
+    Column("focus", Text, nullable=False),
+    Column("state", String(10), nullable=False),
+    Column("turn_id", String(40)),
+    Column("status_slot", _big, nullable=False),
+    Column("stack", JSON, nullable=False),
+    Column("plan", JSON, nullable=False),
+    Column("head", String(64), nullable=False),
+    Column("model", Text, nullable=False),
+    Column("limit_tokens", Integer, nullable=False),
+    Column("job_id", String(40)),
+    Column("jobs", Integer, nullable=False),
+    Column("heartbeat_at", Double),
+    Column("result", JSON),  # what the worker found: an outcome, never an effect
+    Column("meter_before", JSON, nullable=False),
+    Column("meter_after", JSON),
+    Column("reason", Text, nullable=False),
+    Column("started_at", Double, nullable=False),
+    Column("enqueued_at", Double, nullable=False),
+    Column("finished_at", Double),
+    Column("trace", Text),
+    Column("traced", Boolean, nullable=False),  # the trace stands in the daily file
+    Index("compactions_open", "agent_id", unique=True, sqlite_where=text("state IN ('planned', 'running')"),
+          postgresql_where=text("state IN ('planned', 'running')")),
+    Index("compactions_agent", "agent_id", "started_at"),
+)  # fmt: skip
+
+heads = Table(
+    "heads",
+    metadata,
+    Column("hash", String(64), primary_key=True),
+    Column("content", JSON, nullable=False),
+)

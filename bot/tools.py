@@ -1,0 +1,166 @@
+"""The tools of a model: reading in the agent's own folder. There is no way out of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from bot.messages import Block
+
+_MOST_CHARACTERS = 8_000
+_MOST_NAMES = 200
+
+INTERRUPTED = "[interrupted: the program stopped while this tool ran; it may have run]"
+
+
+class Tool(Protocol):
+    """Something a model can call. ``idempotent``: it may be run again when a crash cut it off."""
+
+    @property
+    def name(self) -> str:
+        """As the model calls it."""
+
+    @property
+    def description(self) -> str:
+        """What it is for, for the model."""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """A JSON schema of its arguments."""
+
+    @property
+    def idempotent(self) -> bool:
+        """Whether it may be run again."""
+
+    async def run(self, folder: Path, arguments: Mapping[str, Any]) -> str:
+        """The result as text. Raises ToolError with a sentence for the model."""
+
+
+class ToolError(Exception):
+    """What the model did wrong, in a sentence."""
+
+
+@dataclass(frozen=True)
+class ReadFile:
+    """Reads a text file, a piece at a time."""
+
+    parameters: Mapping[str, Any]
+    name: str = "read_file"
+    description: str = "Read a text file of this conversation's folder."
+    idempotent: bool = True
+
+    async def run(self, folder: Path, arguments: Mapping[str, Any]) -> str:
+        """The file's text from ``offset`` (characters) on."""
+        path = _inside(folder, arguments.get("path"))
+        offset = _whole_number(arguments.get("offset", 0))
+        return await asyncio.to_thread(_read, path, offset)
+
+
+@dataclass(frozen=True)
+class ListFiles:
+    """Lists a folder."""
+
+    parameters: Mapping[str, Any]
+    name: str = "list_files"
+    description: str = "List the files of this conversation's folder."
+    idempotent: bool = True
+
+    async def run(self, folder: Path, arguments: Mapping[str, Any]) -> str:
+        """One name a line; folders end in a slash."""
+        return await asyncio.to_thread(_list, _inside(folder, arguments.get("path", ".")))
+
+
+def _schema(required: Sequence[str], **properties: str) -> Mapping[str, Any]:
+    return {
+        "type": "object",
+        "properties": {name: {"type": kind} for name, kind in properties.items()},
+        "required": list(required),
+    }
+
+
+TOOLS: tuple[Tool, ...] = (
+    ReadFile(_schema(["path"], path="string", offset="integer")),
+    ListFiles(_schema([], path="string")),
+)
+
+
+class Toolbox:
+    """The tools of one agent, over its folder."""
+
+    def __init__(self, folder: Path, tools: Sequence[Tool] = TOOLS) -> None:
+        self._folder = folder
+        self._tools = {tool.name: tool for tool in tools}
+
+    @property
+    def definitions(self) -> tuple[Mapping[str, Any], ...]:
+        """As the Messages API takes them."""
+        return tuple(
+            {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
+            for tool in self._tools.values()
+        )
+
+    def may_run_again(self, name: str) -> bool:
+        """Whether a call that a crash cut off may be repeated."""
+        return name in self._tools and self._tools[name].idempotent
+
+    async def run(self, call: Block, *, most_characters: int = _MOST_CHARACTERS) -> Block:
+        """The result block of a call. What goes wrong is told to the model, not raised."""
+        tool = self._tools.get(call["name"])
+        if tool is None:
+            return result_block(call, f"There is no tool {call['name']!r}.", error=True)
+        try:
+            text = await tool.run(self._folder, call["input"] if isinstance(call["input"], Mapping) else {})
+        except ToolError as error:
+            return result_block(call, str(error), error=True)
+        except OSError as error:
+            return result_block(call, f"That cannot be read: {error.strerror or error}", error=True)
+        if len(text) > most_characters:
+            text = f"{text[:most_characters]}\n[Cut off here: {len(text) - most_characters} more characters.]"
+        return result_block(call, text or "(empty)")
+
+
+def result_block(call: Block, text: str, *, error: bool = False) -> Block:
+    """The answer to a call."""
+    block: dict[str, Any] = {"type": "tool_result", "tool_use_id": call["id"], "content": text}
+    return {**block, "is_error": True} if error else block
+
+
+def _inside(folder: Path, name: object) -> Path:
+    if not isinstance(name, str) or not name.strip() or "\0" in name:
+        raise ToolError("Give the path of a file in this folder, for example 'notes.txt'.")
+    root = folder.resolve()
+    path = (root / name).resolve()
+    if path != root and root not in path.parents:
+        raise ToolError("Only files in this conversation's folder can be read.")
+    return path
+
+
+def _whole_number(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ToolError("offset is a whole number of characters, 0 or more.")
+    return value
+
+
+def _read(path: Path, offset: int) -> str:
+    if path.is_dir():
+        raise ToolError("That is a folder; use list_files.")
+    if not path.is_file():
+        raise ToolError("There is no such file; list_files shows what there is.")
+    with path.open(encoding="utf-8", errors="replace") as file:
+        if offset:
+            file.read(offset)
+        text = file.read(_MOST_CHARACTERS)
+        more = bool(file.read(1))
+    return f"{text}\n[More follows: read on from offset {offset + _MOST_CHARACTERS}.]" if more else text
+
+
+def _list(path: Path) -> str:
+    if not path.is_dir():
+        raise ToolError("There is no such folder.")
+    names = sorted(item.name + ("/" if item.is_dir() else "") for item in path.iterdir())
+    shown = names[:_MOST_NAMES]
+    rest = [f"[and {len(names) - _MOST_NAMES} more]"] if len(names) > _MOST_NAMES else []
+    return "\n".join(shown + rest) or "(no files)"

@@ -1,0 +1,148 @@
+"""The trace: one section a compaction, in `agents/<agentId>/compaction_YYYYMMDD.md` (UTC day). Rendering is pure.
+
+The section in the book is the truth, the file is its projection. Content is fenced with more backticks than it holds,
+so that nothing in it can break the document.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bot.compaction import Plan
+from bot.history import Ranges, Usage
+from bot.prices import cost
+from bot.store.runs import Run
+
+
+def render(run: Run, *, head: Mapping[str, Any], previous_summary: str | None, layer: int | None) -> str:
+    """The section of a run that ended. ``layer``: the number of the layer it put down, if it did."""
+    plan = Plan.from_json(run.plan)
+    finished = run.finished_at or run.started_at
+    result = run.result
+    usage = Usage(**result.usage) if result and result.usage else None
+    facts = [
+        ("run", run.id),
+        ("started", _utc(run.started_at)),
+        ("finished", _utc(finished)),
+        ("duration", f"{finished - run.started_at:.2f} s"),
+        ("trigger", run.trigger),
+        ("strategy", plan.strategy),
+        ("model", run.model),
+        ("outcome", run.state.value + (f" ({run.reason})" if run.reason else "")),
+        ("focus", run.focus or "none"),
+        ("before", _meter(run.meter_before)),
+        ("after", _meter(run.meter_after) if run.meter_after else "unchanged"),
+        ("jobs", str(run.jobs)),
+        ("usage", _usage(usage)),
+        ("cost", _cost(run.model, usage)),
+        ("layer", str(layer) if layer is not None else "none"),
+        ("covers", f"entries up to {plan.upto}" if layer is not None else "nothing was changed"),
+        ("hidden", _spans(plan.hidden)),
+        ("replaced", ", ".join(str(seq) for seq in sorted(plan.replaced)) or "none"),
+        ("inserted", ", ".join(f"{item.kind.value} before {item.place}" for item in plan.inserted) or "none"),
+        ("summarised", f"{len(plan.summarise)} entries" + (f": {_span_of(plan.summarise)}" if plan.summarise else "")),
+    ]
+    lines = [f"## {_utc(run.started_at)} {run.trigger} {run.state.value}", ""]
+    lines += [f"- **{name}**: {_one_line(value)}" for name, value in facts]
+    if result and result.summary:
+        lines += ["", "### Summary", "", fenced(result.summary)]
+        if previous_summary:
+            lines += ["", "### Difference to the previous summary", "", fenced(_diff(previous_summary, result.summary))]
+    if result:
+        lines += _inference(result.inference, head)
+    return "\n".join(lines) + "\n\n"
+
+
+def fenced(text: str, language: str = "") -> str:
+    """Text that can hold anything and ends where it should."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def write(folder: Path, run: Run, section: str) -> Path:
+    """Append a section to its day's file, in one write; a section that stands there already is not written again."""
+    day = datetime.fromtimestamp(run.started_at, UTC).strftime("%Y%m%d")
+    path = folder / f"compaction_{day}.md"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if path.exists() and f"- **run**: {run.id}\n" in path.read_text(encoding="utf-8", errors="replace"):
+        return path
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        data = section.encode("utf-8", errors="replace")
+        written = os.write(descriptor, data)
+        if written < len(data):
+            raise OSError(f"only {written} of {len(data)} bytes were written")
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    return path
+
+
+def _inference(inference: Sequence[Mapping[str, Any]], head: Mapping[str, Any]) -> list[str]:
+    lines: list[str] = []
+    for number, request in enumerate(inference, 1):
+        lines += ["", f"### Request {number} ({request.get('mode', '')})", ""]
+        lines += ["System prompt:", "", fenced(str(request.get("system", ""))), ""]
+        if request.get("mode") == "conversation" and head.get("tools"):
+            lines += ["Tools:", "", fenced(_json(head["tools"]), "json"), ""]
+        lines += ["Messages:", "", fenced(_json(request.get("messages", [])), "json"), ""]
+        if request.get("error"):
+            lines += ["Error:", "", fenced(str(request["error"]))]
+        else:
+            lines += ["Reply:", "", fenced(str(request.get("reply", "")))]
+    return lines
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=1)
+
+
+def _diff(before: str, after: str) -> str:
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), "previous", "this", lineterm="", n=1)
+    return "\n".join(lines) or "(the same)"
+
+
+def _utc(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _meter(meter: Mapping[str, Any]) -> str:
+    parts = ", ".join(f"{name} {tokens:,}" for name, tokens in meter["parts"].items() if tokens)
+    return (
+        f"{meter['total']:,} of {meter['limit']:,} tokens ({meter['share']:.0%}, {meter['level']}, "
+        f"from {meter['source']}: {parts})"
+    )
+
+
+def _usage(usage: Usage | None) -> str:
+    if usage is None:
+        return "none"
+    return (
+        f"input {usage.input:,}, read from cache {usage.cache_read:,}, "
+        f"written to cache {usage.cache_creation:,}, output {usage.output:,} tokens"
+    )
+
+
+def _cost(model: str, usage: Usage | None) -> str:
+    dollars = cost(model, usage) if usage else None
+    return "not known" if dollars is None else f"${dollars:.4f}"
+
+
+def _spans(spans: Ranges) -> str:
+    return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in spans) or "none"
+
+
+def _span_of(seqs: Sequence[int]) -> str:
+    return f"{min(seqs)}-{max(seqs)}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,277 @@
+"""A turn: from taken inbox rows to a committed reply. Read this file first.
+
+::
+
+    begin ─▶ make room ─▶ ask the model ─▶ no tool calls: finish
+               ▲   │            │
+               │   compaction   └ tool calls: record, run each, record each result ─┐
+               └────────────────────────────────────────────────────────────────────┘
+
+Each arrow that changes something is one fenced step (:meth:`bot.context.Context.step`), so that a crash at any moment
+costs at most the request that was under way; :meth:`Turn.run` on a turn that was cut off goes on from its last step.
+Only waiting is ever interrupted by an abort, never a step.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from contextlib import suppress
+from typing import TypeVar
+from uuid import uuid4
+
+import structlog
+
+from bot.blame import Blame, blame
+from bot.compactor import Compactor, Outcome, Request
+from bot.context import Context, Step
+from bot.errors import ModelError, ModelOverflow
+from bot.gate import Gate, before_request, is_automatic
+from bot.history import Anchor, EntryKind, Usage
+from bot.live import LiveReply
+from bot.messages import Block, text_block, text_of, tool_calls
+from bot.model import Reply
+from bot.store import inbox, turns
+from bot.store.inbox import Waiting
+from bot.store.turns import TurnRow, TurnState
+from bot.tools import INTERRUPTED, result_block
+
+log = structlog.get_logger(__name__)
+T = TypeVar("T")
+
+MOST_COMPACTIONS = 3
+MOST_TOOL_ROUNDS = 25
+RESULT_SHARE = 0.25
+"""Of the limit: what one tool result may take."""
+REACHED_MAXIMUM = (
+    "Reached maximum compaction attempts. Please start a new session to continue. "
+    "(/new starts one; /undo takes it back.)"
+)
+
+
+class Turn:
+    """One turn of one agent."""
+
+    def __init__(self, context: Context, compactor: Compactor, row: TurnRow) -> None:
+        self.id = row.id
+        self._context = context
+        self._compactor = compactor
+        self._slot = row.slot
+        self._compactions = row.recoveries
+        self._usage = Usage()
+        self._aborted = asyncio.Event()
+        self._written = ""
+        self.state = TurnState.RUNNING
+
+    @classmethod
+    async def begin(cls, context: Context, compactor: Compactor, taken: Sequence[Waiting]) -> Turn:
+        """Take inbox rows: from here on they belong to this turn, and what they say is in the history."""
+        turn_id = uuid4().hex
+        async with context.step() as step:
+            slot = await step.open_slot()
+            row = await turns.begin(step.tx, turn_id, context.agent_id, slot, now=context.services.database.clock())
+            await inbox.take(step.tx, [message.id for message in taken], turn_id)
+            for message in taken:
+                await step.append("user", [text_block(message.text)], EntryKind.SAID, turn=turn_id)
+            step.restraint = step.restraint.next_message()
+        return cls(context, compactor, row)
+
+    async def run(self) -> None:
+        """Answer. Ends the turn whatever happens, except when the host loses the agent or the store."""
+        with structlog.contextvars.bound_contextvars(turn=self.id):
+            try:
+                async with self._context.presence:
+                    await self._answer()
+            except _AbortedError:
+                await self._end_aborted()
+            except _CannotGoOnError as error:
+                await self._end_failed(str(error))
+            except ModelError as error:
+                await self._end_failed(str(error))
+
+    def abort(self) -> None:
+        """Stop waiting for anything; the turn then ends by itself."""
+        self._aborted.set()
+
+    async def end_crashed(self) -> None:
+        """A defect of this program stopped the turn."""
+        await self._end_failed("Something went wrong in me, and it was written down. Your message is not lost.")
+
+    async def _answer(self) -> None:
+        await self._settle_open_calls()
+        for _ in range(MOST_TOOL_ROUNDS):
+            reply = await self._ask()
+            calls = tool_calls(reply.blocks)
+            if not calls:
+                await self._finish(reply)
+                return
+            await self._record(reply)
+            await self._use(calls)
+        raise _CannotGoOnError(f"I used tools {MOST_TOOL_ROUNDS} times without coming to an answer, and stopped.")
+
+    async def _ask(self) -> Reply:
+        """One reply of the model. A context that the provider refuses is compacted, and sent again."""
+        while True:
+            await self._make_room()
+            context = self._context
+            stack, guessed = context.history.stack, context.guessed
+            try:
+                async with LiveReply(context.services.bus, context.address, self._slot) as live:
+                    try:
+                        asked = context.services.model.ask(context.head, context.history.view(), live.update)
+                        reply = await self._unless_aborted(asked)
+                    finally:
+                        self._written = live.text
+            except ModelOverflow as overflow:
+                if overflow.asked:
+                    context.correct(overflow.asked)
+                await context.learn_limits()
+                await self._recover(str(overflow))
+                continue
+            self._anchor = Anchor(reply.usage, stack, guessed)
+            self._usage += reply.usage
+            return reply
+
+    async def _make_room(self) -> None:
+        """The gate before every request."""
+        context, settings = self._context, self._context.services.settings.agents
+        automatic = is_automatic(settings.warning)
+        while True:
+            meter = context.meter
+            running = self._compactor.running
+            gate = before_request(meter, context.level, context.restraint, running=running, automatic=automatic)
+            if gate is Gate.GO_ON:
+                return
+            if gate is Gate.COMPACT and self._compactor.start(Request("auto", turn=self.id)) is None:
+                break
+            if await self._unless_aborted(self._compactor.join()) is Outcome.ABORTED and gate is Gate.COMPACT:
+                raise _AbortedError
+            if context.meter.over and gate is Gate.COMPACT:
+                break
+        if context.meter.over:
+            await self._recover(f"{context.meter.total:,} of {context.meter.limit:,} tokens")
+
+    async def _recover(self, overflow: str) -> None:
+        """The context does not fit: compact it whatever it takes, or say which part is to blame."""
+        context = self._context
+        log.warning("context_overflow", reason=overflow, compactions=self._compactions)
+        if found := self._blame():
+            await self._give_up_on(found)
+        if self._compactions >= MOST_COMPACTIONS:
+            raise _CannotGoOnError(REACHED_MAXIMUM)
+        self._compactions += 1
+        async with context.step() as step:
+            await turns.count_recovery(step.tx, self.id)
+        if self._compactor.running:
+            await self._unless_aborted(self._compactor.join())
+        if self._compactor.start(Request("recovery", turn=self.id)) is None:
+            await self._give_up_on(self._blame(surely=True))
+        elif await self._unless_aborted(self._compactor.join()) is Outcome.ABORTED:
+            raise _AbortedError
+
+    def _blame(self, *, surely: bool = False) -> Blame | None:
+        context = self._context
+        return blame(context.history, context.meter, context.head_tokens, context.factor, surely=surely)
+
+    async def _give_up_on(self, found: Blame | None) -> None:
+        """One part alone is too large. It is shown to the model in part from now on, so that the next message fits."""
+        if found and found.plan:
+            async with self._context.step() as step:
+                await step.put(found.plan)
+        raise _CannotGoOnError(found.sentence if found else REACHED_MAXIMUM)
+
+    async def _record(self, reply: Reply) -> None:
+        """A reply with tool calls: written before any of them runs."""
+        async with self._context.step() as step:
+            await self._append_reply(step, reply)
+
+    async def _use(self, calls: Sequence[Block]) -> None:
+        for call in calls:
+            limit = int(self._context.limit * RESULT_SHARE * 2)  # two characters a token is little
+            result = await self._unless_aborted(self._context.toolbox.run(call, most_characters=limit))
+            await self._record_result(result)
+            log.info("tool_called", tool=call["name"], failed=bool(result.get("is_error")))
+
+    async def _record_result(self, result: Block) -> None:
+        async with self._context.step() as step:
+            await step.append("user", [result], EntryKind.RESULT, turn=self.id)
+
+    async def _settle_open_calls(self) -> None:
+        """After a crash: calls without a result were cut off, and only idempotent ones are run again."""
+        for call in self._context.history.open_calls():
+            if self._context.toolbox.may_run_again(call["name"]):
+                await self._use([call])
+            else:
+                await self._record_result(result_block(call, INTERRUPTED, error=True))
+
+    async def _finish(self, reply: Reply) -> None:
+        """The last step: the reply, the end of the turn, its inbox rows and its slot, in one transaction."""
+        async with self._context.step() as step:
+            await self._append_reply(step, reply)
+            await self._end(step, TurnState.DONE, _for_people(reply))
+
+    async def _end_aborted(self) -> None:
+        """What people saw of the answer stays, marked; what was asked stays in any case."""
+        partial = self._written.strip()
+        async with self._context.step() as step:
+            for call in self._context.history.open_calls():
+                await step.append("user", [result_block(call, INTERRUPTED, error=True)], EntryKind.RESULT, turn=self.id)
+            if partial:
+                blocks = [text_block(f"{partial}\n[interrupted]")]
+                await step.append("assistant", blocks, EntryKind.REPLY, turn=self.id, interrupted=True)
+            await self._end(step, TurnState.ABORTED, f"{partial} …\n(stopped)" if partial else "")
+
+    async def _end_failed(self, sentence: str) -> None:
+        log.warning("turn_failed", reason=sentence)
+        async with self._context.step() as step:
+            await self._end(step, TurnState.FAILED, f"⚠️ {sentence}")
+
+    async def _append_reply(self, step: Step, reply: Reply) -> None:
+        blocks = [b for b in reply.blocks if b.get("type") != "text" or b["text"].strip()] or [
+            text_block("(no answer)")
+        ]
+        await step.append("assistant", blocks, EntryKind.REPLY, turn=self.id, anchor=self._anchor)
+
+    async def _end(self, step: Step, state: TurnState, text: str) -> None:
+        context = self._context
+        await turns.end(step.tx, self.id, state, self._usage, now=context.services.database.clock())
+        await inbox.close_turn(step.tx, self.id)
+        if text:
+            await step.change(self._slot, text)
+        else:
+            await step.void(self._slot)
+        step.rings.append(f"settled:{context.agent_id}")
+        self.state = state
+        log.info("turn_ended", state=state.value, tokens=self._usage.context, output=self._usage.output)
+
+    async def _unless_aborted(self, work: Awaitable[T]) -> T:
+        """Wait for something, but not longer than for an abort; what was waited for is then cancelled."""
+        task = asyncio.ensure_future(work)
+        stop = asyncio.create_task(self._aborted.wait())
+        try:
+            await asyncio.wait({task, stop}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                raise _AbortedError
+            return task.result()
+        finally:
+            stop.cancel()
+            task.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await task
+
+
+class _AbortedError(Exception):
+    """A person stopped the turn."""
+
+
+class _CannotGoOnError(Exception):
+    """The turn ends without an answer; the text tells people why."""
+
+
+def _for_people(reply: Reply) -> str:
+    text = text_of(reply.blocks).strip()
+    if reply.stop_reason == "max_tokens":
+        return f"{text}\n\n(The answer was cut off at its longest; ask me to go on.)"
+    if reply.stop_reason == "refusal":
+        return text or "The model declined to answer that."
+    return text or "(The model gave an empty answer.)"

@@ -1,0 +1,1 @@
+"""One platform each, behind the Protocol of :mod:`bot.connector`."""

@@ -1,0 +1,188 @@
+"""The terminal without a terminal: a script or a file asks, line by line, and only final replies come out."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Final, TextIO
+from uuid import uuid4
+
+from bot.connector import Intake
+from bot.errors import DeliveryDelayed, StoreUnavailable
+from bot.messages import Address, Edit, Inbound, Outbound, Say
+from connectors.typeset import clean
+
+LEAVING: Final = frozenset({"/quit", "/exit"})
+_CHUNK_BYTES = 65536
+_ELSEWHERE_SECONDS = 60.0
+_REMEMBERED = 1000
+_STORE_ATTEMPTS = 5
+
+
+class Pipe:
+    """Each line of the input is a message; the next is read when all that it set off has come to rest."""
+
+    name = "terminal"
+    edit_every = 1.0
+
+    def __init__(
+        self,
+        address: Address,
+        *,
+        lines: AsyncIterator[str] | None = None,
+        out: TextIO,
+        err: TextIO,
+        retry_every: float = 1.0,
+    ) -> None:
+        """``out`` gets the final replies, ``err`` what the program says; ``retry_every`` is in seconds."""
+        self._address = address
+        self._lines = lines
+        self._out = out
+        self._err = err
+        self._retry_every = retry_every
+        self._written: dict[str, str] = {}
+        self._writing = asyncio.Lock()
+        self._nobody_reads = asyncio.Event()
+        self._closed = asyncio.Event()
+
+    async def run(self, intake: Intake) -> None:
+        """Ask line by line until the input ends, says ``/quit``, or nobody reads the output any more.
+
+        Raises :class:`~bot.errors.StoreUnavailable` when a line could not be stored after several attempts.
+        """
+        asking = asyncio.create_task(self._ask(intake))
+        ends = [asyncio.create_task(event.wait()) for event in (self._nobody_reads, self._closed)]
+        try:
+            await asyncio.wait([asking, *ends], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (asking, *ends):
+                task.cancel()
+            await asyncio.wait([asking, *ends])
+        error = None if asking.cancelled() else asking.exception()
+        if error is not None and not self._nobody_reads.is_set():
+            raise error
+
+    async def deliver(self, outbound: Outbound) -> tuple[str, ...]:
+        """Write a final reply or a notice; what is partial, and all signals, leave no trace.
+
+        Raises :class:`~bot.errors.DeliveryDelayed` for a message of another conversation, and when nobody
+        reads the output any more: the reply then waits for the next time that somebody does.
+        """
+        if not isinstance(outbound, Say | Edit):
+            return ()
+        if outbound.address != self._address:
+            problem = f"{outbound.address.agent_id} is not open here"
+            raise DeliveryDelayed(problem, _ELSEWHERE_SECONDS)
+        key = outbound.refs[0] if isinstance(outbound, Edit) and outbound.refs else outbound.token
+        if outbound.partial:
+            return (key,)
+        async with self._writing:
+            if self._written.get(key) == outbound.text:
+                return (key,)
+            try:
+                await asyncio.to_thread(_write, self._err if outbound.notice else self._out, outbound.text)
+            except (OSError, ValueError) as error:  # a broken pipe, a full disk, a closed file
+                if not outbound.notice:
+                    self._abandon_output()
+                    problem = f"standard output: {error}"
+                    raise DeliveryDelayed(problem, _ELSEWHERE_SECONDS) from error
+            self._written[key] = outbound.text
+            if len(self._written) > _REMEMBERED:
+                del self._written[next(iter(self._written))]
+        return (key,)
+
+    async def find(
+        self,
+        outbound: Outbound,  # noqa: ARG002 - the Protocol's
+        after: str | None,  # noqa: ARG002 - likewise
+        known: frozenset[str],  # noqa: ARG002 - likewise
+    ) -> tuple[str, ...] | None:
+        """Nothing can be read back from a pipe."""
+        return None
+
+    async def close(self) -> None:
+        """End :meth:`run` without reading on."""
+        self._closed.set()
+
+    async def _ask(self, intake: Intake) -> None:
+        order = 0
+        async for line in self._lines if self._lines is not None else _standard_input():
+            text = clean(line).rstrip()
+            if text in LEAVING:
+                return
+            if text:
+                order = max(order + 1, time.time_ns())
+                await self._store(intake, Inbound(self._address, uuid4().hex, "message", order, "me", text))
+                await intake.settled(self._address)
+
+    async def _store(self, intake: Intake, inbound: Inbound) -> None:
+        for _ in range(_STORE_ATTEMPTS - 1):
+            try:
+                await intake.store([inbound])
+            except StoreUnavailable:
+                await asyncio.sleep(self._retry_every)
+            else:
+                return
+        await intake.store([inbound])
+
+    def _abandon_output(self) -> None:
+        self._nobody_reads.set()
+        # What is still in the buffer would be written, and would complain, when Python ends:
+        # https://docs.python.org/3/library/signal.html#note-on-sigpipe
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._out.fileno())
+
+
+def _write(file: TextIO, text: str) -> None:
+    encoding = file.encoding or "utf-8"
+    file.write(clean(text).encode(encoding, "replace").decode(encoding) + "\n")
+    file.flush()
+
+
+async def _standard_input() -> AsyncIterator[str]:
+    if sys.stdin is not None:
+        async for line in lines_of(sys.stdin.fileno()):
+            yield line
+
+
+async def lines_of(descriptor: int) -> AsyncIterator[str]:
+    """The lines of a file descriptor, without their ends; what is no UTF-8 is replaced.
+
+    A thread reads, because a file cannot be awaited, and only when a line is wanted. It may stay blocked for
+    ever without keeping the process: it is a daemon, and it reads the descriptor because the lock of a Python
+    file, held at exit, is a fatal error.
+    """
+    loop = asyncio.get_running_loop()
+    chunks: asyncio.Queue[bytes] = asyncio.Queue()
+    wanted = threading.Semaphore(0)
+
+    def read() -> None:
+        with suppress(RuntimeError):  # the loop is closed
+            while wanted.acquire():
+                try:
+                    chunk = os.read(descriptor, _CHUNK_BYTES)
+                except OSError:
+                    chunk = b""
+                loop.call_soon_threadsafe(chunks.put_nowait, chunk)
+                if not chunk:
+                    return
+
+    threading.Thread(target=read, name="standard-input", daemon=True).start()
+    begun: list[bytes] = []
+    while True:
+        wanted.release()
+        chunk = await chunks.get()
+        first, *others = chunk.split(b"\n")
+        begun.append(first)
+        if others or not chunk:
+            whole = [b"".join(begun), *others[:-1]]
+            begun = others[-1:]
+            for line in whole:
+                yield line.decode("utf-8", "replace").removeprefix("\ufeff").removesuffix("\r")
+        if not chunk:
+            return

@@ -1,0 +1,273 @@
+"""The interactive terminal: a prompt that stays, replies that are set as Markdown above it, a meter below it.
+
+What is finished stands in the terminal's own scrollback, printed once. What still changes (the block of a
+reply that is being written, an unfinished status message, the spinner) is live: drawn between the scrollback
+and the prompt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
+from prompt_toolkit.input import Input
+from prompt_toolkit.output import Output
+
+from bot.connector import Intake
+from bot.errors import DeliveryDelayed, StoreUnavailable
+from bot.messages import Address, Button, Edit, Inbound, Outbound, Say, Status, Typing
+from connectors.prompt import Prompt
+from connectors.typeset import clean, finished, last_rows, meter_line, typeset
+
+LEAVING: Final = {"/exit": "leave", "/quit": "leave"}
+_TYPING_SECONDS = 6.0
+_AGAIN_SECONDS = 3.0
+_DRAIN_SECONDS = 5.0
+_ELSEWHERE_SECONDS = 60.0
+_LIVE_ROWS = 24
+_REMEMBERED = 1000
+_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_NEVER = float("-inf")
+
+
+@dataclass
+class _Reply:
+    """A reply that is being written: its text so far, and how much of that is in the scrollback."""
+
+    text: str = ""
+    printed: int = 0
+
+    @property
+    def rest(self) -> str:
+        return self.text[self.printed :]
+
+
+class Terminal:
+    """One person at a terminal, in one conversation."""
+
+    name = "terminal"
+    edit_every = 0.05
+
+    def __init__(
+        self,
+        address: Address,
+        *,
+        history_file: Path,
+        commands: Mapping[str, str],
+        banner: str = "",
+        input: Input | None = None,  # noqa: A002 - prompt_toolkit's own name for it
+        output: Output | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """``commands`` maps a command, with or without slash, to a line of help; ``clock`` gives seconds."""
+        self._address = address
+        self._banner = banner
+        self._clock = clock
+        self._lines: asyncio.Queue[tuple[str, bool] | None] = asyncio.Queue()
+        self._moving = asyncio.Event()
+        self._replies: dict[str, _Reply] = {}
+        self._statuses: dict[str, str] = {}
+        self._said: dict[str, str] = {}
+        self._facts: Mapping[str, str | int | float] = {}
+        self._unanswered = False
+        self._typing_until = self._again_until = _NEVER
+        self._hint = ""
+        self._order = 0
+        self._prompt = Prompt(
+            commands={**{f"/{name.removeprefix('/')}": text for name, text in commands.items()}, **LEAVING},
+            history_file=history_file,
+            live=self._live,
+            facts=self._bottom,
+            enter=self._enter,
+            interrupt=self._interrupt,
+            input=input,
+            output=output,
+        )
+
+    async def run(self, intake: Intake) -> None:
+        """Store what is entered until the person leaves; the last line is stored before this returns."""
+        with self._prompt.session():
+            if self._banner:
+                await self._prompt.print([("class:notice", self._banner)])
+            async with asyncio.TaskGroup() as group:
+                storing = group.create_task(self._store_lines(intake))
+                moving = group.create_task(self._move())
+                await self._prompt.run()
+                moving.cancel()
+                self._lines.put_nowait(None)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(storing, _DRAIN_SECONDS)
+            for reply in self._replies.values():
+                await self._settle(reply, len(reply.text))
+
+    async def deliver(self, outbound: Outbound) -> tuple[str, ...]:
+        """Show one outbound; a message has one part, named by its token.
+
+        Raises :class:`~bot.errors.DeliveryDelayed` for a message of another conversation.
+        """
+        here = outbound.address == self._address
+        if isinstance(outbound, Say | Edit):
+            if not here:
+                problem = f"{outbound.address.agent_id} is not open in this terminal"
+                raise DeliveryDelayed(problem, _ELSEWHERE_SECONDS)
+            key = outbound.refs[0] if isinstance(outbound, Edit) and outbound.refs else outbound.token
+            show = self._notice if outbound.notice else self._reply
+            await show(key, clean(outbound.text), _row(outbound.buttons), partial=outbound.partial)
+            return (key,)
+        if here and isinstance(outbound, Typing):
+            self._typing_until = self._clock() + _TYPING_SECONDS if outbound.on else _NEVER
+            self._unanswered = self._unanswered and outbound.on
+            self._moving.set()
+        if here and isinstance(outbound, Status):
+            self._facts = outbound.facts
+            self._prompt.redraw()
+        return ()
+
+    async def find(
+        self,
+        outbound: Outbound,  # noqa: ARG002 - the Protocol's
+        after: str | None,  # noqa: ARG002 - likewise
+        known: frozenset[str],  # noqa: ARG002 - likewise
+    ) -> tuple[str, ...] | None:
+        """Nothing can be read back from a terminal."""
+        return None
+
+    async def close(self) -> None:
+        """End :meth:`run` as if the person had left."""
+        self._prompt.leave()
+
+    async def _reply(self, key: str, text: str, buttons: str, *, partial: bool) -> None:
+        if key in self._said and (partial or self._said[key] == text):
+            return  # a redelivery, or a late edit of what is final
+        if key not in self._replies:
+            for other in self._replies.values():  # nobody ended them, and they must not hang above the prompt
+                await self._settle(other, len(other.text))
+        reply = self._replies.setdefault(key, _Reply())
+        if not text.startswith(reply.text[: reply.printed]):
+            await self._prompt.print([("class:notice", "\n(The reply starts over.)")])
+            reply.printed = 0
+        reply.text = text
+        if partial:
+            await self._settle(reply, reply.printed + finished(reply.rest))
+            self._prompt.redraw()
+            return
+        self._unanswered, self._typing_until = False, _NEVER
+        await self._settle(reply, len(text))
+        self._replies.pop(key, None)
+        self._remember(key, text)
+        if buttons:
+            await self._prompt.print([("class:notice", buttons)])
+
+    async def _settle(self, reply: _Reply, upto: int) -> None:
+        """Move a reply from above the prompt into the scrollback, up to a character."""
+        block = reply.text[reply.printed : upto]
+
+        def moved() -> None:
+            reply.printed = max(reply.printed, upto)
+
+        if block.strip():
+            await self._prompt.print(to_formatted_text(ANSI("\n" + typeset(block, self._prompt.columns))), moved)
+        else:
+            moved()
+
+    async def _notice(self, key: str, text: str, buttons: str, *, partial: bool) -> None:
+        whole = f"{text}\n{buttons}" if buttons else text
+        if partial or text.rstrip().endswith("…"):
+            self._statuses[key] = whole
+            self._prompt.redraw()
+        elif self._said.get(key) != whole:
+            await self._prompt.print([("class:notice", whole)], lambda: self._statuses.pop(key, None))
+            self._remember(key, whole)
+
+    def _remember(self, key: str, text: str) -> None:
+        self._said[key] = text
+        if len(self._said) > _REMEMBERED:
+            del self._said[next(iter(self._said))]
+
+    async def _store_lines(self, intake: Intake) -> None:
+        while (waiting := await self._lines.get()) is not None:
+            line, echo = waiting
+            if echo:
+                shown = clean(line).replace("\n", "\n  ")
+                await self._prompt.print([("class:prompt", "\n> "), ("class:person", shown)])
+            await self._store(intake, line)
+
+    async def _store(self, intake: Intake, line: str) -> None:
+        for_model = not line.startswith("/")
+        self._unanswered = self._unanswered or for_model
+        self._order = max(self._order + 1, time.time_ns())
+        inbound = Inbound(self._address, uuid4().hex, "message", self._order, person="me", text=line)
+        new = 0
+        try:
+            new = await intake.store([inbound])
+        except StoreUnavailable as error:
+            await self._prompt.print([("class:hint", f"Not stored: {clean(str(error))}. It is in the prompt again.")])
+            self._prompt.put_back(line)
+        finally:
+            self._unanswered = self._unanswered and (bool(new) or not for_model)
+
+    def _enter(self, text: str) -> None:
+        line = clean(text).strip("\n").rstrip()
+        if line in LEAVING:
+            self._prompt.leave()
+        elif line:
+            self._lines.put_nowait((line, True))
+
+    def _interrupt(self) -> None:
+        now = self._clock()
+        if now < self._again_until:
+            self._prompt.leave()
+            return
+        self._again_until = now + _AGAIN_SECONDS
+        if self._busy:
+            self._lines.put_nowait(("/abort", False))
+            self._hint = "Stopping… (Ctrl-C again to leave)"
+        else:
+            self._prompt.clear()
+            self._hint = "Press Ctrl-C again to leave."
+        self._moving.set()
+
+    @property
+    def _busy(self) -> bool:
+        """Whether a turn or a compaction runs, as far as can be seen from here."""
+        writing = any(reply.rest for reply in self._replies.values())
+        return self._unanswered or writing or bool(self._statuses) or self._clock() < self._typing_until
+
+    async def _move(self) -> None:
+        """Redraw while something moves by itself, and once after it stopped."""
+        while True:
+            await self._moving.wait()
+            self._prompt.redraw()
+            if self._clock() >= max(self._typing_until, self._again_until):
+                self._moving.clear()
+            await asyncio.sleep(0.1)
+
+    def _live(self, columns: int, rows: int) -> StyleAndTextTuples:
+        room = min(_LIVE_ROWS, rows)
+        now = self._clock()
+        lines: list[StyleAndTextTuples] = []
+        for reply in self._replies.values():
+            if reply.rest.strip():
+                tail = typeset(last_rows(reply.rest, room), columns).split("\n")[-room:]
+                lines += [to_formatted_text(ANSI(row)) for row in tail]
+        lines += [[("class:notice", row)] for text in self._statuses.values() for row in text.split("\n")]
+        if now < self._typing_until:
+            lines.append([("class:notice", f"{_SPINNER[int(now * 10) % len(_SPINNER)]} …")])
+        if now < self._again_until:
+            lines.append([("class:hint", self._hint)])
+        return [fragment for line in lines[-room:] for fragment in (("", "\n"), *line)]
+
+    def _bottom(self) -> StyleAndTextTuples:
+        line = meter_line(self._facts) or "Enter sends · Alt-Enter starts a new line · /help"
+        return [(f"class:facts,facts.{self._facts.get('level', 'ok')}", line)]
+
+
+def _row(buttons: tuple[Button, ...]) -> str:
+    return clean("  ".join(f"[{button.label}: {button.command}]" for button in buttons))

@@ -1,0 +1,47 @@
+"""An intake in memory, and waiting for what it holds."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+
+from bot.errors import StoreUnavailable
+from bot.messages import Address, Inbound
+
+
+class MemoryIntake:
+    """Keeps what is stored; refuses as often as it is told to; ``answer`` runs to settle a message."""
+
+    def __init__(self, answer: Callable[[Inbound], Awaitable[object]] | None = None) -> None:
+        self.inbounds: list[Inbound] = []
+        self.refusals = 0
+        self._answer = answer
+
+    @property
+    def texts(self) -> list[str]:
+        """What was said, in the order of storing."""
+        return [inbound.text for inbound in self.inbounds]
+
+    async def store(self, inbounds: Sequence[Inbound], *, cursor: str | None = None) -> int:
+        if self.refusals:
+            self.refusals -= 1
+            raise StoreUnavailable("the database is locked")
+        self.inbounds += inbounds
+        return len(inbounds)
+
+    async def cursor(self) -> str | None:
+        return None
+
+    async def settled(self, address: Address) -> None:
+        if self._answer:
+            await self._answer(self.inbounds[-1])
+
+
+async def until(condition: Callable[[], bool], what: Callable[[], object] = lambda: "") -> None:
+    """Wait for a condition; 5 s at most, then fail and show what there is."""
+    try:
+        async with asyncio.timeout(5):
+            while not condition():  # noqa: ASYNC110 - what others show on a screen sets no event
+                await asyncio.sleep(0.005)
+    except TimeoutError:
+        raise AssertionError(f"it never came to that; there is:\n{what()}") from None

@@ -1,0 +1,316 @@
+from __future__ import annotations
+
+import asyncio
+import stat
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from prompt_toolkit.data_structures import Size
+from prompt_toolkit.input import PipeInput, create_pipe_input
+
+from bot.errors import DeliveryDelayed
+from bot.messages import Address, Button, Edit, Outbound, Say, Status, Typing
+from connectors.prompt import _Steady
+from connectors.terminal import Terminal
+from connectors.typeset import clean, finished, meter_line, typeset
+from tests.connectors.intake import MemoryIntake, until
+from tests.connectors.screen import Screen
+
+HERE = Address("terminal", "me")
+COMMANDS = {"/help": "what there is", "/compact": "make room"}
+CTRL_C, CTRL_D, ENTER, ALT_ENTER = "\x03", "\x04", "\r", "\x1b\r"
+REPLY = "# Title\n\nSome **bold** text.\n\n- one\n- two\n\n```python\nprint(1)\n```\n\nThe end."
+
+
+class Desk:
+    """A person at a terminal: keys, screen, and what was stored."""
+
+    def __init__(self, keys: PipeInput, file: Path) -> None:
+        self.now = 0.0
+        self.keys = keys
+        self.screen = Screen()
+        self.intake = MemoryIntake()
+        self.terminal = Terminal(
+            HERE,
+            history_file=file,
+            commands=COMMANDS,
+            banner="Welcome",
+            input=keys,
+            output=self.screen,
+            clock=lambda: self.now,
+        )
+        self.running = asyncio.create_task(self.terminal.run(self.intake))
+
+    async def type(self, text: str) -> None:
+        self.keys.send_text(text)
+
+    async def shows(self, text: str, times: int = 1) -> None:
+        await until(lambda: self.screen.text.count(text) == times, lambda: self.screen.text)
+
+    async def stored(self, *texts: str) -> None:
+        await until(lambda: self.intake.texts == [*texts], lambda: self.intake.texts)
+
+    async def deliver(self, *outbounds: Outbound) -> None:
+        for outbound in outbounds:
+            await self.terminal.deliver(outbound)
+
+    async def stream(self, text: str, token: str = "t", step: int = 3) -> None:
+        await self.deliver(Say(HERE, text[:step], token, partial=True))
+        for end in range(step, len(text), step):
+            await self.deliver(Edit(HERE, (token,), text[:end], token, partial=True))
+
+    async def leaves(self) -> str:
+        async with asyncio.timeout(5):
+            await self.running
+        return self.screen.text
+
+
+@pytest.fixture
+def history_file(tmp_path: Path) -> Path:
+    return tmp_path / "not" / "there" / "history"
+
+
+@asynccontextmanager
+async def sitting_at(file: Path) -> AsyncIterator[Desk]:
+    with create_pipe_input() as keys:
+        desk = Desk(keys, file)
+        await desk.shows("\n>")
+        yield desk
+        await desk.terminal.close()
+        await desk.leaves()
+
+
+@pytest.fixture
+async def desk(history_file: Path) -> AsyncIterator[Desk]:
+    async with sitting_at(history_file) as desk:
+        yield desk
+
+
+async def test_a_line_is_stored_as_a_message_of_this_conversation(desk: Desk) -> None:
+    await desk.type("hello" + ENTER)
+    await desk.type("again" + ENTER)
+    await desk.stored("hello", "again")
+    first, second = desk.intake.inbounds
+    assert (first.address, first.kind, first.person) == (HERE, "message", "me")
+    assert first.key != second.key
+    assert first.order < second.order
+    await desk.shows("> hello\n")
+
+
+async def test_an_empty_line_is_no_message(desk: Desk) -> None:
+    await desk.type(ENTER + "  " + ENTER + "x" + ENTER)
+    await desk.stored("x")
+
+
+async def test_alt_enter_and_a_paste_make_one_message_of_several_lines(desk: Desk) -> None:
+    await desk.type("one" + ALT_ENTER + "two" + ENTER)
+    await desk.type("\x1b[200~three\nfour\x1b[201~" + ENTER)
+    await desk.stored("one\ntwo", "three\nfour")
+
+
+async def test_a_command_is_completed_and_other_text_is_not(desk: Desk) -> None:
+    await desk.type("/co")
+    await desk.shows("make room")
+    await desk.type("\t" + ENTER + "co\t" + ENTER)
+    await desk.stored("/compact", "co")
+
+
+async def test_a_line_that_cannot_be_stored_is_in_the_prompt_again(desk: Desk) -> None:
+    desk.intake.refusals = 1
+    await desk.type("precious" + ENTER)
+    await desk.shows("Not stored: the database is locked.")
+    await desk.type("!" + ENTER)
+    await desk.stored("precious!")
+
+
+async def test_lines_are_remembered_in_a_file_that_only_the_owner_can_read(desk: Desk, history_file: Path) -> None:
+    await desk.type("remember me" + ENTER)
+    await desk.stored("remember me")
+    await desk.type("\x1b[A" + ENTER)
+    await desk.stored("remember me", "remember me")
+    assert stat.S_IMODE(history_file.stat().st_mode) == 0o600
+    assert "remember me" in history_file.read_text()
+
+
+async def test_a_terminal_works_where_no_history_can_be_kept(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    async with sitting_at(tmp_path / "file" / "history") as desk:
+        await desk.type("hello" + ENTER)
+        await desk.stored("hello")
+
+
+async def test_a_streamed_reply_stands_in_the_scrollback_as_markdown_once(desk: Desk) -> None:
+    await desk.stream(REPLY)
+    await desk.shows("print(1)")
+    await desk.deliver(Edit(HERE, ("t",), REPLY, "t"), Edit(HERE, ("t",), REPLY, "t"))
+    await desk.type("/quit" + ENTER)
+    whole = "Welcome\n\nTitle\n\nSome bold text.\n\n • one\n • two\n\n print(1)\n\nThe end."
+    assert await desk.leaves() == whole
+
+
+async def test_a_reply_is_never_seen_twice_while_it_streams(desk: Desk) -> None:
+    await desk.stream(REPLY, step=1)
+    await desk.deliver(Edit(HERE, ("t",), REPLY, "t"))
+    for part in ("Title", "Some bold", "• one", "print(1)", "The end."):
+        assert max(text.count(part) for text in desk.screen.seen) == 1
+
+
+async def test_the_block_in_progress_is_shown_before_it_is_complete(desk: Desk) -> None:
+    await desk.stream("Some **bold** te")
+    await desk.shows("Some bold")
+
+
+async def test_the_live_part_stays_within_the_terminal(desk: Desk) -> None:
+    await desk.stream("```\n" + "".join(f"line {n}\n" for n in range(200)), step=50)
+    await desk.shows("line 194\n")
+    assert "line 100\n" not in desk.screen.text
+
+
+async def test_an_edit_of_a_message_from_before_a_restart_is_printed_whole(desk: Desk) -> None:
+    await desk.deliver(Edit(HERE, ("old",), "All *of* it.", "new"))
+    await desk.shows("All of it.")
+
+
+async def test_a_reply_that_starts_over_says_so(desk: Desk) -> None:
+    await desk.stream("First try.\n\nMore of it.\n\nAnd")
+    await desk.deliver(Edit(HERE, ("t",), "Second try.", "t"))
+    await desk.shows("(The reply starts over.)\n\nSecond try.")
+
+
+async def test_a_status_message_changes_in_one_place_and_is_printed_when_final(desk: Desk) -> None:
+    await desk.deliver(Say(HERE, "Compacting (76 %)…", "s", notice=True, buttons=(Button("Stop", "/abort"),)))
+    await desk.shows("Compacting (76 %)…\n[Stop: /abort]")
+    await desk.deliver(Edit(HERE, ("s",), "Compacting (90 %)…", "s2", notice=True))
+    await desk.shows("Compacting (90 %)…")
+    await desk.deliver(Edit(HERE, ("s",), "Compacted: 2,100 → 480 tokens", "s3", notice=True))
+    await desk.shows("Compacted: 2,100 → 480 tokens")
+    await desk.deliver(Edit(HERE, ("s",), "Compacted: 2,100 → 480 tokens", "s3", notice=True))
+    assert "Compacting" not in desk.screen.text
+    assert desk.screen.text.count("Compacted") == 1
+
+
+async def test_model_output_cannot_give_orders_to_the_terminal(desk: Desk) -> None:
+    await desk.deliver(Say(HERE, "a\x1b[2Jb \x1b]0;title\x07c \x9b31md&#27;[1m &#13;", "t"))
+    await desk.shows("ab c 31md")
+
+
+async def test_typing_is_shown_until_it_is_off_or_six_seconds_passed(desk: Desk) -> None:
+    await desk.deliver(Typing(HERE))
+    await desk.shows("⠋ …")
+    await desk.deliver(Typing(HERE, on=False))
+    await desk.shows("⠋ …", times=0)
+    await desk.deliver(Typing(HERE))
+    await desk.shows("⠋ …")
+    desk.now = 6.0
+    await desk.shows("…", times=0)
+
+
+async def test_the_bottom_line_shows_the_meter(desk: Desk) -> None:
+    sizes = {"total": 1234, "limit": 8000, "share": 0.154}
+    await desk.deliver(Status(HERE, {**sizes, "level": "ok", "model": "claude"}))
+    await desk.shows("▓▓░░░░░░░░ 1,234 / 8,000 tokens (15 %) · claude · ok")
+
+
+async def test_ctrl_c_aborts_what_runs_and_leaves_when_pressed_again(desk: Desk) -> None:
+    await desk.type("hello" + ENTER)
+    await desk.stored("hello")
+    await desk.type(CTRL_C)
+    await desk.shows("Stopping… (Ctrl-C again to leave)")
+    await desk.stored("hello", "/abort")
+    await desk.type(CTRL_C)
+    await desk.leaves()
+
+
+async def test_ctrl_c_aborts_again_when_three_seconds_have_passed(desk: Desk) -> None:
+    await desk.deliver(Say(HERE, "Compacting…", "s", notice=True))
+    await desk.type(CTRL_C)
+    await desk.stored("/abort")
+    desk.now = 3.0
+    await desk.shows("Stopping…", times=0)
+    await desk.type(CTRL_C)
+    await desk.stored("/abort", "/abort")
+
+
+async def test_ctrl_c_asks_before_it_leaves_when_nothing_runs(desk: Desk) -> None:
+    await desk.type("hello" + ENTER)
+    await desk.stored("hello")
+    await desk.deliver(Say(HERE, "Hi.", "t"))
+    await desk.type("half a line" + CTRL_C)
+    await desk.shows("Press Ctrl-C again to leave.")
+    await desk.type(CTRL_C)
+    await desk.leaves()
+    assert desk.intake.texts == ["hello"]
+
+
+@pytest.mark.parametrize("keys", [CTRL_D, "/quit" + ENTER, "/exit" + ENTER])
+async def test_a_person_can_leave(desk: Desk, keys: str) -> None:
+    await desk.type(keys)
+    await desk.leaves()
+    assert desk.intake.texts == []
+
+
+async def test_what_was_entered_is_stored_before_leaving(desk: Desk) -> None:
+    await desk.type("last words" + ENTER + CTRL_D)
+    await desk.leaves()
+    assert desk.intake.texts == ["last words"]
+
+
+async def test_a_half_reply_stays_readable_after_leaving(desk: Desk) -> None:
+    await desk.stream("Half of a sen")
+    await desk.type(CTRL_D)
+    assert (await desk.leaves()).endswith("Half of a se")
+
+
+async def test_being_cancelled_ends_the_prompt(desk: Desk) -> None:
+    desk.running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await desk.running
+    assert ">" not in desk.screen.text
+    desk.running = asyncio.create_task(asyncio.sleep(0))
+
+
+async def test_a_message_of_another_conversation_waits(desk: Desk) -> None:
+    elsewhere = Address("terminal", "work")
+    with pytest.raises(DeliveryDelayed):
+        await desk.terminal.deliver(Say(elsewhere, "secret", "t"))
+    assert await desk.terminal.deliver(Typing(elsewhere)) == ()
+    assert await desk.terminal.find(Say(HERE, "x", "t"), None, frozenset()) is None
+
+
+def test_a_redraw_never_clears_the_screen_from_its_corner_because_tmux_would_keep_a_copy() -> None:
+    written = StringIO()
+    output = _Steady(written, lambda: Size(rows=24, columns=80))
+    output.erase_down()
+    output.flush()
+    assert written.getvalue() == "\x1b7\x1b[K\x1b[B\x1b[J\x1b8"
+
+
+@pytest.mark.parametrize(
+    ("text", "done"),
+    [
+        ("A paragraph\n", ""),
+        ("A paragraph\n\nand", ""),
+        ("A paragraph\n\nand\n", "A paragraph\n\n"),
+        ("A paragraph\n#", ""),
+        ("- one\n\n- two\n", ""),
+        ("```\na\n\nb\n", ""),
+        ("x\u2028y\n\n```\na\n```\nz\n", "x\u2028y\n\n```\na\n```\n"),
+    ],
+)
+def test_a_block_is_finished_when_nothing_after_it_can_change_it(text: str, done: str) -> None:
+    assert text[: finished(text)] == done
+
+
+def test_html_and_empty_text_are_set_without_loss() -> None:
+    assert "<div>x</div>" in clean(typeset("<div>x</div>", 40))
+    assert clean(typeset("List<String> a<br>b", 40)) == "List<String> a\nb"
+    assert typeset(" \n", 40) == ""
+
+
+def test_the_meter_line_takes_what_facts_there_are() -> None:
+    assert meter_line({}) == ""
+    assert meter_line({"total": 9000, "limit": 8000}).startswith("▓▓▓▓▓▓▓▓▓▓ 9,000 / 8,000 tokens (112 %)")
+    assert meter_line({"model": "m"}) == "m"

@@ -1,0 +1,26 @@
+"""A process on the embedded servers, to be killed by tests: `python -m tests.embedded.member NAME DATA_DIR`.
+
+Prints the URL once it is in, and says when it was interrupted; it never leaves by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from pathlib import Path
+
+from bot.embedded.local_model import LocalModel
+from bot.embedded.shared_server import SharedServer
+from bot.embedded.valkey import EmbeddedValkey
+
+
+async def main(name: str, data_dir: Path) -> None:
+    signal.signal(signal.SIGINT, lambda *_: print("interrupted", flush=True))  # noqa: T201  # a word for the test
+    server: SharedServer = {"valkey": EmbeddedValkey, "model": LocalModel}[name](data_dir)
+    print(await server.start(), flush=True)  # noqa: T201  # likewise
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], Path(sys.argv[2])))

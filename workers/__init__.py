@@ -1,0 +1,1 @@
+"""arq: where summaries are written."""

@@ -1,0 +1,72 @@
+"""The job: take a run, write its summary into its own row, change nothing else.
+
+It may be run twice, late, or by a zombie: it works only as long as the run's row names it, and the row forgets it the
+moment that the run is aborted, or given to another job because this one's heart stopped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Any
+
+import structlog
+
+from bot.errors import StoreUnavailable
+from bot.store import runs
+from bot.store.runs import Result, Run
+from workers.desk import Desk
+from workers.summary import write_summary
+
+log = structlog.get_logger(__name__)
+
+HEARTBEAT_SECONDS = 1.0
+
+
+async def summarize(ctx: dict[str, Any], run_id: str) -> None:
+    """Write the summary of a run (arq calls this)."""
+    desk: Desk = ctx["desk"]
+    job_id: str = ctx["job_id"]
+    if not await _beat(desk, run_id, job_id):
+        return
+    async with desk.database.read() as tx:
+        run = await runs.get(tx, run_id)
+    if run is None:
+        return
+    with structlog.contextvars.bound_contextvars(agent=run.agent_id, run=run_id, turn=run.turn_id):
+        result = await _write(desk, run, job_id)
+        if result is None:
+            log.info("summary_given_up")
+            return
+        async with desk.database.write() as tx:
+            counted = await runs.report(tx, run_id, job_id, result)
+        await desk.bus.ring(f"run:{run_id}")
+        log.info("summary_written", outcome=result.outcome, counted=counted, **result.usage)
+
+
+async def _write(desk: Desk, run: Run, job_id: str) -> Result | None:
+    """The result, or None when the run does not want it any more; the model's stream is closed then."""
+    writing = asyncio.create_task(write_summary(desk, run))
+    beating = asyncio.create_task(_beat_on(desk, run.id, job_id))
+    try:
+        await asyncio.wait({writing, beating}, return_when=asyncio.FIRST_COMPLETED)
+        return writing.result() if writing.done() else None
+    finally:
+        for task in (writing, beating):
+            task.cancel()
+        await asyncio.gather(writing, beating, return_exceptions=True)
+
+
+async def _beat_on(desk: Desk, run_id: str, job_id: str) -> None:
+    """Beat until the run does not name this job any more. An abort rings, so that it is noticed at once."""
+    async with desk.bus.bell(f"run:{run_id}") as bell:
+        while True:
+            await bell.wait(HEARTBEAT_SECONDS)
+            with suppress(StoreUnavailable):
+                if not await _beat(desk, run_id, job_id):
+                    return
+
+
+async def _beat(desk: Desk, run_id: str, job_id: str) -> bool:
+    async with desk.database.write() as tx:
+        return await runs.heartbeat(tx, run_id, job_id, now=desk.database.clock())

@@ -1,0 +1,212 @@
+"""How a summary is come by: from inside the conversation, so that the prompt cache is read; or from its transcript,
+whole, without tool results, or in chunks. Then it is checked, and corrected once.
+
+::
+
+    same model, and it fits ─▶ conversation + instruction ─┐
+    otherwise ─▶ transcript (0/10/20/50/100 % of the tool results gone) ─▶ chunks ─┴▶ checks ─▶ result
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import structlog
+
+from bot.compaction import Plan
+from bot.compaction.checks import is_no_summary, missing, with_exact_details
+from bot.compaction.instruction import SYSTEM, correction, from_outside, instruction
+from bot.compaction.transcript import REMOVAL_SHARES, chunks, render, without_tool_results
+from bot.errors import ModelError, ModelOverflow
+from bot.estimate import estimate_tokens, family_of
+from bot.history import Entry, EntryKind, History, Usage, as_request, valid_request
+from bot.messages import Message, text_block, text_of, tool_calls
+from bot.model import Head
+from bot.store import histories
+from bot.store.runs import Result, Run
+from workers.desk import Desk
+
+log = structlog.get_logger(__name__)
+
+SUMMARY_SHARE = 0.2
+"""Of the conversation's limit: what a summary may take."""
+_SHORTEST = 200
+_MARGIN = 0.9
+"""Guesses may be wrong by so much before a request is not even tried."""
+_MOST_CHUNKS = 40
+
+
+async def write_summary(desk: Desk, run: Run) -> Result:
+    """The result of a run. What goes wrong with the model is a result too."""
+    writer = await _Writer.of(desk, run)
+    try:
+        summary = await writer.write()
+    except ModelError as error:
+        return writer.result("failed", reason=str(error))
+    if is_no_summary(summary):
+        return writer.result("empty", summary=summary, reason="the model wrote no summary")
+    return writer.result("summary", summary=summary)
+
+
+@dataclass
+class _Writer:
+    desk: Desk
+    run: Run
+    plan: Plan
+    head: Head
+    page: tuple[Entry, ...]
+    window: int
+    usage: Usage = field(default_factory=Usage)
+    inference: list[dict[str, Any]] = field(default_factory=list)
+
+    @classmethod
+    async def of(cls, desk: Desk, run: Run) -> _Writer:
+        """Read what the run names: the page as it was planned on, and the head of its requests."""
+        plan = Plan.from_json(run.plan)
+        async with desk.database.read() as tx:
+            history = await histories.load(tx, run.agent_id)
+            head = Head.from_json(await histories.head(tx, run.head))
+        layers = tuple(layer for layer in history.layers if layer.number in run.stack)
+        covered = tuple(entry for entry in history.entries if entry.seq <= plan.upto or entry.layer is not None)
+        page = History(covered, layers).visible
+        limits = await desk.model.limits(run.model)
+        return cls(desk, run, plan, head, page, min(limits.window, max(run.limit, limits.window)))
+
+    def result(self, outcome: Any, *, summary: str = "", reason: str = "") -> Result:
+        """With what was used and asked on the way."""
+        return Result(outcome, summary, reason, asdict(self.usage), tuple(self.inference))
+
+    async def write(self) -> str:
+        """A checked summary, or a text that is none. Raises a ModelError when there is no way left."""
+        if self._fits_inside():
+            try:
+                return await self._checked(self.head, self._inside(), "conversation")
+            except _NoSummaryError:
+                log.info("summary_from_transcript", reason="the model called a tool")
+            except ModelOverflow as overflow:
+                log.info("summary_from_transcript", reason=str(overflow))
+        return await self._from_transcript()
+
+    def _fits_inside(self) -> bool:
+        if self.run.model != self.head.model or self.run.trigger == "recovery":
+            return False
+        before = self.run.meter_before
+        asked = before["total"] + estimate_tokens([Message(role="user", content=self._task)], model=self.run.model)
+        return bool(asked + self._room <= self.window)
+
+    def _inside(self) -> list[Message]:
+        """Word for word what the conversation sends, and one more message: what comes before it is in the cache."""
+        return valid_request([*as_request(self.page), Message(role="user", content=[text_block(self._task)])])
+
+    async def _from_transcript(self) -> str:
+        wanted = set(self.plan.summarise)
+        talk = as_request([entry for entry in self.page if entry.seq in wanted])
+        head = Head(self.run.model, self._room, SYSTEM)
+        tried = ""
+        for share in REMOVAL_SHARES:
+            text = render(without_tool_results(talk, share))
+            if text == tried or not self._fits(head, text):
+                continue
+            tried = text
+            try:
+                messages = [Message(role="user", content=[text_block(from_outside(text, self._task))])]
+                return await self._checked(head, messages, f"transcript, {share:.0%} of the tool results removed")
+            except ModelOverflow as overflow:
+                log.info("summary_overflow", share=share, reason=str(overflow))
+        return await self._in_chunks(head, render(without_tool_results(talk, 1.0)))
+
+    async def _in_chunks(self, head: Head, text: str) -> str:
+        """Each chunk by itself, and then one summary of the summaries; chunks get smaller while they do not fit."""
+        size = self.window * 0.4
+        while True:
+            pieces = chunks(text, max(_SHORTEST, int(size)), family=family_of(head.model))
+            if len(pieces) > _MOST_CHUNKS:
+                raise ModelError("The conversation is too large to be summarised, even in parts.")
+            try:
+                return await self._chunked(head, pieces)
+            except ModelOverflow as overflow:
+                if size <= _SHORTEST:
+                    raise ModelError("Even small parts of the conversation do not fit into the model.") from overflow
+                size /= 2
+
+    async def _chunked(self, head: Head, pieces: Sequence[str]) -> str:
+        summaries: list[str] = []
+        for number, piece in enumerate(pieces, 1):
+            content = from_outside(piece, self._task, part=number, parts=len(pieces))
+            said = await self._ask(head, [_user(content)], f"chunk {number} of {len(pieces)}")
+            if not is_no_summary(said):
+                summaries.append(said)
+        if len(summaries) <= 1:
+            return await self._with_details(summaries[0]) if summaries else ""
+        joined = "\n\n".join(summaries)
+        return await self._checked(head, [_user(from_outside(joined, self._task))], "summary of the chunks")
+
+    async def _checked(self, head: Head, messages: Sequence[Message], mode: str) -> str:
+        """A summary that was asked for what it lacked, once; what is still missing is added word for word."""
+        summary = await self._ask(head, messages, mode)
+        if is_no_summary(summary):
+            return summary
+        lacking = missing(summary, self.plan.must_keep)
+        if lacking:
+            summary = await self._corrected(head, messages, mode, summary, lacking)
+        return await self._with_details(summary)
+
+    async def _corrected(
+        self, head: Head, messages: Sequence[Message], mode: str, summary: str, lacking: Sequence[str]
+    ) -> str:
+        again = valid_request(
+            [*messages, Message(role="assistant", content=[text_block(summary.rstrip())]), _user(correction(lacking))]
+        )
+        try:
+            better = await self._ask(head, again, f"{mode}, corrected")
+        except (ModelError, _NoSummaryError) as error:
+            log.info("summary_not_corrected", reason=str(error))
+            return summary
+        improved = not is_no_summary(better) and len(missing(better, lacking)) < len(lacking)
+        return better if improved else summary
+
+    async def _with_details(self, summary: str) -> str:
+        lacking = await asyncio.to_thread(missing, summary, self.plan.must_keep)
+        return with_exact_details(summary, lacking) if lacking else summary
+
+    async def _ask(self, head: Head, messages: Sequence[Message], mode: str) -> str:
+        record: dict[str, Any] = {
+            "mode": mode.split(",", maxsplit=1)[0],
+            "system": head.system,
+            "messages": list(messages),
+        }
+        self.inference.append(record)
+        try:
+            reply = await self.desk.model.ask(replace(head, max_tokens=min(head.max_tokens, self._room * 2)), messages)
+        except ModelError as error:
+            record["error"] = str(error)
+            raise
+        self.usage += reply.usage
+        record["reply"] = text_of(reply.blocks)
+        if tool_calls(reply.blocks):
+            raise _NoSummaryError("the model called a tool")
+        return text_of(reply.blocks).strip()
+
+    @property
+    def _room(self) -> int:
+        return max(_SHORTEST, int(self.run.limit * SUMMARY_SHARE))
+
+    @property
+    def _task(self) -> str:
+        updates = any(entry.kind is EntryKind.SUMMARY for entry in self.page)
+        return instruction(focus=self.run.focus, updates=updates, room=self._room)
+
+    def _fits(self, head: Head, text: str) -> bool:
+        asked = estimate_tokens([_user(from_outside(text, self._task))], system=head.system, model=head.model)
+        return bool(asked + self._room <= self.window * _MARGIN)
+
+
+class _NoSummaryError(Exception):
+    """The answer is something else."""
+
+
+def _user(text: str) -> Message:
+    return Message(role="user", content=[text_block(text)])
