@@ -12,7 +12,7 @@ TERMINAL = "terminal"
 
 @dataclass(frozen=True)
 class Access:
-    """``open``: everybody; ``allowlist``: people and chats named as ``connector:id``. The terminal's own user always."""
+    """``open``: everybody; ``allowlist``: people and chats named as ``connector:id``; the terminal's user always."""
 
     mode: Literal["open", "allowlist"]
     allow: frozenset[str]

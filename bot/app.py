@@ -143,7 +143,7 @@ def _terminal(settings: Settings, address: Address) -> Connector:
         from connectors.pipe import Pipe
 
         if settings.uses_local_model:
-            print(LOCAL_MODEL_NOTE, file=sys.stderr)
+            sys.stderr.write(f"{LOCAL_MODEL_NOTE}\n")
         return Pipe(address, out=sys.stdout, err=sys.stderr)
     from bot.commands import COMMANDS
     from connectors.terminal import Terminal

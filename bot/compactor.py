@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from uuid import uuid4
@@ -24,24 +23,15 @@ from bot.compaction import Plan, PlanContext
 from bot.compaction.checks import is_no_summary
 from bot.compaction.fallback import hide_oldest
 from bot.context import Context, Step, meter_json
-from bot.errors import BusUnavailable
+from bot.errand import Errand
 from bot.estimate import Meter
-from bot.jobs import new_job_id
 from bot.messages import Button
-from bot.redact import redact
+from bot.recorder import record
 from bot.store import histories, runs
 from bot.store.runs import NewRun, Run, RunState, Trigger
-from bot.trace import render, write
 
 log = structlog.get_logger(__name__)
 
-_LOOK_SECONDS = 1.0
-"""How often a run is looked at while nothing rings."""
-_SILENT_SECONDS = 4.0
-"""A worker that was not heard of for so long is dead: its heart beats every second."""
-_NOBODY_SECONDS = 60.0
-"""A job that no worker takes for so long has failed."""
-_MOST_JOBS = 5
 ABORT = Button("Abort", "/abort")
 UNDO = Button("Undo", "/undo")
 
@@ -119,7 +109,7 @@ class Compactor:
             run = await runs.open_run(tx, self._context.agent_id)
             missing = await runs.untraced(tx, self._context.agent_id)
         for old in missing:
-            await self._trace(old)
+            await record(self._context, old)
         if run:
             self._run_id = run.id
             self._begun.set()
@@ -174,7 +164,7 @@ class Compactor:
     async def _see_through(self, run: Run) -> Outcome:
         async with self._context.presence:
             if Plan.from_json(run.plan).summarise:
-                found = await self._result(run)
+                found = await Errand(self._context).result(run)
                 if found is None:
                     return await self._fail(run, "no worker answered")
                 run = found
@@ -182,50 +172,6 @@ class Compactor:
                 await self._finished(run.id)
                 return Outcome.ABORTED
             return await self._land(run)
-
-    async def _result(self, run: Run) -> Run | None:
-        """The run once a worker has reported or a person has stopped it; None when no worker can be had."""
-        async with self._services.bus.bell(f"run:{run.id}") as bell:
-            while True:
-                seen = await self._look(run.id)
-                if seen.result or seen.state not in runs.OPEN:
-                    return seen
-                if not await self._has_worker(seen):
-                    if seen.jobs >= _MOST_JOBS:
-                        return None
-                    await self._enqueue(seen)
-                elif seen.state is RunState.PLANNED and self._age(seen.enqueued_at) > _NOBODY_SECONDS:
-                    return None
-                await bell.wait(_LOOK_SECONDS)
-
-    async def _has_worker(self, run: Run) -> bool:
-        if run.job_id is None:
-            return False
-        if run.state is RunState.RUNNING:
-            return self._age(run.heartbeat_at or 0.0) <= _SILENT_SECONDS
-        if self._age(run.enqueued_at) <= _LOOK_SECONDS:
-            return True
-        try:
-            return await self._services.jobs.is_known(run.job_id)
-        except BusUnavailable:
-            return True  # nobody can be asked now; look again
-
-    async def _enqueue(self, run: Run) -> None:
-        job_id = new_job_id()
-        async with self._context.step() as step:
-            named = await runs.name_job(step.tx, run.id, job_id, now=self._services.database.clock())
-        if named:
-            with suppress(BusUnavailable):  # the next look finds that Redis does not know the job
-                await self._services.jobs.summarize(run.id, job_id)
-
-    async def _look(self, run_id: str) -> Run:
-        async with self._services.database.read() as tx:
-            run = await runs.get(tx, run_id)
-        assert run is not None
-        return run
-
-    def _age(self, then: float) -> float:
-        return abs(self._services.database.clock() - then)
 
     async def _land(self, run: Run) -> Outcome:
         """Put the layer down, or say why not. One update of the row decides against an abort."""
@@ -309,7 +255,9 @@ class Compactor:
         return added < gone or bool(plan.replaced)
 
     async def _finished(self, run_id: str) -> None:
-        run = await self._look(run_id)
+        async with self._services.database.read() as tx:
+            run = await runs.get(tx, run_id)
+        assert run is not None
         log.info(
             "compaction_ended",
             run=run.id,
@@ -319,31 +267,8 @@ class Compactor:
             before=run.meter_before["total"],
             after=(run.meter_after or run.meter_before)["total"],
         )
-        await self._trace(run)
+        await record(self._context, run)
         await self._services.bus.ring(f"settled:{self._context.agent_id}")
-
-    async def _trace(self, run: Run) -> None:
-        """Write the section to the book and then to the daily file. A full disk costs the file, not the agent: the
-        section is written the next time that the agent starts."""
-        services, agent_id = self._services, self._context.agent_id
-        async with services.database.read() as tx:
-            head = await histories.head(tx, run.head)
-            previous = await runs.latest(tx, agent_id, done=True, before=run.started_at)
-            layer = await histories.layer_of_run(tx, agent_id, run.id)
-        said = previous.result.summary if previous and previous.result else None
-        assert isinstance(head, dict)
-        text = run.trace or redact(
-            render(run, head=head, previous_summary=said, layer=layer), services.settings.secrets
-        )
-        async with self._context.step() as step:
-            await runs.set_trace(step.tx, run.id, text)
-        try:
-            await asyncio.to_thread(write, services.folder(agent_id), run, text)
-        except OSError as error:
-            log.warning("trace_not_written", run=run.id, reason=str(error))
-            return
-        async with self._context.step() as step:
-            await runs.traced(step.tx, run.id)
 
 
 class _AbortedMeanwhileError(Exception):

@@ -1,0 +1,39 @@
+"""Keeps the trace: each run's section in the book, and from there in the daily file."""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from bot.context import Context
+from bot.redact import redact
+from bot.store import histories, runs
+from bot.store.runs import Run
+from bot.trace import render, write
+
+log = structlog.get_logger(__name__)
+
+
+async def record(context: Context, run: Run) -> None:
+    """Write a run's section to the book and then to the daily file, once.
+
+    A full disk costs the file, not the agent: the section is written when the agent starts the next time.
+    """
+    services, agent_id = context.services, context.agent_id
+    async with services.database.read() as tx:
+        head = await histories.head(tx, run.head)
+        previous = await runs.latest(tx, agent_id, done=True, before=run.started_at)
+        layer = await histories.layer_of_run(tx, agent_id, run.id)
+    said = previous.result.summary if previous and previous.result else None
+    assert isinstance(head, dict)
+    text = run.trace or redact(render(run, head=head, previous_summary=said, layer=layer), services.settings.secrets)
+    async with context.step() as step:
+        await runs.set_trace(step.tx, run.id, text)
+    try:
+        await asyncio.to_thread(write, services.folder(agent_id), run, text)
+    except OSError as error:
+        log.warning("trace_not_written", run=run.id, reason=str(error))
+        return
+    async with context.step() as step:
+        await runs.traced(step.tx, run.id)
