@@ -42,8 +42,8 @@ async def run(settings: Settings, roles: Sequence[Role]) -> None:
     async with _until_signal(), open_parts(settings, listen=names) as parts:
         _announce(parts, roles, names)
         checks = {"database": parts.database.ping, "redis": parts.bus.ping}
-        work = [_gateway(parts, connector, f"connector:{connector.name}").run() for connector in connectors]
-        work += _inner_roles(parts, roles)
+        work = [gateway_for(parts, connector, f"connector:{connector.name}").run() for connector in connectors]
+        work += inner_roles(parts, roles)
         work.append(_http(settings, HttpServer(settings.http_bind, checks)))
         try:
             await _all(work)
@@ -81,9 +81,9 @@ async def _serve_chat(settings: Settings, address: Address, connector: Connector
     from bot.parts import open_parts
 
     async with open_parts(settings, listen=(connector.name,)) as parts:
-        gateway = _gateway(parts, connector, f"connector:{address.agent_id}", chat=address.chat)
+        gateway = gateway_for(parts, connector, f"connector:{address.agent_id}", chat=address.chat)
         await parts.bus.ring(f"inbox:{address.agent_id}")  # its agent shows how full it is
-        await _all([gateway.run(), *_inner_roles(parts, ("agents", "worker"))], until_first=True)
+        await _all([gateway.run(), *inner_roles(parts, ("agents", "worker"))], until_first=True)
 
 
 def _load() -> None:
@@ -91,7 +91,7 @@ def _load() -> None:
         importlib.import_module(name)
 
 
-def _inner_roles(parts: Parts, roles: Sequence[Role]) -> list[Coroutine[Any, Any, None]]:
+def inner_roles(parts: Parts, roles: Sequence[Role]) -> list[Coroutine[Any, Any, None]]:
     from bot.compaction import STRATEGIES
     from bot.host import Host
     from bot.jobs import Jobs
@@ -105,7 +105,7 @@ def _inner_roles(parts: Parts, roles: Sequence[Role]) -> list[Coroutine[Any, Any
             settings=settings,
             database=parts.database,
             bus=parts.bus,
-            jobs=Jobs(parts.redis_url),
+            jobs=parts.jobs,
             model=parts.model,
             model_name=parts.model_name,
             strategy=configured(STRATEGIES, settings),
@@ -118,7 +118,7 @@ def _inner_roles(parts: Parts, roles: Sequence[Role]) -> list[Coroutine[Any, Any
     return work
 
 
-def _gateway(parts: Parts, connector: Connector, lease_name: str, chat: str | None = None) -> Any:
+def gateway_for(parts: Parts, connector: Connector, lease_name: str, chat: str | None = None) -> Any:
     from bot.access import Access
     from bot.gateway import Gateway
 

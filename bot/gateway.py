@@ -126,17 +126,17 @@ class Gateway:
             await asyncio.gather(receiving, *others, return_exceptions=True)
 
     async def _deliver(self) -> None:
-        self._bus.on_live(self._live)
-        try:
-            async with asyncio.TaskGroup() as tasks, self._bus.bell(f"outbox:{self._connector.name}") as bell:
-                self._tasks = tasks
+        async with asyncio.TaskGroup() as tasks, self._bus.bell(f"outbox:{self._connector.name}") as bell:
+            self._tasks = tasks
+            self._lanes.clear()
+            self._bus.on_live(self._live)
+            try:
                 while True:
                     await bell.wait(SWEEP_SECONDS)
                     for chat in await self._chats_to_serve():
                         self._lane(chat).wake()
-        finally:
-            self._bus.off_live(self._live)
-            self._lanes.clear()
+            finally:
+                self._bus.off_live(self._live)
 
     async def _chats_to_serve(self) -> set[str]:
         try:

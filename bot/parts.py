@@ -13,6 +13,7 @@ from pydantic import SecretStr
 from bot.bus import Bus
 from bot.embedded.local_model import LOCAL_CONTEXT, LOCAL_MODEL_NAME, LocalModel
 from bot.embedded.valkey import EmbeddedValkey
+from bot.jobs import Jobs
 from bot.model import Limits, Model
 from bot.settings import DEFAULT_MODEL, LOCAL_API_KEY, Settings
 from bot.store import Database
@@ -30,6 +31,7 @@ class Parts:
     database: Database
     bus: Bus
     redis_url: str
+    jobs: Jobs
     model: Model
     model_name: str
 
@@ -58,8 +60,10 @@ async def open_parts(
         hearing = asyncio.create_task(bus.run())
         stack.push_async_callback(_stop, hearing)
         await bus.connected()
+        jobs = Jobs(url)
+        stack.push_async_callback(jobs.close)
         model, name = await _model(settings, stack)
-        yield Parts(settings, database, bus, url, model, name)
+        yield Parts(settings, database, bus, url, jobs, model, name)
 
 
 async def redis_url(settings: Settings) -> str:

@@ -58,13 +58,17 @@ async def work(parts: Parts) -> None:
 
 
 async def _close(worker: Worker) -> None:
-    """Its jobs are cancelled with it: their runs miss their heartbeat and are given to another job."""
-    pool = worker._pool  # noqa: SLF001  # close() forgets it when a job's cancellation comes out of it
-    with suppress(OSError, RedisError, asyncio.CancelledError):
-        await worker.close()
-    if pool is not None:
+    """Its jobs are cancelled with it: their runs miss their heartbeat and are given to another job.
+
+    Not by ``worker.close()``, which gives up at the first job that was cancelled and leaves its connections open.
+    """
+    tasks = list(worker.tasks.values())
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    if worker.pool is not None:
         with suppress(OSError, RedisError):
-            await pool.aclose(close_connection_pool=True)
+            await worker.pool.aclose(close_connection_pool=True)
 
 
 async def _start_up(ctx: dict[str, Any]) -> None:

