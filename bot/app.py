@@ -21,6 +21,7 @@ from bot.settings import Settings
 if TYPE_CHECKING:
     from bot.connector import Connector
     from bot.parts import Parts
+    from bot.services import Services
 
 Role = Literal["gateway", "agents", "worker"]
 ROLES: tuple[Role, ...] = ("gateway", "agents", "worker")
@@ -92,30 +93,34 @@ def _load() -> None:
 
 
 def inner_roles(parts: Parts, roles: Sequence[Role]) -> list[Coroutine[Any, Any, None]]:
-    from bot.compaction import STRATEGIES
+    """The roles that hold no platform's token, as coroutines that run until cancelled."""
     from bot.host import Host
-    from bot.jobs import Jobs
-    from bot.services import Services
-    from bot.strategies import configured
 
-    settings = parts.settings
     work: list[Coroutine[Any, Any, None]] = []
     if "agents" in roles:
-        services = Services(
-            settings=settings,
-            database=parts.database,
-            bus=parts.bus,
-            jobs=parts.jobs,
-            model=parts.model,
-            model_name=parts.model_name,
-            strategy=configured(STRATEGIES, settings),
-        )
-        work.append(Host(services).run())
+        work.append(Host(services_of(parts)).run())
     if "worker" in roles:
         from workers.main import work as run_worker
 
         work.append(run_worker(parts))
     return work
+
+
+def services_of(parts: Parts) -> Services:
+    """What the agents of this process share."""
+    from bot.compaction import STRATEGIES
+    from bot.services import Services
+    from bot.strategies import configured
+
+    return Services(
+        settings=parts.settings,
+        database=parts.database,
+        bus=parts.bus,
+        jobs=parts.jobs,
+        model=parts.model,
+        model_name=parts.model_name,
+        strategy=configured(STRATEGIES, parts.settings),
+    )
 
 
 def gateway_for(parts: Parts, connector: Connector, lease_name: str, chat: str | None = None) -> Any:

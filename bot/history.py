@@ -191,18 +191,21 @@ def valid_request(messages: Sequence[Message]) -> list[Message]:
     """The same messages as a valid request: what cannot stand as it is becomes text, nothing is dropped but emptiness.
 
     Adjacent messages of one role are merged; a user message comes first; results stand at the front of the message
-    right after their calls; a result without its call, and a call without its result, become text.
+    right after their calls; a result without its call, and a call without its result, become text, and so do those
+    whose id was used before.
     """
     merged = _merged(messages)
+    used: set[str] = set()
     for index, message in enumerate(merged):
         before = merged[index - 1] if index else None
         after = merged[index + 1] if index + 1 < len(merged) else None
         if message["role"] == "assistant":
-            answers = _ids(after, "tool_result", "tool_use_id")
-            message["content"] = [_call_as_text(block, answers) for block in message["content"]]
+            answers = _ids(after, "tool_result", "tool_use_id") - used
+            used |= answers
+            message["content"] = [_call_or_text(block, answers) for block in message["content"]]
         else:
             calls = _ids(before, "tool_use", "id")
-            blocks = [_result_as_text(block, calls) for block in message["content"]]
+            blocks = [_result_or_text(block, calls) for block in message["content"]]
             blocks.sort(key=lambda block: block.get("type") != "tool_result")
             message["content"] = blocks
     if merged and merged[0]["role"] == "assistant":
@@ -230,18 +233,27 @@ def _ids(message: Message | None, kind: str, key: str) -> set[str]:
     return {block[key] for block in content if not isinstance(block, str) and block.get("type") == kind}
 
 
-def _call_as_text(block: Block | str, answered: set[str]) -> Block:
+def _call_or_text(block: Block | str, answered: set[str]) -> Block:
+    """``answered`` is used up: the second call with the same id is none of them."""
     assert not isinstance(block, str)
-    if block.get("type") != "tool_use" or block["id"] in answered:
+    if block.get("type") != "tool_use":
+        return block
+    if block["id"] in answered:
+        answered.remove(block["id"])
         return block
     return text_block(f"[Called the tool {block['name']}; its result is no longer shown.]")
 
 
-def _result_as_text(block: Block | str, calls: set[str]) -> Block:
+def _result_or_text(block: Block | str, calls: set[str]) -> Block:
+    """``calls`` is used up: the second result of the same call answers none of them."""
     assert not isinstance(block, str)
-    if block.get("type") != "tool_result" or block["tool_use_id"] in calls:
+    if block.get("type") != "tool_result":
         return block
     content = block.get("content", "")
+    if block["tool_use_id"] in calls:
+        calls.remove(block["tool_use_id"])
+        blank = isinstance(content, str) and not content.strip()
+        return {**block, "content": ""} if blank else block
     text = content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
     return text_block(f"[Result of an earlier tool call]\n{text}")
 

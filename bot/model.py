@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _TRIES = 4
 _LONGEST_WAIT = 60.0
 _SILENCE = 180.0
+_LIMITS_SECONDS = 5.0
 _RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 _RETRIED_TYPES = frozenset({"overloaded_error", "rate_limit_error", "api_error", "timeout_error"})
 DEFAULT_WINDOW = 200_000
@@ -121,7 +122,7 @@ class Model:
             import anthropic
 
             try:
-                info = await self._sdk().models.retrieve(model, timeout=10)
+                info = await self._sdk().models.retrieve(model, timeout=_LIMITS_SECONDS)
             except anthropic.APIStatusError:
                 self._limits[model] = Limits()
             except (anthropic.AnthropicError, ValueError, TypeError):

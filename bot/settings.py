@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -31,6 +32,16 @@ class CompactionSettings(BaseModel):
 
     must_keep: tuple[str, ...] = ()
     """Regular expressions; what they match in the talk must be in every summary of it."""
+
+    @field_validator("must_keep")
+    @classmethod
+    def _compile(cls, rules: tuple[str, ...]) -> tuple[str, ...]:
+        for rule in rules:
+            try:
+                re.compile(rule)
+            except re.error as error:
+                raise ValueError(f"{rule!r} is not a regular expression: {error}") from error
+        return rules
 
 
 class Settings(BaseSettings):

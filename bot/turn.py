@@ -61,6 +61,7 @@ class Turn:
         self._usage = Usage()
         self._aborted = asyncio.Event()
         self._written = ""
+        self._anchor: Anchor | None = None
         self.state = TurnState.RUNNING
 
     @classmethod
@@ -98,6 +99,7 @@ class Turn:
         await self._end_failed("Something went wrong in me, and it was written down. Your message is not lost.")
 
     async def _answer(self) -> None:
+        await self._context.learn_limits()
         await self._settle_open_calls()
         for _ in range(MOST_TOOL_ROUNDS):
             reply = await self._ask()
@@ -128,7 +130,7 @@ class Turn:
                 await context.learn_limits()
                 await self._recover(str(overflow))
                 continue
-            self._anchor = Anchor(reply.usage, stack, guessed)
+            self._anchor = Anchor(reply.usage, stack, guessed) if reply.usage.context else None
             self._usage += reply.usage
             return reply
 

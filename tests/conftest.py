@@ -12,7 +12,6 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from redis.asyncio import Redis
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
 
@@ -115,18 +114,6 @@ def house(settings: MakeSettings, room: Room) -> OpenHouse:
         return open_house(settings(**changes), room, roles)
 
     return open_
-
-
-@pytest.fixture
-async def wipe(settings: MakeSettings) -> AsyncIterator[Callable[[str], Any]]:
-    """Wipes a Redis by its URL."""
-
-    async def flush(url: str) -> None:
-        redis = Redis.from_url(url)
-        await redis.flushall()
-        await redis.aclose()
-
-    yield flush
 
 
 def _driver(url: str) -> str:

@@ -41,18 +41,20 @@ def hide_oldest(view: Sequence[Entry], room: float) -> Plan | None:
 
 
 def excerpt(entry: Entry, view: Sequence[Entry]) -> Plan:
-    """Show only the beginning of one message that is too large for the model by itself."""
-    text = text_of(entry.blocks)
-    shown = (
-        f"[This message was too long to be read: {len(text):,} characters. It begins:]\n{text[:_EXCERPT_CHARACTERS]}"
-    )
+    """Show only the beginning of one message, or of a tool's result, that is too large for the model by itself."""
+    results = [block for block in entry.blocks if block.get("type") == "tool_result"]
+    shown = [{**block, "content": _beginning(text_of(block.get("content", "")))} for block in results]
     return Plan(
         strategy="excerpt",
         upto=max(item.seq for item in view),
-        floor=min(item.seq for item in view if item.place is None),
-        replaced={entry.seq: (text_block(shown),)},
+        floor=min(item.seq for item in view),
+        replaced={entry.seq: tuple(shown) or (text_block(_beginning(text_of(entry.blocks))),)},
         kind="excerpt",
     )
+
+
+def _beginning(text: str) -> str:
+    return f"[This was too long to be read: {len(text):,} characters. It begins:]\n{text[:_EXCERPT_CHARACTERS]}"
 
 
 def _note(gone: Sequence[Entry], room: float) -> str:

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, event, select, text, update
+from sqlalchemy import URL, Connection, event, select, text, update
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
@@ -43,7 +43,8 @@ class Database:
     def in_folder(cls, data_dir: Path, **options: Any) -> Database:
         """The embedded book: a SQLite file in the data folder."""
         data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return cls(f"sqlite+aiosqlite:///{data_dir / 'palimpsest.db'}", **options)
+        url = URL.create("sqlite+aiosqlite", database=str(data_dir / "palimpsest.db"))
+        return cls(url.render_as_string(hide_password=False), **options)
 
     async def open(self) -> None:
         """Bring the tables to the newest version. Safe with several processes at once."""
@@ -135,7 +136,8 @@ def _engine(url: str) -> AsyncEngine:
 
 
 def _async_url(url: str) -> str:
-    """PostgreSQL URLs as people write them, with the driver that this program has."""
+    """PostgreSQL URLs as people write them, for the driver that this program has (it calls `sslmode` `ssl`)."""
+    url = url.replace("?sslmode=", "?ssl=").replace("&sslmode=", "&ssl=")
     for prefix in ("postgresql://", "postgres://"):
         if url.startswith(prefix):
             return "postgresql+asyncpg://" + url.removeprefix(prefix)

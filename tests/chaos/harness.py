@@ -13,6 +13,8 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+import psutil
+
 from bot.embedded.detached import Detached
 from bot.embedded.valkey import EmbeddedValkey
 from tests.chaos.brain import NOTES, TALK, AnsweringBrain
@@ -24,6 +26,8 @@ ROOT = Path(__file__).parents[2]
 WINDOW = 3_000
 _LOOK_SECONDS = 0.03
 _END_SECONDS = 20.0
+_CALM_SECONDS = 0.3
+"""An answer that went out may bring about a compaction ahead."""
 
 TOGETHER: Mapping[str, tuple[str, ...]] = {"all": ()}
 APART: Mapping[str, tuple[str, ...]] = {role: ("--role", role) for role in ("gateway", "agents", "worker")}
@@ -141,13 +145,21 @@ class House:
 
     async def settled(self, patience: float = 60.0) -> float:
         """Wait until nothing is under way any more; returns how many seconds that took."""
-        return await eventually(lambda: not self.ledger.unsettled(self._events), patience, self.describe)
+        began = time.monotonic()
+        while True:
+            await eventually(lambda: not self.ledger.unsettled(self._events), patience, self.describe)
+            took = time.monotonic() - began
+            await asyncio.sleep(_CALM_SECONDS)
+            if not self.ledger.unsettled(self._events):
+                return took
 
     def kill_valkey(self) -> None:
         """kill -9 of the embedded Valkey; whoever misses it starts it again."""
-        server = Detached(self._valkey.folder, "valkey")
-        if server.alive and (pid := server.pid):
-            os.kill(pid, signal.SIGKILL)
+        pid = Detached(self._valkey.folder, "valkey").pid  # asking whether it is alive would take its lock for a moment
+        with suppress(psutil.NoSuchProcess):
+            found = psutil.Process(pid)
+            if "valkey" in found.name():
+                found.kill()
 
     def wipe_redis(self) -> None:
         """FLUSHALL."""

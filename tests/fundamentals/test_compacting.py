@@ -22,6 +22,14 @@ async def talk(room: Room, count: int) -> None:
         await room.asks(LINE.format(number))
 
 
+async def until_compacted(room: Room, times: int) -> None:
+    await room.until(lambda: sum("Compacted:" in notice for notice in room.notices()) >= times)
+
+
+async def until_replied_or_told(room: Room, replies: int) -> None:
+    await room.until(lambda: len(room.replies()) == replies or room.notices())
+
+
 async def test_a_long_conversation_is_compacted_and_nothing_that_matters_is_forgotten(
     house: OpenHouse, room: Room, model: MessagesServer
 ) -> None:
@@ -50,7 +58,7 @@ async def test_ahead_of_time_compaction_never_makes_a_person_wait(
                 answers_meanwhile = 0
                 compactions += 1
                 model.release()
-                await room.until(lambda wanted=compactions: sum("Compacted:" in n for n in room.notices()) >= wanted)
+                await until_compacted(room, compactions)
                 model.hang(is_summary)
         model.release()
     assert compactions >= 5
@@ -66,7 +74,7 @@ async def test_without_ahead_the_person_is_told_and_then_answered_from_the_compa
         while not any("Compacting" in text for text in room.notices()):
             await room.says(LINE.format(number))
             number += 1
-            await room.until(lambda wanted=number: len(room.replies()) == wanted or room.notices())
+            await until_replied_or_told(room, number)
         assert room.is_typing()
         assert len(room.replies()) == number - 1
         model.release()
@@ -166,7 +174,7 @@ async def test_an_aborted_compaction_changes_nothing_and_the_message_stays(
         while not room.notices():
             await room.says(LINE.format(number))
             number += 1
-            await room.until(lambda wanted=number: len(room.replies()) == wanted or room.notices())
+            await until_replied_or_told(room, number)
         await model.wait_for(lambda s: s.running == 1)
         before = len((await running.history()).entries)
         answer = await room.commands("/abort")

@@ -1,0 +1,140 @@
+"""Several hosts on one book: one owner of an agent at a time, and whoever lost it writes nothing more."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from sqlalchemy import text
+
+from bot.app import inner_roles, services_of
+from bot.bus import LEASES
+from bot.context import Context
+from bot.errors import StaleEpoch
+from bot.history import EntryKind
+from bot.messages import Address, text_block
+from bot.parts import open_parts
+from bot.store import agents, inbox, outbox
+from tests.conftest import MakeSettings, OpenHouse
+from tests.house import House, Room
+from tests.servers.messages import MessagesServer
+
+ADDRESS = Address("room", "1")
+AGENT = ADDRESS.agent_id
+
+
+async def test_a_host_that_lost_an_agent_cannot_write_for_it(house: OpenHouse, room: Room) -> None:
+    async with house() as running:
+        await room.asks("hello")
+        services = services_of(running.parts)
+        async with running.parts.database.write() as tx:
+            row = await agents.claim(tx, AGENT)
+        assert row
+        loser = Context(services, row)
+        await loser.load()
+        async with running.parts.database.write() as tx:
+            await agents.claim(tx, AGENT)
+        before = (await running.history()).entries
+        with pytest.raises(StaleEpoch):
+            async with loser.step() as step:
+                await step.append("user", [text_block("too late")], EntryKind.SAID)
+        assert (await running.history()).entries == before
+
+
+async def test_two_hosts_pass_a_lease_back_and_forth_under_load_without_a_lost_or_doubled_message(
+    house: OpenHouse, room: Room, settings: MakeSettings
+) -> None:
+    """The lease is taken from its owner again and again while people talk."""
+    messages = 40
+    chance = random.Random(7)
+    async with house(("gateway", "worker")) as running, _host(settings), _host(settings):
+        hosts: set[int] = set()
+        robbing = asyncio.create_task(_rob(running, chance, hosts))
+        for number in range(messages):
+            await room.says(f"message {number}")
+            await asyncio.sleep(chance.uniform(0, 0.05))
+        await room.until(lambda: len(room.replies()) and not room.is_typing())
+        await _until_settled(running)
+        robbing.cancel()
+        await asyncio.gather(robbing, return_exceptions=True)
+        await _until_settled(running)
+        assert len(hosts) > 3, "the agent changed its owner"
+        said = [e.blocks[0]["text"] for e in (await running.history()).entries if e.kind is EntryKind.SAID]
+        assert said == [f"message {number}" for number in range(messages)]
+        await _assert_every_turn_has_one_reply(running)
+
+
+async def test_wiping_redis_at_any_moment_loses_nothing(house: OpenHouse, room: Room, model: MessagesServer) -> None:
+    model.delta_delay = 0.02
+    chance = random.Random(3)
+    async with house() as running:
+        for number in range(25):
+            await room.says(f"message {number}")
+            await asyncio.sleep(chance.uniform(0, 0.1))
+            if number % 3 == 0:
+                await running.parts.bus.redis.flushall()
+        await _until_settled(running)
+        said = [e.blocks[0]["text"] for e in (await running.history()).entries if e.kind is EntryKind.SAID]
+        assert said == [f"message {number}" for number in range(25)]
+        await _assert_every_turn_has_one_reply(running)
+
+
+async def test_a_summary_that_redis_forgot_is_asked_for_again(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    async with house(("gateway", "agents")) as running:
+        for number in range(4):
+            await room.asks(f"message {number}")
+        await room.commands("/compact")
+        await running.parts.bus.redis.flushall()
+        async with asyncio.TaskGroup() as tasks:
+            worker = tasks.create_task(inner_roles(running.parts, ("worker",))[0])
+            await room.until(lambda: "Compacted:" in room.notices()[-1] or "Nothing" in room.notices()[-1])
+            worker.cancel()
+    assert [record for record in model.requests if record.request.is_summary]
+
+
+@asynccontextmanager
+async def _host(settings: MakeSettings) -> AsyncIterator[None]:
+    """One more agents host, with connections of its own."""
+    async with open_parts(settings(), clear_leases=False) as parts:
+        task = asyncio.create_task(inner_roles(parts, ("agents",))[0])
+        yield
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def _rob(running: House, chance: random.Random, epochs: set[int]) -> None:
+    """Take the lease from whoever has it, as a stalled network would."""
+    while True:
+        await asyncio.sleep(chance.uniform(0.05, 0.3))
+        await running.parts.bus.redis.set(f"{LEASES}agent:{AGENT}", "somebody else", px=50)
+        async with running.parts.database.read() as tx:
+            epochs.add(await agents.epoch(tx, AGENT))
+
+
+async def _until_settled(running: House) -> None:
+    """Everything that was said is answered and shown."""
+    async with running.parts.bus.bell("settled:", "delivered:") as bell, asyncio.timeout(60):
+        while True:
+            await bell.wait(1)
+            async with running.parts.database.read() as tx:
+                if not await inbox.unanswered(tx, ADDRESS) and not await outbox.undelivered(tx, AGENT):
+                    return
+
+
+async def _assert_every_turn_has_one_reply(running: House) -> None:
+    async with running.parts.database.read() as tx:
+        turns = (await tx.execute(text("SELECT id, state, slot FROM turns"))).all()
+        taken = (await tx.execute(text("SELECT turn_id, state FROM inbox"))).all()
+        replies = Counter((await tx.execute(text("SELECT turn_id FROM entries WHERE kind = 'reply'"))).scalars())
+    assert {state for _, state, _ in turns} == {"done"}
+    assert {state for _, state in taken} == {"done"}
+    assert {turn for turn, _ in taken} == {turn for turn, _, _ in turns}
+    assert replies == Counter(turn for turn, _, _ in turns)
+    shown = running.room.shown["1"]
+    assert {str(slot) for _, _, slot in turns} == {key for key, message in shown.items() if not message.notice}

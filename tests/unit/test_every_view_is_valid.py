@@ -1,0 +1,201 @@
+"""Whatever was said, and whatever compactions made of it: what the model reads is a request that a provider takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import pytest
+from hypothesis import HealthCheck, assume, event, given, settings
+from hypothesis import strategies as st
+
+from bot.compaction import STRATEGIES, Plan, PlanContext
+from bot.compaction.fallback import excerpt, hide_oldest
+from bot.estimate import Meter, Part
+from bot.history import Entry, EntryKind, History, valid_request
+from bot.messages import Message, text_of
+from tests.unit.any_history import Author, Draw, assert_valid, histories, texts
+
+Planner: TypeAlias = Callable[[History, Draw], Plan | None]
+
+often = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def strategy_planner(name: str) -> Planner:
+    def plan(history: History, draw: Draw) -> Plan | None:
+        view = history.visible
+        meter = Meter.of([Part("conversation", sum(entry.tokens for entry in view))], limit=draw(st.integers(1, 9_000)))
+        context = PlanContext(focus=draw(texts), rules=(r"\d+",), unasked=draw(st.booleans()))
+        return STRATEGIES[name].plan(view, meter, context) if view else None
+
+    return plan
+
+
+def oldest_planner(history: History, draw: Draw) -> Plan | None:
+    return hide_oldest(history.visible, draw(st.integers(1, 9_000))) if history.visible else None
+
+
+def excerpt_planner(history: History, draw: Draw) -> Plan | None:
+    large = [entry for entry in history.visible if entry.kind in (EntryKind.SAID, EntryKind.RESULT)]
+    return excerpt(draw(st.sampled_from(large)), history.visible) if large else None
+
+
+PLANNERS: dict[str, Planner] = {
+    **{name: strategy_planner(name) for name in STRATEGIES},
+    "hide_oldest": oldest_planner,
+    "excerpt": excerpt_planner,
+}
+each_planner = pytest.mark.parametrize("planner", PLANNERS.values(), ids=PLANNERS)
+
+
+def covered(history: History, plan: Plan, summary: str = "what was said") -> History:
+    """As an agent puts a layer down: its number is new, and what it inserts is numbered after the newest entry."""
+    number = max((entry.layer or 0 for entry in history.entries), default=0) + max(history.stack, default=0) + 1
+    layer, inserted = plan.layer(number, history.last_seq + 1, run="run", summary=summary)
+    return history.covered(layer, inserted)
+
+
+def without_top(history: History) -> History:
+    return History(history.entries, history.layers[:-1])
+
+
+def as_loaded(history: History) -> History:
+    """As the store loads it: without what lies below the floor."""
+    floor = max((layer.floor for layer in history.layers), default=0)
+    return History(tuple(entry for entry in history.entries if entry.seq >= floor), history.layers)
+
+
+@often
+@given(histories())
+def test_every_history_reads_as_a_valid_request(history: History) -> None:
+    assert_valid(history.view())
+
+
+@often
+@given(histories(), texts)
+def test_a_valid_request_stays_valid_with_one_more_message(history: History, text: str) -> None:
+    asked = Message(role="user", content=[{"type": "text", "text": text}])
+    assert_valid(valid_request([*history.view(), asked]))
+
+
+@often
+@given(histories())
+def test_what_is_valid_is_not_changed(history: History) -> None:
+    view = history.view()
+    assert valid_request(view) == view
+
+
+@often
+@given(histories())
+def test_reading_a_page_changes_nothing_of_it(history: History) -> None:
+    before = json.dumps([list(entry.blocks) for entry in history.entries])
+    history.view()
+    assert json.dumps([list(entry.blocks) for entry in history.entries]) == before
+
+
+@each_planner
+@often
+@given(history=histories(), data=st.data())
+def test_the_page_under_every_plan_is_a_valid_request(history: History, data: st.DataObject, planner: Planner) -> None:
+    plan = planner(history, data.draw)
+    assume(plan)
+    assert plan
+    assert_valid(covered(history, plan, data.draw(texts)).view())
+
+
+@each_planner
+@often
+@given(history=histories(), data=st.data())
+def test_taking_a_layer_off_gives_back_the_very_page_before(
+    history: History, data: st.DataObject, planner: Planner
+) -> None:
+    plan = planner(history, data.draw)
+    assume(plan)
+    assert plan
+    assert without_top(covered(history, plan)).view() == history.view()
+
+
+@each_planner
+@often
+@given(history=histories(), data=st.data())
+def test_nothing_below_the_floor_of_a_plan_can_be_seen(history: History, data: st.DataObject, planner: Planner) -> None:
+    plan = planner(history, data.draw)
+    assume(plan)
+    assert plan
+    after = covered(history, plan)
+    assert as_loaded(after).view() == after.view()
+
+
+@each_planner
+@often
+@given(history=histories(), data=st.data())
+def test_a_plan_names_only_what_it_was_shown(history: History, data: st.DataObject, planner: Planner) -> None:
+    plan = planner(history, data.draw)
+    assume(plan)
+    assert plan
+    shown = {entry.seq for entry in history.visible}
+    assert plan.upto == max(shown)
+    assert set(plan.summarise) <= shown
+    assert set(plan.replaced) <= shown
+    assert all(1 <= low <= high <= plan.upto for low, high in plan.hidden)
+
+
+@each_planner
+@often
+@given(history=histories(), data=st.data())
+def test_a_plan_survives_the_book(history: History, data: st.DataObject, planner: Planner) -> None:
+    plan = planner(history, data.draw)
+    assume(plan)
+    assert plan
+    assert Plan.from_json(plan.as_json()) == plan
+    assert Plan.from_json(json.loads(json.dumps(plan.as_json()))) == plan
+
+
+@often
+@given(histories(layers=1), st.data())
+def test_layers_over_layers_with_talk_between_them_stay_valid_and_come_off_one_by_one(
+    history: History, data: st.DataObject
+) -> None:
+    author = Author(data.draw)
+    author.history = history
+    for _ in range(data.draw(st.integers(1, 4))):
+        plan = PLANNERS[data.draw(st.sampled_from(sorted(PLANNERS)))](author.history, data.draw)
+        author.write(3)  # said while the summary was written: it stands on top, as it is
+        before = author.history
+        if plan is not None:
+            event(f"layer by {plan.strategy}")
+            author.history = covered(before, plan)
+            assert without_top(author.history).view() == before.view()
+            assert newer(author.history, plan.upto) == newer(before, plan.upto)
+        author.write(3)
+        assert_valid(author.history.view())
+        assert as_loaded(author.history).view() == author.history.view()
+
+
+@often
+@given(histories(), st.data())
+def test_a_reset_keeps_the_request_that_waits_word_for_word_after_the_summary(
+    history: History, data: st.DataObject
+) -> None:
+    visible = history.visible
+    assume(visible and not any(reading_as_an_answer(entry) for entry in visible[-1:]))
+    latest = next((entry for entry in reversed(visible) if entry.kind is EntryKind.SAID), None)
+    plan = strategy_planner("reset")(history, data.draw)
+    assume(plan and latest and text_of(latest.blocks).strip())
+    assert plan
+    assert latest
+    after = covered(history, plan, "WHAT WAS SAID").visible
+    assert latest in after
+    kinds = [entry.kind for entry in after[: after.index(latest)]]
+    assert EntryKind.MARKER in kinds[:1]
+    assert EntryKind.SUMMARY in kinds[1:2]
+
+
+def newer(history: History, seq: int) -> list[Entry]:
+    return [entry for entry in history.visible if entry.seq > seq and entry.layer is None]
+
+
+def reading_as_an_answer(entry: Entry) -> Any:
+    calls = any(block["type"] == "tool_use" for block in entry.blocks)
+    return entry.kind is EntryKind.REPLY and not entry.interrupted and not calls
