@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
 
 import structlog
 
@@ -16,10 +15,9 @@ from bot import commands
 from bot.commands import Command
 from bot.compaction.plan import Plan, everything_but
 from bot.compactor import Compactor, Request
-from bot.context import Context, meter_json
+from bot.context import Context
 from bot.errors import StaleEpoch, StoreUnavailable
 from bot.gate import after_reply
-from bot.live import address_json
 from bot.services import Services
 from bot.store import inbox, runs, turns
 from bot.store.agents import AgentRow
@@ -61,7 +59,7 @@ class Agent:
         if cut_off:
             log.info("turn_resumed", turn=cut_off.id)
             self._start(Turn(self._context, self._compactor, cut_off))
-        await self._show_meter()
+        await self._context.show_meter()
 
     async def _loop(self) -> None:
         clock = self._services.database.clock
@@ -110,7 +108,7 @@ class Agent:
             await self._end_crashed(turn)
         finally:
             self._turn = None
-        await self._show_meter()
+        await self._context.show_meter()
         self._compact_ahead()
         await self._services.bus.ring(self._topic)
 
@@ -191,7 +189,7 @@ class Agent:
             f"{what}: {before.total:,} → {context.meter.total:,} tokens "
             f"({context.meter.share:.0%}). I will not compact by myself before it is critical.",
         )
-        await self._show_meter()
+        await self._context.show_meter()
 
     async def _new(self, message: Waiting) -> None:
         upto = self._context.history.last_seq
@@ -202,7 +200,7 @@ class Agent:
             await step.put(Plan("new", upto, upto + 1, everything_but((), upto), kind="new"))
             await step.say("A fresh start: I no longer see what was said before. /undo brings it back.")
             await step.close([message.id])
-        await self._show_meter()
+        await self._context.show_meter()
 
     async def _context_text(self) -> str:
         async with self._services.database.read() as tx:
@@ -225,14 +223,3 @@ class Agent:
             f"Now: {doing}",
         ]
         return "\n".join(lines)
-
-    async def _show_meter(self) -> None:
-        context = self._context
-        facts: dict[str, Any] = {
-            **meter_json(context.meter, context.level),
-            "model": context.head.model,
-            "strategy": self._services.strategy.name,
-        }
-        del facts["parts"]
-        event = {"kind": "status", "address": address_json(context.address), "facts": facts}
-        await self._services.bus.live(context.address.connector, event)

@@ -30,6 +30,8 @@ LEASES = PREFIX + "lease:"
 _UNREACHABLE = (RedisError, OSError)
 _RETRY_SECONDS = 0.2
 _SILENCE_SECONDS = 10.0
+_ANSWER_SECONDS = 5.0
+"""A Redis that takes longer to answer cannot be reached: nobody waits for it for ever."""
 
 
 class Bell:
@@ -91,7 +93,8 @@ class Lease:
     async def drop(self) -> None:
         """Let somebody else have it."""
         with suppress(*_UNREACHABLE, LockError):
-            await self._lock.release()
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                await self._lock.release()
 
 
 class Bus:
@@ -101,7 +104,9 @@ class Bus:
     def __init__(
         self, url: str, *, listen: tuple[str, ...] = (), revive: Callable[[], Awaitable[object]] | None = None
     ) -> None:
-        self.redis: Redis = Redis.from_url(url, socket_connect_timeout=5, health_check_interval=30)
+        self.redis: Redis = Redis.from_url(
+            url, socket_connect_timeout=5, socket_timeout=_ANSWER_SECONDS, health_check_interval=30
+        )
         self._revive = revive
         self._name = uuid4().hex
         self._channels = [RINGS, *(LIVE + connector for connector in listen)]
@@ -168,7 +173,7 @@ class Bus:
 
     async def ping(self) -> None:
         """Raises BusUnavailable when Redis does not answer."""
-        async with self.reaching(), asyncio.timeout(5):
+        async with self.reaching():
             await self.redis.ping()
 
     async def connected(self) -> None:
@@ -177,9 +182,10 @@ class Bus:
 
     @asynccontextmanager
     async def reaching(self) -> AsyncIterator[None]:
-        """Translates what goes wrong on the way to Redis, once."""
+        """Translates what goes wrong on the way to Redis, once; no answer is one of these things."""
         try:
-            yield
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                yield
         except LockError:
             raise
         except (*_UNREACHABLE, TimeoutError) as error:

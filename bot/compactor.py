@@ -268,6 +268,7 @@ class Compactor:
             after=(run.meter_after or run.meter_before)["total"],
         )
         await record(self._context, run)
+        await self._context.show_meter()
         await self._services.bus.ring(f"settled:{self._context.agent_id}")
 
 

@@ -16,7 +16,7 @@ from bot.compaction import Plan
 from bot.estimate import Family, Level, Meter, Part, family_of
 from bot.gate import Restraint
 from bot.history import Anchor, Entry, EntryKind, History
-from bot.live import Presence
+from bot.live import Presence, address_json
 from bot.measure import calibration, entry_tokens, guess, head_parts, measure
 from bot.messages import Audience, Block, Button, Role
 from bot.model import Head, Limits
@@ -110,6 +110,17 @@ class Context:
             self.history, self.next_seq = step.history, step.next_seq
             self.restraint, self.factor = step.restraint, step.factor
         await self.services.bus.ring(*step.rings)
+
+    async def show_meter(self) -> None:
+        """Tell connectors that show it apart from the talk, such as the terminal's bottom line."""
+        facts = {
+            **meter_json(self.meter, self.level),
+            "model": self.head.model,
+            "strategy": self.services.strategy.name,
+        }
+        del facts["parts"]
+        event = {"kind": "status", "address": address_json(self.address), "facts": facts}
+        await self.services.bus.live(self.address.connector, event)
 
     def entry_tokens(self, role: Role, blocks: Sequence[Block]) -> int:
         """What an entry takes, as guessed."""

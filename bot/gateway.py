@@ -174,6 +174,8 @@ class Gateway:
             await self._connector.deliver(signal)
         except DeliveryError as error:
             log.debug("signal_not_delivered", reason=str(error))
+        except Exception:  # nothing that lasts hangs on a signal
+            log.exception("signal_crashed", connector=self._connector.name)
 
     async def _refuse(self, inbound: Inbound) -> None:
         """Tell an unknown person once an hour; nothing about them is stored."""

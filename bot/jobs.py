@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 QUEUE = "palimpsest:jobs"
 SUMMARIZE = "summarize"
+_ANSWER_SECONDS = 5.0
 
 
 def pack(job: dict[str, Any]) -> bytes:
@@ -43,8 +44,9 @@ class Jobs:
         Raises BusUnavailable.
         """
         try:
-            pool = await self._open()
-            await pool.enqueue_job(SUMMARIZE, run_id, _job_id=job_id)
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                pool = await self._open()
+                await pool.enqueue_job(SUMMARIZE, run_id, _job_id=job_id)
         except (RedisError, OSError) as error:
             raise BusUnavailable(f"The job cannot be enqueued: {error}") from error
 
@@ -53,7 +55,8 @@ class Jobs:
         from arq.jobs import Job, JobStatus
 
         try:
-            status = await Job(job_id, await self._open(), _queue_name=QUEUE, _deserializer=unpack).status()
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                status = await Job(job_id, await self._open(), _queue_name=QUEUE, _deserializer=unpack).status()
         except (RedisError, OSError) as error:
             raise BusUnavailable(f"The queue cannot be read: {error}") from error
         return status is not JobStatus.not_found

