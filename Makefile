@@ -6,11 +6,12 @@ UV_VERSION := 0.13.8
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help chat test check format lock setup clean FORCE
+.PHONY: help chat test chaos check format lock setup clean FORCE
 
 help:
 	@echo "make chat     talk to it in this terminal"
 	@echo "make test     run the tests (make test ARGS='tests/unit -k history' for some of them)"
+	@echo "make chaos    kill it 20 times in each of many ways, for half an hour (ROUNDS=5, SEED=7, ARGS='-k worker')"
 	@echo "make check    what CI checks: ruff, mypy, import rules"
 	@echo "make format   let ruff format and fix"
 	@echo "make lock     write requirements.lock anew (UPGRADE=1 for the newest versions)"
@@ -21,6 +22,9 @@ chat: .venv/.installed
 
 test: .venv/.installed
 	@$(BIN)/python -m pytest $(ARGS)
+
+chaos: .venv/.installed
+	@CHAOS_ROUNDS=$(or $(ROUNDS),20) $(if $(SEED),CHAOS_SEED=$(SEED)) $(BIN)/python -m pytest tests/chaos -s $(ARGS)
 
 check: .venv/.installed
 	$(BIN)/python -m ruff check .

@@ -59,7 +59,7 @@ class Agent:
         if cut_off:
             log.info("turn_resumed", turn=cut_off.id)
             self._start(Turn(self._context, self._compactor, cut_off))
-        await self._context.show_meter()
+        self._context.show_meter()
 
     async def _loop(self) -> None:
         clock = self._services.database.clock
@@ -108,9 +108,9 @@ class Agent:
             await self._end_crashed(turn)
         finally:
             self._turn = None
-        await self._context.show_meter()
+        self._context.show_meter()
         self._compact_ahead()
-        await self._services.bus.ring(self._topic)
+        self._services.bus.ring(self._topic)
 
     async def _end_crashed(self, turn: Turn) -> None:
         """A defect of this program ends the turn, and is told."""
@@ -189,7 +189,7 @@ class Agent:
             f"{what}: {before.total:,} → {context.meter.total:,} tokens "
             f"({context.meter.share:.0%}). I will not compact by myself before it is critical.",
         )
-        await self._context.show_meter()
+        self._context.show_meter()
 
     async def _new(self, message: Waiting) -> None:
         upto = self._context.history.last_seq
@@ -200,7 +200,7 @@ class Agent:
             await step.put(Plan("new", upto, upto + 1, everything_but((), upto), kind="new"))
             await step.say("A fresh start: I no longer see what was said before. /undo brings it back.")
             await step.close([message.id])
-        await self._context.show_meter()
+        self._context.show_meter()
 
     async def _context_text(self) -> str:
         async with self._services.database.read() as tx:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bot.errors import ConfigurationError
 from bot.messages import Address
 from bot.settings import Settings
+from bot.tasks import stop
 
 if TYPE_CHECKING:
     from bot.connector import Connector
@@ -69,12 +70,10 @@ async def chat(settings: Settings, address: Address) -> None:
                 await serving
         finally:
             await early.close()
-            for task in (early.running, serving):
-                task.cancel()
-            ended = await asyncio.gather(early.running, serving, return_exceptions=True)
-        for error in ended:
-            if isinstance(error, Exception):
-                raise error
+            await stop(early.running, serving)
+        for task in (early.running, serving):
+            if not task.cancelled():
+                task.result()
 
 
 async def _serve_chat(settings: Settings, address: Address, connector: Connector) -> None:
@@ -83,7 +82,7 @@ async def _serve_chat(settings: Settings, address: Address, connector: Connector
 
     async with open_parts(settings, listen=(connector.name,)) as parts:
         gateway = gateway_for(parts, connector, f"connector:{address.agent_id}", chat=address.chat)
-        await parts.bus.ring(f"inbox:{address.agent_id}")  # its agent shows how full it is
+        parts.bus.ring(f"inbox:{address.agent_id}")  # its agent shows how full it is
         await _all([gateway.run(), *inner_roles(parts, ("agents", "worker"))], until_first=True)
 
 
@@ -204,9 +203,7 @@ async def _all(work: Sequence[Coroutine[Any, Any, None]], *, until_first: bool =
             if task.done():
                 task.result()
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await stop(*tasks)
 
 
 class _until_signal:  # noqa: N801  # reads as a word where it is used

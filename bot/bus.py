@@ -20,6 +20,7 @@ from redis.asyncio.lock import Lock
 from redis.exceptions import LockError, RedisError
 
 from bot.errors import BusUnavailable
+from bot.tasks import stop
 
 log = structlog.get_logger(__name__)
 
@@ -30,6 +31,7 @@ LEASES = PREFIX + "lease:"
 _UNREACHABLE = (RedisError, OSError)
 _RETRY_SECONDS = 0.2
 _SILENCE_SECONDS = 10.0
+_MOST_OUTGOING = 10_000
 _ANSWER_SECONDS = 5.0
 """A Redis that takes longer to answer cannot be reached: nobody waits for it for ever."""
 
@@ -104,18 +106,25 @@ class Bus:
     def __init__(
         self, url: str, *, listen: tuple[str, ...] = (), revive: Callable[[], Awaitable[object]] | None = None
     ) -> None:
-        self.redis: Redis = Redis.from_url(
-            url, socket_connect_timeout=5, socket_timeout=_ANSWER_SECONDS, health_check_interval=30
-        )
+        # No socket_timeout: redis-py would send under asyncio.wait_for, which can swallow a cancellation (Python 3.11).
+        self.redis: Redis = Redis.from_url(url, socket_connect_timeout=5, health_check_interval=30)
         self._revive = revive
         self._name = uuid4().hex
         self._channels = [RINGS, *(LIVE + connector for connector in listen)]
         self._bells: set[Bell] = set()
         self._live: list[Callable[[Mapping[str, Any]], None]] = []
         self._connected = asyncio.Event()
+        self._outgoing: asyncio.Queue[tuple[str, str]] = asyncio.Queue(_MOST_OUTGOING)
 
     async def run(self) -> None:
-        """Hear rings and live events until cancelled."""
+        """Hear and send rings and live events until cancelled."""
+        sending = asyncio.create_task(self._publish())
+        try:
+            await self._hear()
+        finally:
+            await stop(sending)
+
+    async def _hear(self) -> None:
         while True:
             try:
                 await self._listen()
@@ -137,20 +146,15 @@ class Bus:
         finally:
             self._bells.discard(bell)
 
-    async def ring(self, *topics: str) -> None:
-        """Say that something is new. A bell that cannot be rung is lost, and the sweep finds what it meant."""
+    def ring(self, *topics: str) -> None:
+        """Say that something is new. Nobody waits for Redis here; a bell that is lost is found by the sweep."""
         for topic in topics:
             self._strike(topic)
-        with suppress(*_UNREACHABLE):
-            async with asyncio.timeout(2):
-                for topic in topics:
-                    await self.redis.publish(RINGS, f"{self._name} {topic}")
+            self._send(RINGS, f"{self._name} {topic}")
 
-    async def live(self, connector: str, event: Mapping[str, Any]) -> None:
+    def live(self, connector: str, event: Mapping[str, Any]) -> None:
         """Send what is gone in a moment to the gateway of this connector."""
-        with suppress(*_UNREACHABLE):
-            async with asyncio.timeout(2):
-                await self.redis.publish(LIVE + connector, json.dumps(event))
+        self._send(LIVE + connector, json.dumps(event))
 
     def on_live(self, handle: Callable[[Mapping[str, Any]], None]) -> None:
         """Call this with every live event of the connectors that we listen for."""
@@ -192,7 +196,11 @@ class Bus:
             raise BusUnavailable(f"Redis cannot be reached: {error}") from error
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Send what is still to be sent, and let go of connections."""
+        with suppress(*_UNREACHABLE):
+            async with asyncio.timeout(1):
+                while not self._outgoing.empty():
+                    await self.redis.publish(*self._outgoing.get_nowait())
         with suppress(*_UNREACHABLE):
             await self.redis.aclose()
 
@@ -225,6 +233,17 @@ class Bus:
         event = json.loads(data)
         for handle in self._live:
             handle(event)
+
+    def _send(self, channel: str, data: str) -> None:
+        with suppress(asyncio.QueueFull):
+            self._outgoing.put_nowait((channel, data))
+
+    async def _publish(self) -> None:
+        """In order; what cannot be sent now is lost."""
+        while True:
+            channel, data = await self._outgoing.get()
+            with suppress(*_UNREACHABLE):
+                await self.redis.publish(channel, data)
 
     def _strike(self, topic: str) -> None:
         for bell in self._bells:

@@ -66,12 +66,14 @@ class Compactor:
         self._tasks = tasks
         self._task: asyncio.Task[Outcome] | None = None
         self._run_id: str | None = None
+        self._ended: str | None = None
         self._begun = asyncio.Event()
 
     @property
     def running(self) -> bool:
-        """Whether a compaction is under way."""
-        return self._task is not None and not self._task.done()
+        """Whether a compaction is under way. One that has ended is not, though its trace may still be written."""
+        over = self._run_id is not None and self._run_id == self._ended
+        return self._task is not None and not self._task.done() and not over
 
     def plan(self, focus: str = "", *, unasked: bool = True) -> Plan | None:
         """What the strategy would do now."""
@@ -126,6 +128,8 @@ class Compactor:
             stopped = await self._end(step, run_id, RunState.ABORTED, "stopped by a person")
             if stopped:
                 await step.change(stopped.status_slot, "🗜 Compaction aborted: nothing was changed.")
+        if stopped:
+            self._ended = run_id
         return stopped is not None
 
     async def _begin(self, plan: Plan, request: Request) -> Outcome:
@@ -255,6 +259,7 @@ class Compactor:
         return added < gone or bool(plan.replaced)
 
     async def _finished(self, run_id: str) -> None:
+        self._ended = run_id
         async with self._services.database.read() as tx:
             run = await runs.get(tx, run_id)
         assert run is not None
@@ -268,8 +273,8 @@ class Compactor:
             after=(run.meter_after or run.meter_before)["total"],
         )
         await record(self._context, run)
-        await self._context.show_meter()
-        await self._services.bus.ring(f"settled:{self._context.agent_id}")
+        self._context.show_meter()
+        self._services.bus.ring(f"settled:{self._context.agent_id}")
 
 
 class _AbortedMeanwhileError(Exception):

@@ -30,6 +30,10 @@ ANSWER_TOKENS = 8_192
 MARGIN = 0.03
 """Of the window: what guesses may be wrong by."""
 
+_MOST_CORRECTION = 3.0
+_MOST_CHANGE = 2.0
+"""What a provider that refuses a request may have counted: over our guess, and over what it counted before."""
+
 
 class Context:
     """The context of one agent, on the host that has it."""
@@ -58,7 +62,7 @@ class Context:
 
     async def reload(self) -> None:
         """Read the history again: an undo brings back entries that were not in memory."""
-        async with self.services.database.read() as tx:
+        async with self._stepping, self.services.database.read() as tx:  # or a step would put back what it began with
             self.history = await histories.load(tx, self.agent_id)
             self.next_seq = await histories.last_seq(tx, self.agent_id) + 1
 
@@ -95,9 +99,14 @@ class Context:
         return round(sum(part.tokens for part in self._parts) * self.factor)
 
     def correct(self, asked: int) -> None:
-        """The provider counted so many tokens in what we just asked."""
-        if self.guessed:
-            self.factor = max(self.factor, min(3.0, asked / self.guessed))
+        """The provider says that it counted so many tokens in what we just asked.
+
+        A number that is far from our guess, or from what it counted before, is not believed.
+        """
+        counted_before = self.factor != 1.0
+        most = _MOST_CHANGE * self.factor if counted_before else _MOST_CORRECTION
+        if self.guessed and asked / self.guessed <= most:
+            self.factor = max(self.factor, asked / self.guessed)
 
     @asynccontextmanager
     async def step(self) -> AsyncIterator[Step]:
@@ -109,9 +118,9 @@ class Context:
                 await step.finish()
             self.history, self.next_seq = step.history, step.next_seq
             self.restraint, self.factor = step.restraint, step.factor
-        await self.services.bus.ring(*step.rings)
+        self.services.bus.ring(*step.rings)
 
-    async def show_meter(self) -> None:
+    def show_meter(self) -> None:
         """Tell connectors that show it apart from the talk, such as the terminal's bottom line."""
         facts = {
             **meter_json(self.meter, self.level),
@@ -120,7 +129,7 @@ class Context:
         }
         del facts["parts"]
         event = {"kind": "status", "address": address_json(self.address), "facts": facts}
-        await self.services.bus.live(self.address.connector, event)
+        self.services.bus.live(self.address.connector, event)
 
     def entry_tokens(self, role: Role, blocks: Sequence[Block]) -> int:
         """What an entry takes, as guessed."""

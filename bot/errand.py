@@ -46,12 +46,15 @@ class Errand:
             return False
         if run.state is RunState.RUNNING:
             return self._age(run.heartbeat_at or 0.0) <= _SILENT_SECONDS
-        if self._age(run.enqueued_at) <= _LOOK_SECONDS:
+        waited = self._age(run.enqueued_at)
+        if waited <= _LOOK_SECONDS:
             return True
         try:
-            return await self._services.jobs.is_known(run.job_id)
+            place = await self._services.jobs.place(run.job_id)
         except BusUnavailable:
             return True  # nobody can be asked now; look again
+        # Who takes a job beats at once: one that is taken and silent died in between, and arq keeps it for minutes.
+        return place == "waiting" or (place == "taken" and waited <= _SILENT_SECONDS)
 
     async def _enqueue(self, run: Run) -> None:
         job_id = new_job_id()

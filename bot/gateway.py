@@ -21,6 +21,7 @@ from bot.errors import BusUnavailable, DeliveryError, StoreUnavailable
 from bot.lane import Lane
 from bot.messages import Address, Inbound, Say, Status, Typing
 from bot.store import Database, inbox, outbox, runs
+from bot.tasks import stop
 
 log = structlog.get_logger(__name__)
 
@@ -80,7 +81,7 @@ class Gateway:
             new = [inbound for inbound in clean if await inbox.add(tx, inbound, now=now)]
             if cursor is not None:
                 await inbox.set_cursor(tx, self._lease_name, cursor)
-        await self._bus.ring(*{f"inbox:{inbound.address.agent_id}" for inbound in new})
+        self._bus.ring(*{f"inbox:{inbound.address.agent_id}" for inbound in new})
         for inbound in inbounds:
             if inbound not in welcome:
                 await self._refuse(inbound)
@@ -121,9 +122,7 @@ class Gateway:
             log.warning("gateway_lease_lost", connector=self._connector.name)
             return False
         finally:
-            for task in (receiving, *others):
-                task.cancel()
-            await asyncio.gather(receiving, *others, return_exceptions=True)
+            await stop(receiving, *others)
 
     async def _deliver(self) -> None:
         async with asyncio.TaskGroup() as tasks, self._bus.bell(f"outbox:{self._connector.name}") as bell:

@@ -12,6 +12,7 @@ from bot.errors import BusUnavailable, StaleEpoch, StoreUnavailable
 from bot.messages import AgentId
 from bot.services import Services
 from bot.store import agents, inbox, runs
+from bot.tasks import stop
 
 log = structlog.get_logger(__name__)
 
@@ -41,7 +42,7 @@ class Host:
     async def _with_work(self) -> set[AgentId]:
         try:
             async with self._services.database.read() as tx:
-                return {*await inbox.agents_with_work(tx), *await runs.agents_with_open_runs(tx)}
+                return {*await inbox.agents_with_work(tx), *await runs.agents_with_unfinished_runs(tx)}
         except StoreUnavailable as error:
             log.warning("store_unavailable", reason=str(error))
             return set()
@@ -71,14 +72,12 @@ class Host:
             if not living.done():
                 log.warning("lease_lost", agent=agent_id)
         finally:
-            living.cancel()
-            keeping.cancel()
-            ended, _ = await asyncio.gather(living, keeping, return_exceptions=True)
-        self._tell(agent_id, ended)
+            await stop(living, keeping)
+        self._tell(agent_id, None if living.cancelled() else living.exception())
 
     def _tell(self, agent_id: AgentId, ended: BaseException | None) -> None:
         """An agent that ended otherwise than by itself is started again by the next sweep."""
-        if ended is None or isinstance(ended, asyncio.CancelledError):
+        if ended is None:
             return
         causes = ended.exceptions if isinstance(ended, BaseExceptionGroup) else (ended,)
         if any(isinstance(cause, StaleEpoch) for cause in causes):

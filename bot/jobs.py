@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
 from redis.exceptions import RedisError
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 QUEUE = "palimpsest:jobs"
 SUMMARIZE = "summarize"
+Place = Literal["waiting", "taken", "gone"]
+"""In the queue; with a worker, which may be dead by now; or unknown to Redis, which may have been wiped."""
 _ANSWER_SECONDS = 5.0
 
 
@@ -50,8 +52,8 @@ class Jobs:
         except (RedisError, OSError) as error:
             raise BusUnavailable(f"The job cannot be enqueued: {error}") from error
 
-    async def is_known(self, job_id: str) -> bool:
-        """Whether Redis still knows this job. Raises BusUnavailable."""
+    async def place(self, job_id: str) -> Place:
+        """Where this job is. Raises BusUnavailable."""
         from arq.jobs import Job, JobStatus
 
         try:
@@ -59,7 +61,9 @@ class Jobs:
                 status = await Job(job_id, await self._open(), _queue_name=QUEUE, _deserializer=unpack).status()
         except (RedisError, OSError) as error:
             raise BusUnavailable(f"The queue cannot be read: {error}") from error
-        return status is not JobStatus.not_found
+        if status in (JobStatus.queued, JobStatus.deferred):
+            return "waiting"
+        return "taken" if status is JobStatus.in_progress else "gone"
 
     async def close(self) -> None:
         """Let go of connections."""

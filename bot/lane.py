@@ -86,7 +86,7 @@ class Lane:
                 await outbox.refuse(tx, row.id, row.version)
         else:
             await self._record(row.id, row.version, refs)
-        await self._bus.ring(f"delivered:{row.agent_id}")
+        self._bus.ring(f"delivered:{row.agent_id}")
 
     async def _stream(self, slot: int, text: str) -> None:
         async with self._database.read() as tx:

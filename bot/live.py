@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any, Self
 
 from bot.bus import Bus
 from bot.messages import Address
+from bot.tasks import stop
 
 RENEW_SECONDS = 3.0
 """A sign of life is good for a little longer than that; who stops renewing it stops typing."""
@@ -33,18 +33,16 @@ class Presence:
     async def __aexit__(self, *_: object) -> None:
         self._users -= 1
         if self._users == 0 and self._task:
-            await _ended(self._task)
-            await self._send(on=False)
+            await stop(self._task)
+            self._send(on=False)
 
     async def _renew(self) -> None:
         while True:
-            await self._send(on=True)
+            self._send(on=True)
             await asyncio.sleep(RENEW_SECONDS)
 
-    async def _send(self, *, on: bool) -> None:
-        await self._bus.live(
-            self._address.connector, {"kind": "typing", "address": address_json(self._address), "on": on}
-        )
+    def _send(self, *, on: bool) -> None:
+        self._bus.live(self._address.connector, {"kind": "typing", "address": address_json(self._address), "on": on})
 
 
 class LiveReply:
@@ -74,7 +72,7 @@ class LiveReply:
 
     async def __aexit__(self, *_: object) -> None:
         if self._task:
-            await _ended(self._task)
+            await stop(self._task)
 
     async def _send(self) -> None:
         while True:
@@ -82,16 +80,10 @@ class LiveReply:
             self._changed.clear()
             event = {"kind": "text", "address": address_json(self._address), "slot": self._slot, "text": self._text}
             if self._text.strip():
-                await self._bus.live(self._address.connector, event)
+                self._bus.live(self._address.connector, event)
             await asyncio.sleep(DELTA_SECONDS)
 
 
 def address_json(address: Address) -> Mapping[str, Any]:
     """An address on the bus."""
     return {"connector": address.connector, "chat": address.chat, "thread": address.thread}
-
-
-async def _ended(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 import structlog
@@ -17,6 +17,7 @@ from bot.jobs import Jobs
 from bot.model import Limits, Model
 from bot.settings import DEFAULT_MODEL, LOCAL_API_KEY, Settings
 from bot.store import Database
+from bot.tasks import stop
 
 log = structlog.get_logger(__name__)
 
@@ -58,7 +59,7 @@ async def open_parts(
         if valkey and valkey.alone and clear_leases:
             await bus.clear_leases()  # whoever held them is dead: nobody else is on this DATA_DIR
         hearing = asyncio.create_task(bus.run())
-        stack.push_async_callback(_stop, hearing)
+        stack.push_async_callback(stop, hearing)
         await bus.connected()
         jobs = Jobs(url)
         stack.push_async_callback(jobs.close)
@@ -102,12 +103,6 @@ async def _model(settings: Settings, stack: AsyncExitStack) -> tuple[Model, str]
         name = settings.model or DEFAULT_MODEL
     stack.push_async_callback(model.close)
     return model, name
-
-
-async def _stop(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
 
 
 def _secret(value: SecretStr | None) -> str | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
 
 from bot.errors import ConfigurationError
 
@@ -105,6 +105,8 @@ def load_settings(**overrides: object) -> Settings:
         return Settings(**overrides)  # type: ignore[arg-type]  # names and values are checked by pydantic itself
     except ValidationError as error:
         raise ConfigurationError("; ".join(_explain(item) for item in error.errors())) from error
+    except SettingsError as error:
+        raise ConfigurationError(f'{error}: lists are written as JSON, for example \'["ABC", "DEF"]\'') from error
 
 
 def _explain(item: object) -> str:

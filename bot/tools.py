@@ -119,7 +119,7 @@ class Toolbox:
             return result_block(call, f"That cannot be read: {error.strerror or error}", error=True)
         if len(text) > most_characters:
             text = f"{text[:most_characters]}\n[Cut off here: {len(text) - most_characters} more characters.]"
-        return result_block(call, text or "(empty)")
+        return result_block(call, text if text.strip() else "(empty)")
 
 
 def result_block(call: Block, text: str, *, error: bool = False) -> Block:
@@ -132,7 +132,10 @@ def _inside(folder: Path, name: object) -> Path:
     if not isinstance(name, str) or not name.strip() or "\0" in name:
         raise ToolError("Give the path of a file in this folder, for example 'notes.txt'.")
     root = folder.resolve()
-    path = (root / name).resolve()
+    try:
+        path = (root / name).resolve()
+    except (RuntimeError, ValueError) as error:  # links in a circle; half a character, which no file's name can hold
+        raise ToolError("There is no such file; list_files shows what there is.") from error
     if path != root and root not in path.parents:
         raise ToolError("Only files in this conversation's folder can be read.")
     return path
@@ -150,8 +153,9 @@ def _read(path: Path, offset: int) -> str:
     if not path.is_file():
         raise ToolError("There is no such file; list_files shows what there is.")
     with path.open(encoding="utf-8", errors="replace") as file:
-        if offset:
-            file.read(offset)
+        left = offset
+        while left and (passed := len(file.read(min(left, _MOST_CHARACTERS)))):
+            left -= passed
         text = file.read(_MOST_CHARACTERS)
         more = bool(file.read(1))
     return f"{text}\n[More follows: read on from offset {offset + _MOST_CHARACTERS}.]" if more else text
@@ -160,7 +164,12 @@ def _read(path: Path, offset: int) -> str:
 def _list(path: Path) -> str:
     if not path.is_dir():
         raise ToolError("There is no such folder.")
-    names = sorted(item.name + ("/" if item.is_dir() else "") for item in path.iterdir())
+    names = sorted(_readable(item.name) + ("/" if item.is_dir() else "") for item in path.iterdir())
     shown = names[:_MOST_NAMES]
     rest = [f"[and {len(names) - _MOST_NAMES} more]"] if len(names) > _MOST_NAMES else []
     return "\n".join(shown + rest) or "(no files)"
+
+
+def _readable(name: str) -> str:
+    """A name whose bytes are no text, as text: no model takes half a character."""
+    return name.encode(errors="replace").decode()

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Sequence
-from contextlib import suppress
 from typing import TypeVar
 from uuid import uuid4
 
@@ -34,6 +33,7 @@ from bot.model import Reply
 from bot.store import inbox, turns
 from bot.store.inbox import Waiting
 from bot.store.turns import TurnRow, TurnState
+from bot.tasks import stop
 from bot.tools import INTERRUPTED, result_block
 
 log = structlog.get_logger(__name__)
@@ -167,7 +167,10 @@ class Turn:
         if self._compactor.running:
             await self._unless_aborted(self._compactor.join())
         if self._compactor.start(Request("recovery", turn=self.id)) is None:
-            await self._give_up_on(self._blame(surely=True))
+            found = self._blame(surely=True)
+            if context.meter.over or (found and found.plan):
+                await self._give_up_on(found)
+            # By our own count it fits, and nothing is left to compact: ask once more, which counts as an attempt.
         elif await self._unless_aborted(self._compactor.join()) is Outcome.ABORTED:
             raise _AbortedError
 
@@ -249,17 +252,14 @@ class Turn:
     async def _unless_aborted(self, work: Awaitable[T]) -> T:
         """Wait for something, but not longer than for an abort; what was waited for is then cancelled."""
         task = asyncio.ensure_future(work)
-        stop = asyncio.create_task(self._aborted.wait())
+        told = asyncio.create_task(self._aborted.wait())
         try:
-            await asyncio.wait({task, stop}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({task, told}, return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
                 raise _AbortedError
             return task.result()
         finally:
-            stop.cancel()
-            task.cancel()
-            with suppress(asyncio.CancelledError, Exception):
-                await task
+            await stop(task, told)
 
 
 class _AbortedError(Exception):

@@ -15,6 +15,7 @@ import structlog
 from bot.errors import StoreUnavailable
 from bot.store import runs
 from bot.store.runs import Result, Run
+from bot.tasks import stop
 from workers.desk import Desk
 from workers.summary import write_summary
 
@@ -40,7 +41,7 @@ async def summarize(ctx: dict[str, Any], run_id: str) -> None:
             return
         async with desk.database.write() as tx:
             counted = await runs.report(tx, run_id, job_id, result)
-        await desk.bus.ring(f"run:{run_id}")
+        desk.bus.ring(f"run:{run_id}")
         log.info("summary_written", outcome=result.outcome, counted=counted, **result.usage)
 
 
@@ -52,9 +53,7 @@ async def _write(desk: Desk, run: Run, job_id: str) -> Result | None:
         await asyncio.wait({writing, beating}, return_when=asyncio.FIRST_COMPLETED)
         return writing.result() if writing.done() else None
     finally:
-        for task in (writing, beating):
-            task.cancel()
-        await asyncio.gather(writing, beating, return_exceptions=True)
+        await stop(writing, beating)
 
 
 async def _beat_on(desk: Desk, run_id: str, job_id: str) -> None:

@@ -24,7 +24,7 @@ from bot.errors import ModelError, ModelOverflow
 from bot.estimate import estimate_tokens, family_of
 from bot.history import Entry, EntryKind, History, Usage, as_request, valid_request
 from bot.messages import Message, text_block, text_of, tool_calls
-from bot.model import Head
+from bot.model import Head, Limits
 from bot.store import histories
 from bot.store.runs import Result, Run
 from workers.desk import Desk
@@ -46,6 +46,8 @@ async def write_summary(desk: Desk, run: Run) -> Result:
         summary = await writer.write()
     except ModelError as error:
         return writer.result("failed", reason=str(error))
+    except _NoSummaryError as error:
+        return writer.result("empty", reason=str(error))
     if is_no_summary(summary):
         return writer.result("empty", summary=summary, reason="the model wrote no summary")
     return writer.result("summary", summary=summary)
@@ -58,7 +60,7 @@ class _Writer:
     plan: Plan
     head: Head
     page: tuple[Entry, ...]
-    window: int
+    limits: Limits
     usage: Usage = field(default_factory=Usage)
     inference: list[dict[str, Any]] = field(default_factory=list)
 
@@ -73,7 +75,7 @@ class _Writer:
         covered = tuple(entry for entry in history.entries if entry.seq <= plan.upto or entry.layer is not None)
         page = History(covered, layers).visible
         limits = await desk.model.limits(run.model)
-        return cls(desk, run, plan, head, page, min(limits.window, max(run.limit, limits.window)))
+        return cls(desk, run, plan, head, page, limits)
 
     def result(self, outcome: Any, *, summary: str = "", reason: str = "") -> Result:
         """With what was used and asked on the way."""
@@ -95,7 +97,7 @@ class _Writer:
             return False
         before = self.run.meter_before
         asked = before["total"] + estimate_tokens([Message(role="user", content=self._task)], model=self.run.model)
-        return bool(asked + self._room <= self.window)
+        return bool(asked + self._room <= self.limits.window)
 
     def _inside(self) -> list[Message]:
         """Word for word what the conversation sends, and one more message: what comes before it is in the cache."""
@@ -120,7 +122,7 @@ class _Writer:
 
     async def _in_chunks(self, head: Head, text: str) -> str:
         """Each chunk by itself, and then one summary of the summaries; chunks get smaller while they do not fit."""
-        size = self.window * 0.4
+        size = self.limits.window * 0.4
         while True:
             pieces = chunks(text, max(_SHORTEST, int(size)), family=family_of(head.model))
             if len(pieces) > _MOST_CHUNKS:
@@ -192,7 +194,7 @@ class _Writer:
 
     @property
     def _room(self) -> int:
-        return max(_SHORTEST, int(self.run.limit * SUMMARY_SHARE))
+        return max(_SHORTEST, min(int(self.run.limit * SUMMARY_SHARE), self.limits.answer))
 
     @property
     def _task(self) -> str:
@@ -201,7 +203,7 @@ class _Writer:
 
     def _fits(self, head: Head, text: str) -> bool:
         asked = estimate_tokens([_user(from_outside(text, self._task))], system=head.system, model=head.model)
-        return bool(asked + self._room <= self.window * _MARGIN)
+        return bool(asked + self._room <= self.limits.window * _MARGIN)
 
 
 class _NoSummaryError(Exception):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from sqlalchemy import URL, Connection, event, select, text, update
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import DatabaseError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from bot.errors import StaleEpoch, StoreUnavailable
@@ -53,7 +53,7 @@ class Database:
                 if not self._sqlite:
                     await tx.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
                 await tx.run_sync(_upgrade)
-        except _UNREACHABLE as error:
+        except (StoreUnavailable, *_UNREACHABLE) as error:
             raise StoreUnavailable(f"The database cannot be opened: {_reason(error)}") from error
 
     @asynccontextmanager
@@ -104,7 +104,7 @@ class Database:
         except _UNREACHABLE as error:
             raise StoreUnavailable(_reason(error)) from error
         except DBAPIError as error:
-            if error.connection_invalidated:
+            if error.connection_invalidated or type(error) is DatabaseError:  # itself: the file is damaged, or is none
                 raise StoreUnavailable(_reason(error)) from error
             raise
 

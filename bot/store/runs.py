@@ -241,9 +241,9 @@ async def untraced(tx: Tx, agent_id: AgentId) -> list[Run]:
     return [_run(row) for row in rows.mappings()]
 
 
-async def agents_with_open_runs(tx: Tx) -> list[AgentId]:
-    """Agents whose compaction somebody has to see to its end."""
-    rows = await tx.execute(select(compactions.c.agent_id).where(compactions.c.state.in_(OPEN)))
+async def agents_with_unfinished_runs(tx: Tx) -> list[AgentId]:
+    """Agents whose compaction somebody has to see to its end, which is its section in the daily file."""
+    rows = await tx.execute(select(compactions.c.agent_id).where(~compactions.c.traced).distinct())
     return [AgentId(row[0]) for row in rows]
 
 

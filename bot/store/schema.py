@@ -168,6 +168,7 @@ compactions = Table(
     Index("compactions_open", "agent_id", unique=True, sqlite_where=text("state IN ('planned', 'running')"),
           postgresql_where=text("state IN ('planned', 'running')")),
     Index("compactions_agent", "agent_id", "started_at"),
+    Index("compactions_untraced", "agent_id", sqlite_where=text("traced = 0"), postgresql_where=text("NOT traced")),
 )  # fmt: skip
 
 heads = Table(

@@ -143,23 +143,27 @@ class House:
         """All that the person sees of the bot."""
         return self.telegram.messages(self._person.id)
 
+    @property
+    def under_way(self) -> str:
+        """What is not done yet of all that the person wrote; empty when everything is."""
+        return self.ledger.unsettled(self._events)
+
     async def settled(self, patience: float = 60.0) -> float:
         """Wait until nothing is under way any more; returns how many seconds that took."""
         began = time.monotonic()
         while True:
-            await eventually(lambda: not self.ledger.unsettled(self._events), patience, self.describe)
+            await eventually(lambda: not self.under_way, patience, self.describe)
             took = time.monotonic() - began
             await asyncio.sleep(_CALM_SECONDS)
-            if not self.ledger.unsettled(self._events):
+            if not self.under_way:
                 return took
 
-    def kill_valkey(self) -> None:
-        """kill -9 of the embedded Valkey; whoever misses it starts it again."""
+    def signal_valkey(self, number: signal.Signals) -> None:
+        """Send the embedded Valkey a signal; when it is killed, whoever misses it starts it again."""
         pid = Detached(self._valkey.folder, "valkey").pid  # asking whether it is alive would take its lock for a moment
         with suppress(psutil.NoSuchProcess):
-            found = psutil.Process(pid)
-            if "valkey" in found.name():
-                found.kill()
+            if pid and "valkey" in (found := psutil.Process(pid)).name():
+                found.send_signal(number)
 
     def wipe_redis(self) -> None:
         """FLUSHALL."""
@@ -172,7 +176,7 @@ class House:
     def describe(self) -> str:
         """What is under way, and what the programs said last."""
         tails = [f"--- {name} ({program.exit_code})\n{program.tail()}" for name, program in self.programs.items()]
-        return "\n".join([self.ledger.unsettled(self._events), *tails])
+        return "\n".join([self.under_way, *tails])
 
     async def end(self) -> dict[str, int | None]:
         """End all processes in order; returns their exit codes."""

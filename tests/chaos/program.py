@@ -60,15 +60,16 @@ def _tell_where_it_hangs(*_: object) -> None:
     """Every task's whole chain of awaits; a task's own stack ends at its outermost coroutine."""
     for found in gc.get_objects():
         if isinstance(found, asyncio.Task) and not found.done():
-            print(found.get_name(), file=sys.stderr)
+            sys.stderr.write(f"{found.get_name()}\n")
             awaited: Any = found.get_coro()
             while awaited is not None:
                 frame = getattr(awaited, "cr_frame", None) or getattr(awaited, "gi_frame", None)
-                print("   ", f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else awaited, file=sys.stderr)
+                where = f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else awaited
+                sys.stderr.write(f"    {where}\n")
                 awaited = getattr(awaited, "cr_await", None) or getattr(awaited, "gi_yieldfrom", None)
 
 
 if __name__ == "__main__":
     signal.signal(signal.SIGUSR1, _tell_where_it_hangs)
-    bot.context.Toolbox = PunchingToolbox  # type: ignore[misc]  # in this process alone, before anything is made of it
+    setattr(bot.context, "Toolbox", PunchingToolbox)  # noqa: B010  # in this process alone, before anything is made of it
     main()

@@ -4,28 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import random
+import signal
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tests.chaos.brain import PUNCH, READ
+from tests.chaos.brain import PUNCH, READ, TALK
 from tests.chaos.harness import House, eventually
 from tests.servers.messages import Record
 
 Moment = Literal["turn", "tool call", "compaction"]
-Target = Literal["process", "gateway", "agents", "worker", "valkey", "wipe"]
+Target = Literal["process", "gateway", "agents", "worker", "valkey", "silence", "wipe"]
 MOMENTS: tuple[Moment, ...] = ("turn", "tool call", "compaction")
 PATIENCE = 40.0
+LONG = TALK * 20
+"""A message that takes the context past its levels at once, so that a compaction comes before the answer."""
+LONGEST_SILENCE = 12.0
 _MOST_MESSAGES = 20
 
 
 @dataclass
 class Storm:
-    """Strikes a house at random moments; the same seed strikes alike. ``costs``: seconds until all was well again."""
+    """Strikes a house at random moments; the same seed strikes alike.
+
+    ``costs``: seconds until all was well again. ``hits``: how often something was under way when the kill came.
+    """
 
     house: House
     chance: random.Random
     costs: list[tuple[Target, Moment, float]] = field(default_factory=list)
+    hits: Counter[tuple[Target, Moment]] = field(default_factory=Counter)
     _seen: int = 0
 
     async def strike(self, target: Target, moment: Moment) -> None:
@@ -33,13 +42,18 @@ class Storm:
         await {"turn": self._in_a_turn, "tool call": self._in_a_tool_call, "compaction": self._in_a_compaction}[
             moment
         ]()
+        self.hits[target, moment] += bool(self.house.under_way)
         await self._kill(target)
         if self.chance.random() < 0.75:
             self.costs.append((target, moment, await self.house.settled()))
 
     async def _kill(self, target: Target) -> None:
         if target == "valkey":
-            self.house.kill_valkey()
+            self.house.signal_valkey(signal.SIGKILL)
+        elif target == "silence":
+            self.house.signal_valkey(signal.SIGSTOP)
+            await self._random_moment(LONGEST_SILENCE)
+            self.house.signal_valkey(signal.SIGCONT)
         elif target == "wipe":
             self.house.wipe_redis()
         else:
@@ -58,7 +72,7 @@ class Storm:
         if self.chance.random() < 0.7:
             deltas = self.chance.randrange(6)
             await self._until(lambda record: not record.request.is_summary and record.deltas >= deltas)
-        await self._random_moment(0.3)
+        await self._random_moment(0.15)
 
     async def _in_a_tool_call(self) -> None:
         self._look()
@@ -66,13 +80,14 @@ class Storm:
         await self._until(
             lambda record: record.outcome == "completed" and bool(record.reply and record.reply.tool_calls)
         )
-        await self._random_moment(0.2)
+        await self._random_moment(0.15)
 
     async def _in_a_compaction(self) -> None:
         """One that a person asks for, or one that becomes necessary."""
         self._look()
-        if self.chance.random() < 0.5:
+        if self.chance.random() < 0.4:
             await self._say_and_wait()
+            await self.house.settled()
             self.house.commands("/compact")
         for _ in range(_MOST_MESSAGES):
             if self._summary_begun():
@@ -80,10 +95,10 @@ class Storm:
             await self._say_and_wait()
         else:
             raise AssertionError(f"no compaction in {_MOST_MESSAGES} messages")
-        await self._random_moment(0.5)
+        await self._random_moment(0.3)
 
     async def _say_and_wait(self) -> None:
-        number = self.house.says()
+        number = self.house.says(self.chance.choice(["", "", LONG]))
         await eventually(lambda: self.house.sees(number) or self._summary_begun(), PATIENCE, self.house.describe)
 
     def _look(self) -> None:

@@ -45,7 +45,9 @@ class Program(Watched):
         """Write a line, and wait for one on its standard output."""
         before = len(self.out)
         await self.says(line)
-        await self.wait_for(lambda program: len(program.out) > before or program.process.returncode is not None)
+        await self.wait_for(
+            lambda program: len(program.out) > before or program.process.returncode is not None, PATIENCE
+        )
         return self.out[before]
 
     async def ends(self, within: float = PATIENCE) -> int:
@@ -62,19 +64,23 @@ class Program(Watched):
         await self._reading
         return code
 
-    def signal(self, number: signal.Signals) -> None:
+    def tell(self, number: signal.Signals) -> None:
         """Send a signal to its whole group, as a terminal does with Ctrl-C."""
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, number)
 
     async def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Signal, and return the exit code."""
-        self.signal(number)
+        self.tell(number)
         return await self.ends()
+
+    def logged(self, text: str) -> list[str]:
+        """The lines of its standard error that hold this text."""
+        return [line for line in self.err if text in line]
 
     async def kill(self) -> None:
         """End it whatever it does."""
-        self.signal(signal.SIGKILL)
+        self.tell(signal.SIGKILL)
         await self.process.wait()
         await self._reading
 

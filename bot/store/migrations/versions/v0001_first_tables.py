@@ -64,6 +64,13 @@ def upgrade() -> None:
             sqlite_where=sa.text("state IN ('planned', 'running')"),
             postgresql_where=sa.text("state IN ('planned', 'running')"),
         )
+        batch_op.create_index(
+            "compactions_untraced",
+            ["agent_id"],
+            unique=False,
+            sqlite_where=sa.text("traced = 0"),
+            postgresql_where=sa.text("NOT traced"),
+        )
 
     op.create_table(
         "cursors",

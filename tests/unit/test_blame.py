@@ -1,0 +1,94 @@
+"""What cannot be compacted away is named, and taken out of the way where that can be done."""
+
+from __future__ import annotations
+
+from bot.blame import Blame, blame
+from bot.estimate import Part
+from bot.history import History
+from tests.unit.entries import full, history, replied, returned, said, shown
+
+
+def blamed(page: History, total: int, *, head: int = 50, factor: float = 1.0, surely: bool = False) -> Blame | None:
+    return blame(page, full(total), head, factor, surely=surely)
+
+
+def covered(page: History, found: Blame) -> History:
+    assert found.plan
+    layer, inserted = found.plan.layer(1, page.last_seq + 1, run=None)
+    return page.covered(layer, inserted)
+
+
+def test_a_head_that_fills_the_limit_is_to_blame_and_nothing_can_be_done_about_it() -> None:
+    found = blamed(history(said(1, "hi", turn="t")), 1_200, head=1_000)
+    assert found
+    assert "system prompt and the tools" in found.sentence
+    assert "AGENTS__EMERGENCY_CONTEXT_LIMIT" in found.sentence
+    assert found.plan is None
+
+
+def test_a_conversation_that_can_be_compacted_is_not_to_blame() -> None:
+    page = history(said(1, "one", turn="t", tokens=900), replied(2, "two", tokens=900), said(3, "now?", turn="u"))
+    assert blamed(page, 1_900) is None
+
+
+def test_one_message_that_does_not_fit_is_to_blame_and_shown_in_part_from_then_on() -> None:
+    page = history(said(1, "x" * 9_000, turn="t", tokens=960))
+    found = blamed(page, 1_010)
+    assert found
+    assert found.sentence.startswith("Your message alone is too large for the model: about 960 tokens, and 1,000 fit.")
+    assert len(shown(covered(page, found))[0][1][0]) < 600
+
+
+def test_a_guess_is_corrected_before_anyone_is_blamed() -> None:
+    page = history(said(1, "x", turn="t", tokens=600))
+    assert blamed(page, 1_010) is None
+    assert blamed(page, 1_010, factor=2.0)
+
+
+def test_a_tool_result_that_does_not_fit_is_to_blame_and_stays_a_result() -> None:
+    page = history(
+        said(1, "look", turn="t"), replied(2, "", "a", turn="t"), returned(3, "a", "y" * 9_000, tokens=990, turn="t")
+    )
+    found = blamed(page, 1_100)
+    assert found
+    assert "result of a tool" in found.sentence
+    after = covered(page, found)
+    assert shown(after)[-1] == ("user", ["tool_result a"])
+    assert "yyy" in after.visible[-1].blocks[0]["content"]
+
+
+def test_what_an_earlier_turn_said_is_never_to_blame() -> None:
+    page = history(said(1, "x", turn="t", tokens=5_000), replied(2, "so"), said(3, "now?", turn="u", tokens=5))
+    assert blamed(page, 5_100) is None
+
+
+def test_when_nothing_else_can_go_the_largest_part_is_to_blame_even_if_it_would_fit() -> None:
+    page = history(said(1, "x" * 900, turn="t", tokens=400))
+    assert blamed(page, 1_100) is None
+    found = blamed(page, 1_100, surely=True)
+    assert found
+    assert found.plan
+
+
+def test_when_nothing_is_large_the_parts_are_listed_and_nothing_is_hidden() -> None:
+    page = history(said(1, "x", turn="t", tokens=10))
+    meter = full(0, parts=[Part("system prompt", 700), Part("tools", 0), Part("conversation", 400)])
+    found = blame(page, meter, 700, 1.0, surely=True)
+    assert found == Blame(
+        "The context cannot be made smaller than 1,100 of 1,000 tokens (system prompt 700, conversation 400)."
+    )
+
+
+def test_a_page_without_any_request_is_nobodys_fault_but_its_sizes() -> None:
+    found = blamed(History(), 1_100, surely=True)
+    assert found
+    assert found.plan is None
+
+
+def test_what_was_shown_in_part_already_is_not_cut_again() -> None:
+    page = history(said(1, "x" * 9_000, turn="t", tokens=1_100))
+    found = blamed(page, 1_200)
+    assert found
+    again = blamed(covered(page, found), 1_200, surely=True)
+    assert again
+    assert again.plan is None

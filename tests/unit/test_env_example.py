@@ -1,0 +1,53 @@
+"""`.env.example` lists every setting and nothing else, each with one line about it and its default."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from bot.settings import Settings
+
+EXAMPLE = Path(__file__).parents[2] / ".env.example"
+_LINE = re.compile(r"# ([A-Z][A-Z0-9_]*)=(.*)")
+
+
+def names(group: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    """The names of all settings as they stand in the environment."""
+    for name, field in group.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from names(kind, f"{prefix}{name.upper()}__")
+        else:
+            yield f"{prefix}{name.upper()}"
+
+
+def listed() -> list[str]:
+    """The names that the example lists, in its order."""
+    return [found[1] for line in EXAMPLE.read_text().splitlines() if (found := _LINE.fullmatch(line))]
+
+
+def test_every_setting_is_listed_once_and_nothing_that_is_no_setting() -> None:
+    assert sorted(listed()) == sorted(names(Settings))
+
+
+def test_each_setting_stands_below_one_line_about_it() -> None:
+    for block in EXAMPLE.read_text().split("\n\n"):
+        lines = block.strip().splitlines()
+        if any(_LINE.fullmatch(line) for line in lines):
+            comment, setting = lines
+            assert comment.startswith("# ")
+            assert not _LINE.fullmatch(comment)
+            assert _LINE.fullmatch(setting)
+
+
+def test_the_example_as_it_is_sets_nothing() -> None:
+    assert all(line.startswith("#") for line in EXAMPLE.read_text().splitlines() if line)
+
+
+def test_the_values_in_the_example_are_the_defaults(tmp_path: Path) -> None:
+    uncommented = tmp_path / ".env"
+    uncommented.write_text(_LINE.sub(r"\1=\2", EXAMPLE.read_text()))
+    assert Settings(_env_file=uncommented) == Settings(_env_file=None)

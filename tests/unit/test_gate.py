@@ -1,0 +1,99 @@
+"""Whether to compact before a request, and after a reply. FEATURES A1, T5."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.estimate import Level, Meter
+from bot.gate import COOLDOWN, Gate, Restraint, after_reply, before_request, is_automatic
+from tests.unit.entries import full
+
+FREE = Restraint()
+PAUSED = Restraint(paused=True)
+SKIPPING = Restraint(skipping=True, cooldown=1)
+LEVELS = {"ok": full(100), "warning": full(800), "critical": full(950), "over": full(1_001)}
+
+
+def gate(level: str, restraint: Restraint = FREE, *, running: bool = False, automatic: bool = True) -> Gate:
+    meter = LEVELS[level]
+    return before_request(meter, meter.level(0.75, 0.9), restraint, running=running, automatic=automatic)
+
+
+@pytest.mark.parametrize(
+    ("level", "restraint", "running", "expected"),
+    [
+        ("ok", FREE, False, Gate.GO_ON),
+        ("ok", FREE, True, Gate.GO_ON),
+        ("warning", FREE, False, Gate.COMPACT),
+        ("warning", FREE, True, Gate.GO_ON),
+        ("warning", PAUSED, False, Gate.GO_ON),
+        ("warning", SKIPPING, False, Gate.GO_ON),
+        ("critical", FREE, False, Gate.COMPACT),
+        ("critical", FREE, True, Gate.JOIN),
+        ("critical", PAUSED, False, Gate.COMPACT),
+        ("critical", SKIPPING, False, Gate.GO_ON),
+        ("critical", SKIPPING, True, Gate.JOIN),
+        ("over", FREE, False, Gate.COMPACT),
+        ("over", PAUSED, False, Gate.COMPACT),
+        ("over", SKIPPING, False, Gate.COMPACT),
+        ("over", SKIPPING, True, Gate.JOIN),
+    ],
+)
+def test_what_comes_before_a_request(level: str, restraint: Restraint, running: bool, expected: Gate) -> None:
+    assert gate(level, restraint, running=running) is expected
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("running", [True, False])
+def test_turned_off_nothing_is_compacted_unasked(level: str, running: bool) -> None:
+    assert gate(level, running=running, automatic=False) is Gate.GO_ON
+
+
+@pytest.mark.parametrize(
+    ("warning", "on"), [(0.75, True), (0.01, True), (0, False), (-1, False), (1, False), (2, False)]
+)
+def test_a_warning_level_outside_of_0_to_1_turns_it_off(warning: float, on: bool) -> None:
+    assert is_automatic(warning) is on
+
+
+def test_two_messages_after_a_compaction_are_skipped() -> None:
+    restraint = FREE.compacted()
+    assert restraint.skipping, "the message that it was made for is not compacted again"
+    skipped = []
+    for _ in range(COOLDOWN + 2):
+        restraint = restraint.next_message()
+        skipped.append(restraint.skipping)
+    assert skipped == [True, True, False, False]
+
+
+def test_an_undo_pauses_and_a_compaction_ends_the_pause() -> None:
+    assert SKIPPING.undone() == PAUSED
+    assert PAUSED.next_message().paused
+    assert not PAUSED.compacted().paused
+
+
+@pytest.mark.parametrize(
+    ("meter", "restraint", "ahead", "expected"),
+    [
+        (full(699), FREE, True, False),
+        (full(700), FREE, True, True),
+        (full(700), FREE, False, False),
+        (full(700), PAUSED, True, False),
+        (full(700), SKIPPING, True, False),
+        (full(700), Restraint(cooldown=1), True, False),
+        (full(2_000), FREE, True, True),
+    ],
+)
+def test_ahead_begins_five_percent_below_the_warning(
+    meter: Meter, restraint: Restraint, ahead: bool, expected: bool
+) -> None:
+    assert after_reply(meter, restraint, warning=0.75, ahead=ahead) is expected
+
+
+def test_ahead_is_off_where_automatic_compaction_is() -> None:
+    assert not after_reply(full(5_000), FREE, warning=0, ahead=True)
+    assert not after_reply(full(5_000), FREE, warning=1, ahead=True)
+
+
+def test_the_level_alone_decides_below_the_limit() -> None:
+    assert before_request(full(10), Level.CRITICAL, FREE, running=False, automatic=True) is Gate.COMPACT

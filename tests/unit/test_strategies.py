@@ -1,0 +1,38 @@
+"""The strategy that settings choose, with the levels that they set."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.compaction import STRATEGIES
+from bot.errors import ConfigurationError
+from bot.estimate import Level
+from bot.settings import AgentsSettings, Settings
+from bot.strategies import configured
+from tests.unit.entries import full
+
+
+def settings(**agents: object) -> Settings:
+    return Settings(_env_file=None, agents=AgentsSettings.model_validate(agents))
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_every_strategy_can_be_chosen_by_its_name(name: str) -> None:
+    strategy = configured(STRATEGIES, settings(strategy=name))
+    assert strategy.name == name
+    assert type(strategy) is type(STRATEGIES[name])
+
+
+def test_the_levels_are_those_of_the_settings() -> None:
+    strategy = configured(STRATEGIES, settings(warning=0.5, critical=0.6))
+    assert [strategy.level(full(total)) for total in (499, 500, 600)] == [Level.OK, Level.WARNING, Level.CRITICAL]
+
+
+def test_choosing_changes_nothing_about_the_strategies_themselves() -> None:
+    configured(STRATEGIES, settings(warning=0.1))
+    assert STRATEGIES["reset"].level(full(500)) is Level.OK
+
+
+def test_an_unknown_name_is_a_configuration_error_that_lists_those_there_are() -> None:
+    with pytest.raises(ConfigurationError, match=r"AGENTS__STRATEGY=magic is not a strategy; there is: .*reset"):
+        configured(STRATEGIES, settings(strategy="magic"))

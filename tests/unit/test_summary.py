@@ -1,0 +1,352 @@
+"""How a worker comes by a summary, with the real SDK against a strict server and the real book."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bot.bus import Bus
+from bot.compaction import PlanContext
+from bot.compaction.reset import Reset
+from bot.estimate import Family
+from bot.history import Entry, History
+from bot.measure import entry_tokens
+from bot.messages import AgentId
+from bot.model import Head, Model
+from bot.store import Database, histories, runs
+from bot.store.runs import NewRun, Result, Run, Trigger
+from tests.servers.messages import Brain, MessagesRequest, MessagesServer, Reply, ToolCall
+from tests.unit.entries import full, replied, returned, said
+from workers.desk import Desk
+from workers.summary import write_summary
+
+ADA = AgentId("room-1")
+TOOLS = ({"name": "look", "description": "Looks.", "input_schema": {"type": "object", "properties": {}}},)
+HEAD = Head("claude-test", 1_000, "Be kind.", TOOLS)
+TALK = (
+    said(1, "The deploy key is KEY-4711, and never touch /srv/prod."),
+    replied(2, "", "a"),
+    returned(3, "a", "a fox"),
+    replied(4, "I saw a fox."),
+    said(5, "What now?"),
+)
+GOOD = "The key is KEY-4711; constraint: never touch /srv/prod. The deploy key is KEY-4711. A fox was seen; all done."
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[MessagesServer]:
+    async with MessagesServer(window=20_000) as server:
+        yield server
+
+
+@pytest.fixture
+async def desk(database: Database, server: MessagesServer) -> AsyncIterator[Desk]:
+    bus, model = Bus("redis://127.0.0.1:1"), Model(api_key="test-key", base_url=server.url)
+    yield Desk(database, bus, model)
+    await model.close()
+    await bus.close()
+
+
+async def planned(
+    desk: Desk,
+    entries: Sequence[Entry] = TALK,
+    *,
+    limit: int = 16_000,
+    trigger: Trigger = "auto",
+    model: str = HEAD.model,
+    focus: str = "",
+    total: int = 500,
+) -> Run:
+    """A run over this talk, as an agent begins it."""
+    counted = [replace(e, tokens=entry_tokens(e.role, e.blocks, Family.NEWER)) for e in entries]
+    history = History(tuple(counted))
+    plan = Reset(keep_exchange_share=0).plan(history.visible, full(total, limit), PlanContext(focus=focus))
+    assert plan
+    async with desk.database.write() as tx:
+        await histories.append(tx, ADA, counted, now=1.0)
+        await histories.remember_head(tx, HEAD.digest, HEAD.as_json())
+        new = NewRun(
+            id="run", agent_id=ADA, trigger=trigger, strategy="reset", focus=focus, turn_id=None, status_slot=1,
+            stack=(), plan=plan.as_json(), head=HEAD.digest, model=model, limit=limit, meter_before={"total": total},
+        )  # fmt: skip
+        await runs.begin(tx, new, now=1.0)
+        run = await runs.get(tx, "run")
+    assert run
+    return run
+
+
+def says(*answers: str | Reply) -> Brain:
+    """One answer after the other; the last again and again."""
+    left = list(answers)
+
+    def brain(_: MessagesRequest) -> Reply:
+        answer = left.pop(0) if len(left) > 1 else left[0]
+        return answer if isinstance(answer, Reply) else Reply(answer)
+
+    return brain
+
+
+def modes(result: Result) -> list[Any]:
+    return [request["mode"] for request in result.inference]
+
+
+async def test_the_model_that_holds_the_conversation_is_asked_inside_of_it(desk: Desk, server: MessagesServer) -> None:
+    server.brain = says(GOOD)
+    result = await write_summary(desk, await planned(desk))
+    assert (result.outcome, result.summary, result.reason) == ("summary", GOOD, "")
+    [record] = server.completed
+    body = record.request.body
+    assert body["system"] == HEAD.system
+    assert [tool["name"] for tool in body["tools"]] == ["look"]
+    assert body["messages"][:3] == History(TALK).view()[:3]
+    assert record.request.last_user_texts[0] == "What now?"
+    assert "Write the summary" in record.request.last_user_text
+    assert result.usage["output"] == record.usage.output_tokens
+    assert modes(result) == ["conversation"]
+    assert result.inference[0]["reply"] == GOOD
+
+
+async def test_what_the_conversation_sent_before_is_read_from_the_cache(desk: Desk, server: MessagesServer) -> None:
+    long = (said(1, "a story, " * 1_500), replied(2, "so long"), said(3, "now?"))
+    server.brain = says("The story was told; so long. " * 20)
+    await desk.model.ask(HEAD, History(long).view())
+    result = await write_summary(desk, await planned(desk, long))
+    assert result.usage["cache_read"] > 1_000
+
+
+async def test_what_came_after_the_plan_is_not_in_the_request(desk: Desk, server: MessagesServer) -> None:
+    server.brain = says(GOOD)
+    run = await planned(desk)
+    async with desk.database.write() as tx:
+        await histories.append(tx, ADA, [said(6, "said meanwhile")], now=1.0)
+    await write_summary(desk, run)
+    assert "said meanwhile" not in server.requests[0].request.all_text
+
+
+async def test_an_earlier_summary_is_to_be_updated(desk: Desk, server: MessagesServer) -> None:
+    server.brain = says(GOOD)
+    first = await planned(desk)
+    async with desk.database.write() as tx:
+        history = await histories.load(tx, ADA)
+        plan = Reset().plan(history.visible, full(500, 16_000), PlanContext())
+        assert plan
+        layer, inserted = plan.layer(1, 6, run="run", summary="THE FIRST SUMMARY")
+        await histories.put(tx, ADA, layer, inserted, now=1.0)
+        after = history.covered(layer, inserted).appended(replied(9, "so"), said(10, "then?"))
+        await histories.append(tx, ADA, after.entries[-2:], now=1.0)
+        again = Reset().plan(after.visible, full(500, 16_000), PlanContext())
+    assert again
+    await write_summary(desk, replace(first, plan=again.as_json(), stack=(1,)))
+    request = server.requests[0].request
+    assert "THE FIRST SUMMARY" in request.all_text
+    assert "KEY-4711" not in request.all_text, "what a layer hides is not sent again"
+    assert "Update it" in request.last_user_text
+
+
+async def test_what_the_person_wants_kept_reaches_the_model(desk: Desk, server: MessagesServer) -> None:
+    server.brain = says(GOOD)
+    await write_summary(desk, await planned(desk, focus="the colour of the fox"))
+    assert "keep above all: the colour of the fox" in server.requests[0].request.last_user_text
+
+
+async def test_another_model_reads_a_transcript(desk: Desk, server: MessagesServer) -> None:
+    server.brain = says(GOOD)
+    result = await write_summary(desk, await planned(desk, model="claude-small"))
+    [request] = [record.request for record in server.requests]
+    assert request.body["model"] == "claude-small"
+    assert "tools" not in request.body
+    assert "You write summaries" in request.system
+    assert "Assistant called look({})\n\nTool result: a fox" in request.all_text
+    assert "What now?" not in request.all_text, "the request that stays is not summarised"
+    assert modes(result) == ["transcript"]
+
+
+async def test_a_recovery_reads_a_transcript_too(desk: Desk, server: MessagesServer) -> None:
+    server.brain = says(GOOD)
+    assert modes(await write_summary(desk, await planned(desk, trigger="recovery"))) == ["transcript"]
+
+
+async def test_a_conversation_that_does_not_fit_with_its_summary_is_read_as_a_transcript(
+    desk: Desk, server: MessagesServer
+) -> None:
+    server.brain = says(GOOD)
+    assert modes(await write_summary(desk, await planned(desk, total=19_000))) == ["transcript"]
+
+
+async def test_an_overflow_inside_is_followed_by_a_transcript(desk: Desk, server: MessagesServer) -> None:
+    server.fail(400, "invalid_request_error", "prompt is too long: 21000 tokens > 20000 maximum")
+    server.brain = says(GOOD)
+    result = await write_summary(desk, await planned(desk))
+    assert (result.outcome, modes(result)) == ("summary", ["conversation", "transcript"])
+    assert "too long" in result.inference[0]["error"]
+
+
+async def test_an_answer_that_calls_a_tool_is_no_summary(desk: Desk, server: MessagesServer) -> None:
+    server.brain = says(Reply("I look again.", [ToolCall("look")]), GOOD)
+    result = await write_summary(desk, await planned(desk))
+    assert (result.outcome, result.summary, modes(result)) == ("summary", GOOD, ["conversation", "transcript"])
+
+
+async def test_a_model_that_does_nothing_but_call_tools_writes_no_summary(desk: Desk, server: MessagesServer) -> None:
+    server.brain = says(Reply("", [ToolCall("look")]))
+    result = await write_summary(desk, await planned(desk))
+    assert (result.outcome, result.reason) == ("empty", "the model called a tool")
+
+
+async def test_the_room_for_a_summary_is_never_more_than_the_model_can_answer(
+    desk: Desk, server: MessagesServer
+) -> None:
+    server.max_tokens = 1_000
+    server.brain = says(GOOD)
+    result = await write_summary(desk, await planned(desk, trigger="recovery"))
+    assert (result.outcome, server.refused) == ("summary", [])
+    assert server.completed[0].request.body["max_tokens"] == 1_000
+
+
+# --- what is too long ---
+
+
+def much_looking(rounds: int, words: int) -> list[Entry]:
+    entries = [said(1, "Look around, and keep KEY-4711.")]
+    for at in range(rounds):
+        entries.append(replied(2 + 2 * at, f"I look ({at}).", f"call-{at}"))
+        entries.append(returned(3 + 2 * at, f"call-{at}", f"view {at}: " + "tree " * words))
+    return [*entries, said(2 + 2 * rounds, "So?")]
+
+
+async def test_tool_results_go_until_the_transcript_fits(desk: Desk, server: MessagesServer) -> None:
+    server.window = 4_000
+    server.brain = says(GOOD)
+    result = await write_summary(desk, await planned(desk, much_looking(20, 150), limit=3_000, trigger="recovery"))
+    assert (result.outcome, modes(result), server.refused) == ("summary", ["transcript"], [])
+    text = server.completed[0].request.all_text
+    assert "left out: the conversation was too long" in text
+    assert "view 0: tree" in text, "they go from the middle outward"
+    assert "I look (10)." in text
+
+
+async def test_a_server_that_counts_more_than_we_do_gets_less(desk: Desk, server: MessagesServer) -> None:
+    server.brain = says(GOOD)
+    server.fail(400, "invalid_request_error", "prompt is too long", times=2)
+    result = await write_summary(desk, await planned(desk, much_looking(10, 20), trigger="recovery"))
+    assert (result.outcome, modes(result)) == ("summary", ["transcript"] * 3)
+
+
+async def test_what_is_still_too_long_is_summarised_in_chunks_and_then_as_one(
+    desk: Desk, server: MessagesServer
+) -> None:
+    server.window = 2_000
+    server.brain = lambda request: Reply(GOOD if "PART" in request.all_text else "PART: they talked, see 17.")
+    talk = [said(1, "begin"), *(replied(at, f"sentence {at}. " * 30) for at in range(2, 30)), said(30, "So?")]
+    result = await write_summary(desk, await planned(desk, talk, limit=1_000, trigger="recovery"))
+    assert (result.outcome, server.refused) == ("summary", [])
+    assert result.summary.startswith(GOOD)
+    assert len(result.inference) > 3
+    assert result.inference[-1]["mode"] in {"summary of the chunks"}
+    asked = "\n".join(record.request.all_text for record in server.completed)
+    assert all(f"sentence {at}." in asked for at in range(2, 30)), "nothing was left out"
+    assert "This is part 1 of" in asked
+    assert result.usage["output"] == sum(record.usage.output_tokens for record in server.completed)
+
+
+async def test_chunks_get_smaller_while_they_do_not_fit(desk: Desk, server: MessagesServer) -> None:
+    server.window = 2_000
+    server.brain = lambda request: Reply(GOOD if "PART" in request.all_text else "PART: they talked, see 17.")
+    server.fail(400, "invalid_request_error", "prompt is too long", times=1)
+    talk = [said(1, "begin"), *(replied(at, f"sentence {at}. " * 30) for at in range(2, 20)), said(30, "So?")]
+    result = await write_summary(desk, await planned(desk, talk, limit=1_000, trigger="recovery"))
+    assert result.outcome == "summary"
+    parts = {text.split("This is part 1 of ")[1].split(";")[0] for text in all_texts(server) if "part 1 of" in text}
+    assert len(parts) == 2
+
+
+def all_texts(server: MessagesServer) -> list[str]:
+    return [record.request.all_text for record in server.requests]
+
+
+async def test_what_cannot_be_summarised_even_in_parts_fails_in_a_sentence(desk: Desk, server: MessagesServer) -> None:
+    server.window = 1_000
+    talk = [said(1, "begin"), replied(2, "word " * 60_000), said(3, "So?")]
+    result = await write_summary(desk, await planned(desk, talk, limit=500, trigger="recovery"))
+    assert result.outcome == "failed"
+    assert result.reason == "The conversation is too large to be summarised, even in parts."
+
+
+async def test_a_server_that_takes_no_part_however_small_ends_it(desk: Desk, server: MessagesServer) -> None:
+    server.fail(400, "invalid_request_error", "prompt is too long", times=None)
+    result = await write_summary(desk, await planned(desk))
+    assert result.outcome == "failed"
+    assert result.reason == "Even small parts of the conversation do not fit into the model."
+    assert len(server.requests) < 20
+
+
+# --- what is checked ---
+
+
+async def test_a_summary_without_an_exact_detail_is_asked_for_again_once(desk: Desk, server: MessagesServer) -> None:
+    server.brain = says("They talked about a deploy and saw a fox.", GOOD)
+    result = await write_summary(desk, await planned(desk))
+    assert (result.summary, len(server.requests)) == (GOOD, 2)
+    asked = server.requests[1].request
+    assert "- KEY-4711" in asked.last_user_text
+    assert asked.messages[-2]["content"][0]["text"] == "They talked about a deploy and saw a fox."
+    assert server.refused == []
+
+
+async def test_what_is_missing_after_that_is_added_word_for_word(desk: Desk, server: MessagesServer) -> None:
+    server.brain = says("They talked about a deploy and saw a fox.")
+    result = await write_summary(desk, await planned(desk))
+    assert len(server.requests) == 2
+    assert result.outcome == "summary"
+    talked, _, details = result.summary.partition("## Exact details")
+    assert talked.startswith("They talked")
+    assert "- KEY-4711" in details
+    assert "/srv/prod" in details
+
+
+@pytest.mark.parametrize("worse", ["No summary available.", "", "Something else with nothing of it."])
+async def test_a_correction_that_is_worse_is_not_taken(desk: Desk, server: MessagesServer, worse: str) -> None:
+    server.brain = says("They talked about a deploy and saw a fox.", worse)
+    result = await write_summary(desk, await planned(desk))
+    assert result.summary.startswith("They talked about a deploy and saw a fox.")
+    assert "KEY-4711" in result.summary
+
+
+@pytest.mark.parametrize("status", [400, 401])
+async def test_a_correction_that_fails_costs_nothing(desk: Desk, server: MessagesServer, status: int) -> None:
+    server.brain = says("They talked about a deploy and saw a fox.")
+    server.fail(status, "invalid_request_error", "no more", when=lambda request: request.index == 2)
+    result = await write_summary(desk, await planned(desk))
+    assert result.outcome == "summary"
+    assert "KEY-4711" in result.summary
+    assert "no more" in result.inference[1]["error"]
+
+
+@pytest.mark.parametrize("answer", ["", " \n", "No summary available.", "N/A", "```\n```", "I'm sorry, I can't help with that."])
+async def test_an_answer_that_says_nothing_is_empty(desk: Desk, server: MessagesServer, answer: str) -> None:
+    server.brain = says(answer)
+    result = await write_summary(desk, await planned(desk))
+    assert result.outcome == "empty"
+    assert result.reason == "the model wrote no summary"
+    assert len(server.requests) == 1
+
+
+async def test_what_goes_wrong_with_the_model_is_a_result_with_its_reason(desk: Desk, server: MessagesServer) -> None:
+    server.fail(401, "authentication_error", "invalid x-api-key", times=None)
+    result = await write_summary(desk, await planned(desk))
+    assert result.outcome == "failed"
+    assert "ANTHROPIC_API_KEY" in result.reason
+    assert "ANTHROPIC_API_KEY" in result.inference[0]["error"]
+
+
+async def test_a_worker_changes_nothing_in_the_history(desk: Desk, server: MessagesServer) -> None:
+    run = await planned(desk)
+    async with desk.database.read() as tx:
+        before = await histories.load(tx, ADA)
+    await write_summary(desk, run)
+    async with desk.database.read() as tx:
+        assert await histories.load(tx, ADA) == before
+        assert await runs.get(tx, "run") == run

@@ -1,0 +1,226 @@
+"""The tools read in the agent's own folder. There is no way out of it, and no file that breaks a turn."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.tools import TOOLS, Toolbox
+
+OUTSIDE = "Only files in this conversation's folder can be read."
+NO_SUCH_FILE = "There is no such file"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "secret.txt").write_text("of somebody else")
+    (tmp_path / "agent-2").mkdir()
+    (tmp_path / "agent-2" / "secret.txt").write_text("of somebody else")
+    own = tmp_path / "agent"
+    own.mkdir()
+    (own / "notes.txt").write_text("remember the milk")
+    return own
+
+
+async def run(folder: Path, name: str, most_characters: int = 20_000, **arguments: Any) -> dict[str, Any]:
+    call = {"type": "tool_use", "id": "call-1", "name": name, "input": arguments}
+    block = dict(await Toolbox(folder).run(call, most_characters=most_characters))
+    assert block["tool_use_id"] == "call-1"
+    json.dumps(block, ensure_ascii=False).encode()
+    return block
+
+
+async def reads(folder: Path, path: Any, **arguments: Any) -> str:
+    block = await run(folder, "read_file", path=path, **arguments)
+    assert "is_error" not in block, block
+    return str(block["content"])
+
+
+async def refuses(folder: Path, path: Any, name: str = "read_file", **arguments: Any) -> str:
+    block = await run(folder, name, path=path, **arguments)
+    assert block["is_error"] is True
+    assert "somebody else" not in block["content"]
+    return str(block["content"])
+
+
+@pytest.mark.parametrize("path", ["notes.txt", "./notes.txt", "sub/../notes.txt", "../agent/notes.txt"])
+async def test_a_file_of_the_folder_can_be_read_however_it_is_named(folder: Path, path: str) -> None:
+    (folder / "sub").mkdir()
+    assert await reads(folder, path) == "remember the milk"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../secret.txt", "../agent-2/secret.txt", "sub/../../secret.txt", "/etc/passwd", "..", "/", "..//..//etc/passwd"],
+)
+@pytest.mark.parametrize("tool", ["read_file", "list_files"])
+async def test_there_is_no_way_out_of_the_folder(folder: Path, path: str, tool: str) -> None:
+    assert await refuses(folder, path, tool) == OUTSIDE
+
+
+async def test_a_link_out_of_the_folder_leads_nowhere(folder: Path) -> None:
+    (folder / "link.txt").symlink_to(folder.parent / "secret.txt")
+    (folder / "links").symlink_to(folder.parent)
+    assert await refuses(folder, "link.txt") == OUTSIDE
+    assert await refuses(folder, "links/secret.txt") == OUTSIDE
+    assert await refuses(folder, "links", "list_files") == OUTSIDE
+
+
+async def test_a_link_within_the_folder_is_followed(folder: Path) -> None:
+    (folder / "link.txt").symlink_to("notes.txt")
+    assert await reads(folder, "link.txt") == "remember the milk"
+
+
+async def test_a_folder_that_is_itself_behind_a_link_can_be_read(folder: Path) -> None:
+    (folder.parent / "alias").symlink_to(folder)
+    assert await reads(folder.parent / "alias", "notes.txt") == "remember the milk"
+
+
+async def test_links_in_a_circle_are_no_file(folder: Path) -> None:
+    (folder / "a").symlink_to("b")
+    (folder / "b").symlink_to("a")
+    assert NO_SUCH_FILE in await refuses(folder, "a")
+    assert (await run(folder, "list_files"))["content"] == "a\nb\nnotes.txt"
+
+
+@pytest.mark.parametrize("path", ["notes.txt\0", "\0", "", "  ", None, 7, ["notes.txt"], {}])
+async def test_what_is_no_path_is_refused_with_a_sentence(folder: Path, path: object) -> None:
+    assert "Give the path" in await refuses(folder, path)
+
+
+@pytest.mark.parametrize(
+    "path", ["nothing.txt", "notes.txt/deeper", "\ud800", "~/notes.txt", "$HOME", "%2e%2e/secret.txt"]
+)
+async def test_what_is_not_there_is_not_there(folder: Path, path: str) -> None:
+    assert NO_SUCH_FILE in await refuses(folder, path)
+
+
+async def test_a_name_that_no_disk_takes_is_refused(folder: Path) -> None:
+    assert "cannot be read" in await refuses(folder, "x" * 5_000)
+
+
+async def test_a_pipe_is_no_file_and_does_not_block(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    assert NO_SUCH_FILE in await refuses(folder, "pipe")
+
+
+async def test_a_folder_is_listed_and_not_read(folder: Path) -> None:
+    (folder / "sub").mkdir()
+    assert "use list_files" in await refuses(folder, "sub")
+    assert (await run(folder, "list_files", path="sub"))["content"] == "(no files)"
+    assert (await run(folder, "list_files"))["content"] == "notes.txt\nsub/"
+    assert "no such folder" in await refuses(folder, "notes.txt", "list_files")
+
+
+async def test_a_long_file_is_read_piece_by_piece_without_a_gap(folder: Path) -> None:
+    text = "".join(f"line {number} 🙂\n" for number in range(2_000))
+    (folder / "long.txt").write_text(text)
+    read, offset = "", 0
+    while True:
+        piece, more, following = (await reads(folder, "long.txt", offset=offset)).partition("\n[More follows: read on")
+        read += piece
+        if not more:
+            break
+        offset = int(following.split()[-1].strip(".]"))
+    assert read == text
+
+
+async def test_a_huge_file_gives_a_small_result(folder: Path) -> None:
+    with (folder / "huge.bin").open("wb") as file:
+        file.truncate(1 << 33)  # a hole: it takes no place
+    assert len(await reads(folder, "huge.bin")) < 8_100
+    assert "More follows" in await reads(folder, "huge.bin", offset=100_000)
+
+
+async def test_an_offset_behind_the_end_gives_nothing(folder: Path) -> None:
+    assert await reads(folder, "notes.txt", offset=10**30) == "(empty)"
+    assert await reads(folder, "notes.txt", offset=13) == "milk"
+
+
+@pytest.mark.parametrize("offset", [-1, 1.5, "3", True, None])
+async def test_an_offset_that_is_no_count_is_refused(folder: Path, offset: object) -> None:
+    assert "whole number" in await refuses(folder, "notes.txt", offset=offset)
+
+
+async def test_what_is_no_text_is_read_as_well_as_it_can_be(folder: Path) -> None:
+    (folder / "photo.jpg").write_bytes(b"\xff\xd8 JFIF \x00\x80 end")
+    assert "JFIF" in await reads(folder, "photo.jpg")
+
+
+@pytest.mark.parametrize("text", ["", "\n \t\n"])
+async def test_a_file_of_nothing_is_said_to_be_empty_since_no_provider_takes_blank_text(
+    folder: Path, text: str
+) -> None:
+    (folder / "blank.txt").write_text(text)
+    assert await reads(folder, "blank.txt") == "(empty)"
+
+
+async def test_names_that_are_no_text_are_listed_as_text(folder: Path) -> None:
+    try:
+        (Path(os.fsdecode(os.fsencode(folder) + b"/\xff.txt"))).touch()
+    except OSError:
+        pytest.skip("this disk takes no such name")
+    assert (await run(folder, "list_files"))["content"] == "?.txt\nnotes.txt"
+
+
+async def test_of_many_files_some_are_listed(folder: Path) -> None:
+    for number in range(250):
+        (folder / f"{number:03}").touch()
+    lines = (await run(folder, "list_files"))["content"].splitlines()
+    assert (lines[0], lines[-1], len(lines)) == ("000", "[and 51 more]", 201)
+
+
+async def test_a_result_is_cut_to_what_the_turn_allows(folder: Path) -> None:
+    block = await run(folder, "read_file", most_characters=8, path="notes.txt")
+    assert block["content"] == "remember\n[Cut off here: 9 more characters.]"
+
+
+async def test_an_unknown_tool_is_an_error_for_the_model(folder: Path) -> None:
+    block = await run(folder, "rm", path="notes.txt")
+    assert block["content"] == "There is no tool 'rm'."
+    assert block["is_error"]
+
+
+async def test_arguments_that_are_no_object_are_as_good_as_none(folder: Path) -> None:
+    box = Toolbox(folder)
+    block = await box.run({"type": "tool_use", "id": "1", "name": "list_files", "input": "notes.txt"})
+    assert block["content"] == "notes.txt"
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A tool whose disk fails."""
+
+    name: str = "broken"
+    description: str = "Fails."
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    idempotent: bool = False
+
+    async def run(self, folder: Path, arguments: Mapping[str, Any]) -> str:
+        raise PermissionError(13, "Permission denied")
+
+
+async def test_a_disk_that_fails_is_an_error_for_the_model(folder: Path) -> None:
+    box = Toolbox(folder, [Broken()])
+    block = await box.run({"type": "tool_use", "id": "1", "name": "broken", "input": {}})
+    assert block == {
+        "type": "tool_result", "tool_use_id": "1", "content": "That cannot be read: Permission denied", "is_error": True,
+    }  # fmt: skip
+
+
+def test_only_idempotent_tools_that_exist_may_run_again(folder: Path) -> None:
+    assert Toolbox(folder).may_run_again("read_file")
+    assert not Toolbox(folder, [Broken()]).may_run_again("broken")
+    assert not Toolbox(folder).may_run_again("gone")
+
+
+def test_the_definitions_are_as_the_api_takes_them(folder: Path) -> None:
+    definitions = Toolbox(folder).definitions
+    assert [definition["name"] for definition in definitions] == [tool.name for tool in TOOLS]
+    assert all(definition["input_schema"]["type"] == "object" for definition in definitions)

@@ -1,0 +1,56 @@
+"""What an operator gets wrong is said in one line, and the exit code tells which kind it was."""
+
+from __future__ import annotations
+
+import socket
+
+from tests.wire.program import Program, Programs
+
+
+async def _end_all(programs: list[Program], within: float = 60) -> None:
+    for program in programs:
+        await program.ends(within)
+
+
+async def test_a_usage_error_ends_with_2(programs: Programs) -> None:
+    commands = [
+        [],
+        ["frobnicate"],
+        ["chat", "--agent", "Not A Name"],
+        ["chat", "--agent", "../up"],
+        ["chat", "--nonsense"],
+        ["run", "--role", "nobody"],
+    ]
+    started = [await programs.start(*command) for command in commands]
+    await _end_all(started)
+    for command, program in zip(commands, started, strict=True):
+        assert program.process.returncode == 2, (command, program.describe())
+    assert not programs.data.exists()
+
+
+async def test_a_configuration_error_ends_with_1_and_one_line_that_names_the_setting(programs: Programs) -> None:
+    programs.folder.mkdir(exist_ok=True)
+    (programs.folder / "file").write_text("")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        cases: list[tuple[str, str, str]] = [
+            ("chat", "AGENTS__WARNING", "much"),
+            ("chat", "AGENTS__STRATEGY", "nought"),
+            ("chat", "ACCESS", "everybody"),
+            ("chat", "DATA_DIR", str(programs.folder / "file")),
+            ("chat", "DATABASE_URL", "mysql://nowhere/nothing"),
+            ("run", "HTTP_BIND", address),
+            ("run", "TELEGRAM_TOKEN", "nonsense"),
+            ("run", "REDIS_URL", "http://127.0.0.1:1"),
+        ]
+        started = [await programs.start(command, **{name: value}) for command, name, value in cases]
+        await _end_all(started)
+    for (command, name, value), program in zip(cases, started, strict=True):
+        told = [line for line in program.err if not line.startswith("{")]
+        assert program.process.returncode == 1, (command, name, value, program.describe())
+        assert len(told) == 1, (name, told)
+        assert told[0].startswith("palimpsest: "), told
+        assert name in told[0], told
+        assert program.out == []
+
+
