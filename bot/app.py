@@ -44,8 +44,8 @@ async def run(settings: Settings, roles: Sequence[Role]) -> None:
     async with _until_signal(), open_parts(settings, listen=names) as parts:
         _announce(parts, roles, names)
         checks = {"database": parts.database.ping, "redis": parts.bus.ping}
-        work = [gateway_for(parts, connector, f"connector:{connector.name}").run() for connector in connectors]
-        work += inner_roles(parts, roles)
+        work = inner_roles(parts, roles)
+        work += [gateway_for(parts, connector, f"connector:{connector.name}").run() for connector in connectors]
         work.append(_http(settings, HttpServer(settings.http_bind, checks)))
         try:
             await _all(work)
@@ -81,9 +81,10 @@ async def _serve_chat(settings: Settings, address: Address, connector: Connector
     from bot.parts import open_parts
 
     async with open_parts(settings, listen=(connector.name,)) as parts:
+        inner = inner_roles(parts, ("agents", "worker"))
         gateway = gateway_for(parts, connector, f"connector:{address.agent_id}", chat=address.chat)
         parts.bus.ring(f"inbox:{address.agent_id}")  # its agent shows how full it is
-        await _all([gateway.run(), *inner_roles(parts, ("agents", "worker"))], until_first=True)
+        await _all([gateway.run(), *inner], until_first=True)
 
 
 def _load() -> None:

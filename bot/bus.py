@@ -243,7 +243,8 @@ class Bus:
         while True:
             channel, data = await self._outgoing.get()
             with suppress(*_UNREACHABLE):
-                await self.redis.publish(channel, data)
+                async with asyncio.timeout(_ANSWER_SECONDS):  # one answer that never comes would silence all bells
+                    await self.redis.publish(channel, data)
 
     def _strike(self, topic: str) -> None:
         for bell in self._bells:

@@ -12,7 +12,19 @@ import structlog
 from bot.redact import redact
 from bot.settings import Settings
 
-_LOUD = ("aiogram", "arq", "httpx", "httpx2", "httpcore2", "anthropic", "alembic", "uvicorn", "asyncio", "redis")
+_LOUD = (
+    "aiogram",
+    "aiosqlite",
+    "arq",
+    "httpx",
+    "httpx2",
+    "httpcore2",
+    "anthropic",
+    "alembic",
+    "uvicorn",
+    "asyncio",
+    "redis",
+)
 
 
 def configure(settings: Settings, *, level: str | None = None, file: TextIO | None = None) -> None:

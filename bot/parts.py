@@ -13,6 +13,7 @@ from pydantic import SecretStr
 from bot.bus import Bus
 from bot.embedded.local_model import LOCAL_CONTEXT, LOCAL_MODEL_NAME, LocalModel
 from bot.embedded.valkey import EmbeddedValkey
+from bot.errors import BusUnavailable, ConfigurationError
 from bot.jobs import Jobs
 from bot.model import Limits, Model
 from bot.settings import DEFAULT_MODEL, LOCAL_API_KEY, Settings
@@ -22,6 +23,8 @@ from bot.tasks import stop
 log = structlog.get_logger(__name__)
 
 _LOCAL_ANSWER = 512
+_REDIS_SECONDS = 10.0
+"""Redis is waited for so long at the start; later, for ever."""
 
 
 @dataclass(frozen=True)
@@ -54,17 +57,33 @@ async def open_parts(
             stack.push_async_callback(valkey.stop)
             await valkey.start()
         url = _secret(settings.redis_url) or (valkey.url if valkey else "")
-        bus = Bus(url, listen=listen, revive=valkey.ensure if valkey else None)
+        bus = _bus(url, listen, valkey)
         stack.push_async_callback(bus.close)
         if valkey and valkey.alone and clear_leases:
             await bus.clear_leases()  # whoever held them is dead: nobody else is on this DATA_DIR
         hearing = asyncio.create_task(bus.run())
         stack.push_async_callback(stop, hearing)
-        await bus.connected()
+        await _connected(bus, settings)
         jobs = Jobs(url)
         stack.push_async_callback(jobs.close)
         model, name = await _model(settings, stack)
         yield Parts(settings, database, bus, url, jobs, model, name)
+
+
+def _bus(url: str, listen: tuple[str, ...], valkey: EmbeddedValkey | None) -> Bus:
+    try:
+        return Bus(url, listen=listen, revive=valkey.ensure if valkey else None)
+    except ValueError as error:
+        raise ConfigurationError("REDIS_URL begins with redis://, rediss:// or unix://.") from error
+
+
+async def _connected(bus: Bus, settings: Settings) -> None:
+    try:
+        async with asyncio.timeout(_REDIS_SECONDS):
+            await bus.connected()
+    except TimeoutError:
+        what = "REDIS_URL: no Redis answers there" if settings.redis_url else "The embedded Valkey does not answer"
+        raise BusUnavailable(f"{what} (waited {_REDIS_SECONDS:.0f} s).") from None
 
 
 async def redis_url(settings: Settings) -> str:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from sqlalchemy import URL, Connection, event, select, text, update
-from sqlalchemy.exc import DatabaseError, DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from bot.errors import StaleEpoch, StoreUnavailable
+from bot.errors import ConfigurationError, StaleEpoch, StoreUnavailable
 from bot.messages import AgentId
 from bot.store import schema
 
@@ -29,13 +29,20 @@ _UNREACHABLE = (OperationalError, InterfaceError, OSError, ConnectionError)
 class Database:
     """The book at ``url`` (``sqlite+aiosqlite:///…`` or ``postgresql+asyncpg://…``).
 
-    ``clock`` gives seconds since 1970; it is the only source of time for rows.
+    ``clock`` gives seconds since 1970; it is the only source of time for rows. Raises ConfigurationError for a URL of
+    another kind.
     """
 
     def __init__(self, url: str, *, clock: Callable[[], float] = time.time) -> None:
         self.clock = clock
         self._sqlite = url.startswith("sqlite")
-        self._engine = _engine(url)
+        try:
+            self._engine = _engine(url)
+        except (ArgumentError, ImportError, ValueError) as error:
+            raise ConfigurationError(
+                "DATABASE_URL is not one of PostgreSQL (postgresql://user:password@host/database). "
+                "Without it, the book is a SQLite file in DATA_DIR."
+            ) from error
         # One writer at a time is SQLite's rule. Waiting for our own writers in a queue is fair, its busy loop is not.
         self._writer = asyncio.Lock()
 

@@ -1,4 +1,4 @@
-"""The embedded book, empty."""
+"""The embedded book, empty; a model server; and what a worker works with."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from bot.bus import Bus
+from bot.model import Model
 from bot.store import Database
+from tests.servers.messages import MessagesServer
+from workers.desk import Desk
 
 
 @pytest.fixture
@@ -17,3 +21,19 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
     await database.open()
     yield database
     await database.close()
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[MessagesServer]:
+    """A strict model server with a window of 20,000 tokens."""
+    async with MessagesServer(window=20_000) as server:
+        yield server
+
+
+@pytest.fixture
+async def desk(database: Database, server: MessagesServer) -> AsyncIterator[Desk]:
+    """A worker's desk; nobody hears its bell."""
+    bus, model = Bus("redis://127.0.0.1:1"), Model(api_key="test-key", base_url=server.url)
+    yield Desk(database, bus, model)
+    await model.close()
+    await bus.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -76,7 +77,7 @@ async def test_the_text_so_far_is_told_while_it_is_written(server: MessagesServe
     await asked.ask(HEAD, HELLO, texts.append)
     assert (texts[0], texts[-1]) == ("", "Hello, and how are you?")
     assert len(texts) > 2
-    assert all(later.startswith(earlier) for earlier, later in zip(texts, texts[1:], strict=False))
+    assert all(later.startswith(earlier) for earlier, later in pairwise(texts))
 
 
 async def test_tool_calls_come_back_as_they_are_sent_again(server: MessagesServer, asked: Model) -> None:

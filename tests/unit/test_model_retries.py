@@ -43,7 +43,7 @@ async def test_what_passes_is_tried_again(server: MessagesServer, model: Model, 
 
 async def test_after_four_tries_it_gives_up_and_says_why(server: MessagesServer, model: Model) -> None:
     server.fail(529, "overloaded_error", "Overloaded, friend", retry_after=SOON, times=None)
-    with pytest.raises(ModelUnavailable, match="not available.*Overloaded, friend"):
+    with pytest.raises(ModelUnavailable, match=r"not available.*Overloaded, friend"):
         await model.ask(HEAD, HELLO)
     assert len(server.requests) == 4
 

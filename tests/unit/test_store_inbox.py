@@ -8,10 +8,12 @@ from uuid import uuid4
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import select
 
 from bot.history import Usage
 from bot.messages import Address, Inbound
 from bot.store import Database, inbox, turns
+from bot.store.schema import turns as turns_table
 from bot.store.turns import TurnState
 
 HERE = Address("room", "1")
@@ -139,6 +141,5 @@ async def test_a_turn_that_was_cut_off_is_found_until_it_ends_and_ends_once(data
         await turns.end(tx, "t1", TurnState.ABORTED, Usage(output=1), now=2.0)
         await turns.end(tx, "t1", TurnState.DONE, Usage(output=2), now=3.0)
         assert await turns.running(tx, ADA) is None
-        ended = (await tx.exec_driver_sql("SELECT state, ended_at, usage FROM turns")).one()
-    assert (ended[0], ended[1]) == ("aborted", 2.0)
-    assert '"output": 1' in ended[2]
+        ended = (await tx.execute(select(turns_table))).mappings().one()
+    assert (ended["state"], ended["ended_at"], ended["usage"]["output"]) == ("aborted", 2.0, 1)

@@ -98,7 +98,12 @@ async def test_it_is_known_that_a_first_send_may_have_arrived(database: Database
 
 @pytest.mark.parametrize(
     ("ours", "theirs", "newest"),
-    [([], [], None), (["9", "10"], [], "10"), (["9"], ["message:1:12", "message:1:11"], "12"), (["x"], ["message:y"], None)],
+    [
+        ([], [], None),
+        (["9", "10"], [], "10"),
+        (["9"], ["message:1:12", "message:1:11"], "12"),
+        (["x"], ["message:y"], None),
+    ],
 )
 async def test_the_newest_id_before_a_message_is_the_largest_number_that_the_chat_had(
     database: Database, ours: Sequence[str], theirs: Sequence[str], newest: str | None

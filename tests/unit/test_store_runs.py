@@ -18,7 +18,9 @@ ADA = AgentId("room-1")
 RESULT = Result("summary", "it was said", "", {"input": 3}, ({"mode": "conversation", "reply": "it was said"},))
 
 
-async def begin(tx: Tx, run_id: str = "run1", *, trigger: Trigger = "auto", at: float = 1.0, agent: AgentId = ADA) -> None:
+async def begin(
+    tx: Tx, run_id: str = "run1", *, trigger: Trigger = "auto", at: float = 1.0, agent: AgentId = ADA
+) -> None:
     await runs.begin(
         tx,
         NewRun(
@@ -113,12 +115,16 @@ async def test_a_commit_that_lost_against_an_abort_leaves_no_layer(database: Dat
 
     await in_its_own(database, begin)
     await in_its_own(database, lambda tx: end(tx, RunState.ABORTED))
-    with pytest.raises(TooLate):
+
+    async def commit() -> None:
         async with database.write() as tx:
             layer, inserted = PLAN.layer(1, 10, run="run1", summary="s")
             await histories.put(tx, ADA, layer, inserted, now=1.0)
             if not await end(tx, RunState.DONE):
                 raise TooLate
+
+    with pytest.raises(TooLate):
+        await commit()
     async with database.read() as tx:
         assert (await histories.load(tx, ADA)).layers == ()
         assert await histories.last_seq(tx, ADA) == 0

@@ -2,95 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from bot.bus import Bus
 from bot.compaction import PlanContext
 from bot.compaction.reset import Reset
-from bot.estimate import Family
-from bot.history import Entry, History
-from bot.measure import entry_tokens
-from bot.messages import AgentId
-from bot.model import Head, Model
-from bot.store import Database, histories, runs
-from bot.store.runs import NewRun, Result, Run, Trigger
-from tests.servers.messages import Brain, MessagesRequest, MessagesServer, Reply, ToolCall
-from tests.unit.entries import full, replied, returned, said
+from bot.history import History
+from bot.store import histories, runs
+from tests.servers.messages import MessagesServer, Reply, ToolCall
+from tests.unit.entries import full, replied, said
+from tests.unit.summary_run import ADA, GOOD, HEAD, TALK, modes, planned, says
 from workers.desk import Desk
 from workers.summary import write_summary
-
-ADA = AgentId("room-1")
-TOOLS = ({"name": "look", "description": "Looks.", "input_schema": {"type": "object", "properties": {}}},)
-HEAD = Head("claude-test", 1_000, "Be kind.", TOOLS)
-TALK = (
-    said(1, "The deploy key is KEY-4711, and never touch /srv/prod."),
-    replied(2, "", "a"),
-    returned(3, "a", "a fox"),
-    replied(4, "I saw a fox."),
-    said(5, "What now?"),
-)
-GOOD = "The key is KEY-4711; constraint: never touch /srv/prod. The deploy key is KEY-4711. A fox was seen; all done."
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[MessagesServer]:
-    async with MessagesServer(window=20_000) as server:
-        yield server
-
-
-@pytest.fixture
-async def desk(database: Database, server: MessagesServer) -> AsyncIterator[Desk]:
-    bus, model = Bus("redis://127.0.0.1:1"), Model(api_key="test-key", base_url=server.url)
-    yield Desk(database, bus, model)
-    await model.close()
-    await bus.close()
-
-
-async def planned(
-    desk: Desk,
-    entries: Sequence[Entry] = TALK,
-    *,
-    limit: int = 16_000,
-    trigger: Trigger = "auto",
-    model: str = HEAD.model,
-    focus: str = "",
-    total: int = 500,
-) -> Run:
-    """A run over this talk, as an agent begins it."""
-    counted = [replace(e, tokens=entry_tokens(e.role, e.blocks, Family.NEWER)) for e in entries]
-    history = History(tuple(counted))
-    plan = Reset(keep_exchange_share=0).plan(history.visible, full(total, limit), PlanContext(focus=focus))
-    assert plan
-    async with desk.database.write() as tx:
-        await histories.append(tx, ADA, counted, now=1.0)
-        await histories.remember_head(tx, HEAD.digest, HEAD.as_json())
-        new = NewRun(
-            id="run", agent_id=ADA, trigger=trigger, strategy="reset", focus=focus, turn_id=None, status_slot=1,
-            stack=(), plan=plan.as_json(), head=HEAD.digest, model=model, limit=limit, meter_before={"total": total},
-        )  # fmt: skip
-        await runs.begin(tx, new, now=1.0)
-        run = await runs.get(tx, "run")
-    assert run
-    return run
-
-
-def says(*answers: str | Reply) -> Brain:
-    """One answer after the other; the last again and again."""
-    left = list(answers)
-
-    def brain(_: MessagesRequest) -> Reply:
-        answer = left.pop(0) if len(left) > 1 else left[0]
-        return answer if isinstance(answer, Reply) else Reply(answer)
-
-    return brain
-
-
-def modes(result: Result) -> list[Any]:
-    return [request["mode"] for request in result.inference]
 
 
 async def test_the_model_that_holds_the_conversation_is_asked_inside_of_it(desk: Desk, server: MessagesServer) -> None:
@@ -112,7 +36,7 @@ async def test_the_model_that_holds_the_conversation_is_asked_inside_of_it(desk:
 async def test_what_the_conversation_sent_before_is_read_from_the_cache(desk: Desk, server: MessagesServer) -> None:
     long = (said(1, "a story, " * 1_500), replied(2, "so long"), said(3, "now?"))
     server.brain = says("The story was told; so long. " * 20)
-    await desk.model.ask(HEAD, History(long).view())
+    await desk.model.ask(HEAD, History(long[:1]).view())
     result = await write_summary(desk, await planned(desk, long))
     assert result.usage["cache_read"] > 1_000
 
@@ -206,83 +130,6 @@ async def test_the_room_for_a_summary_is_never_more_than_the_model_can_answer(
     assert server.completed[0].request.body["max_tokens"] == 1_000
 
 
-# --- what is too long ---
-
-
-def much_looking(rounds: int, words: int) -> list[Entry]:
-    entries = [said(1, "Look around, and keep KEY-4711.")]
-    for at in range(rounds):
-        entries.append(replied(2 + 2 * at, f"I look ({at}).", f"call-{at}"))
-        entries.append(returned(3 + 2 * at, f"call-{at}", f"view {at}: " + "tree " * words))
-    return [*entries, said(2 + 2 * rounds, "So?")]
-
-
-async def test_tool_results_go_until_the_transcript_fits(desk: Desk, server: MessagesServer) -> None:
-    server.window = 4_000
-    server.brain = says(GOOD)
-    result = await write_summary(desk, await planned(desk, much_looking(20, 150), limit=3_000, trigger="recovery"))
-    assert (result.outcome, modes(result), server.refused) == ("summary", ["transcript"], [])
-    text = server.completed[0].request.all_text
-    assert "left out: the conversation was too long" in text
-    assert "view 0: tree" in text, "they go from the middle outward"
-    assert "I look (10)." in text
-
-
-async def test_a_server_that_counts_more_than_we_do_gets_less(desk: Desk, server: MessagesServer) -> None:
-    server.brain = says(GOOD)
-    server.fail(400, "invalid_request_error", "prompt is too long", times=2)
-    result = await write_summary(desk, await planned(desk, much_looking(10, 20), trigger="recovery"))
-    assert (result.outcome, modes(result)) == ("summary", ["transcript"] * 3)
-
-
-async def test_what_is_still_too_long_is_summarised_in_chunks_and_then_as_one(
-    desk: Desk, server: MessagesServer
-) -> None:
-    server.window = 2_000
-    server.brain = lambda request: Reply(GOOD if "PART" in request.all_text else "PART: they talked, see 17.")
-    talk = [said(1, "begin"), *(replied(at, f"sentence {at}. " * 30) for at in range(2, 30)), said(30, "So?")]
-    result = await write_summary(desk, await planned(desk, talk, limit=1_000, trigger="recovery"))
-    assert (result.outcome, server.refused) == ("summary", [])
-    assert result.summary.startswith(GOOD)
-    assert len(result.inference) > 3
-    assert result.inference[-1]["mode"] in {"summary of the chunks"}
-    asked = "\n".join(record.request.all_text for record in server.completed)
-    assert all(f"sentence {at}." in asked for at in range(2, 30)), "nothing was left out"
-    assert "This is part 1 of" in asked
-    assert result.usage["output"] == sum(record.usage.output_tokens for record in server.completed)
-
-
-async def test_chunks_get_smaller_while_they_do_not_fit(desk: Desk, server: MessagesServer) -> None:
-    server.window = 2_000
-    server.brain = lambda request: Reply(GOOD if "PART" in request.all_text else "PART: they talked, see 17.")
-    server.fail(400, "invalid_request_error", "prompt is too long", times=1)
-    talk = [said(1, "begin"), *(replied(at, f"sentence {at}. " * 30) for at in range(2, 20)), said(30, "So?")]
-    result = await write_summary(desk, await planned(desk, talk, limit=1_000, trigger="recovery"))
-    assert result.outcome == "summary"
-    parts = {text.split("This is part 1 of ")[1].split(";")[0] for text in all_texts(server) if "part 1 of" in text}
-    assert len(parts) == 2
-
-
-def all_texts(server: MessagesServer) -> list[str]:
-    return [record.request.all_text for record in server.requests]
-
-
-async def test_what_cannot_be_summarised_even_in_parts_fails_in_a_sentence(desk: Desk, server: MessagesServer) -> None:
-    server.window = 1_000
-    talk = [said(1, "begin"), replied(2, "word " * 60_000), said(3, "So?")]
-    result = await write_summary(desk, await planned(desk, talk, limit=500, trigger="recovery"))
-    assert result.outcome == "failed"
-    assert result.reason == "The conversation is too large to be summarised, even in parts."
-
-
-async def test_a_server_that_takes_no_part_however_small_ends_it(desk: Desk, server: MessagesServer) -> None:
-    server.fail(400, "invalid_request_error", "prompt is too long", times=None)
-    result = await write_summary(desk, await planned(desk))
-    assert result.outcome == "failed"
-    assert result.reason == "Even small parts of the conversation do not fit into the model."
-    assert len(server.requests) < 20
-
-
 # --- what is checked ---
 
 
@@ -325,7 +172,9 @@ async def test_a_correction_that_fails_costs_nothing(desk: Desk, server: Message
     assert "no more" in result.inference[1]["error"]
 
 
-@pytest.mark.parametrize("answer", ["", " \n", "No summary available.", "N/A", "```\n```", "I'm sorry, I can't help with that."])
+@pytest.mark.parametrize(
+    "answer", ["", " \n", "No summary available.", "N/A", "```\n```", "I'm sorry, I can't help with that."]
+)
 async def test_an_answer_that_says_nothing_is_empty(desk: Desk, server: MessagesServer, answer: str) -> None:
     server.brain = says(answer)
     result = await write_summary(desk, await planned(desk))

@@ -43,7 +43,11 @@ async def test_a_configuration_error_ends_with_1_and_one_line_that_names_the_set
             ("run", "TELEGRAM_TOKEN", "nonsense"),
             ("run", "REDIS_URL", "http://127.0.0.1:1"),
         ]
-        started = [await programs.start(command, **{name: value}) for command, name, value in cases]
+        started = []
+        for number, (command, name, value) in enumerate(cases):
+            agent = ["--agent", f"me-{number}"] if command == "chat" else []
+            started.append(await programs.start(command, *agent, **{name: value}))
+            await started[-1].says("Hello.")
         await _end_all(started)
     for (command, name, value), program in zip(cases, started, strict=True):
         told = [line for line in program.err if not line.startswith("{")]
@@ -52,5 +56,3 @@ async def test_a_configuration_error_ends_with_1_and_one_line_that_names_the_set
         assert told[0].startswith("palimpsest: "), told
         assert name in told[0], told
         assert program.out == []
-
-

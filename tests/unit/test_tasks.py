@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+from bot.tasks import stop
+
+
+async def forever() -> None:
+    await asyncio.Event().wait()
+
+
+async def test_a_task_that_swallows_its_first_cancellation_is_stopped_all_the_same() -> None:
+    async def stubborn() -> None:
+        with suppress(asyncio.CancelledError):
+            await forever()
+        await forever()
+
+    task = asyncio.create_task(stubborn())
+    await asyncio.wait({task}, timeout=0.01)
+    await stop(task)
+    assert task.cancelled()
+
+
+async def test_a_cancellation_that_comes_while_another_task_is_being_stopped_is_not_lost() -> None:
+    cancelled, released = asyncio.Event(), asyncio.Event()
+
+    async def slow() -> None:
+        try:
+            await forever()
+        finally:
+            cancelled.set()
+            await released.wait()
+
+    async def stopper() -> None:
+        await stop(task)
+        await forever()  # where it would go on
+
+    task = asyncio.create_task(slow())
+    await asyncio.wait({task}, timeout=0.01)
+    stopping = asyncio.create_task(stopper())
+    await cancelled.wait()
+    stopping.cancel()
+    await asyncio.wait({stopping}, timeout=1)
+    ended = stopping.cancelled()
+    released.set()
+    await stop(stopping, task)
+    assert ended
+
+
+async def test_what_a_stopped_task_raised_can_be_asked_for() -> None:
+    async def broken() -> None:
+        raise ValueError("no")
+
+    task = asyncio.create_task(broken())
+    await asyncio.wait({task})
+    await stop(task)
+    assert isinstance(task.exception(), ValueError)

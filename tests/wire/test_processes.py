@@ -1,0 +1,170 @@
+"""Processes on one DATA_DIR: they share a Valkey, play one role or all, and end when they are told to."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+
+import aiohttp
+import pytest
+
+from bot.embedded.valkey import EmbeddedValkey
+from tests.servers.messages import MessagesServer
+from tests.servers.telegram import BotApiServer
+from tests.wire.program import Program, Programs
+from tests.wire.talk import Talk
+
+
+async def _get(program: Program, path: str) -> tuple[int, dict[str, object]]:
+    address = json.loads(program.logged("http_listens")[0])["address"]
+    async with aiohttp.ClientSession() as session, session.get(f"http://{address}{path}") as answer:
+        return answer.status, await answer.json()
+
+
+def _valkeys_last_words(programs: Programs) -> str:
+    return (programs.data / "valkey" / "valkey.log").read_text()
+
+
+async def test_each_agent_is_a_conversation_that_goes_on_where_it_was(programs: Programs) -> None:
+    first = await programs.start("chat", "--agent", "work")
+    assert (await first.asks("The colour is blue.")).startswith("Noted (")
+    second = await programs.start("chat", "--agent", "work")
+    home = await programs.start("chat", "--agent", "home")
+    assert await home.asks("What is the colour?") == "I do not know the colour."
+    assert await second.ends() == 1
+    assert len(second.err) == 1
+    assert "terminal-work is open in another terminal" in second.err[0]
+
+    assert await first.ends() == 0
+    assert programs.valkey.alive
+    assert (await home.asks("The colour is green.")).startswith("Noted (")
+    assert await home.ends() == 0
+    assert not programs.valkey.alive
+
+    again = await programs.chat("What is the colour?", agent="work")
+    assert again.out == ["The colour is blue."]
+    assert not programs.valkey.alive
+
+
+async def test_a_chat_joins_a_program_that_serves_and_leaves_it_running(
+    telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer
+) -> None:
+    served = await telegram_programs.serve()
+    ada = Talk(telegram, model, 1001)
+    await ada.asks("The colour is blue.")
+    chat = await telegram_programs.chat("The colour is green.", "What is the colour?", "/compact")
+    assert chat.out[1] == "The colour is green."
+    assert chat.err
+    assert await ada.asks("What is the colour?") == "The colour is blue."
+    assert await served.stop() == 0
+    assert not telegram_programs.valkey.alive
+
+
+async def _compacts(ada: Talk) -> None:
+    await ada.asks("The colour is blue.")
+    await ada.says_much(400, lines=2)
+    ada.says("/compact")
+    await ada.reads("🗜 Compacted: ")
+    assert await ada.asks("What is the colour?") == "The colour is blue."
+
+
+async def test_the_roles_can_be_three_processes(
+    telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer
+) -> None:
+    served = await asyncio.gather(*(telegram_programs.serve(role) for role in ("gateway", "agents", "worker")))
+    ada = Talk(telegram, model, 1001)
+    await _compacts(ada)
+    _gateway, agents, worker = served
+    assert worker.logged("summary_written")
+    assert not agents.logged("summary_written")
+    for program in served:
+        assert await _get(program, "/healthz") == (200, {"status": "ok"})
+        status, said = await _get(program, "/readyz")
+        assert (status, said["parts"]) == (200, {"database": "ok", "redis": "ok"})
+    assert await asyncio.gather(*(program.stop() for program in served)) == [0, 0, 0]
+    assert not telegram_programs.valkey.alive
+
+
+async def test_the_worker_can_be_arqs_own(
+    telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer
+) -> None:
+    served, worker = await asyncio.gather(
+        telegram_programs.serve("gateway", "agents"),
+        telegram_programs.execute([sys.executable, "-m", "arq", "workers.main.WorkerSettings"]),
+    )
+    await _compacts(Talk(telegram, model, 1001))
+    assert worker.logged("summary_written")
+    await worker.stop()
+    assert telegram_programs.valkey.alive
+    assert await served.stop() == 0
+    assert not telegram_programs.valkey.alive
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_to_the_whole_group_ends_it_properly_also_while_an_answer_is_awaited(
+    telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer, number: signal.Signals
+) -> None:
+    served = await telegram_programs.serve()
+    ada = Talk(telegram, model, 1001)
+    await ada.asks("The colour is blue.")
+    model.hang(ada.is_my_turn)
+    ada.says("What is the colour?")
+    await model.wait_for(lambda _: len(ada.turns) == 2)
+    assert await served.stop(number) == 0
+    assert not telegram_programs.valkey.alive
+    assert "User requested shutdown" in _valkeys_last_words(telegram_programs)
+    assert model.hangups == 1
+
+
+async def test_ctrl_c_ends_a_chat_and_the_message_is_answered_the_next_time(
+    programs: Programs, model: MessagesServer
+) -> None:
+    chat = await programs.start("chat")
+    await chat.asks("The colour is blue.")
+    model.hang()
+    await chat.says("What is the colour?")
+    await model.wait_for(lambda server: len(server.requests) == 2)
+    assert await chat.stop(signal.SIGINT) == 130
+    assert chat.err == []
+    assert not programs.valkey.alive
+    assert "User requested shutdown" in _valkeys_last_words(programs)
+    model.release()
+    again = await programs.start("chat")
+    await again.wait_for(lambda program: program.out, timeout=30)
+    assert again.out == ["The colour is blue."]
+    assert await again.ends() == 0
+
+
+async def test_a_valkey_that_is_killed_is_started_again(
+    telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer
+) -> None:
+    served = await telegram_programs.serve()
+    ada = Talk(telegram, model, 1001)
+    await ada.asks("The colour is blue.")
+    telegram_programs.valkey.end(patience=5)
+    assert await ada.asks("What is the colour?") == "The colour is blue."
+    await _compacts(ada)
+    assert await served.stop() == 0
+    assert not telegram_programs.valkey.alive
+
+
+async def test_readyz_names_the_part_that_is_gone_and_sees_it_come_back(programs: Programs) -> None:
+    valkey = EmbeddedValkey(programs.folder / "elsewhere")
+    await valkey.start()
+    try:
+        served = await programs.serve("agents", REDIS_URL=valkey.url)
+        assert (await _get(served, "/readyz"))[0] == 200
+        await valkey.stop()
+        status, said = await _get(served, "/readyz")
+        assert status == 503
+        assert isinstance(said["parts"], dict)
+        assert said["parts"]["database"] == "ok"
+        assert "Redis cannot be reached" in said["parts"]["redis"]
+        assert (await _get(served, "/healthz"))[0] == 200
+        await valkey.start()
+        assert (await _get(served, "/readyz"))[0] == 200
+        assert await served.stop() == 0
+    finally:
+        await valkey.stop()
