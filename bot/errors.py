@@ -45,7 +45,14 @@ class ModelError(PalimpsestError):
 
 
 class ModelRefused(ModelError):
-    """Trying again does not help: a wrong key, no permission, an unknown model, a bad request."""
+    """Trying again does not help: a wrong key, no permission, an unknown model, a bad request.
+
+    ``bare``: a bad request without a word why, which some gateways answer to a context that is too large.
+    """
+
+    def __init__(self, message: str, *, bare: bool = False) -> None:
+        super().__init__(message)
+        self.bare = bare
 
 
 class ModelOverflow(ModelError):

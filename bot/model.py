@@ -202,7 +202,8 @@ class Model:
             raise ModelRefused(
                 f"The model's server does not know the model {head.model!r}. Check MODEL and ANTHROPIC_BASE_URL."
             ) from error
-        raise ModelRefused(f"The model's server refused the request ({said}).") from error
+        bare = status == HTTPStatus.BAD_REQUEST and not _message(error)
+        raise ModelRefused(f"The model's server refused the request ({said}).", bare=bare) from error
 
     def _raise_in_stream(self, error: Any, head: Head) -> None:
         said = _said(error)
@@ -254,10 +255,17 @@ def _plain(block: Any) -> Block:
 
 
 def _said(error: Any) -> str:
+    lines = (_message(error) or str(error.message)).strip().splitlines()
+    return lines[0][:300] if lines else "no reason given"
+
+
+def _message(error: Any) -> str:
+    """What the body says, if it says anything."""
+    if isinstance(error.body, str):
+        return error.body.strip()
     body = error.body if isinstance(error.body, dict) else {}
     inner = body.get("error", body)
-    message = inner.get("message") if isinstance(inner, dict) else None
-    return str(message or error.message).strip().splitlines()[0][:300]
+    return str(inner.get("message") or "").strip() if isinstance(inner, dict) else str(inner).strip()
 
 
 def _type(error: Any) -> str:

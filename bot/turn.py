@@ -24,7 +24,7 @@ import structlog
 from bot.blame import Blame, blame
 from bot.compactor import Compactor, Outcome, Request
 from bot.context import Context, Step
-from bot.errors import ModelError, ModelOverflow
+from bot.errors import ModelError, ModelOverflow, ModelRefused
 from bot.gate import Gate, before_request, is_automatic
 from bot.history import Anchor, EntryKind, Usage
 from bot.live import LiveReply
@@ -43,6 +43,8 @@ MOST_COMPACTIONS = 3
 MOST_TOOL_ROUNDS = 25
 RESULT_SHARE = 0.25
 """Of the limit: what one tool result may take."""
+BARE_REFUSAL_SHARE = 0.9
+"""Above it a bad request without a reason is taken for an overflow."""
 REACHED_MAXIMUM = (
     "Reached maximum compaction attempts. Please start a new session to continue. "
     "(/new starts one; /undo takes it back.)"
@@ -124,6 +126,11 @@ class Turn:
                         reply = await self._unless_aborted(asked)
                     finally:
                         self._written = live.text
+            except ModelRefused as refused:
+                if not refused.bare or context.meter.share <= BARE_REFUSAL_SHARE:
+                    raise
+                await self._recover(str(refused))
+                continue
             except ModelOverflow as overflow:
                 if overflow.asked:
                     context.correct(overflow.asked)
