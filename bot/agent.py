@@ -144,7 +144,7 @@ class Agent:
         elif command.name == "compact":
             await self._compact(command, message)
         elif command.name == "undo":
-            await self._undo(message)
+            await self._undo(command, message)
         elif command.name == "new":
             await self._new(message)
 
@@ -173,22 +173,22 @@ class Agent:
         else:
             await self._compactor.begun()
 
-    async def _undo(self, message: Waiting) -> None:
+    async def _undo(self, command: Command, message: Waiting) -> None:
         context = self._context
         if not context.history.layers:
             await self._answer(message, "There is nothing to undo.")
             return
         top, before = context.history.layers[-1], context.meter
+        if command.argument and command.argument != top.run:
+            await self._answer(message, "That is not the last compaction any more. /undo takes back the last one.")
+            return
         async with context.step() as step:
             await step.take_off(top.number)
             step.restraint = step.restraint.undone()
-        await context.reload()
-        what = "The earlier conversation is back" if top.kind == "new" else "Took the last compaction back"
-        await self._answer(
-            message,
-            f"{what}: {before.total:,} → {context.meter.total:,} tokens "
-            f"({context.meter.share:.0%}). I will not compact by myself before it is critical.",
-        )
+            after = context.measured(step.history)
+            level = self._services.strategy.level(after)
+            await step.say(commands.undone_text(top.kind, before, after, level))
+            await step.close([message.id])
         self._context.show_meter()
 
     async def _new(self, message: Waiting) -> None:
@@ -206,9 +206,9 @@ class Agent:
         async with self._services.database.read() as tx:
             last = await runs.latest(tx, self._context.agent_id)
         context = self._context
-        return commands.context_text(
-            context.meter, context.level, context.restraint, last, warning=self._services.settings.agents.warning
-        )
+        settings = self._services.settings.agents
+        text = commands.context_text(context.meter, context.level, context.restraint, last, warning=settings.warning)
+        return text if context.limit_is_known else f"{text}\n{commands.LIMIT_ASSUMED}"
 
     def _status_text(self) -> str:
         settings, context = self._services.settings, self._context

@@ -41,7 +41,7 @@ async def run(settings: Settings, roles: Sequence[Role]) -> None:
 
     connectors = _platforms(settings) if "gateway" in roles else []
     names = tuple(connector.name for connector in connectors)
-    async with _until_signal(), open_parts(settings, listen=names) as parts:
+    async with _until_signal(signal.SIGTERM, signal.SIGINT), open_parts(settings, listen=names) as parts:
         _announce(parts, roles, names)
         checks = {"database": parts.database.ping, "redis": parts.bus.ping}
         work = inner_roles(parts, roles)
@@ -59,21 +59,26 @@ async def chat(settings: Settings, address: Address) -> None:
 
     Raises a PalimpsestError with a sentence that says what to do.
     """
+    with _only_here(settings, address):
+        async with _until_signal(signal.SIGTERM, signal.SIGHUP):
+            await _chat(settings, address)
+
+
+async def _chat(settings: Settings, address: Address) -> None:
     from bot.early import EarlyConnector
 
-    with _only_here(settings, address):
-        early = EarlyConnector(_terminal(settings, address))
-        serving = asyncio.create_task(_serve_chat(settings, address, early))
-        try:
-            await asyncio.wait({early.running, serving}, return_when=asyncio.FIRST_COMPLETED)
-            if not early.running.done():
-                await serving
-        finally:
-            await early.close()
-            await stop(early.running, serving)
-        for task in (early.running, serving):
-            if not task.cancelled():
-                task.result()
+    early = EarlyConnector(_terminal(settings, address))
+    serving = asyncio.create_task(_serve_chat(settings, address, early))
+    try:
+        await asyncio.wait({early.running, serving}, return_when=asyncio.FIRST_COMPLETED)
+        if not early.running.done():
+            await serving
+    finally:
+        await early.close()
+        await stop(early.running, serving)
+    for task in (early.running, serving):
+        if not task.cancelled():
+            task.result()
 
 
 async def _serve_chat(settings: Settings, address: Address, connector: Connector) -> None:
@@ -148,16 +153,21 @@ def _terminal(settings: Settings, address: Address) -> Connector:
         from connectors.pipe import Pipe
 
         if settings.uses_local_model:
-            sys.stderr.write(f"{LOCAL_MODEL_NOTE}\n")
+            sys.stderr.write(f"{_local_note(settings)}\n")
         return Pipe(address, out=sys.stdout, err=sys.stderr)
     from bot.commands import COMMANDS
     from connectors.terminal import Terminal
 
     banner = f"Palimpsest · {address.agent_id} · /help lists commands, Ctrl-C stops an answer, Ctrl-D leaves."
     if settings.uses_local_model:
-        banner = f"{banner}\n{LOCAL_MODEL_NOTE}"
+        banner = f"{banner}\n{_local_note(settings)}"
     history = settings.data_dir / "agents" / address.agent_id / "input_history"
     return Terminal(address, history_file=history, commands=COMMANDS, banner=banner)
+
+
+def _local_note(settings: Settings) -> str:
+    ignored = f" MODEL={settings.model} is ignored until one of them is set." if settings.model else ""
+    return f"{LOCAL_MODEL_NOTE}{ignored}"
 
 
 @contextmanager
@@ -208,12 +218,15 @@ async def _all(work: Sequence[Coroutine[Any, Any, None]], *, until_first: bool =
 
 
 class _until_signal:  # noqa: N801  # reads as a word where it is used
-    """SIGTERM and SIGINT cancel what is inside; that ends it without an error."""
+    """These signals cancel what is inside; that ends it without an error."""
+
+    def __init__(self, *numbers: signal.Signals) -> None:
+        self._numbers = numbers
 
     async def __aenter__(self) -> None:
         self._task = asyncio.current_task()
         self._told = False
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in self._numbers:
             asyncio.get_running_loop().add_signal_handler(number, self._tell)
 
     def _tell(self) -> None:
@@ -222,7 +235,7 @@ class _until_signal:  # noqa: N801  # reads as a word where it is used
             self._task.cancel()
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> bool:
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in self._numbers:
             asyncio.get_running_loop().remove_signal_handler(number)
         return self._told and kind is not None and issubclass(kind, asyncio.CancelledError)
 
@@ -233,6 +246,6 @@ def _announce(parts: Parts, roles: Sequence[Role], connectors: Sequence[str]) ->
     log = structlog.get_logger(__name__)
     log.info("started", roles=list(roles), connectors=list(connectors), model=parts.model_name)
     if parts.settings.uses_local_model:
-        log.warning("local_model", note=LOCAL_MODEL_NOTE)
+        log.warning("local_model", note=_local_note(parts.settings))
     if "gateway" in roles and not connectors:
         log.warning("no_platform", note="Set TELEGRAM_TOKEN to be reached in Telegram.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import sys
 from collections.abc import Coroutine
@@ -66,7 +67,8 @@ def run(
 
 
 def main() -> None:
-    """The console script."""
+    """The console script. What it writes is for its own user alone."""
+    os.umask(0o077)
     app()
 
 

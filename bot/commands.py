@@ -74,6 +74,21 @@ def unknown(name: str) -> str:
     return f"I do not know /{name}. /help lists what I know."
 
 
+LIMIT_ASSUMED = (
+    "The limit is assumed: the model's server does not say how large its window is. "
+    "AGENTS__EMERGENCY_CONTEXT_LIMIT sets it."
+)
+
+
+def undone_text(kind: str, before: Meter, after: Meter, level: Level) -> str:
+    """The answer to /undo, which took off a layer of this kind."""
+    what = "The earlier conversation is back" if kind == "new" else "Took the last compaction back"
+    text = f"{what}: {before.total:,} → {after.total:,} tokens ({after.share:.0%})."
+    if level is Level.CRITICAL:
+        return f"{text} That is critical, so I will compact again soon."
+    return f"{text} I will not compact by myself before it is critical."
+
+
 def context_text(meter: Meter, level: Level, restraint: Restraint, last: Run | None, *, warning: float) -> str:
     """The answer to /context."""
     filled = min(_BAR, round(meter.share * _BAR))

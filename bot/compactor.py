@@ -33,7 +33,6 @@ from bot.store.runs import NewRun, Run, RunState, Trigger
 log = structlog.get_logger(__name__)
 
 ABORT = Button("Abort", "/abort")
-UNDO = Button("Undo", "/undo")
 
 
 class Outcome(Enum):
@@ -220,7 +219,11 @@ class Compactor:
             if not ended:
                 raise _AbortedMeanwhileError
             step.restraint = step.restraint.compacted()
-            await step.change(run.status_slot, _finished(run.meter_before["total"], after, note), buttons=[UNDO])
+            await step.change(
+                run.status_slot,
+                _finished(run.meter_before["total"], after, note),
+                buttons=[Button("Undo", f"/undo {run.id}")],
+            )
 
     async def _without_summary(self, run: Run, state: RunState, reason: str) -> Outcome:
         """Nothing changes; but a recovery has to go on, so it hides the oldest turns instead."""

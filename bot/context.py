@@ -50,6 +50,7 @@ class Context:
         self.toolbox = Toolbox(services.folder(row.id))
         self.head = Head(services.model_name, ANSWER_TOKENS, _system_prompt(services))
         self.limit = 1
+        self.limit_is_known = True
         self._parts: tuple[Part, Part] = (Part("system prompt", 0), Part("tools", 0))
         self._family: Family = family_of(services.model_name)
         self._stepping = asyncio.Lock()
@@ -61,7 +62,7 @@ class Context:
         await self.learn_limits()
 
     async def reload(self) -> None:
-        """Read the history again: an undo brings back entries that were not in memory."""
+        """Read the history again."""
         async with self._stepping, self.services.database.read() as tx:  # or a step would put back what it began with
             self.history = await histories.load(tx, self.agent_id)
             self.next_seq = await histories.last_seq(tx, self.agent_id) + 1
@@ -72,7 +73,9 @@ class Context:
         answer = min(ANSWER_TOKENS, limits.answer, max(1, limits.window // 4))
         self.head = Head(self.services.model_name, answer, _system_prompt(self.services), self.toolbox.definitions)
         self._parts = head_parts(self.head.system, self.head.tools, self.head.model)
-        self.limit = self.services.settings.agents.emergency_context_limit or _usable(limits, answer)
+        chosen = self.services.settings.agents.emergency_context_limit
+        self.limit = chosen or _usable(limits, answer)
+        self.limit_is_known = limits.known or chosen is not None
 
     @property
     def meter(self) -> Meter:
@@ -191,8 +194,9 @@ class Step:
         self.next_seq += len(inserted)
 
     async def take_off(self, number: int) -> None:
-        """Take a layer off; the caller reloads."""
+        """Take a layer off. What it hid may be older than what was in memory, so the history is read again."""
         await histories.take_off(self.tx, self._context.agent_id, number, now=self._now)
+        self.history = await histories.load(self.tx, self._context.agent_id)
 
     async def say(self, text: str, *, buttons: Sequence[Button] = ()) -> int:
         """The program says something; returns the message's slot."""

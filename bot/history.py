@@ -8,12 +8,14 @@ which seq they stand), so a later layer can cover an earlier one's summary.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
+from bot.estimate import Family, message_tokens
 from bot.messages import Audience, Block, Message, Role, text_block
 
 Ranges = tuple[tuple[int, int], ...]
@@ -259,4 +261,5 @@ def _result_or_text(block: Block | str, calls: set[str]) -> Block:
 
 
 def _with_blocks(entry: Entry, blocks: tuple[Block, ...]) -> Entry:
-    return replace(entry, blocks=blocks, tokens=0)
+    tokens = math.ceil(message_tokens({"role": entry.role, "content": list(blocks)}, family=Family.NEWER))
+    return replace(entry, blocks=blocks, tokens=tokens)

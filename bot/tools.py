@@ -12,6 +12,7 @@ from bot.messages import Block
 
 _MOST_CHARACTERS = 8_000
 _MOST_NAMES = 200
+_NOTE_CHARACTERS = 80
 
 INTERRUPTED = "[interrupted: the program stopped while this tool ran; it may have run]"
 
@@ -35,8 +36,8 @@ class Tool(Protocol):
     def idempotent(self) -> bool:
         """Whether it may be run again."""
 
-    async def run(self, folder: Path, arguments: Mapping[str, Any]) -> str:
-        """The result as text. Raises ToolError with a sentence for the model."""
+    async def run(self, folder: Path, arguments: Mapping[str, Any], *, room: int) -> str:
+        """The result as text of about ``room`` characters at most. Raises ToolError with a sentence for the model."""
 
 
 class ToolError(Exception):
@@ -52,11 +53,11 @@ class ReadFile:
     description: str = "Read a text file of this conversation's folder."
     idempotent: bool = True
 
-    async def run(self, folder: Path, arguments: Mapping[str, Any]) -> str:
+    async def run(self, folder: Path, arguments: Mapping[str, Any], *, room: int) -> str:
         """The file's text from ``offset`` (characters) on."""
         path = _inside(folder, arguments.get("path"))
         offset = _whole_number(arguments.get("offset", 0))
-        return await asyncio.to_thread(_read, path, offset)
+        return await asyncio.to_thread(_read, path, offset, room)
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class ListFiles:
     description: str = "List the files of this conversation's folder."
     idempotent: bool = True
 
-    async def run(self, folder: Path, arguments: Mapping[str, Any]) -> str:
+    async def run(self, folder: Path, arguments: Mapping[str, Any], *, room: int) -> str:  # noqa: ARG002
         """One name a line; folders end in a slash."""
         return await asyncio.to_thread(_list, _inside(folder, arguments.get("path", ".")))
 
@@ -108,11 +109,13 @@ class Toolbox:
 
     async def run(self, call: Block, *, most_characters: int = _MOST_CHARACTERS) -> Block:
         """The result block of a call. What goes wrong is told to the model, not raised."""
+        most_characters = min(most_characters, _MOST_CHARACTERS)
         tool = self._tools.get(call["name"])
         if tool is None:
             return result_block(call, f"There is no tool {call['name']!r}.", error=True)
         try:
-            text = await tool.run(self._folder, call["input"] if isinstance(call["input"], Mapping) else {})
+            arguments = call["input"] if isinstance(call["input"], Mapping) else {}
+            text = await tool.run(self._folder, arguments, room=max(1, most_characters - _NOTE_CHARACTERS))
         except ToolError as error:
             return result_block(call, str(error), error=True)
         except OSError as error:
@@ -147,7 +150,7 @@ def _whole_number(value: object) -> int:
     return value
 
 
-def _read(path: Path, offset: int) -> str:
+def _read(path: Path, offset: int, room: int) -> str:
     if path.is_dir():
         raise ToolError("That is a folder; use list_files.")
     if not path.is_file():
@@ -156,9 +159,9 @@ def _read(path: Path, offset: int) -> str:
         left = offset
         while left and (passed := len(file.read(min(left, _MOST_CHARACTERS)))):
             left -= passed
-        text = file.read(_MOST_CHARACTERS)
+        text = file.read(room)
         more = bool(file.read(1))
-    return f"{text}\n[More follows: read on from offset {offset + _MOST_CHARACTERS}.]" if more else text
+    return f"{text}\n[More follows: read on from offset {offset + room}.]" if more else text
 
 
 def _list(path: Path) -> str:

@@ -78,7 +78,8 @@ def write(folder: Path, run: Run, section: str) -> Path:
     try:
         data = section.encode("utf-8", errors="replace")
         written = os.write(descriptor, data)
-        if written < len(data):
+        if written < len(data):  # a disk that is full: no half section may stay, or it would be taken for a whole one
+            os.ftruncate(descriptor, os.fstat(descriptor).st_size - written)
             raise OSError(f"only {written} of {len(data)} bytes were written")
         os.fsync(descriptor)
     finally:

@@ -199,8 +199,8 @@ class Turn:
 
     async def _use(self, calls: Sequence[Block]) -> None:
         for call in calls:
-            limit = int(self._context.limit * RESULT_SHARE * 2)  # two characters a token is little
-            result = await self._unless_aborted(self._context.toolbox.run(call, most_characters=limit))
+            room = int(self._context.limit * RESULT_SHARE * 2)  # two characters a token is little
+            result = await self._unless_aborted(self._context.toolbox.run(call, most_characters=room))
             await self._record_result(result)
             log.info("tool_called", tool=call["name"], failed=bool(result.get("is_error")))
 

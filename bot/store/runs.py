@@ -14,7 +14,7 @@ from sqlalchemy import RowMapping, func, select, update
 
 from bot.messages import AgentId
 from bot.store.database import Tx
-from bot.store.schema import compactions
+from bot.store.schema import compactions, layers
 
 Trigger = Literal["auto", "manual", "recovery", "ahead"]
 
@@ -142,10 +142,11 @@ async def open_run(tx: Tx, agent_id: AgentId) -> Run | None:
 
 
 async def latest(tx: Tx, agent_id: AgentId, *, done: bool = False, before: float | None = None) -> Run | None:
-    """The newest run of this agent; with ``done``, the newest whose layer went on; with ``before``, begun earlier."""
+    """The newest run of this agent; with ``done``, the newest whose layer is on the page; with ``before``, begun earlier."""
     query = select(compactions).where(compactions.c.agent_id == agent_id)
     if done:
-        query = query.where(compactions.c.state == RunState.DONE)
+        on_the_page = select(layers.c.run_id).where(layers.c.agent_id == agent_id, layers.c.removed_at.is_(None))
+        query = query.where(compactions.c.state == RunState.DONE, compactions.c.id.in_(on_the_page))
     if before is not None:
         query = query.where(compactions.c.started_at < before)
     row = (await tx.execute(query.order_by(compactions.c.started_at.desc()).limit(1))).mappings().first()

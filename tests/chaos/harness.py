@@ -165,13 +165,19 @@ class House:
             if pid and "valkey" in (found := psutil.Process(pid)).name():
                 found.send_signal(number)
 
-    def wipe_redis(self) -> None:
-        """FLUSHALL."""
+    async def wipe_redis(self) -> None:
+        """FLUSHALL, as soon as there is a Redis to be wiped."""
+        await eventually(self._wiped, _END_SECONDS, self.describe)
+
+    def _wiped(self) -> bool:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
             connection.settimeout(5)
-            connection.connect(str(self._valkey.socket_path))
-            connection.sendall(b"FLUSHALL\r\n")
-            assert connection.recv(100).startswith(b"+OK")
+            try:
+                connection.connect(str(self._valkey.socket_path))
+                connection.sendall(b"FLUSHALL\r\n")
+                return connection.recv(100).startswith(b"+OK")
+            except OSError:  # it was killed just now, or is not there yet
+                return False
 
     def describe(self) -> str:
         """What is under way, and what the programs said last."""
@@ -206,6 +212,7 @@ async def open_house(data_dir: Path, processes: Mapping[str, tuple[str, ...]]) -
         try:
             for program in house.programs.values():
                 program.start()
+            await eventually(lambda: all(program.serves for program in house.programs.values()), 60, house.describe)
             yield house
         finally:
             await asyncio.to_thread(house.clear)

@@ -37,7 +37,7 @@ class Punch:
     description: str = "Punch a card."
     idempotent: bool = False
 
-    async def run(self, folder: Path, arguments: Mapping[str, Any]) -> str:
+    async def run(self, folder: Path, arguments: Mapping[str, Any], *, room: int) -> str:
         """The line is on the disk when it returns."""
         await asyncio.sleep(PUNCH_SECONDS / 2)
         descriptor = os.open(folder / PUNCHES, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)

@@ -55,7 +55,7 @@ class Storm:
             await self._random_moment(LONGEST_SILENCE)
             self.house.signal_valkey(signal.SIGCONT)
         elif target == "wipe":
-            self.house.wipe_redis()
+            await self.house.wipe_redis()
         else:
             program = self.house.programs["all" if target == "process" else target]
             program.kill()

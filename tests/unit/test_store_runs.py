@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import IntegrityError
 
+from bot.history import Layer
 from bot.messages import AgentId
 from bot.store import Database, Tx, histories, runs
 from bot.store.runs import NewRun, Result, Run, RunState, Trigger
@@ -184,9 +185,13 @@ async def test_the_latest_run_is_the_one_begun_last(database: Database) -> None:
         for at, (name, state) in enumerate([("a", RunState.DONE), ("b", RunState.DONE), ("c", RunState.FAILED)], 1):
             await begin(tx, name, at=float(at))
             await end(tx, state, name)
+            if state is RunState.DONE:
+                await histories.put(tx, ADA, Layer(at, upto=at, run=name), [], now=float(at))
         latest = [await runs.latest(tx, ADA), await runs.latest(tx, ADA, done=True)]
         latest += [await runs.latest(tx, ADA, done=True, before=2.0), await runs.latest(tx, ADA, before=1.0)]
-    assert [run and run.id for run in latest] == ["c", "b", "a", None]
+        await histories.take_off(tx, ADA, 2, now=4.0)
+        latest.append(await runs.latest(tx, ADA, done=True))
+    assert [run and run.id for run in latest] == ["c", "b", "a", None, "a"]
 
 
 async def test_it_is_known_whether_a_person_asked_for_the_run_that_is_open(database: Database) -> None:

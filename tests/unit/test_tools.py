@@ -177,8 +177,9 @@ async def test_of_many_files_some_are_listed(folder: Path) -> None:
 
 
 async def test_a_result_is_cut_to_what_the_turn_allows(folder: Path) -> None:
-    block = await run(folder, "read_file", most_characters=8, path="notes.txt")
-    assert block["content"] == "remember\n[Cut off here: 9 more characters.]"
+    (folder / "long.txt").write_text("a" * 100 + "b" * 100)
+    block = await run(folder, "read_file", most_characters=180, path="long.txt")
+    assert block["content"] == "a" * 100 + "\n[More follows: read on from offset 100.]"
 
 
 async def test_an_unknown_tool_is_an_error_for_the_model(folder: Path) -> None:
@@ -202,7 +203,7 @@ class Broken:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     idempotent: bool = False
 
-    async def run(self, folder: Path, arguments: Mapping[str, Any]) -> str:
+    async def run(self, folder: Path, arguments: Mapping[str, Any], *, room: int) -> str:
         raise PermissionError(13, "Permission denied")
 
 
