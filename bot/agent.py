@@ -179,7 +179,7 @@ class Agent:
             await self._answer(message, "There is nothing to undo.")
             return
         top, before = context.history.layers[-1], context.meter
-        if command.argument and command.argument != top.run:
+        if command.argument and not (top.run or "").startswith(command.argument):
             await self._answer(message, "That is not the last compaction any more. /undo takes back the last one.")
             return
         async with context.step() as step:

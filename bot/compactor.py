@@ -32,6 +32,8 @@ from bot.store.runs import NewRun, Run, RunState, Trigger
 
 log = structlog.get_logger(__name__)
 
+SHORT_ID = 6
+"""Of a run's id: enough to tell a conversation's last compaction from earlier ones."""
 ABORT = Button("Abort", "/abort")
 
 
@@ -222,7 +224,7 @@ class Compactor:
             await step.change(
                 run.status_slot,
                 _finished(run.meter_before["total"], after, note),
-                buttons=[Button("Undo", f"/undo {run.id}")],
+                buttons=[Button("Undo", f"/undo {run.id[:SHORT_ID]}")],
             )
 
     async def _without_summary(self, run: Run, state: RunState, reason: str) -> Outcome:

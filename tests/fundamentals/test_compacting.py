@@ -191,3 +191,17 @@ async def test_an_aborted_compaction_changes_nothing_and_the_message_stays(
 
 async def _share(running: House, room: Room) -> float:
     return float(room.facts["1"]["share"])
+
+
+async def test_the_undo_button_of_an_earlier_compaction_takes_back_nothing(house: OpenHouse, room: Room) -> None:
+    async with house() as running:
+        for compactions in (1, 2):
+            await talk(room, 6)
+            await room.commands("/compact")
+            await until_compacted(room, compactions)
+        before = await running.history()
+        first, second = [message.commands[0] for message in room.shown["1"].values() if message.commands]
+        assert "not the last" in await room.commands(first)
+        assert (await running.history()).layers == before.layers
+        assert "Took the last compaction back" in await room.commands(second)
+        assert (await running.history()).layers == before.layers[:1]

@@ -79,8 +79,9 @@ class Talk:
         self._person.says(f"{text} ({self.name})" if not text.startswith("/") else text)
 
     def presses(self, message: SentMessage, button: str) -> None:
-        """Press a button under a message of the program."""
-        self._person.presses(message.message_id, button)
+        """Press the button under a message of the program that gives this command."""
+        offered = [str(known.get("callback_data")) for known in message.buttons]
+        self._person.presses(message.message_id, next(data for data in offered if data.split()[0] == button))
 
     async def asks(self, text: str) -> str:
         """Send a message, and wait until the chat shows the whole answer of the model."""

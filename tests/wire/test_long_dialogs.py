@@ -12,7 +12,7 @@ from tests.wire.talk import Talk
 LINES = [
     "The vault code is 4711-K.",
     *(
-        f"Line {number}: item {number} costs {number * 3} euros and must be on shelf {number % 7} before noon tomorrow, please."
+        f"Line {number}: item {number} costs {number * 3} euros and belongs on shelf {number % 7} before noon, thank you."
         for number in range(2, 60)
     ),
     "What is the vault code?",

@@ -15,8 +15,9 @@ async def test_a_wrong_key_and_a_missing_model_are_named_and_what_was_said_is_no
     model.known_models = frozenset({"claude-sonnet-5"})
     said = "The door code is 88."
     wrong_key, wrong_model = await asyncio.gather(
-        programs.chat(said, agent="a", ANTHROPIC_API_KEY="wrong-key-of-the-tests"),
-        programs.chat(said, agent="b", MODEL="claude-nought"),
+        programs.chat(said, ANTHROPIC_API_KEY="wrong-key-of-the-tests"),
+        # On a DATA_DIR of its own: an agent may live in any process on it, with that one's settings.
+        programs.chat(said, MODEL="claude-nought", DATA_DIR=str(programs.folder / "elsewhere")),
     )
     assert len(model.requests) == 2
     assert len(wrong_key.out) == 1
@@ -25,7 +26,7 @@ async def test_a_wrong_key_and_a_missing_model_are_named_and_what_was_said_is_no
     assert len(wrong_model.out) == 1
     assert "'claude-nought'" in wrong_model.out[0]
     assert "MODEL" in wrong_model.out[0]
-    again = await programs.chat("What is the door code?", agent="a")
+    again = await programs.chat("What is the door code?")
     assert again.out == ["The door code is 88."]
 
 
