@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from uuid import uuid4
 
@@ -256,12 +256,13 @@ class Compactor:
         return hide_oldest(context.history.visible, room)
 
     def _would_win(self, plan: Plan, summary: str) -> bool:
+        """Whether the context gets smaller, by our own count of what goes and comes and by what people are shown."""
         context = self._context
         layer, inserted = plan.layer(-1, context.next_seq, run=None, summary=summary)
-        added = sum(context.entry_tokens(entry.role, entry.blocks) for entry in inserted)
-        kept = {entry.seq: entry for entry in context.history.covered(layer, ()).visible}
-        gone = sum(entry.tokens for entry in context.history.visible if entry.seq not in kept)
-        return added < gone or bool(plan.replaced)
+        counted = [replace(entry, tokens=context.entry_tokens(entry.role, entry.blocks)) for entry in inserted]
+        after = context.history.covered(layer, counted)
+        smaller = sum(e.tokens for e in after.visible) < sum(e.tokens for e in context.history.visible)
+        return smaller and context.measured(after).total < context.meter.total
 
     async def _finished(self, run_id: str) -> None:
         self._ended = run_id

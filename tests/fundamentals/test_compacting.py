@@ -205,3 +205,16 @@ async def test_the_undo_button_of_an_earlier_compaction_takes_back_nothing(house
         assert (await running.history()).layers == before.layers
         assert "Took the last compaction back" in await room.commands(second)
         assert (await running.history()).layers == before.layers[:1]
+
+
+async def test_a_compaction_that_would_make_the_context_larger_changes_nothing(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    brain = model.brain
+    model.brain = lambda request: Reply("A long summary. " * 80) if request.is_summary else brain(request)
+    async with house() as running:
+        await talk(room, 4)
+        before = (await running.history()).view()
+        await room.commands("/compact")
+        await room.until(lambda: "smaller" in room.notices()[-1])
+        assert (await running.history()).view() == before

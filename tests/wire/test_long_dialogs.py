@@ -12,7 +12,8 @@ from tests.wire.talk import Talk
 LINES = [
     "The vault code is 4711-K.",
     *(
-        f"Line {number}: item {number} costs {number * 3} euros and belongs on shelf {number % 7} before noon, thank you."
+        f"Line {number}: item {number} costs {number * 3} euros, and somebody has to put it on shelf {number % 7} "
+        "before noon tomorrow. Thank you very much."
         for number in range(2, 60)
     ),
     "What is the vault code?",

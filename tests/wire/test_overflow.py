@@ -68,7 +68,7 @@ async def _fills_a_page(kind: str, talk: Talk) -> None:
 async def _goes_on(kind: str, talk: Talk) -> None:
     assert await talk.asks("Are you still there?"), kind
     assert (await talk.asks("The new code is 8.")).startswith("Noted ("), kind
-    assert await talk.asks("What is the new code?") == "The new code is 8.", kind
+    assert await talk.asks("What is the new code?") == "The new code is 8.", (kind, talk.texts)
     assert talk.statuses, kind
 
 
