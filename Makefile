@@ -41,7 +41,7 @@ lock: .venv/.installed
 	@test -x .venv/lock/bin/uv || { $(BIN)/python -m venv .venv/lock && \
 		.venv/lock/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION); }
 	.venv/lock/bin/uv pip compile pyproject.toml --group build --group model --group dev \
-		--universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --quiet \
+		--universal --python-version 3.11 --generate-hashes --no-annotate --quiet \
 		--custom-compile-command "make lock" $(if $(UPGRADE),--upgrade) --output-file requirements.lock
 
 setup: .venv/.installed
