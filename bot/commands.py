@@ -74,6 +74,7 @@ def unknown(name: str) -> str:
     return f"I do not know /{name}. /help lists what I know."
 
 
+_UNDONE = {"new": "The earlier conversation is back", "excerpt": "The message that was too large is back whole"}
 LIMIT_ASSUMED = (
     "The limit is assumed: the model's server does not say how large its window is. "
     "AGENTS__EMERGENCY_CONTEXT_LIMIT sets it."
@@ -82,7 +83,7 @@ LIMIT_ASSUMED = (
 
 def undone_text(kind: str, before: Meter, after: Meter, level: Level) -> str:
     """The answer to /undo, which took off a layer of this kind."""
-    what = "The earlier conversation is back" if kind == "new" else "Took the last compaction back"
+    what = _UNDONE.get(kind, "Took the last compaction back")
     text = f"{what}: {before.total:,} → {after.total:,} tokens ({after.share:.0%})."
     if level is Level.CRITICAL:
         return f"{text} That is critical, so I will compact again soon."

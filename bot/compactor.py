@@ -230,7 +230,7 @@ class Compactor:
     async def _without_summary(self, run: Run, state: RunState, reason: str) -> Outcome:
         """Nothing changes; but a recovery has to go on, so it hides the oldest turns instead."""
         if run.trigger == "recovery" and (plan := self._fallback()) and self._would_win(plan, ""):
-            note = f"without a summary: {reason}; the oldest messages are hidden"
+            note = f"without a summary: {reason.rstrip('.')}; the oldest messages are hidden"
             return await self._commit(run, plan, "", note)
         return await self._fail(run, reason, state)
 
@@ -238,7 +238,7 @@ class Compactor:
         async with self._context.step() as step:
             if await self._end(step, run.id, state, reason):
                 text = "Nothing was compacted" if state is RunState.EMPTY else "Compaction failed"
-                await step.change(run.status_slot, f"🗜 {text}: {reason}. The conversation is unchanged.")
+                await step.change(run.status_slot, f"🗜 {text}: {reason.rstrip('.')}. The conversation is unchanged.")
         await self._finished(run.id)
         return Outcome.UNCHANGED
 

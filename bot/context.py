@@ -72,7 +72,9 @@ class Context:
         limits = await self.services.model.limits(self.services.model_name)
         answer = min(ANSWER_TOKENS, limits.answer, max(1, limits.window // 4))
         self.head = Head(self.services.model_name, answer, _system_prompt(self.services), self.toolbox.definitions)
-        self._parts = head_parts(self.head.system, self.head.tools, self.head.model)
+        # Only Anthropic itself adds a prompt of its own to requests with tools; elsewhere a model's name says nothing.
+        counted_as = self.head.model if self.services.settings.anthropic_base_url is None else None
+        self._parts = head_parts(self.head.system, self.head.tools, counted_as)
         chosen = self.services.settings.agents.emergency_context_limit
         self.limit = chosen or _usable(limits, answer)
         self.limit_is_known = limits.known or chosen is not None

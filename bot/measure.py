@@ -23,8 +23,8 @@ def entry_tokens(role: Role, blocks: Sequence[Block], family: Family) -> int:
     return math.ceil(message_tokens({"role": role, "content": list(blocks)}, family=family))
 
 
-def head_parts(system: str, tools: Sequence[Mapping[str, Any]], model: str) -> tuple[Part, Part]:
-    """What stands before the messages."""
+def head_parts(system: str, tools: Sequence[Mapping[str, Any]], model: str | None) -> tuple[Part, Part]:
+    """What stands before the messages, as this model's tokenizer would count it."""
     prompt = estimate_tokens([], system=system, model=model)
     both = estimate_tokens([], system=system, tools=list(tools), model=model) if tools else prompt
     return Part("system prompt", prompt), Part("tools", both - prompt)

@@ -147,6 +147,8 @@ class Turn:
         automatic = is_automatic(settings.warning)
         while True:
             meter = context.meter
+            if meter.over and (found := self._blame()):
+                await self._give_up_on(found)
             running = self._compactor.running
             gate = before_request(meter, context.level, context.restraint, running=running, automatic=automatic)
             if gate is Gate.GO_ON:

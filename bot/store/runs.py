@@ -142,7 +142,7 @@ async def open_run(tx: Tx, agent_id: AgentId) -> Run | None:
 
 
 async def latest(tx: Tx, agent_id: AgentId, *, done: bool = False, before: float | None = None) -> Run | None:
-    """The newest run of this agent; with ``done``, the newest whose layer is on the page; with ``before``, begun earlier."""
+    """The newest run of this agent; with ``done``, whose layer is on the page; with ``before``, begun earlier."""
     query = select(compactions).where(compactions.c.agent_id == agent_id)
     if done:
         on_the_page = select(layers.c.run_id).where(layers.c.agent_id == agent_id, layers.c.removed_at.is_(None))

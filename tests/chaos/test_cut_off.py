@@ -77,7 +77,7 @@ async def test_a_redis_that_falls_silent_holds_nobody_up_for_ever(tmp_path: Path
 
 async def compact(room: Room) -> None:
     """Say something, and have it compacted."""
-    for number in range(4):
+    for number in range(12):
         await room.asks(f"message {number}")
     await room.commands("/compact")
 

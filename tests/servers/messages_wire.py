@@ -199,7 +199,7 @@ class MessagesRequest:
         """Whether this asks for a summary of a conversation, not for an answer."""
         asked = self.last_user_text
         return "You write summaries" in self.system or (
-            len(asked) > 200 and "summary" in asked and "Write the summary" in asked
+            len(asked) > 150 and "summary" in asked and "Write the summary" in asked
         )
 
 

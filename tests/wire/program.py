@@ -150,6 +150,10 @@ class Programs:
         """The embedded Valkey of this DATA_DIR."""
         return Detached(self.data / "valkey", "valkey")
 
+    def has_valkey(self) -> bool:
+        """Whether the embedded Valkey runs."""
+        return self.valkey.alive
+
     def trace(self, agent_id: str) -> Path:
         """The agent's only trace file."""
         (path,) = (self.data / "agents" / agent_id).glob("compaction_*.md")

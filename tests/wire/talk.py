@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tests.servers.messages import MessagesRequest, MessagesServer, Record, Reply, remembering_brain
@@ -85,10 +86,10 @@ class Talk:
 
     async def asks(self, text: str) -> str:
         """Send a message, and wait until the chat shows the whole answer of the model."""
-        before = len(self.texts)
+        before, asked = len(self.texts), len(self.model.requests)
         self.says(text)
-        await self.sees(lambda: self._answer(before) is not None)
-        return self._answer(before) or ""
+        await self.sees(lambda: self._answer(text, before, asked) is not None)
+        return self._answer(text, before, asked) or ""
 
     async def told(self, text: str, expected: str) -> str:
         """Send something, and wait for a new message that holds this text."""
@@ -101,9 +102,8 @@ class Talk:
         await self.sees(lambda: any(expected in shown for shown in self.texts[after:]))
         return next(shown for shown in self.texts[after:] if expected in shown)
 
-    async def sees(self, condition: object) -> None:
+    async def sees(self, condition: Callable[[], object]) -> None:
         """Wait until something is so in the chat."""
-        assert callable(condition)
         await self.telegram.wait_for(lambda _: condition(), PATIENCE)
 
     async def says_much(self, characters: int, lines: int = 1) -> None:
@@ -112,10 +112,15 @@ class Talk:
             words = f"Line {line} of {self.name} goes on and on about nothing that anybody has to remember. "
             await self.asks((words * (characters // len(words) + 1))[:characters])
 
-    def _answer(self, before: int) -> str | None:
-        done = [turn.reply.text for turn in self.turns if turn.outcome == "completed" and turn.reply]
-        shown = self.texts[before:]
-        return done[-1] if done and done[-1] in shown else None
+    def _answer(self, text: str, before: int, asked: int) -> str | None:
+        """What is shown after so many texts, and was answered to this one after so many requests."""
+        done = [
+            turn.reply.text
+            for turn in self.turns
+            if turn.outcome == "completed" and turn.reply and turn.request.index > asked
+            if f"{text} ({self.name})" in turn.request.last_user_texts
+        ]
+        return next((reply for reply in done if reply in self.texts[before:]), None)
 
 
 def conversation(record: Record) -> list[tuple[str, str]]:

@@ -30,7 +30,7 @@ async def test_a_manual_compaction_whose_summary_hangs_is_aborted_at_once_and_ch
     served: Served, ada: Talk
 ) -> None:
     await ada.asks("The harbour code is 771-Q.")
-    await ada.says_much(400, lines=2)
+    await ada.says_much(600, lines=2)
     served.model.hang(ada.is_my_summary)
     before = ada.turns[-1]
     assert before.reply
@@ -75,7 +75,7 @@ async def test_an_automatic_compaction_whose_summary_hangs_is_aborted_and_the_me
 
 async def test_the_button_under_the_status_aborts_too(served: Served, ada: Talk) -> None:
     await ada.asks("Hello.")
-    await ada.says_much(400, lines=2)
+    await ada.says_much(600, lines=2)
     served.model.hang(ada.is_my_summary)
     ada.says("/compact")
     await served.model.wait_for(lambda _: ada.summaries)

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 async def test_a_summary_that_is_none_changes_nothing_and_says_so(served: Served, ada: Talk, summary: str) -> None:
     served.brain.summaries[ada.name] = summary
     await ada.asks("The harbour code is 771-Q.")
-    await ada.says_much(400, lines=2)
+    await ada.says_much(600, lines=2)
     before = ada.turns[-1]
     assert before.reply
     ada.says("/compact")
@@ -30,7 +30,7 @@ async def test_a_summary_that_is_none_changes_nothing_and_says_so(served: Served
 
 async def test_compacting_twice_at_once_says_busy(served: Served, ada: Talk) -> None:
     await ada.asks("Hello.")
-    await ada.says_much(400, lines=2)
+    await ada.says_much(600, lines=2)
     served.model.hang(ada.is_my_summary)
     ada.says("/compact")
     await served.model.wait_for(lambda _: ada.summaries)
@@ -42,7 +42,7 @@ async def test_compacting_twice_at_once_says_busy(served: Served, ada: Talk) -> 
 
 async def test_what_to_keep_is_put_into_the_request_for_the_summary(served: Served, ada: Talk) -> None:
     await ada.asks("The harbour code is 771-Q.")
-    await ada.says_much(400, lines=2)
+    await ada.says_much(600, lines=2)
     ada.says("/compact keep the API decisions")
     status = await ada.reads("🗜 Compacted: ")
     assert " → " in status
@@ -60,7 +60,7 @@ async def test_what_to_keep_is_put_into_the_request_for_the_summary(served: Serv
 )
 async def test_there_are_three_ways_to_ask_for_a_compaction(served: Served, ada: Talk, words: str) -> None:
     await ada.asks("Hello.")
-    await ada.says_much(400, lines=2)
+    await ada.says_much(600, lines=2)
     served.telegram.person(ada.number).says(words)
     await ada.reads("🗜 Compacted: ")
     assert len(ada.turns) == 3
@@ -107,7 +107,7 @@ async def test_a_fresh_start_forgets_and_its_undo_remembers(served: Served, ada:
 
 async def test_the_button_under_a_finished_compaction_takes_it_back(served: Served, ada: Talk) -> None:
     await ada.asks("Hello.")
-    await ada.says_much(400, lines=2)
+    await ada.says_much(600, lines=2)
     before = ada.turns[-1]
     ada.says("/compact")
     await ada.reads("🗜 Compacted: ")

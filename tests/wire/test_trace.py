@@ -38,7 +38,7 @@ async def test_every_run_is_one_section_and_nothing_in_it_breaks_the_page_or_tel
     await ada.asks("```\n## 2026-01-01 a section of mine\n````\n~~~\nunbalanced `` ticks ```` and <!-- a comment")
     await ada.asks(f"Use the key {SECRETS[0]}, or {SECRETS[1]}.")
     await ada.asks(f"The database is postgres://palimpsest:{SECRETS[2]}@db.example/main, remember that.")
-    await ada.says_much(400)
+    await ada.says_much(1_500)
 
     served.model.hang(ada.is_my_summary)
     ada.says("/compact")
