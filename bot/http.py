@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import structlog
@@ -37,6 +38,10 @@ class HttpServer:
         try:
             await server.serve([listening])
         finally:
+            # Not `listening.close()` first: asyncio would go on watching the descriptor, and whoever gets its number
+            # next (a connection to Redis) would never be told that it can read.
+            for listener in getattr(server, "servers", ()):
+                listener.close()
             listening.close()
 
     def _listen(self) -> socket.socket:
@@ -75,8 +80,10 @@ def _server_class() -> Any:
     class Quiet(uvicorn.Server):
         """Leaves the process's signals to the program."""
 
-        def install_signal_handlers(self) -> None:
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
             """None."""
+            yield
 
     return Quiet
 

@@ -69,10 +69,10 @@ class Program(Watched):
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, number)
 
-    async def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+    async def stop(self, number: signal.Signals = signal.SIGTERM, within: float = PATIENCE) -> int:
         """Signal, and return the exit code."""
         self.tell(number)
-        return await self.ends()
+        return await self.ends(within)
 
     def logged(self, text: str) -> list[str]:
         """The lines of its standard error that hold this text."""

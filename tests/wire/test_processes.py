@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import sys
 from typing import Any
@@ -102,16 +103,16 @@ async def test_the_worker_can_be_arqs_own(
     assert not telegram_programs.has_valkey()
 
 
-async def test_a_signal_ends_it_properly_also_while_an_answer_is_awaited(
+async def test_a_signal_ends_it_soon_with_many_conversations_alive_and_an_answer_awaited(
     telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer
 ) -> None:
     served = await telegram_programs.serve()
-    ada = Talk(telegram, model, 1001)
-    await ada.asks("The colour is blue.")
+    ada, *others = (Talk(telegram, model, 1001 + number) for number in range(6))
+    await asyncio.gather(*(talk.asks("The colour is blue.") for talk in (ada, *others)))
     model.hang(ada.is_my_turn)
     ada.says("What is the colour?")
     await model.wait_for(lambda _: len(ada.turns) == 2)
-    assert await served.stop(signal.SIGTERM) == 0
+    assert await served.stop(signal.SIGTERM, within=5.0) == 0
     assert not telegram_programs.has_valkey()
     assert "User requested shutdown" in _valkeys_last_words(telegram_programs)
     assert model.hangups == 1
@@ -142,7 +143,9 @@ async def test_a_valkey_that_is_killed_is_started_again_and_ctrl_c_ends_both(
     served = await telegram_programs.serve()
     ada = Talk(telegram, model, 1001)
     await ada.asks("The colour is blue.")
-    telegram_programs.valkey.end(patience=5)
+    pid = telegram_programs.valkey.pid
+    assert pid
+    os.kill(pid, signal.SIGKILL)
     assert await ada.asks("What is the colour?") == "The colour is blue."
     await _compacts(ada)
     assert await served.stop(signal.SIGINT) == 0
