@@ -1,32 +1,63 @@
-"""Who may talk to the bot. Pure."""
+"""Who may talk to the bot. Pure. A person counts, wherever they write: being in a group with somebody known is not
+enough."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
-from bot.messages import Address
+from bot.messages import Address, Inbound
 
 TERMINAL = "terminal"
+CODE_HOURS = 1
+"""How long a code can be approved."""
+
+Mode = Literal["pairing", "allowlist", "open"]
 
 
 @dataclass(frozen=True)
 class Access:
-    """``open``: everybody; ``allowlist``: people and chats named as ``connector:id``; the terminal's user always."""
+    """``open``: everybody; ``allowlist``: people named as ``connector:id``; ``pairing``: those, and whoever was let in
+    by a code. Admins and the terminal's user always."""
 
-    mode: Literal["open", "allowlist"]
+    mode: Mode
     allow: frozenset[str]
+    admins: frozenset[str] = frozenset()
 
-    def may_talk(self, address: Address, person: str) -> bool:
-        """Whether what this person says here reaches an agent."""
+    def may_talk(self, address: Address, person: str, approved: Collection[str] = ()) -> bool:
+        """Whether what this person says reaches an agent. ``approved``: people of this connector who were let in."""
         if self.mode == "open" or address.connector == TERMINAL:
             return True
-        return f"{address.connector}:{person}" in self.allow or f"{address.connector}:{address.chat}" in self.allow
+        named = f"{address.connector}:{person}"
+        return named in self.allow or named in self.admins or (self.mode == "pairing" and person in approved)
+
+    def is_admin(self, address: Address, person: str) -> bool:
+        """Whether this person may let others in."""
+        return address.connector == TERMINAL or f"{address.connector}:{person}" in self.admins
 
 
-def refusal(address: Address, person: str) -> str:
-    """What an unknown person is told."""
+NOTHING_KEPT = "Nothing you wrote was kept."
+TOO_FAST = "You write faster than I can follow. Wait a minute; what you wrote just now was not kept."
+
+
+def refusal(inbound: Inbound, mode: Mode, code: str | None) -> str:
+    """What an unknown person is told. ``code``: what they can be let in by; None when too many wait for that."""
+    name = f"{inbound.address.connector}:{inbound.person}"
+    if mode != "pairing":
+        return f"I do not know you yet. Ask whoever runs this bot to add {name} to ALLOW. {NOTHING_KEPT}"
+    if inbound.speaker:
+        return (
+            f"I do not know you yet, {inbound.person_name}. Write to me in a private chat to be let in. {NOTHING_KEPT}"
+        )
+    if code is None:
+        return f"I do not know you yet, and too many people wait to be let in. Try again tomorrow. {NOTHING_KEPT}"
     return (
-        f"I do not know you yet. Ask whoever runs this bot to add {address.connector}:{person} to ALLOW. "
-        "Nothing you wrote was kept."
+        f"I do not know you yet. Your code is {code}. Give it to whoever runs this bot: it lets you in within "
+        f"{CODE_HOURS} hour, by `palimpsest pair approve {code}` or by /pair {code} from an admin. {NOTHING_KEPT}"
     )
+
+
+def welcome() -> str:
+    """What somebody is told who was just let in."""
+    return "You are let in. Write to me; what you wrote before was not kept. /help lists what I can do."

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import structlog
 
-from bot import commands
+from bot import access, commands
 from bot.commands import Command
 from bot.compaction.plan import Plan, everything_but
 from bot.compactor import Compactor, Request
@@ -19,7 +19,7 @@ from bot.context import Context
 from bot.errors import StaleEpoch, StoreUnavailable
 from bot.gate import after_reply
 from bot.services import Services
-from bot.store import inbox, runs, turns
+from bot.store import inbox, people, runs, turns
 from bot.store.agents import AgentRow
 from bot.store.inbox import Waiting
 from bot.store.turns import TurnState
@@ -30,6 +30,8 @@ log = structlog.get_logger(__name__)
 SWEEP_SECONDS = 5.0
 IDLE_SECONDS = 120.0
 BUSY = "Busy: I am still answering. Wait for the answer, or stop it with /abort."
+WAITS = "👀"
+"""Put on a message that has to wait."""
 COMPACTING = "Busy: a compaction is under way. Wait for it, or stop it with /abort."
 
 
@@ -41,6 +43,7 @@ class Agent:
         self._context = Context(services, row)
         self._topic = f"inbox:{row.id}"
         self._turn: Turn | None = None
+        self._fetching = False
 
     async def run(self) -> None:
         """Live until idle. Raises StaleEpoch when another host took over, StoreUnavailable."""
@@ -78,9 +81,10 @@ class Agent:
         """Commands at once; messages into a turn when none runs, all that stand together into one."""
         async with self._services.database.read() as tx:
             waiting = await inbox.waiting(tx, self._context.agent_id)
+            self._fetching = await inbox.is_fetching(tx, self._context.agent_id)
         collected: list[Waiting] = []
         for message in waiting:
-            command = commands.parse(message.text)
+            command = commands.parse(message.text) if not message.files else None
             if command is None:
                 collected.append(message)
                 continue
@@ -88,11 +92,26 @@ class Agent:
             collected = []
             await self._obey(command, message)
         await self._begin_turn(collected)
-        return bool(waiting)
+        return bool(waiting) or self._fetching
 
     async def _begin_turn(self, messages: Sequence[Waiting]) -> None:
-        if messages and self._turn is None:
+        """Answer these, unless something is under way, or files that belong to them: then they wait, visibly."""
+        if not messages or (self._turn is None and self._fetching):
+            return
+        if self._turn is None:
             self._start(await Turn.begin(self._context, self._compactor, messages))
+        elif self._services.settings.agents.when_busy == "interrupt":
+            self._turn.abort()
+        else:
+            await self._mark(messages)
+
+    async def _mark(self, messages: Sequence[Waiting]) -> None:
+        new = [message for message in messages if message.ref and not message.marked]
+        if new:
+            async with self._context.step() as step:
+                await inbox.mark(step.tx, [message.id for message in new], marked=True)
+            for message in new:
+                self._context.react(message.ref, WAITS)
 
     def _start(self, turn: Turn) -> None:
         self._turn = turn
@@ -127,7 +146,9 @@ class Agent:
 
     async def _obey(self, command: Command, message: Waiting) -> None:
         log.info("command", command=command.name)
-        if not command.known:
+        if command.name == "pair" and self._is_admin(message):
+            await self._pair(command, message)
+        elif not command.known:
             await self._answer(message, commands.unknown(command.name))
         elif command.name == "start":
             await self._answer(message, commands.hello())
@@ -150,7 +171,22 @@ class Agent:
 
     async def _answer(self, message: Waiting, text: str) -> None:
         async with self._context.step() as step:
-            await step.say(text)
+            await step.say(text, answers=message.ref)
+            await step.close([message.id])
+
+    def _is_admin(self, message: Waiting) -> bool:
+        return self._services.access.is_admin(self._context.address, message.person)
+
+    async def _pair(self, command: Command, message: Waiting) -> None:
+        """An admin lets somebody in."""
+        async with self._context.step() as step:
+            found = await people.approve(step.tx, command.argument.upper(), now=self._services.database.clock())
+            if found is None:
+                text = "I know no such code, or it has expired. /pair CODE lets somebody in."
+                await step.say(text, answers=message.ref)
+            else:
+                await step.say(f"{found.name or found.person} is let in.", answers=message.ref)
+                await step.say_to(found.address, access.welcome())
             await step.close([message.id])
 
     async def _abort(self) -> str:
@@ -167,7 +203,7 @@ class Agent:
         return "I was just done."
 
     async def _compact(self, command: Command, message: Waiting) -> None:
-        started = self._compactor.start(Request("manual", focus=command.argument, closes=[message.id]))
+        started = self._compactor.start(Request("manual", command.argument, closes=[message.id], answers=message.ref))
         if started is None:
             await self._answer(message, "There is nothing to compact yet.")
         else:
@@ -187,7 +223,7 @@ class Agent:
             step.restraint = step.restraint.undone()
             after = context.measured(step.history)
             level = self._services.strategy.level(after)
-            await step.say(commands.undone_text(top.kind, before, after, level))
+            await step.say(commands.undone_text(top.kind, before, after, level), answers=message.ref)
             await step.close([message.id])
         self._context.show_meter()
 
@@ -198,7 +234,8 @@ class Agent:
             return
         async with self._context.step() as step:
             await step.put(Plan("new", upto, upto + 1, everything_but((), upto), kind="new"))
-            await step.say("A fresh start: I no longer see what was said before. /undo brings it back.")
+            text = "A fresh start: I no longer see what was said before. /undo brings it back."
+            await step.say(text, answers=message.ref)
             await step.close([message.id])
         self._context.show_meter()
 

@@ -12,6 +12,7 @@ import signal
 import sys
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from bot.errors import ConfigurationError
@@ -45,8 +46,11 @@ async def run(settings: Settings, roles: Sequence[Role]) -> None:
         _announce(parts, roles, names)
         checks = {"database": parts.database.ping, "redis": parts.bus.ping}
         work = inner_roles(parts, roles)
-        work += [gateway_for(parts, connector, f"connector:{connector.name}").run() for connector in connectors]
-        work.append(_http(settings, HttpServer(settings.http_bind, checks)))
+        gateways = [gateway_for(parts, connector, f"connector:{connector.name}") for connector in connectors]
+        work += [gateway.run() for gateway in gateways]
+        hooks = {gateway.hook_path: gateway.receive for gateway in gateways if gateway.hook_path}
+        needed = bool(hooks) or "http_bind" in settings.model_fields_set
+        work.append(_http(HttpServer(settings.http_bind, checks, hooks), needed=needed))
         try:
             await _all(work)
         finally:
@@ -125,15 +129,33 @@ def services_of(parts: Parts) -> Services:
         model=parts.model,
         model_name=parts.model_name,
         strategy=configured(STRATEGIES, parts.settings),
+        access=_access(parts.settings),
     )
 
 
 def gateway_for(parts: Parts, connector: Connector, lease_name: str, chat: str | None = None) -> Any:
-    from bot.access import Access
+    """The gateway of a connector; ``chat``: the only one that it delivers to."""
+    from bot.door import Door
+    from bot.files import folder_of
     from bot.gateway import Gateway
 
-    people = Access(parts.settings.access, parts.settings.allow)
-    return Gateway(connector, parts.database, parts.bus, people, lease_name=lease_name, chat=chat)
+    settings = parts.settings
+    return Gateway(
+        connector,
+        parts.database,
+        parts.bus,
+        Door(_access(settings), per_person=settings.rate.person, per_chat=settings.rate.chat),
+        lease_name=lease_name,
+        folder=partial(folder_of, settings.data_dir),
+        most_bytes=settings.files.most_bytes,
+        chat=chat,
+    )
+
+
+def _access(settings: Settings) -> Any:
+    from bot.access import Access
+
+    return Access(settings.access, settings.allow, settings.admins)
 
 
 def _platforms(settings: Settings) -> list[Connector]:
@@ -190,14 +212,14 @@ def _only_here(settings: Settings, address: Address) -> Iterator[None]:
         yield
 
 
-async def _http(settings: Settings, server: Any) -> None:
-    """An address that nobody asked for may be taken; one that was named may not."""
+async def _http(server: Any, *, needed: bool) -> None:
+    """An address that nobody asked for may be taken; one that was named, or that a platform calls, may not."""
     import structlog
 
     try:
         await server.run()
     except ConfigurationError as error:
-        if "http_bind" in settings.model_fields_set:
+        if needed:
             raise
         structlog.get_logger(__name__).warning("http_off", reason=str(error))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from bot.compaction import Plan
 from bot.compaction.fallback import excerpt
 from bot.estimate import Meter
-from bot.history import Entry, EntryKind, History
+from bot.history import ASKED, Entry, EntryKind, History
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,12 @@ def blame(history: History, meter: Meter, head_tokens: int, factor: float, *, su
             "Nothing else was lost; I go on with only the beginning of that message in view.",
             plan,
         )
+    if largest.kind is EntryKind.FILE:
+        return Blame(
+            f"Your file alone is too large for the model: {size}. Send a smaller one, or a part of it. "
+            "Nothing else was lost; I go on without it in view.",
+            plan,
+        )
     return Blame(f"The result of a tool alone is too large for the model: {size}. Ask for a smaller part of it.", plan)
 
 
@@ -58,6 +64,5 @@ def _uncompactable(history: History) -> list[Entry]:
     return [
         entry
         for entry in visible
-        if (entry.kind is EntryKind.SAID and entry.turn == latest.turn)
-        or (entry.kind is EntryKind.RESULT and entry.turn == latest.turn)
+        if entry.turn == latest.turn and (entry.kind in ASKED or entry.kind is EntryKind.RESULT)
     ]

@@ -27,6 +27,8 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
 )
 """Every command and one line about it."""
 
+_OF_ADMINS = frozenset({"pair"})
+"""Not offered, and unknown to everybody else."""
 _SAME = {"summarize": "compact", "stop": "abort"}
 _SENTENCE = re.compile(r"\W*please compact this conversation\W*", re.IGNORECASE)
 _SLASH = re.compile(r"/([A-Za-z_]{1,32})(?:@\S+)?(?:\s+(.*))?", re.DOTALL)
@@ -53,6 +55,8 @@ def parse(text: str) -> Command | None:
     name, argument = match[1].lower(), (match[2] or "").strip()
     if name in COMMANDS:
         return Command(_SAME.get(name, name), argument)
+    if name in _OF_ADMINS:
+        return Command(name, argument, known=False)
     return None if argument else Command(name, known=False)
 
 
@@ -74,7 +78,11 @@ def unknown(name: str) -> str:
     return f"I do not know /{name}. /help lists what I know."
 
 
-_UNDONE = {"new": "The earlier conversation is back", "excerpt": "The message that was too large is back whole"}
+_UNDONE = {
+    "new": "The earlier conversation is back",
+    "excerpt": "The message that was too large is back whole",
+    "unseen": "The files are in view again",
+}
 LIMIT_ASSUMED = (
     "The limit is assumed: the model's server does not say how large its window is. "
     "AGENTS__EMERGENCY_CONTEXT_LIMIT sets it."

@@ -50,12 +50,13 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for. ``closes``: inbox rows that this answers."""
+    """What is asked for. ``closes``: inbox rows that this answers; ``answers``: the ref of what it answers."""
 
     trigger: Trigger
     focus: str = ""
     turn: str | None = None
     closes: Sequence[int] = ()
+    answers: str = ""
 
 
 class Compactor:
@@ -139,7 +140,7 @@ class Compactor:
         model = self._services.settings.compaction_model or context.head.model
         meter = context.meter
         async with context.step() as step:
-            status = await step.say(_started(meter), buttons=[ABORT])
+            status = await step.say(_started(meter), buttons=[ABORT], answers=request.answers)
             await step.close(request.closes)
             await histories.remember_head(step.tx, context.head.digest, context.head.as_json())
             new = NewRun(

@@ -7,10 +7,11 @@ the gateway calls ``deliver``. A connector keeps nothing that must last.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol, runtime_checkable
 
-from bot.messages import Address, Inbound, Outbound
+from bot.messages import Address, Attachment, Inbound, Outbound
 
 
 class Intake(Protocol):
@@ -19,12 +20,22 @@ class Intake(Protocol):
     async def store(self, inbounds: Sequence[Inbound], *, cursor: str | None = None) -> int:
         """Store a batch, and the platform's cursor with it, in one transaction; returns how many rows were new.
 
-        What access does not allow is dropped here, so that unknown people reach no model. Raises
+        What access does not allow is dropped here, so that unknown people reach no model. A message with attachments
+        waits until :meth:`Connector.fetch` brought them. Raises
         :class:`~bot.errors.StoreUnavailable`: then nothing was stored, and nothing may be acknowledged.
         """
 
     async def cursor(self) -> str | None:
         """The cursor that was stored last, or None."""
+
+    async def chats(self, limit: int) -> list[Address]:
+        """The conversations of this connector, the last active first: where messages may have been missed."""
+
+    async def reachable(self, chat: str, *, yes: bool) -> None:
+        """The platform says that a chat takes our messages (again), or does not any more."""
+
+    async def moved(self, chat: str, moved_to: str) -> None:
+        """The platform gave a chat another id; its conversations go on."""
 
     async def settled(self, address: Address) -> None:
         """Return when all that was said here is answered and delivered, and no compaction that was asked for runs."""
@@ -34,8 +45,12 @@ class Connector(Protocol):
     """One platform."""
 
     name: str
-    edit_every: float
-    """Seconds between two edits of one message while a reply streams."""
+
+    def pace(self, address: Address) -> float:
+        """Seconds between two edits of one message here, while a reply streams."""
+
+    def drafts(self, address: Address) -> bool:
+        """Whether a growing reply is shown here without becoming a message: a partial Say then returns no ids."""
 
     async def run(self, intake: Intake) -> None:
         """Receive until cancelled. Raises only what waiting cannot heal (:class:`~bot.errors.ConfigurationError`)."""
@@ -44,6 +59,13 @@ class Connector(Protocol):
         """Bring one outbound to the platform; returns the platform's ids of the message's parts (none for signals).
 
         Raises a :class:`~bot.errors.DeliveryError`.
+        """
+
+    async def fetch(self, attachment: Attachment, target: Path, *, most_bytes: int) -> None:
+        """Write what a person attached to ``target``, a new file.
+
+        Raises DeliveryRefused, with a sentence for people, where it cannot be had or is larger than ``most_bytes``;
+        DeliveryDelayed or DeliveryUncertain where another try may help.
         """
 
     async def find(self, outbound: Outbound, after: str | None, known: frozenset[str]) -> tuple[str, ...] | None:
@@ -57,8 +79,12 @@ class Connector(Protocol):
         """Let go of connections."""
 
 
-class People(Protocol):
-    """Who may talk to the bot."""
+@runtime_checkable
+class Hooked(Protocol):
+    """A connector that its platform calls over HTTP, beside or in place of what :meth:`Connector.run` does."""
 
-    def may_talk(self, address: Address, person: str) -> bool:
-        """Whether what this person says reaches an agent."""
+    hook_path: str | None
+    """The path that it is called on; None where it is not."""
+
+    async def receive(self, intake: Intake, headers: Mapping[str, str], body: bytes) -> int:
+        """Store what a call brings; returns the HTTP status. ``headers`` have small letters."""

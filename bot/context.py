@@ -7,19 +7,20 @@ of one agent come one after the other, whoever makes them (its turn, its compact
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
 from bot.compaction import Plan
 from bot.estimate import Family, Level, Meter, Part, family_of
+from bot.files import filled, has_media
 from bot.gate import Restraint
 from bot.history import Anchor, Entry, EntryKind, History
 from bot.live import Presence, address_json
 from bot.measure import calibration, entry_tokens, guess, head_parts, measure
-from bot.messages import Audience, Block, Button, Role
-from bot.model import Head, Limits
+from bot.messages import Address, Audience, Block, Button, OutFile, Role
+from bot.model import Head, Limits, Reply
 from bot.services import Services
 from bot.store import Tx, agents, histories, inbox, outbox
 from bot.store.agents import AgentRow
@@ -47,7 +48,8 @@ class Context:
         self.factor = row.calibration
         self.history = History()
         self.next_seq = 1
-        self.toolbox = Toolbox(services.folder(row.id))
+        self.folder = services.folder(row.id)
+        self.toolbox = Toolbox(self.folder)
         self.head = Head(services.model_name, ANSWER_TOKENS, _system_prompt(services))
         self.limit = 1
         self.limit_is_known = True
@@ -136,6 +138,18 @@ class Context:
         event = {"kind": "status", "address": address_json(self.address), "facts": facts}
         self.services.bus.live(self.address.connector, event)
 
+    def react(self, ref: str, emoji: str) -> None:
+        """Put a mark on a person's message, or take it away (no emoji)."""
+        event = {"kind": "react", "address": address_json(self.address), "ref": ref, "emoji": emoji}
+        self.services.bus.live(self.address.connector, event)
+
+    async def ask(self, on_text: Callable[[str], None]) -> Reply:
+        """One request to the model, with the page as it is now. Raises a ModelError."""
+        page = self.history.view()
+        if has_media(page):
+            page = await asyncio.to_thread(filled, self.folder, page)
+        return await self.services.model.ask(self.head, page, on_text)
+
     def entry_tokens(self, role: Role, blocks: Sequence[Block]) -> int:
         """What an entry takes, as guessed."""
         return entry_tokens(role, blocks, self._family)
@@ -200,19 +214,29 @@ class Step:
         await histories.take_off(self.tx, self._context.agent_id, number, now=self._now)
         self.history = await histories.load(self.tx, self._context.agent_id)
 
-    async def say(self, text: str, *, buttons: Sequence[Button] = ()) -> int:
-        """The program says something; returns the message's slot."""
+    async def say(self, text: str, *, buttons: Sequence[Button] = (), answers: str = "") -> int:
+        """The program says something; returns the message's slot. ``answers``: the ref of what it answers."""
         self.rings.append(f"outbox:{self._context.address.connector}")
-        return await outbox.say(self.tx, self._context.address, text, buttons=buttons, now=self._now)
+        return await outbox.say(self.tx, self._context.address, text, buttons=buttons, answers=answers, now=self._now)
+
+    async def say_to(self, address: Address, text: str) -> None:
+        """The program says something in another conversation."""
+        self.rings.append(f"outbox:{address.connector}")
+        await outbox.say(self.tx, address, text, now=self._now)
+
+    async def send_file(self, file: OutFile, text: str) -> None:
+        """A file of the agent's folder goes to people."""
+        self.rings.append(f"outbox:{self._context.address.connector}")
+        await outbox.send_file(self.tx, self._context.address, file, text, now=self._now)
 
     async def change(self, slot: int, text: str, *, buttons: Sequence[Button] = ()) -> None:
         """A message of ours gets another text."""
         self.rings.append(f"outbox:{self._context.address.connector}")
         await outbox.change(self.tx, slot, text, buttons=buttons)
 
-    async def open_slot(self) -> int:
-        """The place of a reply that is still to be written."""
-        return await outbox.open_slot(self.tx, self._context.address, now=self._now)
+    async def open_slot(self, *, answers: str = "") -> int:
+        """The place of a reply that is still to be written. ``answers``: the ref of what it answers."""
+        return await outbox.open_slot(self.tx, self._context.address, answers=answers, now=self._now)
 
     async def void(self, slot: int) -> None:
         """Nothing is said in this slot."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 
 from bot.connector import Connector, Intake
-from bot.messages import Address, Inbound, Outbound
+from bot.messages import Address, Attachment, Inbound, Outbound
 
 
 class EarlyConnector:
@@ -14,7 +15,6 @@ class EarlyConnector:
 
     def __init__(self, inner: Connector) -> None:
         self.name = inner.name
-        self.edit_every = inner.edit_every
         self._inner = inner
         self._intake: asyncio.Future[Intake] = asyncio.get_running_loop().create_future()
         self.running: asyncio.Task[None] = asyncio.create_task(inner.run(self))
@@ -34,13 +34,37 @@ class EarlyConnector:
         """See :class:`bot.connector.Intake`."""
         return await (await asyncio.shield(self._intake)).cursor()
 
+    async def chats(self, limit: int) -> list[Address]:
+        """See :class:`bot.connector.Intake`."""
+        return await (await asyncio.shield(self._intake)).chats(limit)
+
+    async def reachable(self, chat: str, *, yes: bool) -> None:
+        """See :class:`bot.connector.Intake`."""
+        await (await asyncio.shield(self._intake)).reachable(chat, yes=yes)
+
+    async def moved(self, chat: str, moved_to: str) -> None:
+        """See :class:`bot.connector.Intake`."""
+        await (await asyncio.shield(self._intake)).moved(chat, moved_to)
+
     async def settled(self, address: Address) -> None:
         """See :class:`bot.connector.Intake`."""
         await (await asyncio.shield(self._intake)).settled(address)
 
+    def pace(self, address: Address) -> float:
+        """See :class:`bot.connector.Connector`."""
+        return self._inner.pace(address)
+
+    def drafts(self, address: Address) -> bool:
+        """See :class:`bot.connector.Connector`."""
+        return self._inner.drafts(address)
+
     async def deliver(self, outbound: Outbound) -> tuple[str, ...]:
         """See :class:`bot.connector.Connector`."""
         return await self._inner.deliver(outbound)
+
+    async def fetch(self, attachment: Attachment, target: Path, *, most_bytes: int) -> None:
+        """See :class:`bot.connector.Connector`."""
+        await self._inner.fetch(attachment, target, most_bytes=most_bytes)
 
     async def find(self, outbound: Outbound, after: str | None, known: frozenset[str]) -> tuple[str, ...] | None:
         """See :class:`bot.connector.Connector`."""

@@ -15,6 +15,7 @@
         ├── DeliveryDelayed      ... for now; carries the seconds to wait
         ├── DeliveryUncertain    ... or perhaps it did: the answer never came
         └── DeliveryRefused      ... for good
+            └── ChatClosed       ... and nothing else in this chat either
 """
 
 from __future__ import annotations
@@ -48,11 +49,13 @@ class ModelRefused(ModelError):
     """Trying again does not help: a wrong key, no permission, an unknown model, a bad request.
 
     ``bare``: a bad request without a word why, which some gateways answer to a context that is too large.
+    ``of_content``: what was sent is to blame, perhaps a picture, and not who sends it or to whom.
     """
 
-    def __init__(self, message: str, *, bare: bool = False) -> None:
+    def __init__(self, message: str, *, bare: bool = False, of_content: bool = False) -> None:
         super().__init__(message)
         self.bare = bare
+        self.of_content = of_content
 
 
 class ModelOverflow(ModelError):
@@ -85,3 +88,7 @@ class DeliveryUncertain(DeliveryError):
 
 class DeliveryRefused(DeliveryError):
     """Never: the chat is gone, the bot is blocked, the message is not acceptable."""
+
+
+class ChatClosed(DeliveryRefused):
+    """The bot is blocked, or was thrown out: nothing reaches this chat until the platform says otherwise."""

@@ -138,7 +138,13 @@ def _source(block: Block) -> Mapping[str, Any]:
 
 def _image_tokens(block: Block, family: Family) -> float:
     source = _source(block)
-    size = image_size(str(source.get("data") or "")) if source.get("type") == "base64" else None
+    match source.get("type"):
+        case "base64":
+            size = image_size(str(source.get("data") or ""))
+        case "folder":
+            size = (source["width"], source["height"])
+        case _:
+            size = None
     if size is None:
         return UNKNOWN_IMAGE_TOKENS
     return min(max(1.0, size[0] * size[1] / PIXELS_PER_TOKEN), LARGEST_IMAGE_TOKENS[family])
@@ -154,6 +160,8 @@ def _document_tokens(block: Block, family: Family) -> float:
             body = _content_tokens(source.get("content"), family)
         case "base64":
             body = _pdf_pages(str(source.get("data") or "")) * PDF_PAGE_TOKENS
+        case "folder":
+            body = source["pages"] * PDF_PAGE_TOKENS
         case _:
             body = UNKNOWN_DOCUMENT_TOKENS
     return body + text_tokens(titles, family=family)

@@ -1,26 +1,30 @@
 """The gateway of one connector: stores what comes in, delivers what goes out.
 
 In order within a chat, and without one chat holding up another: each chat has a :class:`Lane`. One gateway at a time
-works for a connector (lease); another one with the same token stands by.
+works for a connector (lease); another one with the same token stands by. What a platform calls us with over HTTP is
+stored by whichever gateway it reaches.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import structlog
 
-from bot import access
-from bot.access import Access
 from bot.bus import Bus, Lease
-from bot.connector import Connector
+from bot.chats import Chats
+from bot.connector import Connector, Hooked
+from bot.door import Door
 from bot.errors import BusUnavailable, DeliveryError, StoreUnavailable
+from bot.fetcher import Fetcher
 from bot.lane import Lane
-from bot.messages import Address, Inbound, Say, Status, Typing
-from bot.store import Database, inbox, outbox, runs
+from bot.messages import Address, AgentId, Inbound, React, Say, Status, Typing
+from bot.store import Database, chats, inbox, outbox, runs
 from bot.tasks import stop
 
 log = structlog.get_logger(__name__)
@@ -28,8 +32,7 @@ log = structlog.get_logger(__name__)
 SWEEP_SECONDS = 5.0
 LEASE_SECONDS = 5.0
 _STANDBY_SECONDS = 1.0
-_REFUSAL_SECONDS = 3600.0
-_MOST_REFUSALS = 1000
+_MOST_COURTESIES = 100
 
 
 class Gateway:
@@ -40,20 +43,26 @@ class Gateway:
         connector: Connector,
         database: Database,
         bus: Bus,
-        people: Access,
+        door: Door,
         *,
         lease_name: str,
+        folder: Callable[[AgentId], Path],
+        most_bytes: int,
         chat: str | None = None,
     ) -> None:
-        """``chat``: deliver only there (a terminal shows one conversation)."""
+        """``folder`` says where a conversation keeps its files, which have ``most_bytes`` at most; ``chat``: deliver
+        only there (a terminal shows one conversation)."""
         self._connector = connector
         self._database = database
         self._bus = bus
-        self._people = people
+        self._door = door
         self._lease_name = lease_name
+        self._folder = folder
         self._chat = chat
+        self._fetcher = Fetcher(connector, database, bus, folder, most_bytes)
         self._lanes: dict[str, Lane] = {}
-        self._refused: dict[str, float] = {}
+        self._chats = Chats(database, connector.name)
+        self._courtesies: asyncio.Queue[Say] = asyncio.Queue(_MOST_COURTESIES)
 
     async def run(self) -> None:
         """Work while the lease is ours; return when the connector has nothing more to receive."""
@@ -69,28 +78,59 @@ class Gateway:
             try:
                 if await self._with_lease(lease):
                     return
+            except StoreUnavailable as error:
+                log.warning("store_unavailable", reason=str(error))
+                await asyncio.sleep(_STANDBY_SECONDS)
             finally:
                 await lease.drop()
 
+    @property
+    def hook_path(self) -> str | None:
+        """Where the platform calls us over HTTP, if it does."""
+        return self._connector.hook_path if isinstance(self._connector, Hooked) else None
+
+    async def receive(self, headers: Mapping[str, str], body: bytes) -> int:
+        """Such a call; returns the HTTP status."""
+        assert isinstance(self._connector, Hooked)
+        return await self._connector.receive(self, headers, body)
+
     async def store(self, inbounds: Sequence[Inbound], *, cursor: str | None = None) -> int:
         """See :class:`bot.connector.Intake`."""
-        welcome = [inbound for inbound in inbounds if self._people.may_talk(inbound.address, inbound.person)]
-        clean = [replace(inbound, text=_clean(inbound.text)) for inbound in welcome]
+        clean = [self._chats.as_kept(replace(inbound, text=_clean(inbound.text))) for inbound in inbounds]
         now = self._database.clock()
         async with self._database.write() as tx:
-            new = [inbound for inbound in clean if await inbox.add(tx, inbound, now=now)]
+            welcome, told = await self._door.admit(tx, clean, now=now)
+            new = [inbound for inbound in welcome if await inbox.add(tx, inbound, now=now)]
             if cursor is not None:
                 await inbox.set_cursor(tx, self._lease_name, cursor)
+            for chat in {inbound.address.chat for inbound in clean}:
+                await self._chats.open_again(tx, chat)
         self._bus.ring(*{f"inbox:{inbound.address.agent_id}" for inbound in new})
-        for inbound in inbounds:
-            if inbound not in welcome:
-                await self._refuse(inbound)
+        if any(inbound.attachments for inbound in new):
+            self._bus.ring(f"fetch:{self._connector.name}")
+        for say in told:
+            with suppress(asyncio.QueueFull):  # a courtesy: nothing that lasts hangs on it
+                self._courtesies.put_nowait(say)
         return len(new)
 
     async def cursor(self) -> str | None:
         """See :class:`bot.connector.Intake`."""
         async with self._database.read() as tx:
             return await inbox.cursor(tx, self._lease_name)
+
+    async def chats(self, limit: int) -> list[Address]:
+        """See :class:`bot.connector.Intake`."""
+        async with self._database.read() as tx:
+            found = await chats.latest(tx, self._connector.name, limit)
+        return [self._chats.on_platform(address) for address in found]
+
+    async def reachable(self, chat: str, *, yes: bool) -> None:
+        """See :class:`bot.connector.Intake`."""
+        await self._chats.set_open(chat, is_open=yes)
+
+    async def moved(self, chat: str, moved_to: str) -> None:
+        """See :class:`bot.connector.Intake`."""
+        await self._chats.move(chat, moved_to)
 
     async def settled(self, address: Address) -> None:
         """See :class:`bot.connector.Intake`."""
@@ -109,20 +149,39 @@ class Gateway:
 
     async def _with_lease(self, lease: Lease) -> bool:
         """True when the connector ended by itself, False when the lease was lost."""
+        await self._chats.load()
         log.info("gateway_started", connector=self._connector.name)
         receiving = asyncio.create_task(self._connector.run(self))
-        others = [asyncio.create_task(lease.keep()), asyncio.create_task(self._deliver())]
+        working = asyncio.create_task(self._work())
+        keeping = asyncio.create_task(lease.keep())
         try:
-            await asyncio.wait({receiving, *others}, return_when=asyncio.FIRST_COMPLETED)
-            if others[1].done():
-                await others[1]
+            await asyncio.wait({receiving, working, keeping}, return_when=asyncio.FIRST_COMPLETED)
+            if working.done():
+                await working
             if receiving.done():
                 await receiving
                 return True
             log.warning("gateway_lease_lost", connector=self._connector.name)
             return False
         finally:
-            await stop(receiving, *others)
+            await stop(receiving, working, keeping)
+
+    async def _work(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._fetcher.run())
+            tasks.create_task(self._be_polite())
+            tasks.create_task(self._deliver())
+
+    async def _be_polite(self) -> None:
+        """Say what is nobody's conversation, e.g. to somebody unknown."""
+        while True:
+            say = await self._courtesies.get()
+            try:
+                await self._connector.deliver(replace(say, address=self._chats.on_platform(say.address)))
+            except DeliveryError as error:
+                log.debug("courtesy_not_delivered", reason=str(error))
+            except Exception:
+                log.exception("courtesy_crashed", connector=self._connector.name)
 
     async def _deliver(self) -> None:
         async with asyncio.TaskGroup() as tasks, self._bus.bell(f"outbox:{self._connector.name}") as bell:
@@ -147,7 +206,9 @@ class Gateway:
 
     def _lane(self, chat: str) -> Lane:
         if chat not in self._lanes:
-            lane = self._lanes[chat] = Lane(self._connector, self._database, self._bus, chat)
+            lane = self._lanes[chat] = Lane(
+                self._connector, self._database, self._bus, chats=self._chats, folder=self._folder, chat=chat
+            )
             self._tasks.create_task(self._serve(chat, lane))
         return self._lanes[chat]
 
@@ -161,33 +222,26 @@ class Gateway:
         address = Address(**event["address"])
         if address.connector != self._connector.name or (self._chat is not None and address.chat != self._chat):
             return
-        if event["kind"] == "text":
-            self._lane(address.chat).write(event["slot"], event["text"])
-        elif event["kind"] == "typing":
-            self._tasks.create_task(self._signal(Typing(address, on=event["on"])))
-        elif event["kind"] == "status":
-            self._tasks.create_task(self._signal(Status(address, event["facts"])))
+        if self._chats.is_closed(address.chat):
+            return
+        platform = self._chats.on_platform(address)
+        match event["kind"]:
+            case "text":
+                self._lane(address.chat).write(event["slot"], event["text"])
+            case "typing":
+                self._tasks.create_task(self._signal(Typing(platform, on=event["on"])))
+            case "status":
+                self._tasks.create_task(self._signal(Status(platform, event["facts"])))
+            case "react":
+                self._tasks.create_task(self._signal(React(platform, event["ref"], event["emoji"])))
 
-    async def _signal(self, signal: Typing | Status) -> None:
+    async def _signal(self, signal: Typing | Status | React) -> None:
         try:
             await self._connector.deliver(signal)
         except DeliveryError as error:
             log.debug("signal_not_delivered", reason=str(error))
         except Exception:  # nothing that lasts hangs on a signal
             log.exception("signal_crashed", connector=self._connector.name)
-
-    async def _refuse(self, inbound: Inbound) -> None:
-        """Tell an unknown person once an hour; nothing about them is stored."""
-        now = self._database.clock()
-        if now - self._refused.get(inbound.person, 0.0) < _REFUSAL_SECONDS or len(self._refused) >= _MOST_REFUSALS:
-            return
-        self._refused[inbound.person] = now
-        log.info("person_refused", connector=self._connector.name)
-        text = access.refusal(inbound.address, inbound.person)
-        try:
-            await self._connector.deliver(Say(inbound.address, text, token=inbound.key, notice=True))
-        except DeliveryError as error:
-            log.debug("refusal_not_delivered", reason=str(error))
 
 
 def _clean(text: str) -> str:

@@ -29,6 +29,8 @@ class EntryKind(StrEnum):
 
     SAID = "said"
     """A person wrote it."""
+    FILE = "file"
+    """A person sent it, with what they said just before."""
     REPLY = "reply"
     """The model wrote it, with or without tool calls."""
     RESULT = "result"
@@ -39,6 +41,10 @@ class EntryKind(StrEnum):
     """What a summary says of hidden entries."""
     NOTE = "note"
     """The program tells the model something."""
+
+
+ASKED = frozenset({EntryKind.SAID, EntryKind.FILE})
+"""What a request of a person is made of."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from http import HTTPStatus
 from typing import Any
 
 import structlog
@@ -16,13 +17,18 @@ log = structlog.get_logger(__name__)
 Check = Callable[[], Awaitable[None]]
 """Returns when a part works, raises a PalimpsestError when it does not."""
 
+Hook = Callable[[Mapping[str, str], bytes], Awaitable[int]]
+"""Takes the headers (small letters) and the body of a platform's call, returns the status of the answer."""
+_MOST_HOOK_BYTES = 4_000_000
+
 
 class HttpServer:
-    """Serves on ``bind`` (host:port). ``checks`` are the parts by name."""
+    """Serves on ``bind`` (host:port). ``checks`` are the parts by name, ``hooks`` what platforms call by its path."""
 
-    def __init__(self, bind: str, checks: Mapping[str, Check]) -> None:
+    def __init__(self, bind: str, checks: Mapping[str, Check], hooks: Mapping[str, Hook] | None = None) -> None:
         self._bind = bind
         self._checks = checks
+        self._hooks = dict(hooks or {})
 
     async def run(self) -> None:
         """Serve until cancelled. Raises ConfigurationError for an address that cannot be had."""
@@ -30,7 +36,9 @@ class HttpServer:
         from starlette.applications import Starlette
         from starlette.routing import Route
 
-        app = Starlette(routes=[Route("/healthz", self._healthz), Route("/readyz", self._readyz)])
+        routes = [Route("/healthz", self._healthz), Route("/readyz", self._readyz)]
+        routes += [Route(path, _called(hook), methods=["POST"]) for path, hook in self._hooks.items()]
+        app = Starlette(routes=routes)
         config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1)
         server = _Server(config)
         listening = self._listen()
@@ -72,6 +80,22 @@ class HttpServer:
                 parts[name] = "ok"
         ready = all(state == "ok" for state in parts.values())
         return JSONResponse({"status": "ok" if ready else "not ready", "parts": parts}, 200 if ready else 503)
+
+
+def _called(hook: Hook) -> Any:
+    """The endpoint of a hook."""
+
+    async def endpoint(request: Any) -> Any:
+        from starlette.responses import Response
+
+        body = bytearray()
+        async for piece in request.stream():
+            body += piece
+            if len(body) > _MOST_HOOK_BYTES:
+                return Response(status_code=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        return Response(status_code=await hook(dict(request.headers), bytes(body)))
+
+    return endpoint
 
 
 def _server_class() -> Any:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 
 import structlog
 
 from bot.bus import Bus
+from bot.chats import Chats
 from bot.connector import Connector
-from bot.errors import DeliveryDelayed, DeliveryError, DeliveryRefused, StoreUnavailable
-from bot.messages import Edit, Say
+from bot.errors import ChatClosed, DeliveryDelayed, DeliveryError, DeliveryRefused, StoreUnavailable
+from bot.messages import AgentId, Edit, OutFile, Say
 from bot.store import Database, outbox
 from bot.store.outbox import NOTICE, OutboxRow
 
@@ -24,14 +27,24 @@ _CRASH_SECONDS = 30.0
 class Lane:
     """One chat of a connector."""
 
-    def __init__(self, connector: Connector, database: Database, bus: Bus, chat: str) -> None:
+    def __init__(
+        self,
+        connector: Connector,
+        database: Database,
+        bus: Bus,
+        *,
+        chats: Chats,
+        folder: Callable[[AgentId], Path],
+        chat: str,
+    ) -> None:
         self._connector = connector
         self._database = database
         self._bus = bus
+        self._chats = chats
+        self._folder = folder
         self._chat = chat
         self._woken = asyncio.Event()
         self._written: dict[int, str] = {}
-        self._refs: dict[int, tuple[str, ...]] = {}
 
     def wake(self) -> None:
         """There may be something in the outbox."""
@@ -78,8 +91,15 @@ class Lane:
             await self._stream(slot, self._written.pop(slot))
 
     async def _deliver(self, row: OutboxRow) -> None:
+        if self._chats.is_closed(self._chat):
+            async with self._database.write() as tx:
+                await outbox.refuse(tx, row.id, row.version)
+            return
         try:
             refs = await self._bring(row, row.text, partial=False)
+        except ChatClosed as error:
+            log.warning("delivery_refused", connector=self._connector.name, reason=str(error))
+            await self._chats.set_open(self._chats.on_platform(row.address).chat, is_open=False)
         except DeliveryRefused as error:
             log.warning("delivery_refused", connector=self._connector.name, reason=str(error))
             async with self._database.write() as tx:
@@ -94,15 +114,18 @@ class Lane:
         if row is None:
             return
         with suppress(DeliveryRefused):
-            refs = await self._bring(row, text, partial=True)
-            if refs != row.refs:
-                await self._record(slot, 0, refs)
-        await self._pause()
+            if not row.refs and self._connector.drafts(self._chats.on_platform(row.address)):
+                await self._connector.deliver(self._say(row, text, partial=True))
+            else:
+                refs = await self._bring(row, text, partial=True)
+                if refs != row.refs:
+                    await self._record(slot, 0, refs)
+        await self._pause(self._connector.pace(row.address))
 
-    async def _pause(self) -> None:
+    async def _pause(self, seconds: float) -> None:
         """Edits of a growing reply are spaced; a final text is not kept waiting."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(self._connector.edit_every):
+            async with asyncio.timeout(seconds):
                 while True:
                     await self._woken.wait()
                     self._woken.clear()
@@ -113,14 +136,25 @@ class Lane:
 
     async def _bring(self, row: OutboxRow, text: str, *, partial: bool) -> tuple[str, ...]:
         """Send or edit. A first send is marked before it begins: after a crash the connector looks for it."""
-        token, notice = str(row.id), row.kind == NOTICE
+        say = self._say(row, text, partial=partial)
         refs = row.refs
-        say = Say(row.address, text, token, row.buttons, notice=notice, partial=partial)
         if not refs and row.sending:
-            refs = await self._find(say) or ()
+            refs = await self._find(row, say) or ()
+        if refs and row.file:
+            return refs
         if refs:
-            edit = Edit(row.address, refs, text, token, row.buttons, notice=notice, partial=partial)
-            return await self._connector.deliver(edit)
+            return await self._connector.deliver(
+                Edit(
+                    say.address,
+                    refs,
+                    text,
+                    say.token,
+                    row.buttons,
+                    notice=say.notice,
+                    partial=partial,
+                    answers=row.answers,
+                )
+            )
         async with self._database.write() as tx:
             await outbox.begin_sending(tx, row.id)
         try:
@@ -130,10 +164,23 @@ class Lane:
                 await outbox.not_sent(tx, row.id)
             raise
 
-    async def _find(self, say: Say) -> tuple[str, ...] | None:
+    def _say(self, row: OutboxRow, text: str, *, partial: bool) -> Say:
+        file = OutFile(str(self._folder(row.agent_id) / row.file.path), row.file.name) if row.file else None
+        return Say(
+            self._chats.on_platform(row.address),
+            text,
+            str(row.id),
+            row.buttons,
+            notice=row.kind == NOTICE,
+            partial=partial,
+            answers=row.answers,
+            file=file,
+        )
+
+    async def _find(self, row: OutboxRow, say: Say) -> tuple[str, ...] | None:
         async with self._database.read() as tx:
-            known = await outbox.refs_in_chat(tx, say.address)
-            newest = await outbox.newest_ref_before(tx, say.address, int(say.token))
+            known = await outbox.refs_in_chat(tx, row.address)
+            newest = await outbox.newest_ref_before(tx, row.address, row.id)
         return await self._connector.find(say, newest, known)
 
     async def _record(self, slot: int, version: int, refs: tuple[str, ...]) -> None:

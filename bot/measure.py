@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bot.estimate import Family, Meter, Part, estimate_tokens, message_tokens
-from bot.history import Anchor, Entry, EntryKind, History
+from bot.history import ASKED, Anchor, Entry, History
 from bot.messages import Block, Role
 
 _TRUSTED = (0.6, 3.0)
@@ -44,7 +44,7 @@ def calibration(anchor: Anchor) -> float:
 def measure(history: History, head: Sequence[Part], *, limit: int, factor: float = 1.0) -> Meter:
     """The meter of a history: tokens of the next request, were it sent as it stands."""
     visible = history.visible
-    summaries = sum(e.tokens for e in visible if e.layer is not None and e.kind is not EntryKind.SAID)
+    summaries = sum(e.tokens for e in visible if e.layer is not None and e.kind not in ASKED)
     anchored = next((e for e in reversed(visible) if e.anchor and e.anchor.stack == history.stack), None)
     if anchored is None or anchored.anchor is None:
         talk = sum(entry.tokens for entry in visible) - summaries

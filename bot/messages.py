@@ -60,6 +60,16 @@ def _slug(part: str) -> str:
 
 
 @dataclass(frozen=True)
+class Attachment:
+    """A file that a person sent. ``ref`` is what its connector fetches it by; ``size`` is in bytes."""
+
+    ref: str
+    name: str
+    media_type: str = ""
+    size: int | None = None
+
+
+@dataclass(frozen=True)
 class Inbound:
     """One event from a platform. ``key`` names it on its connector for ever: a redelivery has the same key.
 
@@ -74,6 +84,13 @@ class Inbound:
     text: str
     person_name: str = ""
     sent_at: datetime | None = None
+    ref: str = ""
+    """The platform's handle of this event: what an answer answers, and what a reaction is put on."""
+    speaker: str = ""
+    """Who says it, where several people talk: named to the model. Empty in a private chat."""
+    attachments: tuple[Attachment, ...] = ()
+    edits: str = ""
+    """The key of the message whose later text this is."""
 
     @property
     def is_command(self) -> bool:
@@ -90,6 +107,14 @@ class Button:
 
 
 @dataclass(frozen=True)
+class OutFile:
+    """A file on its way to people: where it lies on this machine, and what they see it called."""
+
+    path: str
+    name: str
+
+
+@dataclass(frozen=True)
 class Say:
     """A new message. ``token`` is the outbox row's id: platforms with idempotency keys send it along."""
 
@@ -98,9 +123,13 @@ class Say:
     token: str
     buttons: tuple[Button, ...] = ()
     notice: bool = False
-    """Said by the program, not by the model."""
+    """Said by the program, not by the model: plain text, no Markdown."""
     partial: bool = False
-    """More is to come by edits: the reply is still being written."""
+    """More is to come: the reply is still being written."""
+    answers: str = ""
+    """The ``ref`` of what a person said or pressed that this answers, if anything."""
+    file: OutFile | None = None
+    """Sent along; the text is what is said of it."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +144,8 @@ class Edit:
     notice: bool = False
     partial: bool = False
     """More is to come: the reply is still being written."""
+    answers: str = ""
+    """As in :class:`Say`: parts that come new answer it too."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +166,7 @@ class Status:
 
 @dataclass(frozen=True)
 class React:
-    """A mark on a person's own message, e.g. that it waits."""
+    """A mark on a person's own message, e.g. that it waits. An empty ``emoji`` takes our mark away."""
 
     address: Address
     ref: str

@@ -11,6 +11,7 @@ import asyncio
 import hashlib
 import json
 import random
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -31,6 +32,8 @@ _SILENCE = 180.0
 _LIMITS_SECONDS = 5.0
 _RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 _RETRIED_TYPES = frozenset({"overloaded_error", "rate_limit_error", "api_error", "timeout_error"})
+_SEES_NOTHING = re.compile(r"image|multimodal|mmproj|vision", re.IGNORECASE)
+"""llama.cpp and Ollama answer 500 to a picture that their model cannot see."""
 DEFAULT_WINDOW = 200_000
 DEFAULT_ANSWER = 8_192
 
@@ -191,6 +194,8 @@ class Model:
         status, said = error.status_code, _said(error)
         if is_context_overflow(error):
             raise self._overflow(said, head) from error
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR and _SEES_NOTHING.search(said):
+            raise ModelRefused(f"The model's server refused the request ({said}).", of_content=True) from error
         if status in _RETRIED or (status == HTTPStatus.OK and _type(error) in _RETRIED_TYPES):
             raise _Again(f"The model is not available ({said}).", _retry_after(error)) from error
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
@@ -203,7 +208,7 @@ class Model:
                 f"The model's server does not know the model {head.model!r}. Check MODEL and ANTHROPIC_BASE_URL."
             ) from error
         bare = status == HTTPStatus.BAD_REQUEST and not _message(error)
-        raise ModelRefused(f"The model's server refused the request ({said}).", bare=bare) from error
+        raise ModelRefused(f"The model's server refused the request ({said}).", bare=bare, of_content=True) from error
 
     def _raise_in_stream(self, error: Any, head: Head) -> None:
         said = _said(error)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from bot.access import Access
 from bot.bus import Bus
 from bot.compaction import Strategy
+from bot.files import folder_of
 from bot.jobs import Jobs
 from bot.messages import AgentId
 from bot.model import Model
@@ -25,7 +27,8 @@ class Services:
     model: Model
     model_name: str
     strategy: Strategy
+    access: Access
 
     def folder(self, agent_id: AgentId) -> Path:
         """The agent's own folder: its files and its traces."""
-        return self.settings.data_dir / "agents" / agent_id
+        return folder_of(self.settings.data_dir, agent_id)

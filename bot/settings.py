@@ -24,7 +24,7 @@ class AgentsSettings(BaseModel):
     critical: float = 0.90
     strategy: str = "reset"
     compact_ahead: bool = True
-    when_busy: Literal["collect"] = "collect"
+    when_busy: Literal["collect", "interrupt"] = "collect"
 
 
 class CompactionSettings(BaseModel):
@@ -42,6 +42,19 @@ class CompactionSettings(BaseModel):
             except re.error as error:
                 raise ValueError(f"{rule!r} is not a regular expression: {error}") from error
         return rules
+
+
+class RateSettings(BaseModel):
+    """`RATE__*`: messages in ten minutes that are taken from one person, and in one chat; 0: any number."""
+
+    person: int = Field(default=600, ge=0)
+    chat: int = Field(default=1200, ge=0)
+
+
+class FilesSettings(BaseModel):
+    """`FILES__*`: what people send."""
+
+    most_bytes: int = Field(default=20_000_000, gt=0)
 
 
 class Settings(BaseSettings):
@@ -64,10 +77,23 @@ class Settings(BaseSettings):
 
     telegram_token: SecretStr | None = None
     telegram_api_base: str | None = None
+    telegram_webhook_url: str | None = None
+    telegram_webhook_secret: SecretStr | None = None
 
-    access: Literal["allowlist", "open"] = "allowlist"
+    discord_token: SecretStr | None = None
+    discord_api_base: str | None = None
+    discord_gateway: str | None = None
+
+    groups: Literal["mention", "always"] = "mention"
+    """What is answered where several people talk: messages that mention the bot or reply to it, or all."""
+
+    access: Literal["pairing", "allowlist", "open"] = "pairing"
     allow: Annotated[frozenset[str], NoDecode] = frozenset()
-    """People or chats as `connector:id`, separated by commas, e.g. `telegram:12345`."""
+    """People as `connector:id`, separated by commas, e.g. `telegram:12345`."""
+    admins: Annotated[frozenset[str], NoDecode] = frozenset()
+    """Likewise: people who may let others in."""
+    rate: RateSettings = RateSettings()
+    files: FilesSettings = FilesSettings()
 
     agents: AgentsSettings = AgentsSettings()
     compaction: CompactionSettings = CompactionSettings()
@@ -76,7 +102,7 @@ class Settings(BaseSettings):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     http_bind: str = "127.0.0.1:8080"
 
-    @field_validator("allow", mode="before")
+    @field_validator("allow", "admins", mode="before")
     @classmethod
     def _split_allow(cls, value: object) -> object:
         return frozenset(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
@@ -93,6 +119,8 @@ class Settings(BaseSettings):
             self.anthropic_api_key,
             self.anthropic_auth_token,
             self.telegram_token,
+            self.telegram_webhook_secret,
+            self.discord_token,
             self.database_url,
             self.redis_url,
         )
@@ -112,6 +140,4 @@ def load_settings(**overrides: object) -> Settings:
 def _explain(item: object) -> str:
     assert isinstance(item, dict)
     name = "__".join(str(part) for part in item["loc"]).upper()
-    if name == "ACCESS":
-        return "ACCESS takes 'allowlist' or 'open' (pairing is not built yet)"
     return f"{name}: {item['msg']}"

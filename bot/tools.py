@@ -1,4 +1,4 @@
-"""The tools of a model: reading in the agent's own folder. There is no way out of it."""
+"""The tools of a model: reading in the agent's own folder, and sending from it. There is no way out of it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from bot.messages import Block
+from bot.messages import Block, OutFile
 
 _MOST_CHARACTERS = 8_000
 _MOST_NAMES = 200
 _NOTE_CHARACTERS = 80
+_MOST_SENT_BYTES = 50_000_000
+"""What the largest platform takes; a smaller one says so in the file's place."""
+_LONGEST_CAPTION = 1000
 
 INTERRUPTED = "[interrupted: the program stopped while this tool ran; it may have run]"
 
@@ -36,8 +39,25 @@ class Tool(Protocol):
     def idempotent(self) -> bool:
         """Whether it may be run again."""
 
-    async def run(self, folder: Path, arguments: Mapping[str, Any], *, room: int) -> str:
+    async def run(self, folder: Path, arguments: Mapping[str, Any], *, room: int) -> str | Sending:
         """The result as text of about ``room`` characters at most. Raises ToolError with a sentence for the model."""
+
+
+@dataclass(frozen=True)
+class Sending:
+    """A result that lets people have a file: it is sent when the result is written down, so exactly once."""
+
+    text: str
+    file: OutFile
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a call came to: the block for the model, and what goes to people with it."""
+
+    block: Block
+    sending: Sending | None = None
 
 
 class ToolError(Exception):
@@ -74,6 +94,27 @@ class ListFiles:
         return await asyncio.to_thread(_list, _inside(folder, arguments.get("path", ".")))
 
 
+@dataclass(frozen=True)
+class SendFile:
+    """Sends a file to the chat."""
+
+    parameters: Mapping[str, Any]
+    name: str = "send_file"
+    description: str = (
+        "Send a file of this conversation's folder to the people in the chat, with a caption if you like."
+    )
+    idempotent: bool = True
+
+    async def run(self, folder: Path, arguments: Mapping[str, Any], *, room: int) -> Sending:  # noqa: ARG002
+        """The file goes out in the step that writes this result down."""
+        path = _inside(folder, arguments.get("path"))
+        caption = arguments.get("caption", "")
+        if not isinstance(caption, str):
+            raise ToolError("caption is a text.")
+        file = await asyncio.to_thread(_to_send, path, folder)
+        return Sending(f"{path.name} goes to the chat.", file, caption.strip()[:_LONGEST_CAPTION])
+
+
 def _schema(required: Sequence[str], **properties: str) -> Mapping[str, Any]:
     return {
         "type": "object",
@@ -85,6 +126,7 @@ def _schema(required: Sequence[str], **properties: str) -> Mapping[str, Any]:
 TOOLS: tuple[Tool, ...] = (
     ReadFile(_schema(["path"], path="string", offset="integer")),
     ListFiles(_schema([], path="string")),
+    SendFile(_schema(["path"], path="string", caption="string")),
 )
 
 
@@ -107,22 +149,25 @@ class Toolbox:
         """Whether a call that a crash cut off may be repeated."""
         return name in self._tools and self._tools[name].idempotent
 
-    async def run(self, call: Block, *, most_characters: int = _MOST_CHARACTERS) -> Block:
-        """The result block of a call. What goes wrong is told to the model, not raised."""
+    async def run(self, call: Block, *, most_characters: int = _MOST_CHARACTERS) -> Done:
+        """What a call comes to. What goes wrong is told to the model, not raised."""
         most_characters = min(most_characters, _MOST_CHARACTERS)
         tool = self._tools.get(call["name"])
         if tool is None:
-            return result_block(call, f"There is no tool {call['name']!r}.", error=True)
+            return Done(result_block(call, f"There is no tool {call['name']!r}.", error=True))
         try:
             arguments = call["input"] if isinstance(call["input"], Mapping) else {}
-            text = await tool.run(self._folder, arguments, room=max(1, most_characters - _NOTE_CHARACTERS))
+            result = await tool.run(self._folder, arguments, room=max(1, most_characters - _NOTE_CHARACTERS))
         except ToolError as error:
-            return result_block(call, str(error), error=True)
+            return Done(result_block(call, str(error), error=True))
         except OSError as error:
-            return result_block(call, f"That cannot be read: {error.strerror or error}", error=True)
+            return Done(result_block(call, f"That cannot be read: {error.strerror or error}", error=True))
+        if isinstance(result, Sending):
+            return Done(result_block(call, result.text), result)
+        text = result
         if len(text) > most_characters:
             text = f"{text[:most_characters]}\n[Cut off here: {len(text) - most_characters} more characters.]"
-        return result_block(call, text if text.strip() else "(empty)")
+        return Done(result_block(call, text if text.strip() else "(empty)"))
 
 
 def result_block(call: Block, text: str, *, error: bool = False) -> Block:
@@ -162,6 +207,15 @@ def _read(path: Path, offset: int, room: int) -> str:
         text = file.read(room)
         more = bool(file.read(1))
     return f"{text}\n[More follows: read on from offset {offset + room}.]" if more else text
+
+
+def _to_send(path: Path, folder: Path) -> OutFile:
+    if not path.is_file():
+        raise ToolError("There is no such file; list_files shows what there is.")
+    size = path.stat().st_size
+    if not 0 < size <= _MOST_SENT_BYTES:
+        raise ToolError(f"The file has {size:,} bytes; it can be sent with 1 to {_MOST_SENT_BYTES:,}.")
+    return OutFile(str(path.relative_to(folder.resolve())), path.name)
 
 
 def _list(path: Path) -> str:

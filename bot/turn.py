@@ -21,6 +21,7 @@ from uuid import uuid4
 
 import structlog
 
+from bot import said
 from bot.blame import Blame, blame
 from bot.compactor import Compactor, Outcome, Request
 from bot.context import Context, Step
@@ -34,13 +35,15 @@ from bot.store import inbox, turns
 from bot.store.inbox import Waiting
 from bot.store.turns import TurnRow, TurnState
 from bot.tasks import stop
-from bot.tools import INTERRUPTED, result_block
+from bot.tools import INTERRUPTED, Done, result_block
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
 MOST_COMPACTIONS = 3
 MOST_TOOL_ROUNDS = 25
+FILE_SHARE = 0.25
+"""Of the limit: what is shown at once of one text file."""
 RESULT_SHARE = 0.25
 """Of the limit: what one tool result may take."""
 BARE_REFUSAL_SHARE = 0.9
@@ -70,13 +73,22 @@ class Turn:
     async def begin(cls, context: Context, compactor: Compactor, taken: Sequence[Waiting]) -> Turn:
         """Take inbox rows: from here on they belong to this turn, and what they say is in the history."""
         turn_id = uuid4().hex
+        room = int(context.limit * FILE_SHARE * 2)  # two characters a token is little
+        shown = [await asyncio.to_thread(said.entries_of, context.folder, message, room=room) for message in taken]
         async with context.step() as step:
-            slot = await step.open_slot()
+            slot = await step.open_slot(answers=taken[-1].ref)
             row = await turns.begin(step.tx, turn_id, context.agent_id, slot, now=context.services.database.clock())
             await inbox.take(step.tx, [message.id for message in taken], turn_id)
-            for message in taken:
-                await step.append("user", [text_block(message.text)], EntryKind.SAID, turn=turn_id)
+            for message, one in zip(taken, shown, strict=True):
+                for kind, blocks in one.entries:
+                    await step.append("user", blocks, kind, turn=turn_id)
+                for problem in one.problems:
+                    await step.say(problem, answers=message.ref)
+            await inbox.mark(step.tx, [message.id for message in taken if message.marked], marked=False)
             step.restraint = step.restraint.next_message()
+        for message in taken:
+            if message.marked:
+                context.react(message.ref, "")
         return cls(context, compactor, row)
 
     async def run(self) -> None:
@@ -122,14 +134,14 @@ class Turn:
             try:
                 async with LiveReply(context.services.bus, context.address, self._slot) as live:
                     try:
-                        asked = context.services.model.ask(context.head, context.history.view(), live.update)
-                        reply = await self._unless_aborted(asked)
+                        reply = await self._unless_aborted(context.ask(live.update))
                     finally:
                         self._written = live.text
             except ModelRefused as refused:
-                if not refused.bare or context.meter.share <= BARE_REFUSAL_SHARE:
+                if refused.bare and context.meter.share > BARE_REFUSAL_SHARE:
+                    await self._recover(str(refused))
+                elif not (refused.of_content and await self._go_on_without_media()):
                     raise
-                await self._recover(str(refused))
                 continue
             except ModelOverflow as overflow:
                 if overflow.asked:
@@ -183,6 +195,16 @@ class Turn:
         elif await self._unless_aborted(self._compactor.join()) is Outcome.ABORTED:
             raise _AbortedError
 
+    async def _go_on_without_media(self) -> bool:
+        """A server may refuse what is no text: then what came in this turn goes first, and after that all of it."""
+        plan = said.without_media(self._context.history.visible, self.id)
+        if plan is None:
+            return False
+        async with self._context.step() as step:
+            await step.put(plan)
+            await step.say("The model's server did not take the files. I go on with only their names in view.")
+        return True
+
     def _blame(self, *, surely: bool = False) -> Blame | None:
         context = self._context
         return blame(context.history, context.meter, context.head_tokens, context.factor, surely=surely)
@@ -202,13 +224,15 @@ class Turn:
     async def _use(self, calls: Sequence[Block]) -> None:
         for call in calls:
             room = int(self._context.limit * RESULT_SHARE * 2)  # two characters a token is little
-            result = await self._unless_aborted(self._context.toolbox.run(call, most_characters=room))
-            await self._record_result(result)
-            log.info("tool_called", tool=call["name"], failed=bool(result.get("is_error")))
+            done = await self._unless_aborted(self._context.toolbox.run(call, most_characters=room))
+            await self._record_result(done)
+            log.info("tool_called", tool=call["name"], failed=bool(done.block.get("is_error")))
 
-    async def _record_result(self, result: Block) -> None:
+    async def _record_result(self, done: Done) -> None:
         async with self._context.step() as step:
-            await step.append("user", [result], EntryKind.RESULT, turn=self.id)
+            await step.append("user", [done.block], EntryKind.RESULT, turn=self.id)
+            if done.sending:
+                await step.send_file(done.sending.file, done.sending.caption)
 
     async def _settle_open_calls(self) -> None:
         """After a crash: calls without a result were cut off, and only idempotent ones are run again."""
@@ -216,7 +240,7 @@ class Turn:
             if self._context.toolbox.may_run_again(call["name"]):
                 await self._use([call])
             else:
-                await self._record_result(result_block(call, INTERRUPTED, error=True))
+                await self._record_result(Done(result_block(call, INTERRUPTED, error=True)))
 
     async def _finish(self, reply: Reply) -> None:
         """The last step: the reply, the end of the turn, its inbox rows and its slot, in one transaction."""

@@ -9,12 +9,15 @@ import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
 from typing import Final, TextIO
 from uuid import uuid4
 
 from bot.connector import Intake
 from bot.errors import DeliveryDelayed, StoreUnavailable
-from bot.messages import Address, Edit, Inbound, Outbound, Say
+from bot.messages import Address, Attachment, Edit, Inbound, Outbound, Say
+from connectors.attach import CannotAttachError, attached, copy, told
 from connectors.typeset import clean
 
 LEAVING: Final = frozenset({"/quit", "/exit"})
@@ -28,7 +31,6 @@ class Pipe:
     """Each line of the input is a message; the next is read when all that it set off has come to rest."""
 
     name = "terminal"
-    edit_every = 1.0
 
     def __init__(
         self,
@@ -67,6 +69,18 @@ class Pipe:
         if error is not None and not self._nobody_reads.is_set():
             raise error
 
+    def pace(self, address: Address) -> float:  # noqa: ARG002 - the Protocol's
+        """See :class:`bot.connector.Connector`; what grows is not written."""
+        return 1.0
+
+    def drafts(self, address: Address) -> bool:  # noqa: ARG002 - the Protocol's
+        """See :class:`bot.connector.Connector`."""
+        return False
+
+    async def fetch(self, attachment: Attachment, target: Path, *, most_bytes: int) -> None:
+        """Copy a file that was attached."""
+        await copy(attachment, target, most_bytes=most_bytes)
+
     async def deliver(self, outbound: Outbound) -> tuple[str, ...]:
         """Write a final reply or a notice; what is partial, and all signals, leave no trace.
 
@@ -84,10 +98,13 @@ class Pipe:
         async with self._writing:
             if self._written.get(key) == outbound.text:
                 return (key,)
+            file = outbound.file if isinstance(outbound, Say) else None
+            text = told(file, outbound.text) if file else outbound.text
+            aside = outbound.notice or file is not None
             try:
-                await asyncio.to_thread(_write, self._err if outbound.notice else self._out, outbound.text)
+                await asyncio.to_thread(_write, self._err if aside else self._out, text)
             except (OSError, ValueError) as error:  # a broken pipe, a full disk, a closed file
-                if not outbound.notice:
+                if not aside:
                     self._abandon_output()
                     problem = f"standard output: {error}"
                     raise DeliveryDelayed(problem, _ELSEWHERE_SECONDS) from error
@@ -117,7 +134,15 @@ class Pipe:
                 return
             if text:
                 order = max(order + 1, time.time_ns())
-                await self._store(intake, Inbound(self._address, uuid4().hex, "message", order, "me", text))
+                try:
+                    file = await asyncio.to_thread(attached, text)
+                except CannotAttachError as error:
+                    await asyncio.to_thread(_write, self._err, str(error))
+                    continue
+                inbound = Inbound(self._address, uuid4().hex, "message", order, "me", text)
+                if file:
+                    inbound = replace(inbound, text=file[1], attachments=(file[0],))
+                await self._store(intake, inbound)
                 await intake.settled(self._address)
 
     async def _store(self, intake: Intake, inbound: Inbound) -> None:

@@ -11,7 +11,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
@@ -22,11 +22,13 @@ from prompt_toolkit.output import Output
 
 from bot.connector import Intake
 from bot.errors import DeliveryDelayed, StoreUnavailable
-from bot.messages import Address, Button, Edit, Inbound, Outbound, Say, Status, Typing
+from bot.messages import Address, Attachment, Button, Edit, Inbound, Outbound, React, Say, Status, Typing
+from connectors.attach import ATTACH, CannotAttachError, attached, copy, told
 from connectors.prompt import Prompt
 from connectors.typeset import clean, finished, last_rows, meter_line, typeset
 
 LEAVING: Final = {"/exit": "leave", "/quit": "leave"}
+_OWN: Final = {ATTACH: "send a file: /attach PATH, and what you say of it", **LEAVING}
 _TYPING_SECONDS = 6.0
 _AGAIN_SECONDS = 3.0
 _DRAIN_SECONDS = 5.0
@@ -53,7 +55,6 @@ class Terminal:
     """One person at a terminal, in one conversation."""
 
     name = "terminal"
-    edit_every = 0.05
 
     def __init__(
         self,
@@ -81,7 +82,7 @@ class Terminal:
         self._hint = ""
         self._order = 0
         self._prompt = Prompt(
-            commands={**{f"/{name.removeprefix('/')}": text for name, text in commands.items()}, **LEAVING},
+            commands={**{f"/{name.removeprefix('/')}": text for name, text in commands.items()}, **_OWN},
             history_file=history_file,
             live=self._live,
             facts=self._bottom,
@@ -107,6 +108,18 @@ class Terminal:
             for reply in self._replies.values():
                 await self._settle(reply, len(reply.text))
 
+    def pace(self, address: Address) -> float:  # noqa: ARG002 - the Protocol's
+        """See :class:`bot.connector.Connector`."""
+        return 0.05
+
+    def drafts(self, address: Address) -> bool:  # noqa: ARG002 - the Protocol's
+        """See :class:`bot.connector.Connector`."""
+        return False
+
+    async def fetch(self, attachment: Attachment, target: Path, *, most_bytes: int) -> None:
+        """Copy a file that was attached."""
+        await copy(attachment, target, most_bytes=most_bytes)
+
     async def deliver(self, outbound: Outbound) -> tuple[str, ...]:
         """Show one outbound; a message has one part, named by its token.
 
@@ -118,6 +131,9 @@ class Terminal:
                 problem = f"{outbound.address.agent_id} is not open in this terminal"
                 raise DeliveryDelayed(problem, _ELSEWHERE_SECONDS)
             key = outbound.refs[0] if isinstance(outbound, Edit) and outbound.refs else outbound.token
+            if isinstance(outbound, Say) and outbound.file:
+                await self._notice(key, clean(told(outbound.file, outbound.text)), "", partial=False)
+                return (key,)
             show = self._notice if outbound.notice else self._reply
             await show(key, clean(outbound.text), _row(outbound.buttons), partial=outbound.partial)
             return (key,)
@@ -125,6 +141,12 @@ class Terminal:
             self._typing_until = self._clock() + _TYPING_SECONDS if outbound.on else _NEVER
             self._unanswered = self._unanswered and outbound.on
             self._moving.set()
+        if here and isinstance(outbound, React):
+            if outbound.emoji:
+                self._statuses[outbound.ref] = f"{outbound.emoji} Your message waits for this answer."
+            else:
+                self._statuses.pop(outbound.ref, None)
+            self._prompt.redraw()
         if here and isinstance(outbound, Status):
             self._facts = outbound.facts
             self._prompt.redraw()
@@ -200,10 +222,18 @@ class Terminal:
             await self._store(intake, line)
 
     async def _store(self, intake: Intake, line: str) -> None:
-        for_model = not line.startswith("/")
+        for_model = not line.startswith("/") or line.startswith(ATTACH)
         self._unanswered = self._unanswered or for_model
         self._order = max(self._order + 1, time.time_ns())
-        inbound = Inbound(self._address, uuid4().hex, "message", self._order, person="me", text=line)
+        key = uuid4().hex
+        inbound = Inbound(self._address, key, "message", self._order, person="me", text=line, ref=key)
+        try:
+            file = await asyncio.to_thread(attached, line)
+        except CannotAttachError as error:
+            await self._prompt.print([("class:hint", clean(str(error)))])
+            return
+        if file:
+            inbound = replace(inbound, text=file[1], attachments=(file[0],))
         new = 0
         try:
             new = await intake.store([inbound])

@@ -6,7 +6,7 @@ A :class:`Room` is the platform: people say things in it and see what a chat wou
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,8 +14,9 @@ from typing import Any
 
 from bot.app import ROLES, Role, gateway_for, inner_roles
 from bot.connector import Intake
+from bot.errors import DeliveryRefused
 from bot.history import History
-from bot.messages import Address, Edit, Inbound, Outbound, Say, Status, Typing
+from bot.messages import Address, Attachment, Edit, Inbound, Outbound, OutFile, React, Say, Status, Typing
 from bot.parts import Parts, open_parts
 from bot.settings import Settings
 from bot.store import histories
@@ -33,18 +34,21 @@ class Shown:
     partial: bool
     texts: list[str] = field(default_factory=list)
     commands: tuple[str, ...] = ()
+    answers: str = ""
+    file: OutFile | None = None
 
 
 class Room:
     """A connector whose platform is memory. Chats are told apart by name."""
 
     name = "room"
-    edit_every = 0.05
 
     def __init__(self) -> None:
         self.shown: dict[str, dict[str, Shown]] = {}
         self.typing: dict[str, list[bool]] = {}
         self.facts: dict[str, dict[str, Any]] = {}
+        self.reactions: dict[str, list[str]] = {}
+        self.files: dict[str, bytes] = {}
         self._intake: asyncio.Future[Intake] | None = None
         self._changed = asyncio.Condition()
         self._order = 0
@@ -52,6 +56,17 @@ class Room:
     async def run(self, intake: Intake) -> None:
         self._future().set_result(intake)
         await asyncio.Event().wait()
+
+    def pace(self, address: Address) -> float:
+        return 0.05
+
+    def drafts(self, address: Address) -> bool:
+        return False
+
+    async def fetch(self, attachment: Attachment, target: Path, *, most_bytes: int) -> None:
+        if attachment.ref not in self.files:
+            raise DeliveryRefused("it is gone")
+        target.write_bytes(self.files[attachment.ref])
 
     async def deliver(self, outbound: Outbound) -> tuple[str, ...]:
         async with self._changed:
@@ -66,11 +81,30 @@ class Room:
     async def close(self) -> None:
         """Nothing to let go of."""
 
-    async def says(self, text: str, *, chat: str = "1", person: str = "ada", key: str | None = None) -> None:
-        """A person says something; returns when it is stored."""
+    async def says(
+        self,
+        text: str,
+        *,
+        chat: str = "1",
+        person: str = "ada",
+        key: str | None = None,
+        files: Mapping[str, bytes] | None = None,
+        **more: Any,
+    ) -> None:
+        """A person says something, with ``files`` by name; returns when it is stored."""
         self._order += 1
-        inbound = Inbound(Address(self.name, chat), key or f"message:{chat}:{self._order}", "message", self._order,
-                          person, text)  # fmt: skip
+        attachments = tuple(Attachment(f"{self._order}/{name}", name, size=len(b)) for name, b in (files or {}).items())
+        self.files |= {f"{self._order}/{name}": content for name, content in (files or {}).items()}
+        key = key or f"message:{chat}:{self._order}"
+        inbound = Inbound(
+            Address(self.name, chat),
+            key,
+            "message",
+            self._order,
+            person,
+            text,
+            **{"ref": str(self._order), "attachments": attachments, **more},
+        )
         await (await asyncio.shield(self._future())).store([inbound])
 
     async def asks(self, text: str, *, chat: str = "1") -> str:
@@ -111,6 +145,8 @@ class Room:
         chat = outbound.address.chat
         if isinstance(outbound, Typing):
             self.typing.setdefault(chat, []).append(outbound.on)
+        elif isinstance(outbound, React):
+            self.reactions.setdefault(outbound.ref, []).append(outbound.emoji)
         elif isinstance(outbound, Status):
             self.facts[chat] = dict(outbound.facts)
         elif isinstance(outbound, Say | Edit):
@@ -118,6 +154,8 @@ class Room:
             key = outbound.refs[0] if isinstance(outbound, Edit) else outbound.token
             assert isinstance(outbound, Edit) == (key in messages), "a message is said once and then edited"
             message = messages.setdefault(key, Shown("", notice=outbound.notice, partial=True))
+            if isinstance(outbound, Say):
+                message.answers, message.file = outbound.answers, outbound.file
             message.text, message.partial = outbound.text, outbound.partial
             message.texts.append(outbound.text)
             message.commands = tuple(button.command for button in outbound.buttons)

@@ -40,7 +40,7 @@ _OPTIONS: dict[str, Any] = {
 
 async def work(parts: Parts) -> None:
     """Work inside this process until cancelled; a Redis that goes away and comes back is waited for."""
-    desk = Desk(parts.database, parts.bus, parts.model)
+    desk = Desk(parts.database, parts.bus, parts.model, parts.settings.data_dir)
     while True:
         worker = Worker(
             redis_settings=RedisSettings.from_dsn(parts.redis_url),
@@ -74,7 +74,7 @@ async def _close(worker: Worker) -> None:
 async def _start_up(ctx: dict[str, Any]) -> None:
     stack = ctx["stack"] = AsyncExitStack()
     parts = await stack.enter_async_context(open_parts(load_settings(), clear_leases=False))
-    ctx["desk"] = Desk(parts.database, parts.bus, parts.model)
+    ctx["desk"] = Desk(parts.database, parts.bus, parts.model, parts.settings.data_dir)
 
 
 async def _shut_down(ctx: dict[str, Any]) -> None:

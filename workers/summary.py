@@ -22,6 +22,7 @@ from bot.compaction.instruction import SYSTEM, correction, from_outside, instruc
 from bot.compaction.transcript import REMOVAL_SHARES, chunks, render, without_tool_results
 from bot.errors import ModelError, ModelOverflow
 from bot.estimate import estimate_tokens, family_of
+from bot.files import filled, folder_of
 from bot.history import Entry, EntryKind, History, Usage, as_request, valid_request
 from bot.messages import Message, text_block, text_of, tool_calls
 from bot.model import Head, Limits
@@ -182,7 +183,8 @@ class _Writer:
         }
         self.inference.append(record)
         try:
-            reply = await self.desk.model.ask(replace(head, max_tokens=min(head.max_tokens, self._room * 2)), messages)
+            page = await asyncio.to_thread(filled, folder_of(self.desk.data_dir, self.run.agent_id), messages)
+            reply = await self.desk.model.ask(replace(head, max_tokens=min(head.max_tokens, self._room * 2)), page)
         except ModelError as error:
             record["error"] = str(error)
             raise

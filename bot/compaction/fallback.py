@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bot.compaction.checks import must_keep
 from bot.compaction.plan import Inserted, Plan, everything_but, within
 from bot.history import Entry, EntryKind, as_request
-from bot.messages import Audience, text_block, text_of
+from bot.messages import Audience, Block, text_block, text_of
 
 _HEADROOM = 0.5
 """The share of the limit that may be filled afterwards."""
@@ -43,7 +43,9 @@ def hide_oldest(view: Sequence[Entry], room: float) -> Plan | None:
 def excerpt(entry: Entry, view: Sequence[Entry]) -> Plan:
     """Show only the beginning of one message, or of a tool's result, that is too large for the model by itself."""
     results = [block for block in entry.blocks if block.get("type") == "tool_result"]
-    shown = [{**block, "content": _beginning(text_of(block.get("content", "")))} for block in results]
+    shown: list[Block] = [{**block, "content": _beginning(text_of(block.get("content", "")))} for block in results]
+    if any(block.get("type") not in ("text", "tool_result") for block in entry.blocks):
+        shown = [text_block(f"{text_of(entry.blocks)} [It was too large to be shown.]".strip())]
     return Plan(
         strategy="excerpt",
         upto=max(item.seq for item in view),

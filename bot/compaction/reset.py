@@ -15,7 +15,7 @@ from itertools import takewhile
 from bot.compaction.checks import must_keep
 from bot.compaction.plan import SUMMARY, Inserted, Plan, PlanContext, everything_but, within
 from bot.estimate import Level, Meter
-from bot.history import Entry, EntryKind, as_request
+from bot.history import ASKED, Entry, EntryKind, as_request
 from bot.messages import Audience
 
 MARKER = "Session context compacted."
@@ -66,11 +66,11 @@ class Reset:
         requests = [index for index, entry in enumerate(view) if entry.kind is EntryKind.SAID]
         if not requests:
             return []
-        latest = view[requests[-1]]
         if not _is_answered(view):
             # Several messages that one turn collected belong together, and so do messages that wait for an answer.
-            before = takewhile(lambda entry: entry.kind is EntryKind.SAID, reversed(view[: requests[-1]]))
-            return [*reversed(list(before)), latest]
+            before = takewhile(lambda entry: entry.kind in ASKED, reversed(view[: requests[-1]]))
+            files = takewhile(lambda entry: entry.kind is EntryKind.FILE, view[requests[-1] + 1 :])
+            return [*reversed(list(before)), view[requests[-1]], *files]
         exchange = list(view[requests[-1] :])
         small = sum(entry.tokens for entry in exchange) <= self.keep_exchange_share * meter.limit
         return exchange if small else []

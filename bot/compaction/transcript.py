@@ -78,7 +78,8 @@ def _placeholder(block: Block) -> str:
     kind = str(source.get("media_type") or "") if isinstance(source, Mapping) else ""
     if block.get("type") == "document" and isinstance(source, Mapping) and source.get("type") == "text":
         return f"[document {block.get('title') or ''}]\n{source.get('data') or ''}"
-    facts = ", ".join(fact for fact in (str(block.get("title") or ""), kind) if fact)
+    path = str(source.get("path") or "") if isinstance(source, Mapping) else ""
+    facts = ", ".join(fact for fact in (str(block.get("title") or path), kind) if fact)
     return f"[{block.get('type') or 'block'}: {facts}]" if facts else f"[{block.get('type') or 'block'}]"
 
 

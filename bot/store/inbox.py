@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 
 from sqlalchemy import RowMapping, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from bot.messages import Address, AgentId, Inbound
+from bot.messages import Address, AgentId, Attachment, Inbound
 from bot.store import agents
 from bot.store.database import Tx
 from bot.store.schema import cursors, inbox, turns
 
+EDITED = "(I changed what I wrote before. It now reads:)"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What became of an attachment: where it lies in the agent's folder, or why it does not."""
+
+    name: str
+    path: str = ""
+    media_type: str = ""
+    size: int = 0
+    problem: str = ""
+
 
 @dataclass(frozen=True)
 class Waiting:
-    """A row of the inbox that no turn has taken."""
+    """A row of the inbox that no turn has taken. ``marked``: a mark on the message says that it waits."""
 
     id: int
     person: str
@@ -24,10 +37,28 @@ class Waiting:
     text: str
     kind: str
     received_at: float
+    ref: str = ""
+    speaker: str = ""
+    files: tuple[Kept, ...] = ()
+    marked: bool = False
+
+
+@dataclass(frozen=True)
+class Fetching:
+    """A row whose files are on their way."""
+
+    id: int
+    agent_id: AgentId
+    attachments: tuple[Attachment, ...]
 
 
 async def add(tx: Tx, inbound: Inbound, *, now: float) -> bool:
-    """Store one event; False when it is there already (a redelivery)."""
+    """Store one event; False when it is there already (a redelivery), or changes only what nobody has read yet."""
+    if inbound.edits:
+        edited = await _edited(tx, inbound)
+        if edited is None:
+            return False
+        inbound = edited
     await agents.ensure(tx, inbound.address, now=now)
     insert = postgresql.insert if tx.dialect.name == "postgresql" else sqlite.insert
     added = await tx.execute(
@@ -42,7 +73,11 @@ async def add(tx: Tx, inbound: Inbound, *, now: float) -> bool:
             person_name=inbound.person_name,
             text=inbound.text,
             received_at=now,
-            state="waiting",
+            state="fetching" if inbound.attachments else "waiting",
+            ref=inbound.ref,
+            speaker=inbound.speaker,
+            attachments=[asdict(attachment) for attachment in inbound.attachments],
+            marked=False,
         )
         .on_conflict_do_nothing(index_elements=["connector", "key"])
     )
@@ -57,6 +92,44 @@ async def waiting(tx: Tx, agent_id: AgentId) -> list[Waiting]:
         .order_by(inbox.c.position, inbox.c.id)
     )
     return [_waiting(row) for row in rows.mappings()]
+
+
+async def taken_by(tx: Tx, turn_id: str) -> list[Waiting]:
+    """What a turn took, in the platform's order."""
+    rows = await tx.execute(select(inbox).where(inbox.c.turn_id == turn_id).order_by(inbox.c.position, inbox.c.id))
+    return [_waiting(row) for row in rows.mappings()]
+
+
+async def is_fetching(tx: Tx, agent_id: AgentId) -> bool:
+    """Whether files for this agent are still on their way."""
+    rows = await tx.execute(
+        select(inbox.c.id).where(inbox.c.agent_id == agent_id, inbox.c.state == "fetching").limit(1)
+    )
+    return rows.first() is not None
+
+
+async def fetching(tx: Tx, connector: str) -> list[Fetching]:
+    """What a connector still has to fetch, oldest first."""
+    rows = await tx.execute(
+        select(inbox.c.id, inbox.c.agent_id, inbox.c.attachments)
+        .where(inbox.c.connector == connector, inbox.c.state == "fetching")
+        .order_by(inbox.c.id)
+    )
+    return [Fetching(row[0], AgentId(row[1]), tuple(Attachment(**one) for one in row[2])) for row in rows]
+
+
+async def fetched(tx: Tx, row_id: int, files: Sequence[Kept]) -> None:
+    """The files of a row are there, or will never be: it can be answered."""
+    await tx.execute(
+        update(inbox)
+        .where(inbox.c.id == row_id, inbox.c.state == "fetching")
+        .values(state="waiting", attachments=[asdict(file) for file in files])
+    )
+
+
+async def mark(tx: Tx, ids: Sequence[int], *, marked: bool) -> None:
+    """These messages show a mark that says that they wait, or no longer do."""
+    await tx.execute(update(inbox).where(inbox.c.id.in_(ids)).values(marked=marked))
 
 
 async def take(tx: Tx, ids: Sequence[int], turn_id: str) -> None:
@@ -79,7 +152,7 @@ async def unanswered(tx: Tx, address: Address) -> int:
     count = await tx.execute(
         select(func.count())
         .select_from(inbox)
-        .where(inbox.c.agent_id == address.agent_id, inbox.c.state.in_(("waiting", "taken")))
+        .where(inbox.c.agent_id == address.agent_id, inbox.c.state.in_(("fetching", "waiting", "taken")))
     )
     return int(count.scalar_one())
 
@@ -107,5 +180,39 @@ async def set_cursor(tx: Tx, connector: str, value: str) -> None:
         await tx.execute(cursors.insert().values(connector=connector, value=value))
 
 
+async def _edited(tx: Tx, inbound: Inbound) -> Inbound | None:
+    """What an edit adds to the inbox: nothing where the text is the same or nobody has read it yet."""
+    rows = await tx.execute(
+        select(inbox.c.id, inbox.c.text, inbox.c.state)
+        .where(
+            inbox.c.connector == inbound.address.connector,
+            (inbox.c.key == inbound.edits) | inbox.c.key.startswith(f"{inbound.edits}:", autoescape=True),
+        )
+        .order_by(inbox.c.id.desc())
+        .limit(1)
+    )
+    newest = rows.mappings().first()
+    if newest is None:
+        return inbound
+    if newest["text"] in (inbound.text, f"{EDITED}\n{inbound.text}"):
+        return None
+    if newest["state"] in ("fetching", "waiting"):
+        text = f"{EDITED}\n{inbound.text}" if newest["text"].startswith(EDITED) else inbound.text
+        await tx.execute(update(inbox).where(inbox.c.id == newest["id"]).values(text=text))
+        return None
+    return inbound if inbound.is_command else replace(inbound, text=f"{EDITED}\n{inbound.text}")
+
+
 def _waiting(row: RowMapping) -> Waiting:
-    return Waiting(row["id"], row["person"], row["person_name"], row["text"], row["kind"], row["received_at"])
+    return Waiting(
+        id=row["id"],
+        person=row["person"],
+        person_name=row["person_name"],
+        text=row["text"],
+        kind=row["kind"],
+        received_at=row["received_at"],
+        ref=row["ref"],
+        speaker=row["speaker"],
+        files=tuple(Kept(**file) for file in row["attachments"]) if row["state"] != "fetching" else (),
+        marked=row["marked"],
+    )

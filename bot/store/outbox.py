@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import RowMapping, func, insert, or_, select, update
 
-from bot.messages import Address, AgentId, Button
+from bot.messages import Address, AgentId, Button, OutFile
 from bot.store.database import Tx
 from bot.store.schema import inbox, outbox
 
@@ -30,16 +30,25 @@ class OutboxRow:
     delivered: int
     refs: tuple[str, ...]
     sending: bool
+    answers: str
+    file: OutFile | None
 
 
-async def open_slot(tx: Tx, address: Address, *, now: float) -> int:
+async def open_slot(tx: Tx, address: Address, *, answers: str = "", now: float) -> int:
     """The place of a reply that is still to be written; returns its id."""
-    return await _insert(tx, address, kind=REPLY, text="", buttons=(), state="open", now=now)
+    return await _insert(tx, address, kind=REPLY, state="open", answers=answers, now=now)
 
 
-async def say(tx: Tx, address: Address, text: str, *, buttons: Sequence[Button] = (), now: float) -> int:
+async def say(
+    tx: Tx, address: Address, text: str, *, buttons: Sequence[Button] = (), answers: str = "", now: float
+) -> int:
     """A message of the program; returns its id, by which it can be changed."""
-    return await _insert(tx, address, kind=NOTICE, text=text, buttons=buttons, state="ready", now=now)
+    return await _insert(tx, address, kind=NOTICE, state="ready", text=text, buttons=buttons, answers=answers, now=now)
+
+
+async def send_file(tx: Tx, address: Address, file: OutFile, text: str, *, now: float) -> int:
+    """A file of the agent's folder (its ``path`` is in there), and what is said of it."""
+    return await _insert(tx, address, kind=REPLY, state="ready", text=text, file=file, now=now)
 
 
 async def change(tx: Tx, slot: int, text: str, *, buttons: Sequence[Button] = ()) -> None:
@@ -77,7 +86,7 @@ async def get_open(tx: Tx, slot: int) -> OutboxRow | None:
 
 async def newest_ref_before(tx: Tx, address: Address, slot: int) -> str | None:
     """The highest id of a message, ours or a person's, that this chat had before this slot was sent. For platforms
-    whose ids are numbers; an inbox key ends in the platform's id."""
+    whose ids are numbers."""
     ours = await tx.execute(
         select(outbox.c.refs)
         .where(outbox.c.connector == address.connector, outbox.c.chat == address.chat, outbox.c.id < slot)
@@ -85,13 +94,13 @@ async def newest_ref_before(tx: Tx, address: Address, slot: int) -> str | None:
         .limit(20)
     )
     theirs = await tx.execute(
-        select(inbox.c.key)
+        select(inbox.c.key, inbox.c.ref)
         .join(outbox, outbox.c.id == slot)
         .where(inbox.c.agent_id == outbox.c.agent_id, inbox.c.received_at <= outbox.c.created_at)
         .order_by(inbox.c.id.desc())
         .limit(20)
     )
-    refs = [ref for row in ours for ref in row[0]] + [row[0].rsplit(":", 1)[-1] for row in theirs]
+    refs = [ref for row in ours for ref in row[0]] + [row[1] or row[0].rsplit(":", 1)[-1] for row in theirs]
     return str(max(numbers)) if (numbers := [int(ref) for ref in refs if ref.isdigit()]) else None
 
 
@@ -116,6 +125,13 @@ async def refuse(tx: Tx, slot: int, version: int) -> None:
     """The platform will never take it."""
     await tx.execute(
         update(outbox).where(outbox.c.id == slot).values(state="refused", delivered=version, sending=False)
+    )
+
+
+async def refuse_chat(tx: Tx, connector: str, chat: str) -> None:
+    """The platform takes nothing for this chat any more: what waits for it is not sent."""
+    await tx.execute(
+        _pending(update(outbox), connector, chat).values(state="refused", delivered=outbox.c.version, sending=False)
     )
 
 
@@ -151,7 +167,16 @@ def _pending(query: Any, connector: str, chat: str | None) -> Any:
 
 
 async def _insert(
-    tx: Tx, address: Address, *, kind: str, text: str, buttons: Sequence[Button], state: str, now: float
+    tx: Tx,
+    address: Address,
+    *,
+    kind: str,
+    state: str,
+    now: float,
+    text: str = "",
+    buttons: Sequence[Button] = (),
+    answers: str = "",
+    file: OutFile | None = None,
 ) -> int:
     added = await tx.execute(
         insert(outbox)
@@ -169,6 +194,8 @@ async def _insert(
             refs=[],
             sending=False,
             created_at=now,
+            answers=answers,
+            file=asdict(file) if file else None,
         )
         .returning(outbox.c.id)
     )
@@ -187,4 +214,6 @@ def _row(row: RowMapping) -> OutboxRow:
         delivered=row["delivered"],
         refs=tuple(row["refs"]),
         sending=row["sending"],
+        answers=row["answers"],
+        file=OutFile(**row["file"]) if row["file"] else None,
     )

@@ -52,13 +52,51 @@ inbox = Table(
     Column("person_name", Text, nullable=False),
     Column("text", Text, nullable=False),
     Column("received_at", Double, nullable=False),
-    Column("state", String(10), nullable=False),  # waiting, taken (by a turn), done
+    Column("state", String(10), nullable=False),  # fetching (its files), waiting, taken (by a turn), done
     Column("turn_id", String(40)),
+    Column("ref", Text, nullable=False, server_default=text("''")),  # the platform's handle, for answers and reactions
+    Column("speaker", Text, nullable=False, server_default=text("''")),  # named to the model, where several people talk
+    Column("attachments", JSON, nullable=False, server_default=text("'[]'")),
+    Column("marked", Boolean, nullable=False, server_default=text("false")),  # shows a mark that says: it waits
     UniqueConstraint("connector", "key", name="inbox_key"),
     Index("inbox_waiting", "agent_id", "position", sqlite_where=text("state = 'waiting'"),
           postgresql_where=text("state = 'waiting'")),
     Index("inbox_turn", "turn_id"),
+    Index("inbox_fetching", "connector", sqlite_where=text("state = 'fetching'"),
+          postgresql_where=text("state = 'fetching'")),
 )  # fmt: skip
+
+people = Table(
+    "people",
+    metadata,
+    Column("connector", String(40), primary_key=True),
+    Column("person", String(120), primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("chat", String(120), nullable=False),  # where they asked
+    Column("thread", String(120), nullable=False),
+    Column("state", String(10), nullable=False),  # pending, approved
+    Column("code", String(20), nullable=False),
+    Column("expires_at", Double, nullable=False),
+    Column("changed_at", Double, nullable=False),
+    Index("people_code", "code", unique=True, sqlite_where=text("state = 'pending'"),
+          postgresql_where=text("state = 'pending'")),
+)  # fmt: skip
+
+closed_chats = Table(
+    "closed_chats",  # they blocked the bot or threw it out
+    metadata,
+    Column("connector", String(40), primary_key=True),
+    Column("chat", String(120), primary_key=True),
+    Column("since", Double, nullable=False),
+)
+
+moved_chats = Table(
+    "moved_chats",  # the platform gave a chat another id; its conversations keep the one that they began with
+    metadata,
+    Column("connector", String(40), primary_key=True),
+    Column("moved_to", String(120), primary_key=True),
+    Column("chat", String(120), nullable=False),
+)
 
 cursors = Table(
     "cursors",
@@ -99,6 +137,8 @@ outbox = Table(
     Column("refs", JSON, nullable=False),  # the platform's ids of its parts
     Column("sending", Boolean, nullable=False),  # a first send is under way: after a crash it may have arrived
     Column("created_at", Double, nullable=False),
+    Column("answers", Text, nullable=False, server_default=text("''")),  # the ref of what it answers
+    Column("file", JSON),  # sent along: its path in the agent's folder, and its name
     Index("outbox_pending", "connector", "id", sqlite_where=text("state = 'ready' AND delivered < version"),
           postgresql_where=text("state = 'ready' AND delivered < version")),
     Index("outbox_chat", "connector", "chat", "id"),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from tests.servers.messages_media import problem_of
 from tests.servers.messages_tool_rules import check_tool_pairs, check_tools
 from tests.servers.messages_wire import Json, Refused, blocks_of, count
 
@@ -221,6 +222,8 @@ def _check_texts(content: str | Sequence[Json], where: str) -> None:
         if block["type"] == "text" and not block["text"].strip():
             refusal = f"{where}: text content blocks must contain non-whitespace text"
             raise Refused(refusal)
+        if block["type"] in ("image", "document") and (problem := problem_of(block)):
+            raise Refused(f"{where}: {problem}")
 
 
 def _marks(part: object) -> Iterator[object]:

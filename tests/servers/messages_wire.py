@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from tests.servers.messages_media import tokens_of_media
+
 Json = Mapping[str, Any]
 Outcome = Literal["running", "completed", "refused", "failed", "hung_up", "cut"]
 
@@ -69,12 +71,10 @@ def texts_of(content: object) -> Iterator[str]:
             case "tool_result":
                 yield from texts_of(block.get("content", ""))
             case "document":
-                yield str(block.get("source", {}).get("data", ""))
+                if block.get("source", {}).get("type") == "text":
+                    yield str(block["source"].get("data", ""))
             case "thinking":
                 yield str(block.get("thinking", ""))
-
-
-IMAGE_TOKENS = 1_600
 
 
 def tokens_of_text(text: str) -> int:
@@ -84,14 +84,10 @@ def tokens_of_text(text: str) -> int:
 
 def tokens_of_content(content: object) -> int:
     """Tokens of a system prompt or of one message's content."""
-    images = sum(bool(block.get("type") == "image") for block in blocks_of(content))
-    images += sum(
-        bool(inner.get("type") == "image")
-        for block in blocks_of(content)
-        if block.get("type") == "tool_result"
-        for inner in blocks_of(block.get("content"))
-    )
-    return sum(map(tokens_of_text, texts_of(content))) + images * IMAGE_TOKENS
+    results = [block for block in blocks_of(content) if block.get("type") == "tool_result"]
+    inner = [block for result in results for block in blocks_of(result.get("content", ""))]
+    media = sum(tokens_of_media(block) for block in [*blocks_of(content), *inner])
+    return sum(map(tokens_of_text, texts_of(content))) + media
 
 
 def tokens_of_tools(tools: Sequence[Json]) -> int:

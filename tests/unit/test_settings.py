@@ -21,7 +21,7 @@ def test_nothing_has_to_be_set() -> None:
     settings = load()
     assert settings.data_dir == Path("data")
     assert settings.uses_local_model
-    assert (settings.access, settings.allow) == ("allowlist", frozenset())
+    assert (settings.access, settings.allow) == ("pairing", frozenset())
     assert (settings.agents.warning, settings.agents.critical, settings.agents.strategy) == (0.75, 0.9, "reset")
     assert settings.agents.emergency_context_limit is None
     assert settings.secrets == ()
@@ -57,9 +57,9 @@ def test_whoever_names_a_key_or_an_endpoint_wants_no_local_model(name: str) -> N
     assert not load(**{name: "http://127.0.0.1:1"}).uses_local_model
 
 
-@pytest.mark.parametrize("access", ["pairing", "everybody", ""])
-def test_access_that_is_not_built_is_refused_and_never_taken_for_open(access: str) -> None:
-    with pytest.raises(ConfigurationError, match="ACCESS takes 'allowlist' or 'open'"):
+@pytest.mark.parametrize("access", ["everybody", "Open", ""])
+def test_access_that_does_not_exist_is_refused_and_never_taken_for_open(access: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"ACCESS: .*'pairing', 'allowlist' or 'open'"):
         load(access=access)
 
 
@@ -93,7 +93,7 @@ def test_what_should_be_json_and_is_not_is_a_wrong_setting_too(
 
 def test_all_wrong_settings_are_named_at_once() -> None:
     with pytest.raises(ConfigurationError, match=r"ACCESS.*; LOG_FORMAT"):
-        load(access="pairing", log_format="xml")
+        load(access="everybody", log_format="xml")
 
 
 def test_secrets_are_in_no_text_of_the_settings() -> None:

@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 async def run(folder: Path, name: str, most_characters: int = 20_000, **arguments: Any) -> dict[str, Any]:
     call = {"type": "tool_use", "id": "call-1", "name": name, "input": arguments}
-    block = dict(await Toolbox(folder).run(call, most_characters=most_characters))
+    block = dict((await Toolbox(folder).run(call, most_characters=most_characters)).block)
     assert block["tool_use_id"] == "call-1"
     json.dumps(block, ensure_ascii=False).encode()
     return block
@@ -190,7 +190,7 @@ async def test_an_unknown_tool_is_an_error_for_the_model(folder: Path) -> None:
 
 async def test_arguments_that_are_no_object_are_as_good_as_none(folder: Path) -> None:
     box = Toolbox(folder)
-    block = await box.run({"type": "tool_use", "id": "1", "name": "list_files", "input": "notes.txt"})
+    block = (await box.run({"type": "tool_use", "id": "1", "name": "list_files", "input": "notes.txt"})).block
     assert block["content"] == "notes.txt"
 
 
@@ -209,7 +209,7 @@ class Broken:
 
 async def test_a_disk_that_fails_is_an_error_for_the_model(folder: Path) -> None:
     box = Toolbox(folder, [Broken()])
-    block = await box.run({"type": "tool_use", "id": "1", "name": "broken", "input": {}})
+    block = (await box.run({"type": "tool_use", "id": "1", "name": "broken", "input": {}})).block
     assert (block["content"], block["is_error"]) == ("That cannot be read: Permission denied", True)
 
 
@@ -223,3 +223,19 @@ def test_the_definitions_are_as_the_api_takes_them(folder: Path) -> None:
     definitions = Toolbox(folder).definitions
     assert [definition["name"] for definition in definitions] == [tool.name for tool in TOOLS]
     assert all(definition["input_schema"]["type"] == "object" for definition in definitions)
+
+
+async def test_a_file_of_the_folder_is_sent_with_its_caption(folder: Path) -> None:
+    call = {"type": "tool_use", "id": "1", "name": "send_file", "input": {"path": "notes.txt", "caption": " Here. "}}
+    done = await Toolbox(folder).run(call)
+    assert done.sending
+    assert (done.sending.file.path, done.sending.file.name, done.sending.caption) == ("notes.txt", "notes.txt", "Here.")
+    assert "is_error" not in done.block
+
+
+@pytest.mark.parametrize("path", ["../secret.txt", "/etc/passwd", "gone.txt", ".", "empty.txt", 7])
+async def test_what_cannot_be_sent_is_an_error_for_the_model_and_goes_nowhere(folder: Path, path: Any) -> None:
+    (folder / "empty.txt").touch()
+    done = await Toolbox(folder).run({"type": "tool_use", "id": "1", "name": "send_file", "input": {"path": path}})
+    assert done.block["is_error"]
+    assert done.sending is None

@@ -1,0 +1,91 @@
+"""The door of a gateway: who comes in, and how often. What is refused here is never stored."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+
+import structlog
+
+from bot import access
+from bot.access import CODE_HOURS, Access
+from bot.messages import Inbound, Say
+from bot.rate import Rate
+from bot.store import Tx, people
+
+log = structlog.get_logger(__name__)
+
+_ANSWER_SECONDS = 3600.0
+"""An unknown person is answered once an hour."""
+_WARN_SECONDS = 60.0
+_MOST_REMEMBERED = 1000
+_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+"""Without those that look alike."""
+_ALWAYS = frozenset({"/abort", "/stop"})
+
+
+class Door:
+    """Lets in whoever may talk, and writes down who asks to. ``per_person`` and ``per_chat``: messages in ten
+    minutes."""
+
+    def __init__(self, rules: Access, *, per_person: int = 0, per_chat: int = 0) -> None:
+        self.rules = rules
+        self._people = Rate(per_person)
+        self._chats = Rate(per_chat)
+        self._told: dict[str, float] = {}
+
+    async def admit(self, tx: Tx, inbounds: Sequence[Inbound], *, now: float) -> tuple[list[Inbound], list[Say]]:
+        """Those that may come in, in their order, and what the others are to be told."""
+        if not inbounds:
+            return [], []
+        connector = inbounds[0].address.connector
+        known: frozenset[str] = frozenset()
+        if self.rules.mode == "pairing":
+            known = await people.approved(tx, connector, {inbound.person for inbound in inbounds})
+        welcome: list[Inbound] = []
+        told: list[Say] = []
+        for inbound in inbounds:
+            if not self.rules.may_talk(inbound.address, inbound.person, known):
+                told += await self._refuse(tx, inbound, now)
+            elif self._is_too_much(inbound, now):
+                told += self._tell(inbound, access.TOO_FAST, now, every=_WARN_SECONDS)
+            else:
+                welcome.append(inbound)
+        return welcome, told
+
+    def _is_too_much(self, inbound: Inbound, now: float) -> bool:
+        if inbound.address.connector == access.TERMINAL or inbound.text.strip().lower() in _ALWAYS:
+            return False
+        return not (self._people.allows(inbound.person, now) and self._chats.allows(inbound.address.chat, now))
+
+    async def _refuse(self, tx: Tx, inbound: Inbound, now: float) -> list[Say]:
+        if not self._may_tell(inbound, now, every=_ANSWER_SECONDS):
+            return []
+        code = None
+        if self.rules.mode == "pairing" and not inbound.speaker:
+            name = inbound.person_name[:100]
+            expires = now + CODE_HOURS * 3600
+            asked = await people.ask(
+                tx, inbound.address, inbound.person, name, code=_new_code(), expires_at=expires, now=now
+            )
+            code = asked.code if asked else None
+        log.info("person_refused", connector=inbound.address.connector, mode=self.rules.mode)
+        return self._tell(inbound, access.refusal(inbound, self.rules.mode, code), now, every=_ANSWER_SECONDS)
+
+    def _tell(self, inbound: Inbound, text: str, now: float, *, every: float) -> list[Say]:
+        if not self._may_tell(inbound, now, every=every):
+            return []
+        self._told[inbound.person] = now
+        return [Say(inbound.address, text, token=inbound.key, notice=True, answers=inbound.ref)]
+
+    def _may_tell(self, inbound: Inbound, now: float, *, every: float) -> bool:
+        """Whether it is time; the memory of whom we told is bounded, so that a crowd cannot fill it."""
+        self._told = {person: then for person, then in self._told.items() if now - then < _ANSWER_SECONDS}
+        if now - self._told.get(inbound.person, -every) < every:
+            return False
+        return inbound.person in self._told or len(self._told) < _MOST_REMEMBERED
+
+
+def _new_code() -> str:
+    letters = "".join(secrets.choice(_LETTERS) for _ in range(8))
+    return f"{letters[:4]}-{letters[4:]}"

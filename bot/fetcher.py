@@ -1,0 +1,117 @@
+"""Brings what people attached into the folders of their conversations. A message waits until its files are there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import structlog
+
+from bot.bus import Bus
+from bot.connector import Connector
+from bot.errors import DeliveryDelayed, DeliveryError, DeliveryRefused, StoreUnavailable
+from bot.files import path_for
+from bot.messages import AgentId, Attachment
+from bot.store import Database, inbox
+from bot.store.inbox import Fetching, Kept
+
+log = structlog.get_logger(__name__)
+
+SWEEP_SECONDS = 5.0
+_AT_ONCE = 4
+_TRIES = 3
+_FILE_SECONDS = 120.0
+_WAIT_SECONDS = 1.0
+
+
+class Fetcher:
+    """Fetches for one connector. ``folder`` says where a conversation keeps its files; sizes are in bytes."""
+
+    def __init__(
+        self, connector: Connector, database: Database, bus: Bus, folder: Callable[[AgentId], Path], most_bytes: int
+    ) -> None:
+        self._connector = connector
+        self._database = database
+        self._bus = bus
+        self._folder = folder
+        self._most_bytes = most_bytes
+        self._slots = asyncio.Semaphore(_AT_ONCE)
+        self._under_way: set[int] = set()
+
+    async def run(self) -> None:
+        """Fetch until cancelled."""
+        async with asyncio.TaskGroup() as tasks, self._bus.bell(f"fetch:{self._connector.name}") as bell:
+            while True:
+                await bell.wait(SWEEP_SECONDS)
+                for row in await self._rows():
+                    if row.id not in self._under_way:
+                        self._under_way.add(row.id)
+                        tasks.create_task(self._bring(row))
+
+    async def _rows(self) -> Sequence[Fetching]:
+        try:
+            async with self._database.read() as tx:
+                return await inbox.fetching(tx, self._connector.name)
+        except StoreUnavailable as error:
+            log.warning("store_unavailable", reason=str(error))
+            return ()
+
+    async def _bring(self, row: Fetching) -> None:
+        try:
+            async with self._slots:
+                files = [await self._keep(row.agent_id, attachment) for attachment in row.attachments]
+                async with self._database.write() as tx:
+                    await inbox.fetched(tx, row.id, files)
+            self._bus.ring(f"inbox:{row.agent_id}")
+        except StoreUnavailable as error:
+            log.warning("store_unavailable", reason=str(error))
+        finally:
+            self._under_way.discard(row.id)
+
+    async def _keep(self, agent_id: AgentId, attachment: Attachment) -> Kept:
+        if attachment.size is not None and attachment.size > self._most_bytes:
+            return Kept(attachment.name, problem=too_large(attachment.size, self._most_bytes))
+        folder = self._folder(agent_id)
+        target = await asyncio.to_thread(_new_file, folder, attachment.name)
+        problem = await self._fetched(attachment, target)
+        if problem:
+            await asyncio.to_thread(target.unlink, missing_ok=True)
+            return Kept(attachment.name, problem=problem)
+        size = target.stat().st_size
+        return Kept(attachment.name, str(target.relative_to(folder)), attachment.media_type, size)
+
+    async def _fetched(self, attachment: Attachment, target: Path) -> str:
+        """Why it cannot be had, or nothing."""
+        for attempt in range(1, _TRIES + 1):
+            try:
+                async with asyncio.timeout(_FILE_SECONDS):
+                    await self._connector.fetch(attachment, target, most_bytes=self._most_bytes)
+                return ""
+            except DeliveryRefused as error:
+                return str(error)
+            except (DeliveryError, TimeoutError) as error:
+                log.info("file_not_fetched", connector=self._connector.name, attempt=attempt, reason=str(error))
+                await asyncio.sleep(error.retry_after if isinstance(error, DeliveryDelayed) else _WAIT_SECONDS)
+            except OSError as error:
+                log.warning("file_not_written", reason=str(error))
+                return f"it could not be written down ({error.strerror})"
+            except Exception:  # a defect in a connector must not hold up the conversation for ever
+                log.exception("fetch_crashed", connector=self._connector.name)
+                return "something went wrong in me"
+        return f"{self._connector.name} did not hand it over"
+
+
+def too_large(size: int, most: int) -> str:
+    """Why a file is not taken."""
+    return f"it is too large ({size / 1e6:,.1f} MB; at most {most / 1e6:,.0f} MB)"
+
+
+def _new_file(folder: Path, name: str) -> Path:
+    while True:
+        path = path_for(folder, name)
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with suppress(FileExistsError):  # another message brought one of this name just now
+            path.touch(exist_ok=False)
+            return path

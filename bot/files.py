@@ -1,0 +1,159 @@
+"""Files of a conversation: where they are kept, and how a model is shown them.
+
+What a person sends lies in the agent's folder under ``files/``. In a history a picture or a PDF is a block whose
+source names that file (``{"type": "folder", "path": ..., "media_type": ...}``, with ``width`` and ``height`` or
+``pages``), so that the book stays small; :func:`filled` puts the bytes in when a request is sent. A text file is text.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import structlog
+from pathvalidate import sanitize_filename
+
+from bot.messages import AgentId, Block, Message, text_block
+from bot.pictures import NotAPicture, view_of
+from bot.store.inbox import Kept
+
+log = structlog.get_logger(__name__)
+
+FOLDER = "files"
+FOLDER_SOURCE = "folder"
+_LONGEST_NAME = 100
+_MOST_PDF_BYTES = 20_000_000
+_MOST_PDF_PAGES = 100
+_PDF = b"%PDF-"
+_SNIFF_BYTES = 65_536
+
+
+def folder_of(data_dir: Path, agent_id: AgentId) -> Path:
+    """Where a conversation keeps its files and its traces."""
+    return data_dir / "agents" / agent_id
+
+
+def path_for(folder: Path, name: str) -> Path:
+    """A new place for a file of this name; what could lead out of the folder or confuse a terminal is taken out."""
+    safe = sanitize_filename(name.replace("\\", "/").rsplit("/", 1)[-1], platform="universal").lstrip(". ")
+    safe = "".join(character for character in safe if character.isprintable())
+    while len(safe.encode()) > _LONGEST_NAME:
+        stem, dot, ending = safe.rpartition(".")
+        safe = f"{stem[:-1]}{dot}{ending}" if stem else safe[:-1]
+    safe = safe or "file"
+    stem, ending = Path(safe).stem, Path(safe).suffix
+    number, path = 1, folder / FOLDER / safe
+    while path.exists():
+        number += 1
+        path = folder / FOLDER / f"{stem}-{number}{ending}"
+    return path
+
+
+def blocks_of(folder: Path, file: Kept, *, room: int) -> tuple[list[Block], str]:
+    """How a model is shown a file, and a sentence for people where it cannot be (else empty).
+
+    ``room``: characters of a text file that are shown at once. Reads from disk.
+    """
+    if file.problem:
+        return [text_block(f"[File: {file.name}, which did not arrive: {file.problem}]")], _sorry(file)
+    path = folder / file.path
+    try:
+        with path.open("rb") as opened:
+            head = opened.read(_SNIFF_BYTES)
+        if head.startswith(_PDF):
+            return [_pdf(path, file)], ""
+        picture = view_of(path)
+    except NotAPicture:
+        text = _text_of(path)
+        if text is not None:
+            return [text_block(_shown(file, text, room))], ""
+    except (OSError, ValueError) as error:
+        log.info("file_not_shown", file=file.path, reason=str(error))
+    else:
+        source = {
+            "type": FOLDER_SOURCE,
+            "path": str(picture.path.relative_to(folder)),
+            "media_type": picture.media_type,
+            "width": picture.width,
+            "height": picture.height,
+        }
+        return [text_block(f"[File: {file.path}]"), {"type": "image", "source": source}], ""
+    note = f"[File: {file.path}, {file.size:,} bytes, of a kind that cannot be shown here]"
+    return [text_block(note)], f"I keep {file.name}, but I cannot read that kind of file."
+
+
+def has_media(messages: Sequence[Message]) -> bool:
+    """Whether there is anything in it that is no text."""
+    return any(_is_media(block) for message in messages for block in message["content"] if not isinstance(block, str))
+
+
+def filled(folder: Path, messages: Sequence[Message]) -> list[Message]:
+    """The messages with the bytes of their files. A file that is gone becomes a note. Reads from disk."""
+    return [Message(role=m["role"], content=_filled_content(folder, m["content"])) for m in messages]
+
+
+def _filled_content(folder: Path, content: str | list[Block]) -> str | list[Block]:
+    if isinstance(content, str):
+        return content
+    return [_filled_block(folder, block) if _is_media(block) else block for block in content]
+
+
+def _filled_block(folder: Path, block: Block) -> Block:
+    source = block["source"]
+    if source.get("type") != FOLDER_SOURCE:
+        return block
+    try:
+        data = (folder / source["path"]).read_bytes()
+    except OSError:
+        return text_block(f"[{block['type']}: {source['path']} is no longer in this conversation's folder]")
+    filled_source = {"type": "base64", "media_type": source["media_type"], "data": base64.b64encode(data).decode()}
+    return {**block, "source": filled_source}
+
+
+def _is_media(block: Block) -> bool:
+    return block.get("type") in ("image", "document") and isinstance(block.get("source"), Mapping)
+
+
+def unseen(block: Block) -> str:
+    """A note in the place of a picture or a document."""
+    source: Mapping[str, Any] = block["source"]
+    name = block.get("title") or source.get("path") or "a file"
+    return f"[{block['type']}: {name}, which this model's server does not take]"
+
+
+def _pdf(path: Path, file: Kept) -> Block:
+    from pypdf import PdfReader  # a fifth of a second to import
+    from pypdf.errors import PyPdfError
+
+    try:
+        reader = PdfReader(path)
+        pages = 0 if reader.is_encrypted else len(reader.pages)
+    except (PyPdfError, RecursionError) as error:
+        raise ValueError(f"a broken PDF: {error}") from error
+    if not 0 < pages <= _MOST_PDF_PAGES or path.stat().st_size > _MOST_PDF_BYTES:
+        raise ValueError("an empty, a locked or a very large PDF")
+    source = {"type": FOLDER_SOURCE, "path": file.path, "media_type": "application/pdf", "pages": pages}
+    return {"type": "document", "source": source, "title": file.path}
+
+
+def _text_of(path: Path) -> str | None:
+    """The text of a file, or None for one that holds something else."""
+    data = path.read_bytes()
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text
+
+
+def _shown(file: Kept, text: str, room: int) -> str:
+    clean = "".join(character for character in text if character >= " " or character in "\n\t")
+    head = f"[File: {file.path}, {len(text):,} characters]\n{clean[:room]}"
+    return head if len(clean) <= room else f"{head}\n[More follows: read_file goes on from offset {room}.]"
+
+
+def _sorry(file: Kept) -> str:
+    return f"I did not get {file.name}: {file.problem}"

@@ -1,0 +1,60 @@
+"""Pictures as a model takes them: of a known format, upright, and not larger than it looks at."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+LONGEST_EDGE = 1568
+"""Pixels; models scale larger pictures down. https://docs.claude.com/en/docs/build-with-claude/vision"""
+MOST_BYTES = 3_500_000
+"""Of a picture that is sent as it is: 5 MB in base64 is the limit of the Messages API."""
+_TAKEN = {"JPEG": "image/jpeg", "PNG": "image/png", "GIF": "image/gif", "WEBP": "image/webp"}
+_VIEWS = ".views"
+_UPRIGHT = 1
+_ORIENTATION = 0x0112
+
+
+class NotAPicture(ValueError):
+    """Something else."""
+
+
+@dataclass(frozen=True)
+class View:
+    """What is sent of a picture: a file, and its size in pixels."""
+
+    path: Path
+    media_type: str
+    width: int
+    height: int
+
+
+def view_of(path: Path) -> View:
+    """The picture itself, or a smaller one made of it, kept beside it. Reads and writes on disk.
+
+    Raises NotAPicture, and ValueError or OSError for a broken one.
+    """
+    from PIL import Image, ImageOps, UnidentifiedImageError  # a tenth of a second to import
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", Image.DecompressionBombWarning)
+        try:
+            picture = Image.open(path)
+        except UnidentifiedImageError as error:
+            raise NotAPicture(str(error)) from error
+        except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+            raise ValueError(str(error)) from error
+        with picture:
+            media_type = _TAKEN.get(picture.format or "")
+            upright = picture.getexif().get(_ORIENTATION, _UPRIGHT) == _UPRIGHT
+            fits = max(picture.size) <= LONGEST_EDGE and path.stat().st_size <= MOST_BYTES
+            picture.load()  # a file that was cut off is found here, and not by the model's server
+            if media_type and upright and fits:
+                return View(path, media_type, *picture.size)
+            view = ImageOps.exif_transpose(picture).convert("RGB")
+            view.thumbnail((LONGEST_EDGE, LONGEST_EDGE))
+            target = path.parent / _VIEWS / f"{path.name}.jpg"
+            target.parent.mkdir(exist_ok=True, mode=0o700)
+            view.save(target, "JPEG", quality=85)
+            return View(target, "image/jpeg", *view.size)

@@ -1,0 +1,29 @@
+"""How often somebody may do something: a bucket each, which fills again with time. Pure; the clock is passed in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+WINDOW_SECONDS = 600.0
+_MOST_BUCKETS = 10_000
+
+
+@dataclass
+class Rate:
+    """``limit`` events in ten minutes for each key, all at once or spread; 0: no limit."""
+
+    limit: int
+    _buckets: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """What is left of a key's bucket, and when that was so."""
+
+    def allows(self, key: str, now: float) -> bool:
+        """Count one event; False when there have been too many."""
+        if self.limit <= 0:
+            return True
+        left, then = self._buckets.pop(key, (float(self.limit), now))
+        left = min(float(self.limit), left + (now - then) * self.limit / WINDOW_SECONDS)
+        allowed = left >= 1
+        self._buckets[key] = (left - 1 if allowed else left, now)
+        while len(self._buckets) > _MOST_BUCKETS:
+            del self._buckets[next(iter(self._buckets))]
+        return allowed

@@ -1,0 +1,77 @@
+"""What becomes of messages that come while an answer is being written, and of those that are changed."""
+
+from __future__ import annotations
+
+from bot.store.inbox import EDITED
+from tests.conftest import OpenHouse
+from tests.house import Room
+from tests.servers.messages import MessagesServer
+
+
+async def test_a_message_that_has_to_wait_is_marked_until_it_is_taken(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    model.hang(times=1)
+    async with house():
+        await room.says("one")
+        await model.wait_for(lambda s: s.running == 1)
+        await room.says("two", ref="second")
+        await room.until(lambda: room.reactions.get("second") == ["👀"])
+        model.release()
+        await room.until(lambda: len(room.replies()) == 2)
+        await room.until(lambda: room.reactions["second"] == ["👀", ""])
+
+
+async def test_with_interrupt_a_new_message_stops_the_answer_and_is_answered(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    model.hang(times=1)
+    async with house(agents={"when_busy": "interrupt"}):
+        await room.says("one")
+        await model.wait_for(lambda s: s.running == 1)
+        await room.says("no, two")
+        await room.until(room.replies)
+        said = str(model.requests[-1].request.messages)
+        assert "one" in said
+        assert "no, two" in said
+        await model.wait_for(lambda s: s.running == 0)
+
+
+async def test_an_answer_names_what_it_answers(house: OpenHouse, room: Room) -> None:
+    async with house():
+        await room.says("hello", ref="77")
+        await room.until(room.replies)
+        await room.says("/status", ref="78")
+        await room.until(room.notices)
+        assert {message.answers for message in room.shown["1"].values()} == {"77", "78"}
+
+
+async def test_a_message_that_is_changed_before_it_is_read_counts_as_changed(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    model.hang(times=1)
+    async with house():
+        await room.says("one")
+        await model.wait_for(lambda s: s.running == 1)
+        await room.says("tow", key="message:1:7")
+        await room.says("two", key="edit:1:7:1", edits="message:1:7")
+        model.release()
+        await room.until(lambda: len(room.replies()) == 2)
+    said = str(model.requests[-1].request.messages)
+    assert "two" in said
+    assert "tow" not in said
+    assert EDITED not in said
+
+
+async def test_a_message_that_is_changed_after_it_was_answered_is_answered_anew(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    async with house():
+        await room.says("tow", key="message:1:7")
+        await room.until(room.replies)
+        await room.says("two", key="edit:1:7:1", edits="message:1:7")
+        await room.until(lambda: len(room.replies()) == 2)
+        await room.says("two", key="edit:1:7:2", edits="message:1:7")  # only a link's preview came
+        await room.asks("three")
+        assert len(room.replies()) == 3
+    assert f"{EDITED}\\ntwo" in str(model.requests[-1].request.messages)

@@ -1,0 +1,169 @@
+"""Files both ways: what people send, what the model sees of it, and what it sends back."""
+
+from __future__ import annotations
+
+import base64
+import io
+from typing import Any
+
+import pytest
+from PIL import Image
+from pypdf import PdfWriter
+
+from tests.conftest import OpenHouse
+from tests.house import Room
+from tests.servers.messages import MessagesServer
+from tests.servers.messages_wire import MessagesRequest, Reply, ToolCall
+
+
+def picture(width: int = 8, height: int = 8, kind: str = "PNG") -> bytes:
+    file = io.BytesIO()
+    Image.new("RGB", (width, height), "teal").save(file, kind)
+    return file.getvalue()
+
+
+def pdf(pages: int = 2) -> bytes:
+    writer, file = PdfWriter(), io.BytesIO()
+    for _ in range(pages):
+        writer.add_blank_page(72, 72)
+    writer.write(file)
+    return file.getvalue()
+
+
+def blocks(model: MessagesServer, kind: str) -> list[dict[str, Any]]:
+    """The blocks of this kind in the last request."""
+    messages = model.requests[-1].request.messages
+    return [b for m in messages if not isinstance(m["content"], str) for b in m["content"] if b["type"] == kind]
+
+
+async def asks_with(room: Room, text: str, files: dict[str, bytes]) -> str:
+    before = len(room.replies())
+    await room.says(text, files=files)
+    await room.until(lambda: len(room.replies()) > before)
+    return room.replies()[-1]
+
+
+def sends_the_file(request: MessagesRequest) -> Reply:
+    """A model that sends back what it got, once."""
+    if "goes to the chat" in request.all_text:
+        return Reply("Done.")
+    return Reply("", [ToolCall("send_file", {"path": "files/notes.txt", "caption": "As you wished."})])
+
+
+async def test_the_model_sees_a_picture_now_and_later(house: OpenHouse, room: Room, model: MessagesServer) -> None:
+    image = picture()
+    async with house() as opened:
+        await asks_with(room, "what is this?", {"cat.png": image})
+        await room.asks("and now?")
+        [block] = blocks(model, "image")
+        assert base64.b64decode(block["source"]["data"]) == image
+        assert block["source"]["media_type"] == "image/png"
+        assert (opened.folder() / "files" / "cat.png").read_bytes() == image
+
+
+async def test_a_picture_that_is_large_or_of_another_kind_is_made_to_fit(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    async with house(agents={"emergency_context_limit": 20_000}):
+        model.window = 20_000
+        await asks_with(room, "look", {"large.png": picture(3000, 100), "old.bmp": picture(kind="BMP")})
+        seen = [Image.open(io.BytesIO(base64.b64decode(b["source"]["data"]))) for b in blocks(model, "image")]
+    assert [(image.format, max(image.size)) for image in seen] == [("JPEG", 1568), ("JPEG", 8)]
+
+
+async def test_a_pdf_is_a_document(house: OpenHouse, room: Room, model: MessagesServer) -> None:
+    model.window = 20_000
+    async with house(agents={"emergency_context_limit": 20_000}):
+        await asks_with(room, "read this", {"paper.pdf": pdf(3)})
+        [block] = blocks(model, "document")
+    assert (block["source"]["media_type"], block["title"]) == ("application/pdf", "files/paper.pdf")
+
+
+async def test_a_text_file_is_shown_with_its_place(house: OpenHouse, room: Room, model: MessagesServer) -> None:
+    async with house():
+        await asks_with(room, "read this", {"notes.txt": "The key is under the mat. 钥匙".encode()})
+    assert "[File: files/notes.txt" in str(model.requests[-1].request.messages)
+    assert "The key is under the mat. 钥匙" in str(model.requests[-1].request.messages)
+
+
+async def test_a_long_text_file_is_shown_in_part_and_can_be_read_on(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    async with house():
+        await asks_with(room, "read this", {"long.txt": b"word " * 10_000})
+    said = str(model.requests[-1].request.messages)
+    assert "read_file goes on from offset" in said
+    assert len(said) < 10_000
+
+
+async def test_what_cannot_be_read_is_kept_and_said(house: OpenHouse, room: Room, model: MessagesServer) -> None:
+    async with house() as opened:
+        await asks_with(room, "look", {"data.bin": b"\x00\x01\x02\xff"})
+        assert (opened.folder() / "files" / "data.bin").exists()
+        assert any("data.bin" in notice for notice in room.notices())
+    assert "files/data.bin" in str(model.requests[-1].request.messages)
+
+
+async def test_what_is_too_large_is_said_and_the_words_are_answered(house: OpenHouse, room: Room) -> None:
+    async with house(files={"most_bytes": 1000}) as opened:
+        assert await asks_with(room, "look", {"film.mp4": b"x" * 2000})
+        assert any("film.mp4" in notice and "too large" in notice for notice in room.notices())
+        assert not (opened.folder() / "files").exists()
+
+
+async def test_a_file_without_words_is_answered(house: OpenHouse, room: Room) -> None:
+    async with house():
+        assert await asks_with(room, "", {"cat.png": picture()})
+
+
+@pytest.mark.parametrize(
+    "name", ["../../../etc/passwd", "..\\..\\x.png", "/etc/passwd", ".bashrc", "a\u202egnp.exe", "", "x" * 500 + ".png"]
+)
+async def test_no_name_leads_out_of_the_folder(house: OpenHouse, room: Room, name: str) -> None:
+    async with house() as opened:
+        await asks_with(room, "look", {name: b"hello"})
+        [file] = [path for path in opened.folder().rglob("*") if path.is_file() and path.read_bytes() == b"hello"]
+        assert file.parent == opened.folder() / "files"
+        assert not file.name.startswith(".")
+        assert len(file.name) <= 110
+        assert file.name.isprintable()
+
+
+async def test_two_files_of_one_name_are_both_kept(house: OpenHouse, room: Room) -> None:
+    async with house() as opened:
+        await asks_with(room, "one", {"a.txt": b"first"})
+        await asks_with(room, "two", {"a.txt": b"second"})
+        assert (opened.folder() / "files" / "a.txt").read_bytes() == b"first"
+        assert (opened.folder() / "files" / "a-2.txt").read_bytes() == b"second"
+
+
+async def test_a_server_that_takes_no_pictures_does_not_brick_the_conversation(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    model.fail(400, "invalid_request_error", "Could not process image")
+    async with house():
+        assert await asks_with(room, "look", {"cat.png": picture()})
+        assert any("did not take the files" in notice for notice in room.notices())
+        assert blocks(model, "image") == []
+        assert await room.asks("and now?")
+        assert blocks(model, "image") == []
+
+
+async def test_files_are_fetched_after_a_restart_if_need_be(house: OpenHouse, room: Room) -> None:
+    async with house(roles=("gateway",)):
+        await room.says("look", files={"notes.txt": b"hello"})
+    room.forget_intake()
+    async with house():
+        await room.until(room.replies)
+
+
+async def test_the_model_sends_a_file(house: OpenHouse, room: Room, model: MessagesServer) -> None:
+    async with house() as opened:
+        await asks_with(room, "keep this", {"notes.txt": b"hello"})
+        model.brain = sends_the_file
+        await room.says("send it back")
+        await room.until(lambda: any(message.file for message in room.shown["1"].values()))
+        [sent] = [message for message in room.shown["1"].values() if message.file]
+        assert sent.text == "As you wished."
+        assert sent.file
+        assert sent.file.path == str(opened.folder() / "files" / "notes.txt")
