@@ -6,7 +6,7 @@ import os
 import tempfile
 import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -50,9 +50,9 @@ def postgres_url() -> Iterator[str]:
         server.cleanup()
 
 
-@pytest.fixture
-async def postgres_database(postgres_url: str) -> AsyncIterator[str]:
-    """An empty database; returns its URL."""
+@asynccontextmanager
+async def new_database(postgres_url: str) -> AsyncIterator[str]:
+    """An empty database on this server, until the end of the block; gives its URL."""
     name = f"test_{uuid4().hex}"
     admin = create_async_engine(_driver(postgres_url), isolation_level="AUTOCOMMIT")
     async with admin.connect() as connection:
@@ -61,6 +61,13 @@ async def postgres_database(postgres_url: str) -> AsyncIterator[str]:
     async with admin.connect() as connection:
         await connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
     await admin.dispose()
+
+
+@pytest.fixture
+async def postgres_database(postgres_url: str) -> AsyncIterator[str]:
+    """An empty database; returns its URL."""
+    async with new_database(postgres_url) as url:
+        yield url
 
 
 @pytest.fixture

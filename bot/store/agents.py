@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sqlalchemy import select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from bot.messages import Address, AgentId
-from bot.store.database import Tx
+from bot.store.database import Tx, insert_into
 from bot.store.schema import agents
 
 
@@ -27,9 +26,8 @@ class AgentRow:
 
 async def ensure(tx: Tx, address: Address, *, now: float) -> None:
     """Make the row of a conversation, if it is new."""
-    insert = postgresql.insert if tx.dialect.name == "postgresql" else sqlite.insert
     await tx.execute(
-        insert(agents)
+        insert_into(tx, agents)
         .values(
             id=address.agent_id,
             connector=address.connector,

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sqlalchemy import delete, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from bot.messages import Address
-from bot.store.database import Tx
+from bot.store.database import Tx, insert_into
 from bot.store.schema import agents, closed_chats, moved_chats
 
 
@@ -20,9 +19,8 @@ async def closed(tx: Tx, connector: str) -> set[str]:
 
 async def close(tx: Tx, connector: str, chat: str, *, now: float) -> None:
     """This one did."""
-    insert = postgresql.insert if tx.dialect.name == "postgresql" else sqlite.insert
     await tx.execute(
-        insert(closed_chats)
+        insert_into(tx, closed_chats)
         .values(connector=connector, chat=chat, since=now)
         .on_conflict_do_nothing(index_elements=["connector", "chat"])
     )
@@ -44,9 +42,8 @@ async def moved(tx: Tx, connector: str) -> Mapping[str, str]:
 async def move(tx: Tx, connector: str, chat: str, moved_to: str) -> None:
     """The platform gave a chat another id. ``chat`` is the one that its conversations began with."""
     await tx.execute(delete(moved_chats).where(moved_chats.c.connector == connector, moved_chats.c.chat == chat))
-    insert = postgresql.insert if tx.dialect.name == "postgresql" else sqlite.insert
     await tx.execute(
-        insert(moved_chats)
+        insert_into(tx, moved_chats)
         .values(connector=connector, moved_to=moved_to, chat=chat)
         .on_conflict_do_nothing(index_elements=["connector", "moved_to"])
     )

@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from sqlalchemy import URL, Connection, event, select, text, update
+from sqlalchemy import URL, Connection, Table, event, select, text, update
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
@@ -114,6 +115,11 @@ class Database:
             if error.connection_invalidated or type(error) is DatabaseError:  # itself: the file is damaged, or is none
                 raise StoreUnavailable(_reason(error)) from error
             raise
+
+
+def insert_into(tx: Tx, table: Table) -> sqlite.Insert | postgresql.Insert:
+    """An INSERT that can say ON CONFLICT, in the words of this database."""
+    return postgresql.insert(table) if tx.dialect.name == "postgresql" else sqlite.insert(table)
 
 
 def _reason(error: BaseException) -> str:

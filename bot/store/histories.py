@@ -9,7 +9,7 @@ from sqlalchemy import RowMapping, func, select, update
 
 from bot.history import Anchor, Entry, EntryKind, History, Layer, Usage
 from bot.messages import AgentId, Audience
-from bot.store.database import Tx
+from bot.store.database import Tx, insert_into
 from bot.store.schema import entries, heads, layers
 
 
@@ -105,9 +105,11 @@ async def layer_of_run(tx: Tx, agent_id: AgentId, run_id: str) -> int | None:
 
 async def remember_head(tx: Tx, digest: str, content: object) -> None:
     """Keep what stands before the messages of a request (system prompt, tools), once."""
-    known = await tx.execute(select(heads.c.hash).where(heads.c.hash == digest))
-    if known.first() is None:
-        await tx.execute(heads.insert().values(hash=digest, content=content))
+    await tx.execute(
+        insert_into(tx, heads)
+        .values(hash=digest, content=content)
+        .on_conflict_do_nothing(index_elements=["hash"])  # many agents share one head, and may begin at once
+    )
 
 
 async def head(tx: Tx, digest: str) -> object:

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 from sqlalchemy import RowMapping, func, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from bot.messages import Address, AgentId, Attachment, Inbound
 from bot.store import agents
-from bot.store.database import Tx
+from bot.store.database import Tx, insert_into
 from bot.store.schema import cursors, inbox, turns
 
 EDITED = "(I changed what I wrote before. It now reads:)"
@@ -60,9 +59,8 @@ async def add(tx: Tx, inbound: Inbound, *, now: float) -> bool:
             return False
         inbound = edited
     await agents.ensure(tx, inbound.address, now=now)
-    insert = postgresql.insert if tx.dialect.name == "postgresql" else sqlite.insert
     added = await tx.execute(
-        insert(inbox)
+        insert_into(tx, inbox)
         .values(
             agent_id=inbound.address.agent_id,
             connector=inbound.address.connector,
@@ -175,9 +173,11 @@ async def cursor(tx: Tx, connector: str) -> str | None:
 
 async def set_cursor(tx: Tx, connector: str, value: str) -> None:
     """Remember how far a platform was read."""
-    moved = await tx.execute(update(cursors).where(cursors.c.connector == connector).values(value=value))
-    if moved.rowcount == 0:
-        await tx.execute(cursors.insert().values(connector=connector, value=value))
+    await tx.execute(
+        insert_into(tx, cursors)
+        .values(connector=connector, value=value)
+        .on_conflict_do_update(index_elements=["connector"], set_={"value": value})
+    )
 
 
 async def _edited(tx: Tx, inbound: Inbound) -> Inbound | None:

@@ -6,10 +6,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from sqlalchemy import RowMapping, delete, func, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from bot.messages import Address
-from bot.store.database import Tx
+from bot.store.database import Tx, insert_into
 from bot.store.schema import people
 
 MOST_PENDING = 100
@@ -54,9 +53,8 @@ async def ask(
     count = await tx.execute(select(func.count()).select_from(people).where(people.c.state == "pending"))
     if int(count.scalar_one()) >= MOST_PENDING:
         return None
-    insert = postgresql.insert if tx.dialect.name == "postgresql" else sqlite.insert
     await tx.execute(
-        insert(people)
+        insert_into(tx, people)
         .values(
             connector=address.connector,
             person=person,

@@ -18,7 +18,7 @@ from bot.errors import StaleEpoch
 from bot.history import EntryKind
 from bot.messages import Address, text_block
 from bot.parts import open_parts
-from bot.store import agents, inbox, outbox
+from bot.store import agents, histories, inbox, outbox
 from bot.store.schema import entries
 from tests.conftest import MakeSettings, OpenHouse
 from tests.house import House, Room
@@ -146,3 +146,18 @@ async def _assert_every_turn_has_one_reply(running: House) -> None:
     assert replies == Counter(turn for turn, _, _ in turns)
     shown = running.room.shown["1"]
     assert {str(slot) for _, _, slot in turns} == {key for key, message in shown.items() if not message.notice}
+
+
+async def test_agents_that_share_a_head_may_keep_it_at_the_same_moment(house: OpenHouse) -> None:
+    async with house() as opened:
+        database = opened.parts.database
+
+        async def keep() -> None:
+            async with database.write() as tx:
+                await histories.remember_head(tx, "hash", {"system": "Be kind."})
+
+        async with database.write() as tx:
+            await histories.remember_head(tx, "hash", {"system": "Be kind."})
+            others = [asyncio.create_task(keep()) for _ in range(4)]
+            await asyncio.wait(others, timeout=0.2)
+        await asyncio.gather(*others)

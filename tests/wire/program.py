@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -97,13 +97,22 @@ class Program(Watched):
 
 
 class Programs:
-    """Starts processes on one DATA_DIR, on one model server and perhaps on Telegram."""
+    """Starts processes on one DATA_DIR, on one model server and perhaps on Telegram. ``book`` names other stores than
+    the embedded ones."""
 
-    def __init__(self, folder: Path, model: MessagesServer, telegram: BotApiServer | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        model: MessagesServer,
+        telegram: BotApiServer | None = None,
+        *,
+        book: Mapping[str, str] | None = None,
+    ) -> None:
         self.folder = folder
         self.data = folder / "data"
         self.model = model
         self.telegram = telegram
+        self.book = dict(book or {})
         self.started: list[Program] = []
 
     async def start(self, *command: str, **environment: str) -> Program:
@@ -166,7 +175,7 @@ class Programs:
         if (self.data / "valkey").is_dir():
             self.valkey.end(patience=5)
         for program in self.started:
-            assert not program.logged("Traceback"), program.describe()
+            assert not (crashed := program.logged("Traceback")), crashed[0]
 
     def _environment(self) -> dict[str, str]:
         environment = {
@@ -178,6 +187,7 @@ class Programs:
             "ANTHROPIC_BASE_URL": self.model.url,
             "HTTP_BIND": "127.0.0.1:0",
             "LOG_FORMAT": "json",
+            **self.book,
         }
         if self.telegram:
             environment |= {
