@@ -1,9 +1,9 @@
 """What can be made to go wrong with a call of the Bot API."""
 
-import math
-from collections import defaultdict, deque
+import asyncio
 from dataclasses import dataclass
 
+from tests.servers.telegram_flood import FloodLimit
 from tests.servers.telegram_wire import Json, Rejected, too_many_requests
 
 
@@ -16,6 +16,7 @@ class Fault:
     chat: int | None
     error: Rejected | None = None
     seconds: float = 0.0
+    released: asyncio.Event | None = None
 
     def takes(self, method: str, params: Json) -> bool:
         """Whether it applies now; if so, it is used up by one."""
@@ -28,28 +29,6 @@ class Fault:
         return True
 
 
-@dataclass
-class FloodLimit:
-    """So many messages and edits to a chat within so many seconds."""
-
-    messages: int
-    seconds: float
-
-    def __post_init__(self) -> None:
-        self._times: dict[int, deque[float]] = defaultdict(deque)
-
-    def check(self, method: str, params: Json, now: float) -> None:
-        """Raise `Rejected` 429 for one too many; a rejected one does not count."""
-        if method not in ("sendMessage", "editMessageText") or "chat_id" not in params:
-            return
-        times = self._times[params["chat_id"]]
-        while times and times[0] <= now - self.seconds:
-            times.popleft()
-        if len(times) >= self.messages:
-            raise too_many_requests(max(1, math.ceil(times[0] + self.seconds - now)))
-        times.append(now)
-
-
 class Faults:
     """The faults in force; mixed into the server, so that tests call them on it."""
 
@@ -58,6 +37,8 @@ class Faults:
         self._errors: list[Fault] = []
         self._slow: list[Fault] = []
         self._lost: list[Fault] = []
+        self._held: list[Fault] = []
+        self._held_answers: list[Fault] = []
         self._flood: FloodLimit | None = None
 
     def limit(self, method: str, retry_after: int, times: int | None = 1, chat: int | None = None) -> None:
@@ -76,13 +57,30 @@ class Faults:
         """Wait that long before doing anything; the newest matching call holds."""
         self._slow.insert(0, Fault(method, times, chat, seconds=seconds))
 
+    def hold(self, method: str, times: int | None = 1, chat: int | None = None) -> asyncio.Event:
+        """Do nothing about the call until the event is set."""
+        return self._hold(self._held, method, times, chat)
+
+    def hold_answer(self, method: str, times: int | None = 1, chat: int | None = None) -> asyncio.Event:
+        """Do what is asked, but do not answer until the event is set."""
+        return self._hold(self._held_answers, method, times, chat)
+
+    def _hold(self, faults: list[Fault], method: str, times: int | None, chat: int | None) -> asyncio.Event:
+        released = asyncio.Event()
+        faults.append(Fault(method, times, chat, released=released))
+        return released
+
     def flood_limit(self, messages: int, seconds: float) -> None:
         """Limit messages and edits to each chat, as the real one does (20 in 60 s for a group)."""
         self._flood = FloodLimit(messages, seconds)
 
     def clear_faults(self) -> None:
-        """Behave from now on."""
-        self._errors, self._slow, self._lost, self._flood = [], [], [], None
+        """Behave from now on; what is held goes on."""
+        for fault in (*self._held, *self._held_answers):
+            if fault.released:
+                fault.released.set()
+        self._errors, self._slow, self._lost, self._held, self._held_answers = [], [], [], [], []
+        self._flood = None
 
 
 def first_match(faults: list[Fault], method: str, params: Json) -> Fault | None:

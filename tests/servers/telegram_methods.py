@@ -6,8 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.servers.telegram_chats import Chats
-from tests.servers.telegram_text import visible
-from tests.servers.telegram_wire import Chat, Json, Rejected, SentMessage, bad_request
+from tests.servers.telegram_files import LARGEST_DOWNLOAD
+from tests.servers.telegram_membership import membership
+from tests.servers.telegram_places import Places
+from tests.servers.telegram_reactions import check_reactions
+from tests.servers.telegram_sending import Sending
+from tests.servers.telegram_wire import Json, Rejected, bad_request
 
 ACTIONS = frozenset(
     {
@@ -24,26 +28,26 @@ ACTIONS = frozenset(
         "upload_video_note",
     }
 )
-NOT_MODIFIED = (
-    "message is not modified: specified new message content and reply markup are exactly the same"
-    " as a current content and reply markup of the message"
-)
 _COMMAND = re.compile(r"^[a-z0-9_]{1,32}$")
-_LARGEST_CALLBACK_DATA = 64
 
 
 class Methods:
-    """Does what the bot asks for, to the chats that it is given."""
+    """Does what the bot asks for; `unknown` are the names of methods that this server does not have."""
 
     def __init__(self, chats: Chats) -> None:
         self.chats = chats
+        self.places = Places(chats)
+        self.sending = Sending(chats, self.places)
         self.commands: dict[str, list[Json]] = {}
+        self.unknown: list[str] = []
         self._methods: dict[str, Callable[[Json], Any]] = {
-            "getMe": lambda _: self.chats.bot,
-            "sendMessage": self._send_message,
-            "editMessageText": self._edit_message_text,
-            "editMessageReplyMarkup": self._edit_message_reply_markup,
-            "deleteMessage": self._delete_message,
+            **self.sending.methods,
+            "getMe": lambda _: self.chats.me(),
+            "getChat": self._get_chat,
+            "getChatMember": self._get_chat_member,
+            "leaveChat": self._leave_chat,
+            "createForumTopic": self._create_forum_topic,
+            "editForumTopic": self._edit_forum_topic,
             "sendChatAction": self._send_chat_action,
             "setMessageReaction": self._set_message_reaction,
             "answerCallbackQuery": self._answer_callback_query,
@@ -55,95 +59,79 @@ class Methods:
 
     def call(self, method: str, params: Json) -> Any:
         """Do it and return the result; `Rejected` as the real one would."""
-        if method not in self._methods:
+        known = dict(self._methods)
+        withheld: set[str] = set()
+        for there, methods in (
+            (self.chats.switches.knows_rich, self.sending.rich_methods),
+            (self.chats.switches.knows_drafts, self.sending.draft_methods),
+        ):
+            known |= methods if there else {}
+            withheld |= set() if there else methods.keys()
+        if method not in known:
+            if method not in withheld:
+                self.unknown.append(method)
             raise Rejected(404, "Not Found")
-        return self._methods[method](params)
+        return known[method](params)
 
-    def _chat(self, params: Json) -> Chat:
-        if "chat_id" not in params:
-            raise bad_request("chat_id is empty")
-        chat = self.chats.chats.get(params["chat_id"])
-        if chat is None:
-            raise bad_request("chat not found")
-        if chat.blocked and chat.type == "private":
-            raise Rejected(403, "Forbidden: bot was blocked by the user")
-        if chat.blocked:
-            raise Rejected(403, f"Forbidden: bot was kicked from the {chat.type} chat")
-        return chat
+    def _get_chat(self, params: Json) -> Json:
+        chat = self.places.chat(params)
+        return {**chat.wire(), "accent_color_id": 0, "max_reaction_count": 11, "accepted_gift_types": _NO_GIFTS}
 
-    def _send_message(self, params: Json) -> Json:
-        chat = self._chat(params)
-        text = visible(params.get("text"), params.get("parse_mode"))
-        reply = params.get("reply_parameters") or {}
-        reply_to = reply.get("message_id")
-        if reply_to is not None and not self.chats.exists(chat.id, reply_to):
-            if not reply.get("allow_sending_without_reply"):
-                raise bad_request("message to be replied not found")
-            reply_to = None
-        message = SentMessage(
-            message_id=self.chats.next_message_id(),
-            chat_id=chat.id,
-            text=text,
-            source=_source(params, text),
-            at=time.monotonic(),
-            thread_id=params.get("message_thread_id"),
-            reply_to=reply_to,
-            reply_markup=_markup(params),
-            entities=params.get("entities") or [],
-        )
-        self.chats.sent[chat.id, message.message_id] = message
-        return self.chats.wire_of_sent(message)
+    def _get_chat_member(self, params: Json) -> Json:
+        chat = self.places.chat(params)
+        if params.get("user_id") != self.chats.bot["id"]:
+            raise bad_request("member not found")
+        if not chat.admin:
+            return membership(self.chats.bot, "member")
+        return membership(self.chats.bot, "administrator")
 
-    def _own(self, params: Json, action: str) -> SentMessage:
-        chat = self._chat(params)
-        key = (chat.id, int(params.get("message_id") or 0))
-        message = self.chats.sent.get(key)
-        if message is not None and not message.deleted:
-            return message
-        if message is None and key in self.chats.received:
-            raise bad_request(f"message can't be {'edited' if action == 'edit' else 'deleted'}")
-        raise bad_request(f"message to {action} not found")
+    def _leave_chat(self, params: Json) -> bool:
+        chat = self.places.chat(params)
+        if chat.private:
+            raise bad_request("chat member status can't be changed in private chats")
+        chat.member, chat.admin = False, False
+        return True
 
-    def _edit_message_text(self, params: Json) -> Json:
-        message = self._own(params, "edit")
-        text = visible(params.get("text"), params.get("parse_mode"))
-        now = (_source(params, text), params.get("entities") or [], _markup(params))
-        if now == (message.source, message.entities, message.reply_markup):
-            raise bad_request(NOT_MODIFIED)
-        message.text = text
-        message.source, message.entities, message.reply_markup = now
-        message.edits.append(text)
-        message.edited_at.append(time.monotonic())
-        return self.chats.wire_of_sent(message)
+    def _create_forum_topic(self, params: Json) -> Json:
+        chat = self.places.chat(params)
+        if not (chat.private or chat.forum):
+            raise bad_request("the chat is not a forum")
+        name = _topic_name(params)
+        topic = {"name": name, "icon_color": 0x6FB9F0}
+        message = self.chats.receive(chat, self.chats.bot, {"forum_topic_created": topic, "is_topic_message": True})
+        chat.topics[message["message_id"]] = name
+        return {"message_thread_id": message["message_id"], **topic}
 
-    def _edit_message_reply_markup(self, params: Json) -> Json:
-        message = self._own(params, "edit")
-        if _markup(params) == message.reply_markup:
-            raise bad_request(NOT_MODIFIED)
-        message.reply_markup = _markup(params)
-        return self.chats.wire_of_sent(message)
-
-    def _delete_message(self, params: Json) -> bool:
-        self._own(params, "delete").deleted = True
+    def _edit_forum_topic(self, params: Json) -> bool:
+        chat = self.places.chat(params)
+        if params.get("message_thread_id") not in chat.topics:
+            raise bad_request("message thread not found")
+        name = _topic_name(params)
+        if chat.topics[params["message_thread_id"]] == name:
+            raise bad_request("TOPIC_NOT_MODIFIED")
+        chat.topics[params["message_thread_id"]] = name
         return True
 
     def _send_chat_action(self, params: Json) -> bool:
-        chat = self._chat(params)
+        chat = self.places.chat(params)
         if params.get("action") not in ACTIONS:
             raise bad_request("wrong parameter action in request")
         self.chats.actions.append((chat.id, params["action"], time.monotonic()))
         return True
 
     def _set_message_reaction(self, params: Json) -> bool:
-        chat = self._chat(params)
+        chat = self.places.chat(params)
         if not self.chats.exists(chat.id, params.get("message_id")):
             raise bad_request("message to react not found")
-        self.chats.reactions[chat.id, params["message_id"]] = params.get("reaction") or []
+        reactions = check_reactions(params.get("reaction"), chat.allowed_reactions)
+        self.chats.reactions[chat.id, params["message_id"]] = reactions
         return True
 
     def _answer_callback_query(self, params: Json) -> bool:
         if params.get("callback_query_id") not in self.chats.open_presses:
             raise bad_request("query is too old and response timeout expired or query ID is invalid")
+        if len(str(params.get("text") or "")) > 200:
+            raise bad_request("MESSAGE_TOO_LONG")
         self.chats.open_presses.discard(params["callback_query_id"])
         return True
 
@@ -160,34 +148,35 @@ class Methods:
         return True
 
     def _get_file(self, params: Json) -> Json:
-        content = self.chats.files.get(str(params.get("file_id")))
-        if content is None:
+        file_id = params.get("file_id")
+        if not file_id:
+            raise bad_request("file_id not specified")
+        stored = self.chats.files.get(file_id)
+        if stored is None:
             raise bad_request("invalid file_id")
-        file_id = params["file_id"]
-        return {
-            "file_id": file_id,
-            "file_unique_id": f"unique-{file_id}",
-            "file_size": len(content),
-            "file_path": f"documents/{file_id}",
-        }
+        if stored.size > LARGEST_DOWNLOAD:
+            raise bad_request("file is too big")
+        return stored.wire() | {"file_path": stored.path}
 
 
-def _source(params: Json, text: str) -> str:
-    return str(params["text"]) if params.get("parse_mode") else text
+_NO_GIFTS = dict.fromkeys(
+    (
+        "unlimited_gifts",
+        "limited_gifts",
+        "unique_gifts",
+        "premium_subscription",
+        "gifts_from_channels",
+    ),
+    False,
+)
 
 
 def _scope(params: Json) -> str:
     return f"{params.get('scope') or {'type': 'default'}} {params.get('language_code') or ''}"
 
 
-def _markup(params: Json) -> Json | None:
-    markup: Json | None = params.get("reply_markup")
-    for row in (markup or {}).get("inline_keyboard", []):
-        for button in row:
-            data = button.get("callback_data")
-            if data is not None and not 1 <= len(data.encode()) <= _LARGEST_CALLBACK_DATA:
-                raise bad_request("BUTTON_DATA_INVALID")
-            if not button.get("text"):
-                raise bad_request("text buttons are unallowed in the inline keyboard")
-    # An empty keyboard is none.
-    return markup if markup and markup != {"inline_keyboard": []} else None
+def _topic_name(params: Json) -> str:
+    name = str(params.get("name") or "")
+    if not 1 <= len(name) <= 128:
+        raise bad_request("TOPIC_TITLE_EMPTY" if not name else "topic name is too long")
+    return name

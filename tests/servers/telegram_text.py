@@ -5,11 +5,17 @@ https://core.telegram.org/bots/api#formatting-options
 
 import re
 from html import unescape
+from typing import Any
 
-from tests.servers.telegram_wire import bad_request
+from tests.servers.telegram_entities import check_entities, utf16_units
+from tests.servers.telegram_wire import Json, bad_request
 
 LONGEST = 4096
+LONGEST_CAPTION = 1024
 """UTF-16 units, after the markup is taken out."""
+
+_MOST_BYTES = 1 << 15
+_WHITESPACE = " \t\n\r\v\f\u00a0\u2028\u2029\u3000\ufeff"
 
 _TAG = re.compile(r"<(/?)([a-zA-Z][\w-]*)([^<>]*)>")
 _TAGS = frozenset(
@@ -38,31 +44,67 @@ _MARKS = re.compile(r"\\(.)|\|\||[*_~\[\]]", re.DOTALL)
 _LINK = re.compile(r"\]\((?:\\.|[^)\\])*\)")
 
 
-def utf16_units(text: str) -> int:
-    """The length of a text as Telegram counts it."""
-    return len(text.encode("utf-16-le")) // 2
+def message_text(params: Json) -> tuple[str, list[Json]]:
+    """What people will read of `text`, and its entities; `Rejected` where it is empty, wrong or too long."""
+    text, entities = _formatted(params.get("text"), params.get("parse_mode"), params.get("entities"))
+    if not text:
+        raise bad_request("message text is empty")
+    if utf16_units(text) > LONGEST:
+        raise bad_request("message is too long")
+    return text, entities
 
 
-def visible(text: object, parse_mode: object) -> str:
-    """What people will read; `Rejected` where the text is empty, wrong or too long."""
-    source = text if isinstance(text, str) else ""
-    match str(parse_mode or "").lower():
-        case "":
-            shown = source
+def draft_text(params: Json) -> tuple[str, list[Json]]:
+    """The same for a draft, which may be empty."""
+    text, entities = _formatted(params.get("text"), params.get("parse_mode"), params.get("entities"))
+    if utf16_units(text) > LONGEST:
+        raise bad_request("message is too long")
+    return text, entities
+
+
+def caption_text(params: Json) -> tuple[str, list[Json]]:
+    """The same for the caption of a file."""
+    text, entities = _formatted(params.get("caption"), params.get("parse_mode"), params.get("caption_entities"))
+    if utf16_units(text) > LONGEST_CAPTION:
+        raise bad_request("message caption is too long")
+    return text, entities
+
+
+def _formatted(source: object, parse_mode: object, entities: object) -> tuple[str, list[Json]]:
+    text = source if isinstance(source, str) else ""
+    if len(text.encode("utf-8", "surrogatepass")) > _MOST_BYTES:
+        raise bad_request("text is too long")
+    if parse_mode:
+        return _parsed(text, str(parse_mode).lower()).strip(), []
+    return _trimmed(text, check_entities(text, entities))
+
+
+def _trimmed(text: str, entities: list[dict[str, Any]]) -> tuple[str, list[Json]]:
+    """Without white space around it, but for what stands in an entity at the beginning; entities moved along."""
+    kept = text.rstrip(_WHITESPACE)
+    if not kept.strip(_WHITESPACE):
+        return "", []
+    first = min((entity["offset"] for entity in entities), default=len(kept))
+    cut = min(first, len(kept) - len(kept.lstrip(" \n")))
+    kept = kept[cut:]
+    units, moved = utf16_units(kept), []
+    for entity in entities:
+        offset = entity["offset"] - cut
+        if offset < units:
+            moved.append(entity | {"offset": offset, "length": min(entity["length"], units - offset)})
+    return kept, list(moved)
+
+
+def _parsed(source: str, parse_mode: str) -> str:
+    match parse_mode:
         case "html":
-            shown = _from_html(source)
+            return _from_html(source)
         case "markdownv2":
-            shown = _from_markdown(source)
+            return _from_markdown(source)
         case "markdown":
-            shown = re.sub(r"[*_`]", "", source)
+            return re.sub(r"[*_`]", "", source)
         case _:
             raise bad_request("unsupported parse_mode")
-    shown = shown.strip()
-    if not shown:
-        raise bad_request("message text is empty")
-    if utf16_units(shown) > LONGEST:
-        raise bad_request("message is too long")
-    return shown
 
 
 def _from_html(source: str) -> str:

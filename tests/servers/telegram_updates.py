@@ -1,24 +1,33 @@
 """The queue of updates between people and the bot, and who may read it."""
 
 import asyncio
+import copy
 from collections.abc import Callable
-from typing import Any
 
 from tests.servers.telegram_wire import Json, conflict
 
 NOT_BY_DEFAULT = frozenset({"chat_member", "message_reaction", "message_reaction_count"})
 
 
+def chat_of(update: Json) -> int | None:
+    """The chat that an update is about, `None` where it is about none."""
+    for content in update.values():
+        if isinstance(content, dict):
+            about = content.get("message", content)
+            return about.get("chat", content.get("from", {})).get("id")  # type: ignore[no-any-return]
+    return None
+
+
 class Updates:
     """Keeps each update until an offset beyond it confirms it; one poller at a time."""
 
-    def __init__(self, notify: Callable[[], None]) -> None:
-        self._notify = notify
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self.changed = changed
         self.pending: list[Json] = []
         self.forced: list[Json] = []
         self.confirmed_offset = 0
         self.allowed: frozenset[str] = frozenset()
-        self.webhook: Json | None = None
+        self.webhook_is_set = False
         self.polls = 0
         self._last_id = 100_000
         self._poller: asyncio.Future[None] | None = None
@@ -28,7 +37,7 @@ class Updates:
         self._last_id += 1
         allowed = kind in self.allowed if self.allowed else kind not in NOT_BY_DEFAULT
         if allowed:
-            self.pending.append({"update_id": self._last_id, kind: content})
+            self.pending.append({"update_id": self._last_id, kind: copy.deepcopy(content)})
         self._wake()
         return self._last_id
 
@@ -46,13 +55,12 @@ class Updates:
 
         https://core.telegram.org/bots/api#getupdates
         """
-        if self.webhook is not None:
+        if self.webhook_is_set:
             raise conflict(
                 "can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"
             )
-        self._end_poller()
-        if isinstance(params.get("allowed_updates"), list):
-            self.allowed = frozenset(params["allowed_updates"])
+        self._end_poller("other getUpdates request; make sure that only one bot instance is running")
+        self.allow(params)
         self._confirm(params.get("offset", 0))
         limit = min(max(int(params.get("limit", 100)), 1), 100)
         ends = asyncio.get_running_loop().time() + min(float(params.get("timeout", 0)), 50)
@@ -61,7 +69,7 @@ class Updates:
     async def _wait(self, limit: int, ends: float) -> list[Json]:
         loop = asyncio.get_running_loop()
         self.polls += 1
-        self._notify()
+        self.changed()
         try:
             while not (self.pending or self.forced):
                 self._poller = waiting = loop.create_future()
@@ -86,30 +94,32 @@ class Updates:
         self.confirmed_offset = max(self.confirmed_offset, offset)
         self.pending = [update for update in self.pending if update["update_id"] >= offset]
 
-    def confirm(self, update: Json) -> None:
-        """Forget an update that a webhook took."""
-        if update in self.forced:
-            self.forced.remove(update)
-        else:
-            self._confirm(update["update_id"] + 1)
-        self._notify()
+    def allow(self, params: Json) -> None:
+        """From now on queue only the kinds in `allowed_updates`, if a call has it; an empty list is the default."""
+        if isinstance(params.get("allowed_updates"), list):
+            self.allowed = frozenset(params["allowed_updates"])
+
+    def set_webhook(self, is_set: bool) -> None:
+        """Whether updates go to a webhook, so that nobody may poll."""
+        self.webhook_is_set = is_set
+        if is_set:
+            self._end_poller("setWebhook request")
+        self.changed()
+
+    def take(self, update: Json) -> None:
+        """Forget one update, which a webhook took."""
+        for queue in (self.forced, self.pending):
+            if update in queue:
+                queue.remove(update)
+                break
+        self.confirmed_offset = max(self.confirmed_offset, update["update_id"] + 1)
+        self.changed()
 
     def _wake(self) -> None:
-        self._notify()
+        self.changed()
         if self._poller is not None and not self._poller.done():
             self._poller.set_result(None)
 
-    def _end_poller(self) -> None:
+    def _end_poller(self, by: str) -> None:
         if self._poller is not None and not self._poller.done():
-            self._poller.set_exception(
-                conflict("terminated by other getUpdates request; make sure that only one bot instance is running")
-            )
-
-    def webhook_info(self) -> dict[str, Any]:
-        """Answer getWebhookInfo."""
-        webhook = self.webhook or {}
-        return {
-            "url": webhook.get("url", ""),
-            "has_custom_certificate": False,
-            "pending_update_count": len(self.pending),
-        }
+            self._poller.set_exception(conflict(f"terminated by {by}"))

@@ -23,7 +23,6 @@ from aiogram.types import (
     InlineKeyboardMarkup,
     ReactionTypeEmoji,
 )
-from aiohttp import web
 
 from tests.servers.telegram import BotApiServer, Person, utf16_units
 
@@ -221,6 +220,7 @@ async def test_another_token_is_unauthorized(server: BotApiServer) -> None:
 
 async def test_groups_threads_and_files_work(server: BotApiServer, bot: Bot, ada: Person) -> None:
     group = server.group()
+    server.privacy_mode = False
     ada.says("hello", chat=group, thread=7)
     ada.edits(1, "hello all", chat=group)
     ada.sends_file("a.txt", b"content", caption="look")
@@ -234,32 +234,6 @@ async def test_groups_threads_and_files_work(server: BotApiServer, bot: Bot, ada
     content = await bot.download(file.message.document)
     assert content is not None
     assert content.read() == b"content"
-
-
-async def test_a_webhook_gets_each_update_until_it_takes_it(server: BotApiServer, bot: Bot, ada: Person) -> None:
-    got: list[tuple[int, str | None]] = []
-
-    async def take(request: web.Request) -> web.Response:
-        body = await request.json()
-        got.append((body["update_id"], request.headers.get("X-Telegram-Bot-Api-Secret-Token")))
-        return web.Response(status=500 if len(got) == 1 else 200)
-
-    app = web.Application()
-    app.router.add_post("/hook", take)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        await bot.set_webhook(f"http://127.0.0.1:{runner.addresses[0][1]}/hook", secret_token="s")
-        with pytest.raises(TelegramConflictError, match="while webhook is active"):
-            await bot.get_updates()
-        first, second = ada.says("one"), ada.says("two")
-        await server.wait_for(lambda s: not s.pending)
-    finally:
-        await runner.cleanup()
-    assert got == [(first, "s"), (first, "s"), (second, "s")]
-    await bot.delete_webhook()
-    assert (await bot.get_webhook_info()).url == ""
 
 
 async def test_json_bodies_and_unknown_methods(server: BotApiServer, ada: Person) -> None:
