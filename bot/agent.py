@@ -146,10 +146,8 @@ class Agent:
 
     async def _obey(self, command: Command, message: Waiting) -> None:
         log.info("command", command=command.name)
-        if command.name == "pair" and self._is_admin(message):
-            await self._pair(command, message)
-        elif not command.known:
-            await self._answer(message, commands.unknown(command.name))
+        if not command.known:
+            await self._obey_unknown(command, message)
         elif command.name == "start":
             await self._answer(message, commands.hello())
         elif command.name == "help":
@@ -168,6 +166,16 @@ class Agent:
             await self._undo(command, message)
         elif command.name == "new":
             await self._new(message)
+
+    async def _obey_unknown(self, command: Command, message: Waiting) -> None:
+        """What admins alone can do; else nothing. In a group it may be meant for another bot."""
+        if command.name == "pair" and self._is_admin(message):
+            await self._pair(command, message)
+        elif not message.speaker:
+            await self._answer(message, commands.unknown(command.name))
+        else:
+            async with self._context.step() as step:
+                await step.close([message.id])
 
     async def _answer(self, message: Waiting, text: str) -> None:
         async with self._context.step() as step:

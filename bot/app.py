@@ -40,7 +40,7 @@ async def run(settings: Settings, roles: Sequence[Role]) -> None:
     from bot.http import HttpServer
     from bot.parts import open_parts
 
-    connectors = _platforms(settings) if "gateway" in roles else []
+    connectors = platforms(settings) if "gateway" in roles else []
     names = tuple(connector.name for connector in connectors)
     async with _until_signal(signal.SIGTERM, signal.SIGINT), open_parts(settings, listen=names) as parts:
         _announce(parts, roles, names)
@@ -158,7 +158,7 @@ def _access(settings: Settings) -> Any:
     return Access(settings.access, settings.allow, settings.admins)
 
 
-def _platforms(settings: Settings) -> list[Connector]:
+def platforms(settings: Settings) -> list[Connector]:
     from bot.commands import COMMANDS
 
     connectors: list[Connector] = []
@@ -166,7 +166,29 @@ def _platforms(settings: Settings) -> list[Connector]:
         from connectors.telegram import Telegram
 
         token = settings.telegram_token.get_secret_value()
-        connectors.append(Telegram(token, api_base=settings.telegram_api_base, commands=COMMANDS))
+        secret = settings.telegram_webhook_secret
+        connectors.append(
+            Telegram(
+                token,
+                api_base=settings.telegram_api_base,
+                commands=COMMANDS,
+                groups=settings.groups,
+                webhook_url=settings.telegram_webhook_url,
+                webhook_secret=secret.get_secret_value() if secret else None,
+            )
+        )
+    if settings.discord_token:
+        from connectors.discord import Discord
+
+        connectors.append(
+            Discord(
+                settings.discord_token.get_secret_value(),
+                api_base=settings.discord_api_base,
+                gateway=settings.discord_gateway,
+                commands=COMMANDS,
+                groups=settings.groups,
+            )
+        )
     return connectors
 
 
@@ -270,4 +292,4 @@ def _announce(parts: Parts, roles: Sequence[Role], connectors: Sequence[str]) ->
     if parts.settings.uses_local_model:
         log.warning("local_model", note=_local_note(parts.settings))
     if "gateway" in roles and not connectors:
-        log.warning("no_platform", note="Set TELEGRAM_TOKEN to be reached in Telegram.")
+        log.warning("no_platform", note="Set TELEGRAM_TOKEN or DISCORD_TOKEN to be reached there.")

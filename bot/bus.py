@@ -168,6 +168,11 @@ class Bus:
         """A lease of this name; it is not taken yet."""
         return Lease(self, name, ttl)
 
+    async def is_held(self, name: str) -> bool:
+        """Whether anybody has the lease of this name. Raises BusUnavailable."""
+        async with self.reaching():
+            return bool(await self.redis.exists(LEASES + name))
+
     async def clear_leases(self) -> None:
         """Forget leases that nobody can hold any more."""
         async with self.reaching():
@@ -193,7 +198,7 @@ class Bus:
         except LockError:
             raise
         except (*_UNREACHABLE, TimeoutError) as error:
-            raise BusUnavailable(f"Redis cannot be reached: {error}") from error
+            raise BusUnavailable(f"Redis cannot be reached: {str(error) or 'no answer'}") from error
 
     async def close(self) -> None:
         """Send what is still to be sent, and let go of connections."""

@@ -23,12 +23,16 @@ class Chats:
         self._connector = connector
         self._closed: set[str] = set()
         self._began: dict[str, str] = {}
+        self._is_loaded = False
 
-    async def load(self) -> None:
-        """Read what is known."""
+    async def load(self, *, again: bool = True) -> None:
+        """Read what is known; ``again``: also if it was read before."""
+        if self._is_loaded and not again:
+            return
         async with self._database.read() as tx:
             self._closed = await chats.closed(tx, self._connector)
             self._began = dict(await chats.moved(tx, self._connector))
+        self._is_loaded = True
 
     def is_closed(self, chat: str) -> bool:
         """Whether nothing reaches it."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import sys
-from collections.abc import Coroutine
 from typing import Annotated, Any
 
 import typer
 
-from bot.errors import ConfigurationError, PalimpsestError
+from bot import cli_doctor, cli_pair
+from bot.cli_process import log_quietly, one_line_errors, run_to_its_end
+from bot.errors import ConfigurationError
 from bot.messages import Address
 
 app = typer.Typer(
@@ -21,6 +21,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(cli_pair.app, name="pair")
+app.command()(cli_doctor.doctor)
 
 
 @app.callback()
@@ -36,12 +38,12 @@ def chat(
     from bot.settings import load_settings
 
     address = _terminal_address(agent)
-    with _errors():
+    with one_line_errors():
         settings = load_settings()
-        _log_to_file(settings) if sys.stdin.isatty() else _log_quietly(settings)
+        _log_to_file(settings) if sys.stdin.isatty() else log_quietly(settings)
         from bot.app import chat as talk
 
-        _run(talk(settings, address))
+        run_to_its_end(talk(settings, address))
 
 
 @app.command()
@@ -57,13 +59,13 @@ def run(
     wanted = [known for known in ROLES if not role or known in role]
     if role and set(role) - set(ROLES):
         raise typer.BadParameter(f"a role is one of {', '.join(ROLES)}")
-    with _errors():
+    with one_line_errors():
         from bot import logs
         from bot.settings import load_settings
 
         settings = load_settings()
         logs.configure(settings)
-        _run(serve(settings, wanted))
+        run_to_its_end(serve(settings, wanted))
 
 
 def main() -> None:
@@ -79,28 +81,6 @@ def _terminal_address(agent: str) -> Address:
     return Address("terminal", name)
 
 
-def _run(work: Coroutine[Any, Any, None]) -> None:
-    try:
-        asyncio.run(work)
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
-
-
-class _errors:  # noqa: N801  # reads as a word where it is used
-    """One clear line on standard error, and exit 1."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        causes = error.exceptions if isinstance(error, BaseExceptionGroup) else (error,)
-        told = next((cause for cause in causes if isinstance(cause, PalimpsestError)), None)
-        if told is None:
-            return
-        print(f"palimpsest: {told}", file=sys.stderr)
-        raise typer.Exit(1) from None
-
-
 def _log_to_file(settings: Any) -> None:
     """The terminal belongs to the conversation."""
     from bot import logs
@@ -110,12 +90,6 @@ def _log_to_file(settings: Any) -> None:
         logs.configure(settings, file=(settings.data_dir / "chat.log").open("a", encoding="utf-8"))
     except OSError as error:
         raise ConfigurationError(f"DATA_DIR={settings.data_dir} cannot be written: {error.strerror}.") from error
-
-
-def _log_quietly(settings: Any) -> None:
-    from bot import logs
-
-    logs.configure(settings, level="DEBUG" if settings.log_level == "DEBUG" else "ERROR")
 
 
 if __name__ == "__main__":

@@ -80,6 +80,8 @@ class Door:
 
     def _may_tell(self, inbound: Inbound, now: float, *, every: float) -> bool:
         """Whether it is time; the memory of whom we told is bounded, so that a crowd cannot fill it."""
+        if inbound.is_awaited:
+            return True
         self._told = {person: then for person, then in self._told.items() if now - then < _ANSWER_SECONDS}
         if now - self._told.get(inbound.person, -every) < every:
             return False

@@ -96,6 +96,7 @@ class Gateway:
 
     async def store(self, inbounds: Sequence[Inbound], *, cursor: str | None = None) -> int:
         """See :class:`bot.connector.Intake`."""
+        await self._chats.load(again=False)  # what a platform brings over HTTP comes without a lease too
         clean = [self._chats.as_kept(replace(inbound, text=_clean(inbound.text))) for inbound in inbounds]
         now = self._database.clock()
         async with self._database.write() as tx:

@@ -57,7 +57,7 @@ class HttpServer:
         try:
             family = socket.AF_INET6 if ":" in host else socket.AF_INET
             return socket.create_server((host.strip("[]") or "0.0.0.0", int(port)), family=family)  # noqa: S104  # an empty host means all of them
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, OverflowError) as error:
             raise ConfigurationError(
                 f"HTTP_BIND={self._bind} cannot be listened on ({error}). Choose another host:port."
             ) from error

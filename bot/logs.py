@@ -16,6 +16,7 @@ _LOUD = (
     "aiogram",
     "aiosqlite",
     "arq",
+    "discord",
     "httpx",
     "httpx2",
     "httpcore2",

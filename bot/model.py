@@ -136,6 +136,20 @@ class Model:
                 self._limits[model] = Limits(window or DEFAULT_WINDOW, answer or DEFAULT_ANSWER, bool(window))
         return self._limits[model]
 
+    async def look_up(self, model: str) -> int | None:
+        """The window that the endpoint states, or 0; None where it knows no such model. Raises a ModelError."""
+        import anthropic
+
+        try:
+            info = await self._sdk().models.retrieve(model, timeout=_LIMITS_SECONDS)
+        except anthropic.NotFoundError:
+            return None
+        except anthropic.APIStatusError as error:
+            self._raise_status(error, Head(model, 0, ""))
+        except (anthropic.AnthropicError, ValueError, TypeError) as error:
+            raise ModelUnavailable("The model's server cannot be reached.") from error
+        return getattr(info, "max_input_tokens", None) or 0
+
     async def close(self) -> None:
         """Let go of connections."""
         if self._client:

@@ -49,7 +49,7 @@ async def open_parts(
     Raises a PalimpsestError with a sentence that says what to do.
     """
     async with AsyncExitStack() as stack:
-        database = _database(settings)
+        database = database_of(settings)
         stack.push_async_callback(database.close)
         await database.open()
         valkey = None if settings.redis_url else EmbeddedValkey(settings.data_dir)
@@ -57,7 +57,7 @@ async def open_parts(
             stack.push_async_callback(valkey.stop)
             await valkey.start()
         url = _secret(settings.redis_url) or (valkey.url if valkey else "")
-        bus = _bus(url, listen, valkey)
+        bus = bus_at(url, listen, valkey)
         stack.push_async_callback(bus.close)
         if valkey and valkey.alone and clear_leases:
             await bus.clear_leases()  # whoever held them is dead: nobody else is on this DATA_DIR
@@ -70,7 +70,8 @@ async def open_parts(
         yield Parts(settings, database, bus, url, jobs, model, name)
 
 
-def _bus(url: str, listen: tuple[str, ...], valkey: EmbeddedValkey | None) -> Bus:
+def bus_at(url: str, listen: tuple[str, ...] = (), valkey: EmbeddedValkey | None = None) -> Bus:
+    """The bell at this URL. Raises ConfigurationError for a URL of another kind."""
     try:
         return Bus(url, listen=listen, revive=valkey.ensure if valkey else None)
     except ValueError as error:
@@ -100,7 +101,8 @@ _joined: list[EmbeddedValkey] = []
 """Members for as long as the process lives; the kernel lets go of their lock at its end."""
 
 
-def _database(settings: Settings) -> Database:
+def database_of(settings: Settings) -> Database:
+    """The book that the settings name; not opened yet. Raises ConfigurationError."""
     url = _secret(settings.database_url)
     return Database(url) if url else Database.in_folder(settings.data_dir)
 
@@ -114,14 +116,17 @@ async def _model(settings: Settings, stack: AsyncExitStack) -> tuple[Model, str]
         model = Model(api_key=LOCAL_API_KEY, base_url=url, fixed=fixed)
         name = LOCAL_MODEL_NAME
     else:
-        # A server of one's own often wants no key; the SDK insists on one.
-        key = _secret(settings.anthropic_api_key) or (None if settings.anthropic_auth_token else LOCAL_API_KEY)
-        model = Model(
-            api_key=key, auth_token=_secret(settings.anthropic_auth_token), base_url=settings.anthropic_base_url
-        )
-        name = settings.model or DEFAULT_MODEL
+        model, name = named_model(settings)
     stack.push_async_callback(model.close)
     return model, name
+
+
+def named_model(settings: Settings) -> tuple[Model, str]:
+    """The model that the settings name, by a key or an endpoint, and its name there."""
+    # A server of one's own often wants no key; the SDK insists on one.
+    key = _secret(settings.anthropic_api_key) or (None if settings.anthropic_auth_token else LOCAL_API_KEY)
+    model = Model(api_key=key, auth_token=_secret(settings.anthropic_auth_token), base_url=settings.anthropic_base_url)
+    return model, settings.model or DEFAULT_MODEL
 
 
 def _secret(value: SecretStr | None) -> str | None:

@@ -41,6 +41,11 @@ class SharedServer(ABC):
         """Starts the server again if it died, also when several processes ask at once. Returns its URL."""
         return await _to_the_end(self._ensure)
 
+    async def find(self) -> str | None:
+        """The URL of a server that runs and answers, or None. Nothing is started, and nobody enters."""
+        with self._clear_errors():
+            return await asyncio.to_thread(self._find)
+
     async def stop(self) -> None:
         """Leaves; the last one out shuts the server down and waits for its end. Harmless when not in."""
         await _to_the_end(self._leave)

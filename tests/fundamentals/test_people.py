@@ -136,3 +136,20 @@ async def test_who_writes_too_fast_is_told_once_and_stop_still_works(
         assert "Stopped" in await room.commands("/abort") or any("Stopped" in text for text in room.notices())
         assert sum("faster" in text for text in room.notices()) == 1
         model.release()
+
+
+async def test_somebody_unknown_whose_command_shows_that_it_thinks_is_always_answered(
+    house: OpenHouse, room: Room
+) -> None:
+    async with house(access="pairing"):
+        await room.says("/status", person="eve", is_awaited=True)
+        await room.until(lambda: len(room.notices()) == 1)
+        await room.says("/status", person="eve", is_awaited=True)
+        await room.until(lambda: len(room.notices()) == 2)
+
+
+async def test_a_command_that_nobody_knows_is_left_to_other_bots_in_a_group(house: OpenHouse, room: Room) -> None:
+    async with house():
+        await room.says("/weather", speaker="Ada")
+        await room.commands("/status")
+        assert len(room.notices()) == 1

@@ -84,6 +84,13 @@ async def test_a_book_that_cannot_be_opened_is_unavailable_in_a_sentence(tmp_pat
     await closed(database)
 
 
+async def test_a_database_that_postgresql_does_not_have_is_unavailable_in_a_sentence(postgres_url: str) -> None:
+    database = Database(postgres_url.replace("/postgres?", "/nobody?"))
+    with pytest.raises(StoreUnavailable, match=r'The database cannot be opened: .*"nobody" does not exist'):
+        await database.open()
+    await database.close()
+
+
 async def test_a_book_that_no_longer_is_one_is_unavailable_and_not_written_over(tmp_path: Path) -> None:
     (tmp_path / "palimpsest.db").write_bytes(b"something else, " * 200)
     database = Database.in_folder(tmp_path)

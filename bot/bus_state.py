@@ -1,0 +1,38 @@
+"""What Redis says of itself, for whoever operates it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+from bot.bus import Bus
+from bot.errors import BusUnavailable
+
+
+@dataclass(frozen=True)
+class BusState:
+    """``maxmemory``: bytes, 0 for no limit; ``persistent``: None where it does not say."""
+
+    version: str
+    maxmemory: int
+    policy: str
+    persistent: bool | None
+
+
+async def state_of(bus: Bus) -> BusState:
+    """Ask it. Raises BusUnavailable."""
+    async with bus.reaching():
+        await bus.redis.ping()
+        info = await bus.redis.info()
+    persistent = True if info.get("aof_enabled") else None
+    if persistent is None:
+        with suppress(BusUnavailable):  # hosted servers forbid the question
+            async with bus.reaching():
+                persistent = bool((await bus.redis.config_get("save")).get("save"))
+    version = info.get("valkey_version") or info.get("redis_version") or "of an unknown version"
+    return BusState(
+        version=str(version),
+        maxmemory=int(info.get("maxmemory", 0)),
+        policy=str(info.get("maxmemory_policy", "noeviction")),
+        persistent=persistent,
+    )

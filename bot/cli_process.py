@@ -1,0 +1,44 @@
+"""What every command does with its process: its errors, its exit code, its log."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+import typer
+
+from bot.errors import PalimpsestError
+
+T = TypeVar("T")
+
+
+class one_line_errors:  # noqa: N801  # reads as a word where it is used
+    """One clear line on standard error, and exit 1."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        causes = error.exceptions if isinstance(error, BaseExceptionGroup) else (error,)
+        told = next((cause for cause in causes if isinstance(cause, PalimpsestError)), None)
+        if told is None:
+            return
+        print(f"palimpsest: {told}", file=sys.stderr)
+        raise typer.Exit(1) from None
+
+
+def run_to_its_end(work: Coroutine[Any, Any, T]) -> T:
+    """What the work returns; Ctrl-C ends it with exit code 130."""
+    try:
+        return asyncio.run(work)
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+
+
+def log_quietly(settings: Any) -> None:
+    """Only errors, on standard error: standard output belongs to what was asked for."""
+    from bot import logs
+
+    logs.configure(settings, level="DEBUG" if settings.log_level == "DEBUG" else "ERROR")

@@ -1,0 +1,40 @@
+"""What every check gets."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import unquote, urlsplit
+
+from pydantic import SecretStr
+
+from bot.doctor.finding import Finding
+from bot.doctor.web import Web
+from bot.settings import Settings
+
+
+@dataclass(frozen=True)
+class Case:
+    """``variables``: the environment and `.env`, by name. ``probe``: also what may disturb another program for a
+    moment, for ``probe_seconds``."""
+
+    settings: Settings
+    web: Web
+    variables: Mapping[str, str] = field(default_factory=dict)
+    probe: bool = False
+    probe_seconds: int = 5
+
+
+Check = Callable[[Case], Awaitable[Sequence[Finding]]]
+
+
+def secrets_of(settings: Settings) -> tuple[str, ...]:
+    """What must be in no sentence: the secrets of the settings, and the passwords inside them."""
+    urls = [urlsplit(url) for url in map(revealed, (settings.database_url, settings.redis_url)) if url]
+    passwords = [url.password for url in urls if url.password]
+    return (*settings.secrets, *passwords, *map(unquote, passwords))
+
+
+def revealed(secret: SecretStr | None) -> str:
+    """The value; empty where there is none."""
+    return secret.get_secret_value() if secret else ""

@@ -1,0 +1,33 @@
+"""What a check says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+State = Literal["ok", "warning", "problem"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing about one part. ``advice`` says what to do, where something is to be done."""
+
+    part: str
+    state: State
+    sentence: str
+    advice: str = ""
+
+
+def ok(part: str, sentence: str, advice: str = "") -> Finding:
+    """As it should be."""
+    return Finding(part, "ok", sentence, advice)
+
+
+def warning(part: str, sentence: str, advice: str) -> Finding:
+    """It works, but not as somebody may expect."""
+    return Finding(part, "warning", sentence, advice)
+
+
+def problem(part: str, sentence: str, advice: str) -> Finding:
+    """It does not work."""
+    return Finding(part, "problem", sentence, advice)

@@ -1,0 +1,50 @@
+"""What state the book is in, for whoever operates it. Nothing is changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, inspect, text
+
+from bot.store.database import Database, Tx, migration_scripts
+
+
+@dataclass(frozen=True)
+class StoreState:
+    """``server``: name and version; ``postgres``: its major version, 0 for SQLite; ``revision``: of the tables, None
+    where there are none."""
+
+    server: str
+    postgres: int
+    revision: str | None
+    is_older: bool = False
+    is_newer: bool = False
+
+
+async def state_of(database: Database) -> StoreState:
+    """Look. Raises StoreUnavailable."""
+    async with database.read() as tx:
+        server, postgres = await _server(tx)
+        revision = await tx.run_sync(_revision)
+    scripts = migration_scripts()
+    newest, known = scripts.get_current_head(), {script.revision for script in scripts.walk_revisions()}
+    return StoreState(
+        server,
+        postgres,
+        revision,
+        is_older=revision in known and revision != newest,
+        is_newer=revision is not None and revision not in known,
+    )
+
+
+async def _server(tx: Tx) -> tuple[str, int]:
+    if tx.dialect.name != "postgresql":
+        return f"SQLite {(await tx.execute(text('SELECT sqlite_version()'))).scalar_one()}", 0
+    version = str((await tx.execute(text("SHOW server_version"))).scalar_one()).split()[0]
+    return f"PostgreSQL {version}", int(version.split(".")[0])
+
+
+def _revision(connection: Connection) -> str | None:
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()

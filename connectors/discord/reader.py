@@ -1,0 +1,83 @@
+"""What happens on Discord, as inbound events: what counts, and what it says."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import discord
+
+from bot.messages import Inbound
+from connectors.discord.places import Place
+from connectors.discord.said import attachments_of, our_role, speaker_of, text_of
+
+Groups = Literal["mention", "always"]
+_TALK = frozenset({discord.MessageType.default, discord.MessageType.reply})
+
+
+class Reader:
+    """Reads for one bot, whose user id is ``me``."""
+
+    def __init__(self, me: int, groups: Groups) -> None:
+        self._me = me
+        self._groups = groups
+
+    def counts(self, message: discord.Message, *, direct: bool) -> bool:
+        """Whether a person says it, and to us; ``direct``: nobody else is there."""
+        if message.author.bot or message.webhook_id or message.type not in _TALK:
+            return False
+        if direct or self._groups == "always":
+            return True
+        return self._calls(message) or self._replies(message)
+
+    def message(self, message: discord.Message, place: Place) -> Inbound:
+        """What was said."""
+        return Inbound(
+            address=place.address,
+            key=_key(message),
+            kind="message",
+            order=message.id,
+            person=str(message.author.id),
+            text=text_of(message, self._me),
+            person_name=message.author.display_name,
+            sent_at=message.created_at,
+            ref=str(message.id),
+            speaker="" if place.direct else speaker_of(message.author),
+            attachments=attachments_of(message),
+        )
+
+    def edit(self, message: discord.Message, place: Place) -> Inbound | None:
+        """What a message says now; None where only its looks have changed: a link's preview came, it was pinned.
+
+        Files cannot be added by an edit.
+        """
+        text = text_of(message, self._me)
+        if message.edited_at is None or not text:
+            return None
+        milliseconds = round(message.edited_at.timestamp() * 1000)
+        return Inbound(
+            address=place.address,
+            key=f"edit:{message.channel.id}:{message.id}:{milliseconds}",
+            kind="edit",
+            order=discord.utils.time_snowflake(message.edited_at, high=True),
+            person=str(message.author.id),
+            text=text,
+            person_name=message.author.display_name,
+            sent_at=message.edited_at,
+            ref=str(message.id),
+            speaker="" if place.direct else speaker_of(message.author),
+            edits=_key(message),
+        )
+
+    def _calls(self, message: discord.Message) -> bool:
+        if any(user.id == self._me for user in message.mentions):
+            return True
+        role = our_role(message)
+        return role is not None and role.id in {mentioned.id for mentioned in message.role_mentions}
+
+    def _replies(self, message: discord.Message) -> bool:
+        replied_to = message.reference.resolved if message.reference else None
+        return isinstance(replied_to, discord.Message) and replied_to.author.id == self._me
+
+
+def _key(message: discord.Message) -> str:
+    return f"message:{message.channel.id}:{message.id}"

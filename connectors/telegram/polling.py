@@ -1,0 +1,117 @@
+"""Telegram, by long polling.
+
+aiogram's own polling confirms an update before its handler is done, so this loop is our own: a batch is
+stored, and only the next ``getUpdates`` carries the offset that lets Telegram forget it.
+https://core.telegram.org/bots/api#getupdates
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Awaitable, Callable
+
+from aiogram import Bot, types
+from aiogram import exceptions as telegram
+from pydantic import ValidationError
+
+from bot import errors
+from bot.connector import Intake
+from connectors.telegram.errors import FAILURES, UNKNOWN_BOT, says, seconds_to_wait, told
+from connectors.telegram.incoming import ALLOWED_UPDATES
+from connectors.telegram.receiver import Receiver
+
+_POLL_SECONDS = 25  # well within the 60 s after which aiogram gives a request up
+
+log = logging.getLogger(__name__)
+
+
+class Polling:
+    """Asks for updates, again and again."""
+
+    def __init__(self, bot: Bot, receiver: Receiver, *, sleep: Callable[[float], Awaitable[object]]) -> None:
+        self._bot = bot
+        self._receiver = receiver
+        self._sleep = sleep
+        self._is_started = False
+        self._is_told = False
+
+    async def run(self, intake: Intake) -> None:
+        """Receive until cancelled; what waiting can heal is waited for, up to 30 s at a time.
+
+        Raises ConfigurationError where Telegram does not know the token.
+        """
+        failures, self._is_started = 0, False
+        offset: int | None = None
+        while True:
+            try:
+                await self._start()
+                if offset is None:
+                    offset = int(await intake.cursor() or 0)
+                offset = await self._receive(intake, offset)
+                failures, self._is_told = 0, False
+            except telegram.TelegramUnauthorizedError as error:
+                raise errors.ConfigurationError(UNKNOWN_BOT) from error
+            except (*FAILURES, errors.StoreUnavailable) as error:
+                failures += 1
+                seconds = seconds_to_wait(error, failures, jitter=random.random())
+                if isinstance(error, telegram.TelegramConflictError):
+                    self._tell_conflict(error)
+                else:
+                    log.warning("not receiving for %.1f s: %s", seconds, told(error, self._bot.token))
+                await self._sleep(seconds)
+
+    async def _start(self) -> None:
+        """Make long polling possible."""
+        if self._is_started:
+            return
+        await self._receiver.know_bot()
+        await self._bot.delete_webhook(drop_pending_updates=False)
+        await self._receiver.offer_commands()
+        self._is_started = True
+
+    def _tell_conflict(self, error: telegram.TelegramConflictError) -> None:
+        """Once, until receiving worked in between."""
+        if says(error, "webhook"):  # somebody set one: it is taken away again
+            self._is_started = False
+        if not self._is_told:
+            self._is_told = True
+            what = "has set a webhook" if says(error, "webhook") else "receives"
+            log.warning(
+                "another program %s with this bot's token, and Telegram serves only one: stop it, or give it a bot of "
+                "its own. Trying again until then (%s)",
+                what,
+                told(error, self._bot.token),
+            )
+
+    async def _receive(self, intake: Intake, offset: int) -> int:
+        """Store one batch; returns the offset that confirms it."""
+        updates, ids = await self._updates(offset)
+        if not ids:
+            return offset
+        offset = max(ids) + 1
+        await self._receiver.take(intake, updates, cursor=str(offset))
+        return offset
+
+    async def _updates(self, offset: int) -> tuple[list[types.Update], list[int]]:
+        """The next updates in order, and the ids of all that there were."""
+        try:
+            updates = await self._bot.get_updates(offset=offset, timeout=_POLL_SECONDS, allowed_updates=ALLOWED_UPDATES)
+            ids = [update.update_id for update in updates]
+        except telegram.ClientDecodeError as error:
+            if not isinstance(error.data, dict) or "result" not in error.data:
+                raise
+            # One update that this aiogram cannot read must not hold up all others for ever.
+            updates, ids = [], [raw["update_id"] for raw in error.data["result"]]
+            for raw in error.data["result"]:
+                try:
+                    updates.append(types.Update.model_validate(raw, context={"bot": self._bot}))
+                except ValidationError as problem:
+                    tell_unreadable(raw["update_id"], problem)
+        return sorted(updates, key=lambda update: update.update_id), ids
+
+
+def tell_unreadable(update_id: object, problem: ValidationError) -> None:
+    """Log an update that cannot be read, without what people said in it."""
+    places = ", ".join(".".join(map(str, one["loc"])) for one in problem.errors(include_input=False)[:5])
+    log.error("update %s cannot be read and is left out; wrong are: %s", update_id, places)

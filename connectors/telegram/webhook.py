@@ -1,0 +1,150 @@
+"""Telegram, by webhook: it calls us, and asks again until we answer 200.
+
+https://core.telegram.org/bots/api#setwebhook
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+import random
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+from aiogram import Bot, types
+from aiogram import exceptions as telegram
+from pydantic import ValidationError
+
+from bot import errors
+from bot.connector import Intake
+from connectors.telegram.errors import FAILURES, UNKNOWN_BOT, seconds_to_wait, told
+from connectors.telegram.incoming import ALLOWED_UPDATES
+from connectors.telegram.polling import tell_unreadable
+from connectors.telegram.receiver import Receiver
+
+LOOK_SECONDS = 300.0
+"""Between two looks at what Telegram thinks of the webhook."""
+_HEADER = "x-telegram-bot-api-secret-token"
+_SECRET = re.compile(r"[A-Za-z0-9_-]{1,256}")
+
+log = logging.getLogger(__name__)
+
+
+class Webhook:
+    """``url`` is where Telegram calls us, ``secret`` what it says then; without one it is derived from the token.
+
+    Raises ConfigurationError for a URL or a secret that Telegram would not take. ``is_own_server``: a Bot API
+    server of one's own, which takes http too.
+    """
+
+    def __init__(
+        self,
+        bot: Bot,
+        receiver: Receiver,
+        *,
+        url: str,
+        secret: str | None,
+        is_own_server: bool,
+        sleep: Callable[[float], Awaitable[object]],
+    ) -> None:
+        self._bot = bot
+        self._receiver = receiver
+        self._url = url
+        self._secret = _derived(bot.token) if secret is None else secret
+        self._sleep = sleep
+        self._last_problem: str | None = None
+        self.path = _checked_path(url, is_own_server=is_own_server)
+        if not _SECRET.fullmatch(self._secret):
+            raise errors.ConfigurationError(
+                "TELEGRAM_WEBHOOK_SECRET may hold only A-Z, a-z, 0-9, _ and -, at most 256 of them."
+            )
+
+    async def run(self, intake: Intake) -> None:  # noqa: ARG002  # what comes in comes to `receive`
+        """Keep the webhook set until cancelled; it then stays, so that Telegram keeps what comes meanwhile.
+
+        Raises ConfigurationError where Telegram does not know the token.
+        """
+        failures, is_set = 0, False
+        while True:
+            try:
+                if not is_set:
+                    await self._set()
+                    is_set, failures = True, 0
+                    await self._sleep(LOOK_SECONDS)
+                is_set, failures = await self._look(), 0
+                if is_set:
+                    await self._sleep(LOOK_SECONDS)
+            except telegram.TelegramUnauthorizedError as error:
+                raise errors.ConfigurationError(UNKNOWN_BOT) from error
+            except FAILURES as error:
+                failures += 1
+                seconds = seconds_to_wait(error, failures, jitter=random.random())
+                log.warning("the webhook cannot be seen to for %.1f s: %s", seconds, told(error, self._bot.token))
+                await self._sleep(seconds)
+
+    async def receive(self, intake: Intake, headers: Mapping[str, str], body: bytes) -> int:
+        """Store the update that a call brings; returns the HTTP status."""
+        given = headers.get(_HEADER, "")
+        if not hmac.compare_digest(given.encode("utf-8", "replace"), self._secret.encode()):
+            return HTTPStatus.UNAUTHORIZED
+        update = self._read(body)
+        if update is None:
+            return HTTPStatus.OK  # it would come again and again
+        try:
+            await self._receiver.take(intake, [update])
+        except (*FAILURES, errors.StoreUnavailable, errors.ConfigurationError) as error:
+            log.warning("update %s has to come again: %s", update.update_id, told(error, self._bot.token))
+            return HTTPStatus.SERVICE_UNAVAILABLE
+        return HTTPStatus.OK
+
+    def _read(self, body: bytes) -> types.Update | None:
+        try:
+            return types.Update.model_validate_json(body, context={"bot": self._bot})
+        except ValidationError as problem:
+            found = re.search(rb'"update_id"\s*:\s*(\d+)', body)
+            tell_unreadable(found[1].decode() if found else "without an id", problem)
+            return None
+
+    async def _set(self) -> None:
+        await self._receiver.know_bot()
+        await self._bot.set_webhook(
+            self._url, secret_token=self._secret, allowed_updates=ALLOWED_UPDATES, drop_pending_updates=False
+        )
+        await self._receiver.offer_commands()
+
+    async def _look(self) -> bool:
+        """Whether the webhook is still ours; tells what Telegram has to say about it, once."""
+        info = await self._bot.get_webhook_info()
+        if info.last_error_message != self._last_problem:
+            self._last_problem = info.last_error_message
+            if self._last_problem:
+                log.warning(
+                    "Telegram cannot bring updates to TELEGRAM_WEBHOOK_URL: %s (%d wait)",
+                    self._last_problem,
+                    info.pending_update_count,
+                )
+        is_ours = info.url == self._url and set(info.allowed_updates or ()) == set(ALLOWED_UPDATES)
+        if not is_ours:
+            log.warning("somebody changed the webhook of this bot: it is set again")
+        return is_ours
+
+
+def _derived(token: str) -> str:
+    return hmac.new(token.encode(), b"palimpsest webhook secret", hashlib.sha256).hexdigest()
+
+
+def _checked_path(url: str, *, is_own_server: bool) -> str:
+    """The path that Telegram calls. Raises ConfigurationError."""
+    try:
+        parts = urlsplit(url)
+        is_good = parts.scheme == "https" or (is_own_server and parts.scheme == "http")
+        if is_good and parts.hostname:
+            return parts.path or "/"
+    except ValueError:
+        pass
+    raise errors.ConfigurationError(
+        "TELEGRAM_WEBHOOK_URL must be an address that begins with https://, such as https://example.org/telegram."
+    )

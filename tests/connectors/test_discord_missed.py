@@ -1,0 +1,148 @@
+"""What was said while the Discord connector was away is read back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from bot.messages import Address
+from tests.connectors.discord_rig import Rig
+
+
+@pytest.fixture
+async def rig() -> AsyncIterator[Rig]:
+    async with Rig() as rig:
+        yield rig
+
+
+async def met(rig: Rig) -> None:
+    """Ada and the bot have talked."""
+    async with rig.running():
+        await rig.ada.says("hello")
+        await rig.stored(1)
+    rig.intake.known_chats = [rig.here]
+    await rig.restart()
+
+
+async def test_the_first_start_reads_nothing_back(rig: Rig) -> None:
+    await rig.ada.says("is anybody there?")
+    async with rig.running():
+        await rig.ada.says("now?")
+        await rig.stored(1)
+
+    assert rig.intake.texts == ["now?"]
+    assert not rig.server.calls_of("get_messages")
+
+
+async def test_what_was_said_meanwhile_is_stored_in_order_before_what_comes_now(rig: Rig) -> None:
+    general = rig.server.channel("general")
+    thread = await rig.server.thread(general, "cats")
+    await met(rig)
+    await rig.ada.says("one")
+    await rig.ada.says("two", general, mention=True)
+    await rig.ada.says("not for you", general)
+    await rig.ada.says("three", thread, mention=True)
+    await rig.ada.says("four")
+    rig.server.slow("get_messages", 0.1)
+    async with rig.running():
+        await rig.ada.says("five")
+        await rig.stored(6)
+
+    assert rig.intake.texts == ["hello", "one", "two", "three", "four", "five"]
+    assert rig.intake.inbounds[3].address == Address("discord", str(general.id), str(thread.id))
+    assert rig.intake.saved_cursor == rig.intake.last.ref
+
+
+async def test_more_than_a_page_is_read_back(rig: Rig) -> None:
+    await met(rig)
+    for number in range(230):
+        await rig.ada.says(f"message {number}")
+    async with rig.running():
+        await rig.stored(231)
+
+    assert rig.intake.texts[1:] == [f"message {number}" for number in range(230)]
+
+
+async def test_what_overlaps_has_the_same_keys(rig: Rig) -> None:
+    await met(rig)
+    async with rig.running():
+        await rig.intake.wait_for(lambda intake: intake.again)
+
+    assert rig.intake.texts == ["hello"]
+
+
+async def test_a_reconnection_that_could_not_resume_reads_back(rig: Rig) -> None:
+    await met(rig)
+    async with rig.running():
+        rig.server.down = True
+        await rig.server.drop(None)
+        rig.server.forget_sessions()
+        await rig.server.wait_for(lambda server: not server.sockets.connections)
+        await rig.ada.says("anybody?")
+        rig.server.down = False
+        await rig.stored(2)
+
+    assert rig.intake.texts == ["hello", "anybody?"]
+
+
+async def test_an_edit_that_was_made_meanwhile_is_read_back(rig: Rig) -> None:
+    await met(rig)
+    said = rig.intake.last
+    await rig.ada.edits(int(said.ref), "hullo")
+    async with rig.running():
+        await rig.stored(2)
+
+    assert (rig.intake.last.kind, rig.intake.last.text, rig.intake.last.edits) == ("edit", "hullo", said.key)
+
+
+async def test_a_channel_that_cannot_be_read_any_more_is_skipped(rig: Rig) -> None:
+    general = rig.server.channel("general")
+    await met(rig)
+    rig.intake.known_chats += [Address("discord", str(general.id)), Address("discord", "1234")]
+    rig.server.deny(general.id)
+    await rig.ada.says("still here")
+    async with rig.running():
+        await rig.stored(2)
+
+    assert rig.intake.texts == ["hello", "still here"]
+
+
+async def test_a_channel_that_cannot_be_read_just_now_is_read_later(rig: Rig) -> None:
+    await met(rig)
+    await rig.ada.says("still here")
+    rig.server.fail("get_messages", 503, "Service Unavailable", times=2)
+    async with rig.running():
+        await rig.stored(2)
+
+    assert rig.intake.texts == ["hello", "still here"]
+    assert len(rig.pauses.seconds) == 2
+
+
+async def test_the_cursor_stays_while_something_is_still_to_be_read_back(rig: Rig) -> None:
+    await met(rig)
+    await rig.ada.says("missed")
+    before = rig.intake.saved_cursor
+    rig.intake.listing.clear()
+    async with rig.running():
+        await rig.intake.wait_for(lambda intake: intake.asked)
+        await rig.ada.says("said later")
+    assert rig.intake.saved_cursor == before
+
+    await rig.restart()
+    rig.intake.listing.set()
+    async with rig.running():
+        await rig.stored(3)
+    assert rig.intake.texts == ["hello", "missed", "said later"]
+
+
+async def test_the_cursor_follows_what_is_not_for_us(rig: Rig) -> None:
+    general = rig.server.channel("general")
+    async with rig.running():
+        before = int(rig.intake.saved_cursor or 0)
+        rig.server.world.ids._last += 61_000 << 22
+        message = await rig.ada.says("among ourselves", general)
+        await rig.intake.wait_for(lambda intake: int(intake.saved_cursor or 0) > before)
+
+    assert rig.intake.saved_cursor == str(message)
+    assert not rig.intake.inbounds

@@ -1,0 +1,246 @@
+"""Receiving from Telegram by long polling, over HTTP from a strict Bot API server."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from aiogram import Bot
+from aiogram.client.session.aiohttp import AiohttpSession
+from aiogram.client.telegram import TelegramAPIServer
+
+from bot.errors import ConfigurationError
+from bot.messages import Address
+from connectors.telegram import Telegram
+from tests.connectors.telegram_case import HERE, UNDO, FakeIntake, Pauses, running, say
+from tests.servers.telegram import BotApiServer, Person
+
+
+async def test_a_batch_is_stored_in_order_and_then_confirmed(
+    server: BotApiServer, ada: Person, telegram: Telegram
+) -> None:
+    intake = FakeIntake()
+    first, second = ada.says("one"), ada.says("two")
+    async with running(telegram, intake):
+        await server.wait_for(lambda server: server.confirmed_offset == second + 1)
+
+    assert [(i.kind, i.key, i.order, i.text) for i in intake.inbounds] == [
+        ("message", "message:1001:1", first, "one"),
+        ("message", "message:1001:2", second, "two"),
+    ]
+    assert intake.saved_cursor == str(second + 1)
+    assert (intake.inbounds[0].address, intake.inbounds[0].person_name) == (HERE, "Ada")
+    assert intake.inbounds[0].sent_at is not None
+
+
+async def test_what_could_not_be_stored_is_not_confirmed_and_comes_again(
+    server: BotApiServer, ada: Person, telegram: Telegram, pauses: Pauses
+) -> None:
+    intake = FakeIntake(broken=2)
+    ada.says("do not lose me")
+    async with running(telegram, intake):
+        await intake.wait_for(lambda intake: intake.inbounds)
+        asked = [call.params.get("offset", 0) for call in server.calls_of("getUpdates")]
+
+    assert [inbound.key for inbound in intake.refused] == intake.keys * 2
+    assert set(asked) == {0}
+    assert len(pauses.seconds) == 2
+
+
+async def test_receiving_goes_on_at_the_stored_cursor(server: BotApiServer, ada: Person, telegram: Telegram) -> None:
+    known, new = ada.says("known"), ada.says("new")
+    intake = FakeIntake(cursor=str(known + 1))
+    async with running(telegram, intake):
+        await server.wait_for(lambda server: server.confirmed_offset == new + 1)
+
+    assert intake.texts == ["new"]
+
+
+async def test_a_redelivery_has_the_same_key(server: BotApiServer, ada: Person, telegram: Telegram) -> None:
+    intake = FakeIntake()
+    ada.says("once")
+    (raw,) = server.pending
+    async with running(telegram, intake):
+        await intake.wait_for(lambda intake: len(intake.inbounds) == 1)
+        server.update(raw)
+        await intake.wait_for(lambda intake: len(intake.inbounds) == 2)
+
+    assert intake.inbounds[0] == intake.inbounds[1]
+
+
+async def test_an_update_that_cannot_be_read_does_not_hold_up_the_others(
+    server: BotApiServer, ada: Person, telegram: Telegram, caplog: pytest.LogCaptureFixture
+) -> None:
+    intake = FakeIntake()
+    ada.says("before")
+    server.update({"message": {"message_id": "of a kind that is not known yet"}})
+    last = ada.says("after")
+    async with running(telegram, intake):
+        await server.wait_for(lambda server: server.confirmed_offset == last + 1)
+
+    assert intake.texts == ["before", "after"]
+    assert f"update {last - 1} cannot be read" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("said", "stored"),
+    [
+        ("/compact@palimpsest_test_bot keep the names", "/compact keep the names"),
+        ("/compact@Palimpsest_Test_Bot", "/compact"),
+        ("/compact@another_bot now", "/compact@another_bot now"),
+        ("write to /me@palimpsest_test_bot", "write to /me@palimpsest_test_bot"),
+    ],
+)
+async def test_a_command_that_names_this_bot_loses_the_name(
+    ada: Person, telegram: Telegram, said: str, stored: str
+) -> None:
+    intake = FakeIntake()
+    ada.says(said)
+    async with running(telegram, intake):
+        await intake.wait_for(lambda intake: intake.inbounds)
+
+    assert intake.texts == [stored]
+
+
+async def test_a_topic_is_a_thread_of_its_own(ada: Person, telegram: Telegram) -> None:
+    intake = FakeIntake()
+    ada.says("in a topic", thread=7)
+    async with running(telegram, intake):
+        await intake.wait_for(lambda intake: intake.inbounds)
+
+    assert intake.inbounds[0].address == Address("telegram", "1001", "7")
+
+
+async def test_a_press_is_answered_and_stored_with_its_command(
+    server: BotApiServer, ada: Person, telegram: Telegram
+) -> None:
+    (ref,) = await telegram.deliver(say("Compacted.", buttons=UNDO))
+    intake = FakeIntake()
+    order = ada.presses(int(ref), "/undo")
+    async with running(telegram, intake):
+        await server.wait_for(lambda server: server.calls_of("answerCallbackQuery"))
+
+    assert [call.status for call in server.calls_of("answerCallbackQuery")] == [200]
+    (press,) = intake.inbounds
+    assert (press.kind, press.text, press.order, press.address) == ("press", "/undo", order, HERE)
+    assert press.key.startswith("press:")
+
+
+async def test_commands_are_offered_and_a_webhook_is_removed_without_losing_updates(
+    server: BotApiServer, ada: Person, telegram: Telegram
+) -> None:
+    intake = FakeIntake()
+    ada.says("waiting")
+    async with running(telegram, intake):
+        await intake.wait_for(lambda intake: intake.inbounds)
+
+    assert [list(commands) for commands in server.methods.commands.values()] == [
+        [{"command": "compact", "description": "Make room"}]
+    ]
+    assert [call.status for call in server.calls_of("deleteWebhook")] == [200]
+    assert server.calls_of("getUpdates")[0].params["allowed_updates"] == [
+        "message",
+        "edited_message",
+        "callback_query",
+        "my_chat_member",
+        "stopped_message_generation",
+    ]
+
+
+# Receiving when something is wrong
+
+
+async def test_a_conflict_is_waited_out_for_5_s_and_told_once_until_receiving_worked_again(
+    server: BotApiServer, ada: Person, telegram: Telegram, pauses: Pauses, caplog: pytest.LogCaptureFixture
+) -> None:
+    intake = FakeIntake()
+    server.fail("getUpdates", 409, "Conflict: terminated by other getUpdates request", times=3)
+    ada.says("hello")
+    async with running(telegram, intake):
+        await intake.wait_for(lambda intake: intake.inbounds)
+        assert pauses.seconds == [5, 5, 5]
+        assert [record.levelno for record in caplog.records] == [logging.WARNING]
+        assert "another program receives with this bot's token" in caplog.text
+
+        server.fail("getUpdates", 409, "Conflict: terminated by other getUpdates request")
+        ada.says("hello again")
+        await intake.wait_for(lambda intake: len(intake.inbounds) == 2)
+        ada.says("and again")
+        await pauses.wait_for(lambda pauses: len(pauses.seconds) == 4)
+    assert len(caplog.records) == 2
+
+
+async def test_a_webhook_that_somebody_sets_meanwhile_is_removed_again(
+    server: BotApiServer, ada: Person, telegram: Telegram, caplog: pytest.LogCaptureFixture
+) -> None:
+    intake = FakeIntake()
+    async with running(telegram, intake):
+        await server.wait_for(lambda server: server.polls)
+        async with Bot(server.token, session=AiohttpSession(api=TelegramAPIServer.from_base(server.url))) as other:
+            await other.set_webhook("https://elsewhere.example/hook")
+        await server.wait_for(lambda server: len(server.calls_of("deleteWebhook")) == 2)
+        ada.says("hello")
+        await intake.wait_for(lambda intake: intake.inbounds)
+    assert "set a webhook" in caplog.text
+
+
+async def test_a_flood_limit_on_receiving_is_waited_out(
+    server: BotApiServer, ada: Person, telegram: Telegram, pauses: Pauses
+) -> None:
+    intake = FakeIntake()
+    server.limit("getUpdates", retry_after=17)
+    ada.says("hello")
+    async with running(telegram, intake):
+        await intake.wait_for(lambda intake: intake.inbounds)
+
+    assert pauses.seconds == [17]
+
+
+async def test_a_server_that_is_not_there_yet_is_waited_for(pauses: Pauses) -> None:
+    server = BotApiServer()
+    async with server:
+        pass
+    telegram = Telegram(server.token, api_base=server.url, commands={}, sleep=pauses)
+    intake = FakeIntake()
+    async with running(telegram, intake):
+        await pauses.wait_for(lambda pauses: len(pauses.seconds) >= 8)
+        async with server:
+            server.person().says("at last")
+            await intake.wait_for(lambda intake: intake.inbounds)
+    await telegram.close()
+
+    assert all(2**n / 2 <= seconds <= 2**n for n, seconds in enumerate(pauses.seconds[:5]))
+    assert all(15 <= seconds <= 30 for seconds in pauses.seconds[5:])
+
+
+@pytest.mark.parametrize("token", ["4200:wrong", "no token at all"])
+async def test_a_wrong_token_is_a_configuration_error(server: BotApiServer, token: str) -> None:
+    async def run() -> None:
+        telegram = Telegram(token, api_base=server.url, commands={})
+        try:
+            await telegram.run(FakeIntake())
+        finally:
+            await telegram.close()
+
+    with pytest.raises(ConfigurationError, match="TELEGRAM_TOKEN"):
+        await run()
+
+
+async def test_a_token_that_was_taken_back_ends_receiving(server: BotApiServer, telegram: Telegram) -> None:
+    server.fail("getUpdates", 401, "Unauthorized")
+
+    with pytest.raises(ConfigurationError, match="TELEGRAM_TOKEN"):
+        await telegram.run(FakeIntake())
+
+
+async def test_no_log_line_has_the_token(
+    server: BotApiServer, ada: Person, telegram: Telegram, caplog: pytest.LogCaptureFixture
+) -> None:
+    intake = FakeIntake()
+    server.fail("getUpdates", 500, f"Internal error at /bot{server.token}/getUpdates")
+    ada.says("hello")
+    async with running(telegram, intake):
+        await intake.wait_for(lambda intake: intake.inbounds)
+
+    assert "Internal error at /bot<token>/getUpdates" in caplog.text
+    assert server.token not in caplog.text

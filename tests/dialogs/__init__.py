@@ -1,0 +1,1 @@
+"""Conversations as tables of who says what, played on every platform."""

@@ -1,0 +1,67 @@
+"""The whole program in the test's process, with the connectors of one stage."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from sqlalchemy import select, text
+
+from bot.app import gateway_for, inner_roles
+from bot.connector import Connector
+from bot.http import HttpServer
+from bot.parts import Parts, open_parts
+from bot.settings import Settings
+from bot.store.schema import inbox
+from bot.tasks import stop
+
+_UNDER_WAY = text(
+    "SELECT (SELECT count(*) FROM inbox WHERE state <> 'done') + (SELECT count(*) FROM turns WHERE state = 'running')"
+    " + (SELECT count(*) FROM compactions WHERE state IN ('planned', 'running'))"
+    " + (SELECT count(*) FROM outbox WHERE state = 'ready' AND delivered < version)"
+)
+
+
+@asynccontextmanager
+async def running(
+    settings: Settings, connectors: Sequence[Connector], *, lease: str, chat: str | None = None
+) -> AsyncIterator[Parts]:
+    """All roles, and the HTTP server where a platform calls us, until the end of the block."""
+    async with open_parts(settings, listen=tuple(connector.name for connector in connectors)) as parts:
+        await parts.bus.redis.flushall()  # the Valkey is shared with the dialogs before
+        gateways = [gateway_for(parts, connector, f"connector:{lease}", chat=chat) for connector in connectors]
+        work: list[Any] = [*inner_roles(parts, ("agents", "worker")), *(gateway.run() for gateway in gateways)]
+        if hooks := {gateway.hook_path: gateway.receive for gateway in gateways if gateway.hook_path}:
+            work.append(HttpServer(settings.http_bind, {}, hooks).run())
+        tasks = [asyncio.create_task(item) for item in work]
+        try:
+            yield parts
+        finally:
+            ended = [task for task in tasks if task.done() and not task.cancelled()]
+            await stop(*tasks)
+            for connector in connectors:
+                await connector.close()
+            for task in ended:
+                task.result()
+
+
+async def at_rest(parts: Parts) -> None:
+    """Return when all that was said is answered and delivered, and nothing runs."""
+    async with parts.bus.bell("settled:", "delivered:") as bell:
+        while True:
+            async with parts.database.read() as tx:
+                if not (await tx.execute(_UNDER_WAY)).scalar_one():
+                    return
+            await bell.wait(0.2)
+
+
+async def in_the_book(parts: Parts, said: str) -> None:
+    """Return when the inbox has a message that reads so now."""
+    async with parts.bus.bell("inbox:") as bell:
+        while True:
+            async with parts.database.read() as tx:
+                if (await tx.execute(select(inbox.c.id).where(inbox.c.text == said))).first():
+                    return
+            await bell.wait(0.1)

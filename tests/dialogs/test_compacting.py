@@ -1,0 +1,203 @@
+"""A conversation that becomes too long: what people see of its compaction, and how they have it their way."""
+
+from __future__ import annotations
+
+from tests.dialogs.behind import asked, goes_on, heard, holds, hung_up, thinks
+from tests.dialogs.conftest import Play
+from tests.dialogs.stages import everywhere
+from tests.dialogs.table import ada, bot, bot_changes, buttons, no_typing, typing
+from tests.servers.messages import Brain, MessagesRequest, Reply, remembering_brain
+
+STORY = "And then the weather in the town was mild, and nothing else happened at all. " * 30
+TALK = (ada("My dog is Rex."), bot("Noted*"), ada(STORY), bot("Noted*"))
+
+
+def summarises(said: str) -> Brain:
+    """A model that answers, but has only this as a summary."""
+
+    def brain(request: MessagesRequest) -> Reply:
+        return Reply(said) if request.is_summary else remembering_brain(request)
+
+    return brain
+
+
+@everywhere()
+async def test_it_compacts_by_itself_says_so_and_then_answers(play: Play) -> None:
+    await play(
+        *TALK,
+        holds(summaries=True),
+        ada(f"My cat is Tom. {STORY}"),
+        bot("🗜 Compacting this conversation: * of * tokens (*%). /abort stops it…"),
+        buttons("Abort"),
+        typing(),
+        goes_on(),
+        bot_changes("🗜 Compacted: * → * tokens (*% freed). /undo takes it back."),
+        bot("Noted*"),
+        no_typing(),
+        heard("Session context compacted.", "The dog is Rex", "My cat is Tom."),
+        ada("What is my dog?"),
+        bot("The dog is Rex."),
+    )
+
+
+@everywhere()
+async def test_it_compacts_when_asked_to_and_undo_takes_it_back(play: Play) -> None:
+    await play(
+        *TALK,
+        holds(summaries=True),
+        ada("/compact"),
+        bot("🗜 Compacting*"),
+        buttons("Abort"),
+        typing(),
+        goes_on(),
+        bot_changes("🗜 Compacted: * → * tokens*"),
+        buttons("Undo"),
+        no_typing(),
+        ada("/context"),
+        bot("Context: *Last compaction: done (manual, reset), * → * tokens"),
+        ada("/undo"),
+        bot("Took the last compaction back: * → * tokens*"),
+        ada("What is my dog?"),
+        bot("The dog is Rex."),
+        heard(STORY.strip()),
+    )
+
+
+@everywhere()
+async def test_the_button_takes_a_compaction_back_once(play: Play) -> None:
+    await play(
+        *TALK,
+        ada("/compact"),
+        bot("🗜 Compact*"),
+        bot_changes("🗜 Compacted: *"),
+        ada.presses("Undo"),
+        bot("Took the last compaction back: * → * tokens*"),
+        ada.presses("Undo"),
+        bot("There is nothing to undo."),
+        ada("What is my dog?"),
+        bot("The dog is Rex."),
+        heard(STORY.strip()),
+    )
+
+
+@everywhere()
+async def test_what_to_keep_reaches_the_summary(play: Play) -> None:
+    await play(
+        *TALK,
+        ada("/compact keep the API decisions"),
+        bot("🗜 Compact*"),
+        bot_changes("🗜 Compacted: *"),
+        heard("keep the API decisions", summary=True),
+        ada("Please compact this conversation."),
+        bot("There is nothing to compact yet."),
+    )
+
+
+@everywhere()
+async def test_without_a_summary_nothing_changes_and_that_is_said(play: Play) -> None:
+    await play(
+        *TALK,
+        thinks(summarises("")),
+        ada("/compact"),
+        bot("🗜 *"),
+        bot_changes("🗜 Nothing was compacted: *. The conversation is unchanged."),
+        buttons(),
+        thinks(summarises("No summary.")),
+        ada("/compact"),
+        bot("🗜 *"),
+        bot_changes("🗜 Nothing was compacted: *. The conversation is unchanged."),
+        ada("What is my dog?"),
+        bot("The dog is Rex."),
+        heard(STORY.strip(), but_not=("Session context compacted.",)),
+    )
+
+
+@everywhere()
+async def test_a_compaction_is_stopped_by_a_command_and_changes_nothing(play: Play) -> None:
+    await play(
+        *TALK,
+        holds(summaries=True),
+        ada("/compact"),
+        bot("🗜 Compacting*"),
+        asked(),
+        ada("/compact"),
+        bot("Busy: a compaction is under way.*"),
+        ada("/status"),
+        bot("Model: *Now: compacting"),
+        ada("/abort"),
+        bot_changes("🗜 Compaction aborted: nothing was changed."),
+        bot("Stopped the compaction."),
+        hung_up(),
+        goes_on(),
+        no_typing(),
+        ada("What is my dog?"),
+        bot("The dog is Rex."),
+        heard(STORY.strip(), but_not=("Session context compacted.",)),
+    )
+
+
+@everywhere()
+async def test_a_compaction_is_stopped_by_its_button(play: Play) -> None:
+    await play(
+        *TALK,
+        holds(summaries=True),
+        ada("/compact"),
+        bot("🗜 Compacting*"),
+        asked(),
+        ada.presses("Abort"),
+        bot_changes("🗜 Compaction aborted: nothing was changed."),
+        bot("Stopped the compaction."),
+        hung_up(),
+        goes_on(),
+    )
+
+
+@everywhere()
+async def test_a_turn_that_compacts_is_stopped_by_the_button_and_the_message_is_kept(play: Play) -> None:
+    await play(
+        *TALK,
+        holds(summaries=True),
+        ada(f"My cat is Tom. {STORY}"),
+        bot("🗜 Compacting*"),
+        asked(),
+        ada.presses("Abort"),
+        bot_changes("🗜 Compaction aborted: nothing was changed."),
+        bot("Stopped the compaction and the answer. Your message stays in the conversation."),
+        hung_up(),
+        goes_on(),
+        no_typing(),
+        ada("What is my cat?"),
+        bot("The cat is Tom."),
+    )
+
+
+@everywhere()
+async def test_it_compacts_again_and_again_and_forgets_nothing(play: Play) -> None:
+    rounds = [
+        step
+        for _ in range(3)
+        for step in (ada(STORY), bot("Noted*"), ada("/compact"), bot("🗜 *"), bot_changes("🗜 Compacted: *"))
+    ]
+    await play(
+        ada("My dog is Rex."),
+        bot("Noted*"),
+        *rounds,
+        ada("What is my dog?"),
+        bot("The dog is Rex."),
+    )
+
+
+@everywhere()
+async def test_the_button_of_an_earlier_compaction_takes_back_nothing(play: Play) -> None:
+    compacting = (ada(STORY), bot("Noted*"), ada("/compact"), bot("🗜 *"), bot_changes("🗜 Compacted: *"))
+    await play(
+        *TALK,
+        ada("/compact"),
+        bot("🗜 *"),
+        bot_changes("🗜 Compacted: *"),
+        *compacting,
+        ada.presses("Undo", earliest=True),
+        bot("That is not the last compaction any more.*"),
+        ada.presses("Undo"),
+        bot("Took the last compaction back*"),
+    )

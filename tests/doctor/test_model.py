@@ -1,0 +1,90 @@
+"""The model's endpoint, asked without a request of a model."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+
+from bot.doctor.model import check_model
+from tests.doctor.conftest import MakeCase, said, the_one
+from tests.servers.messages import MessagesServer
+
+KEY = "test-key"
+
+
+async def test_a_model_that_answers_is_well(case: MakeCase, models: MessagesServer) -> None:
+    patient = case(anthropic_api_key=KEY, anthropic_base_url=models.url, model="claude-sonnet-5")
+    assert await said(check_model, patient) == [
+        f"ok: claude-sonnet-5 answers at 127.0.0.1:{models.port}, window 3,000 tokens."
+    ]
+    assert models.requests == []
+
+
+async def test_the_model_of_the_summaries_is_asked_for_too(case: MakeCase, models: MessagesServer) -> None:
+    models.known_models = frozenset({"claude-sonnet-5"})
+    patient = case(anthropic_api_key=KEY, anthropic_base_url=models.url, compaction_model="claude-small")
+    lines = await said(check_model, patient)
+    assert lines[0].startswith("ok: claude-sonnet-5 answers")
+    assert lines[1].startswith("warning: ")
+
+
+async def test_a_wrong_key_is_a_problem_and_not_repeated(case: MakeCase, models: MessagesServer) -> None:
+    patient = case(anthropic_api_key="a-wrong-key-of-mine", anthropic_base_url=models.url)
+    finding = await the_one(check_model, patient, "problem")
+    assert "does not accept our key" in finding.sentence
+    assert "a-wrong-key-of-mine" not in str(finding)
+
+
+async def test_a_server_that_does_not_answer_is_a_problem(case: MakeCase) -> None:
+    async with MessagesServer() as server:
+        url = server.url
+    finding = await the_one(check_model, case(anthropic_base_url=url), "problem")
+    assert "cannot be reached" in finding.sentence
+    assert "ANTHROPIC_BASE_URL" in finding.advice
+
+
+async def test_a_model_without_a_window_wants_to_be_told(case: MakeCase, models: MessagesServer) -> None:
+    models.window = 0
+    settings = {"anthropic_api_key": KEY, "anthropic_base_url": models.url}
+    assert "AGENTS__EMERGENCY_CONTEXT_LIMIT" in (await the_one(check_model, case(**settings), "warning")).advice
+    told = case(**settings, agents={"emergency_context_limit": 16_000})
+    assert [finding.state for finding in await check_model(told)] == ["ok"]
+
+
+async def test_a_model_that_a_server_of_ones_own_does_not_list_is_a_problem(case: MakeCase) -> None:
+    async with _listing("llama-3", "qwen-coder") as url:
+        finding = await the_one(check_model, case(anthropic_base_url=url, model="qwen-code"), "problem")
+        assert finding.sentence.endswith("has no model qwen-code.")
+        assert "qwen-coder" in finding.advice
+        known = case(anthropic_base_url=url, model="llama-3", agents={"emergency_context_limit": 16_000})
+        assert [found.state for found in await check_model(known)] == ["ok"]
+
+
+async def test_a_base_that_ends_in_v1_is_told(case: MakeCase, models: MessagesServer) -> None:
+    patient = case(anthropic_api_key=KEY, anthropic_base_url=f"{models.url}/v1")
+    assert "Take /v1 from the end" in (await the_one(check_model, patient, "warning")).advice
+
+
+async def test_without_a_key_the_toy_model_is_named(case: MakeCase) -> None:
+    (line,) = await said(check_model, case())
+    assert line.startswith("ok: No key is set")
+    ignored = await the_one(check_model, case(model="claude-sonnet-5"), "warning")
+    assert "MODEL=claude-sonnet-5 is ignored" in ignored.sentence
+
+
+@asynccontextmanager
+async def _listing(*names: str) -> AsyncIterator[str]:
+    """A server that lists its models and describes none, as some do."""
+
+    async def models(_: web.Request) -> web.Response:
+        return web.json_response({"object": "list", "data": [{"id": name} for name in names]})
+
+    app = web.Application()
+    app.router.add_get("/v1/models", models)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    await runner.cleanup()

@@ -1,0 +1,76 @@
+"""Variables that are no settings, and people who are none."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.doctor.people import check_people
+from bot.doctor.variables import check_variables, unknown
+from tests.doctor.conftest import MakeCase, said, the_one
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("TELEGRAM_TOKN", "TELEGRAM_TOKEN"),
+        ("TELEGRAM_BOT_TOKEN", "TELEGRAM_TOKEN"),
+        ("AGENTS__WARNINGS", "AGENTS__WARNING"),
+        ("AGENT__WARNING", "AGENTS__WARNING"),
+        ("DATABASE_URI", "DATABASE_URL"),
+        ("ANTHROPIC_MODEL", "MODEL"),
+        ("anthropic_apikey", "ANTHROPIC_API_KEY"),
+    ],
+)
+async def test_a_name_that_looks_like_a_setting_is_told_with_the_one_that_was_meant(
+    case: MakeCase, name: str, meant: str
+) -> None:
+    finding = await the_one(check_variables, case(variables={name: "x"}), "warning")
+    assert name.upper() in finding.sentence
+    assert finding.advice == f"Did you mean {meant}?"
+
+
+async def test_a_name_in_one_of_our_groups_is_told_also_where_nothing_is_near(case: MakeCase) -> None:
+    finding = await the_one(check_variables, case(variables={"DISCORD_FAVOURITE_COLOUR": "x"}), "warning")
+    assert ".env.example" in finding.advice
+
+
+def test_names_of_settings_and_of_the_rest_of_the_world_are_no_findings() -> None:
+    usual = ["PATH", "HOME", "LANG", "GROUP", "SHELL", "HOSTNAME", "POSTGRES_PASSWORD", "HTTP_PROXY", "LOGNAME", "TERM"]
+    ours = ["TELEGRAM_TOKEN", "telegram_token", "AGENTS__WARNING", "RATE__PERSON", "GROUPS", "MODEL"]
+    assert unknown(dict.fromkeys([*usual, *ours], "x")) == []
+
+
+def test_an_empty_variable_is_none() -> None:
+    assert unknown({"TELEGRAM_TOKN": ""}) == []
+
+
+async def test_a_strategy_that_there_is_not_is_a_problem(case: MakeCase) -> None:
+    finding = await the_one(check_variables, case(agents={"strategy": "rest"}), "problem")
+    assert "there is: reset" in finding.sentence
+
+
+@pytest.mark.parametrize("entry", ["12345", "@ada", "telegram:@ada", "telegram:", "signal:1"])
+async def test_an_entry_that_names_nobody_is_a_problem(case: MakeCase, entry: str) -> None:
+    finding = await the_one(check_people, case(allow=f"telegram:1,{entry}"), "problem")
+    assert finding.sentence == f"ALLOW has {entry}, which names nobody."
+    assert "telegram:12345" in finding.advice
+
+
+async def test_a_group_on_the_list_lets_in_none_of_its_members_and_that_is_said(case: MakeCase) -> None:
+    finding = await the_one(check_people, case(allow="telegram:-100123"), "warning")
+    assert "only who writes in its name" in finding.sentence
+
+
+async def test_admins_are_looked_at_likewise(case: MakeCase) -> None:
+    assert "ADMINS has ada" in (await the_one(check_people, case(admins="ada"), "problem")).sentence
+
+
+async def test_an_open_door_on_a_platform_is_a_warning(case: MakeCase) -> None:
+    finding = await the_one(check_people, case(access="open", telegram_token="1:a"), "warning")
+    assert "at your cost" in finding.sentence
+    assert await said(check_people, case(access="open")) == ["ok: Everybody is answered."]
+
+
+async def test_an_empty_list_that_is_the_only_way_in_is_a_problem(case: MakeCase) -> None:
+    shut = case(access="allowlist", discord_token="a")
+    assert "nobody is answered" in (await the_one(check_people, shut, "problem")).sentence
