@@ -10,7 +10,7 @@ BIN := .venv/bin
 
 help:
 	@echo "make chat     talk to it in this terminal"
-	@echo "make test     run the tests (make test ARGS='tests/unit -k history' for some of them)"
+	@echo "make test     run the tests, in two processes (JOBS=4; ARGS='tests/unit -k history' for some of them)"
 	@echo "make chaos    kill it 20 times in each of many ways, for half an hour (ROUNDS=5, SEED=7, ARGS='-k worker')"
 	@echo "make check    what CI checks: ruff, mypy, import rules"
 	@echo "make format   let ruff format and fix"
@@ -21,10 +21,11 @@ chat: .venv/.installed
 	@$(BIN)/palimpsest chat
 
 test: .venv/.installed
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n $(or $(JOBS),2) --dist loadfile $(ARGS)
 
 chaos: .venv/.installed
-	@CHAOS_ROUNDS=$(or $(ROUNDS),20) $(if $(SEED),CHAOS_SEED=$(SEED)) $(BIN)/python -m pytest tests/chaos -s $(ARGS)
+	@CHAOS_ROUNDS=$(or $(ROUNDS),20) CROWD=500 DROPS=50 $(if $(SEED),CHAOS_SEED=$(SEED)) \
+		$(BIN)/python -m pytest tests/chaos -s $(ARGS)
 
 check: .venv/.installed
 	$(BIN)/python -m ruff check .
