@@ -31,6 +31,7 @@ from bot.history import Anchor, EntryKind, Usage
 from bot.live import LiveReply
 from bot.messages import Block, text_block, text_of, tool_calls
 from bot.model import Reply
+from bot.redact import redact
 from bot.store import inbox, turns
 from bot.store.inbox import Waiting
 from bot.store.turns import TurnRow, TurnState
@@ -260,6 +261,7 @@ class Turn:
             await self._end(step, TurnState.ABORTED, f"{partial} …\n(stopped)" if partial else "")
 
     async def _end_failed(self, sentence: str) -> None:
+        sentence = redact(sentence, self._context.services.settings.secrets)
         log.warning("turn_failed", reason=sentence)
         async with self._context.step() as step:
             await self._end(step, TurnState.FAILED, f"⚠️ {sentence}")

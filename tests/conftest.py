@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import tempfile
 import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -125,3 +126,10 @@ def house(settings: MakeSettings, room: Room) -> OpenHouse:
 
 def _driver(url: str) -> str:
     return url.replace("postgresql://", "postgresql+asyncpg://")
+
+
+@pytest.fixture
+def free_port() -> int:
+    """A port of loopback that nobody has."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])

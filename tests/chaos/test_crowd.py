@@ -10,7 +10,6 @@ import asyncio
 import inspect
 import os
 import random
-import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -46,12 +45,6 @@ async def program(platform: Platform, folder: Path, book: Mapping[str, Any]) -> 
         async with running(settings, platforms(settings), lease=platform.name) as parts:
             await platform.ready()
             yield parts
-
-
-@pytest.fixture
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 @pytest.mark.parametrize("flood_control", [None, 1.0], ids=["without flood control", "with flood control"])
