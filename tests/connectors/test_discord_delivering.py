@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Literal
 
 import pytest
 
-from bot.errors import ChatClosed, DeliveryDelayed, DeliveryError, DeliveryRefused, DeliveryUncertain
+from bot.errors import DeliveryError, DeliveryUncertain
 from bot.messages import Address, Button, Edit, OutFile, React, Say, Status, Typing
 from connectors.discord.writer import EMPTY_REPLY, LONGEST_TEXT
 from tests.connectors.discord_rig import Rig
@@ -299,87 +298,7 @@ async def test_a_status_is_shown_nowhere(rig: Rig) -> None:
 # Failures
 
 
-async def test_a_person_who_blocked_the_bot_closes_the_chat(rig: Rig) -> None:
-    rig.server.blocks(rig.ada)
-
-    with pytest.raises(ChatClosed):
-        await rig.discord.deliver(Say(rig.here, "hello?", "1"))
-
-
-@pytest.mark.parametrize("what", ["access", "permissions"])
-async def test_a_channel_that_is_closed_to_us_closes_the_chat(rig: Rig, what: Literal["access", "permissions"]) -> None:
-    rig.server.deny(rig.server.channel("general").id, what)
-
-    with pytest.raises(ChatClosed):
-        await rig.discord.deliver(Say(place(rig), "hello?", "1"))
-
-
-async def test_a_channel_that_is_gone_closes_the_chat(rig: Rig) -> None:
-    with pytest.raises(ChatClosed):
-        await rig.discord.deliver(Say(Address("discord", "1234"), "hello?", "1", answers="55"))
-
-
-async def test_a_thread_that_is_gone_leaves_its_channel_open(rig: Rig) -> None:
-    general = rig.server.channel("general")
-    with pytest.raises(DeliveryRefused) as caught:
-        await rig.discord.deliver(Say(Address("discord", str(general.id), "1234"), "hello?", "1"))
-
-    assert not isinstance(caught.value, ChatClosed)
-
-
-async def test_a_bad_request_is_refused(rig: Rig) -> None:
-    rig.server.fail("create_message", 400, "Invalid Form Body", code=50035)
-
-    with pytest.raises(DeliveryRefused):
-        await rig.discord.deliver(Say(rig.here, "hello?", "1"))
-
-
-async def test_a_long_rate_limit_is_waited_for_outside(rig: Rig) -> None:
-    rig.server.limit("create_message", 40.0)
-
-    with pytest.raises(DeliveryDelayed) as caught:
-        await rig.discord.deliver(Say(rig.here, "hello?", "1"))
-    assert caught.value.retry_after == pytest.approx(40.0)
-
-
-async def test_a_failing_server_leaves_it_uncertain(rig: Rig) -> None:
-    rig.server.fail("create_message", 503, "Service Unavailable")
-
-    with pytest.raises(DeliveryUncertain):
-        await rig.discord.deliver(Say(rig.here, "hello?", "1"))
-
-
-async def test_a_server_that_cannot_be_reached_delays(rig: Rig) -> None:
-    here = rig.here
-    await rig.server.__aexit__()
-    try:
-        with pytest.raises(DeliveryDelayed):
-            await rig.discord.deliver(Say(here, "hello?", "1"))
-    finally:
-        rig.server.port = 0
-        await rig.server.__aenter__()
-
-
-async def test_a_token_that_was_taken_back_delays(rig: Rig) -> None:
-    discord = rig.connector(token="some.other.token")
-
-    with pytest.raises(DeliveryDelayed) as caught:
-        await discord.deliver(Say(rig.here, "hello?", "1"))
-    assert "some.other.token" not in str(caught.value)
-    await discord.close()
-
-
 # Pace
-
-
-async def test_direct_channels_are_edited_faster(rig: Rig) -> None:
-    async with rig.running():
-        await rig.ada.says("hello")
-        await rig.stored(1)
-
-    assert rig.discord.pace(rig.here) == 1.2
-    assert rig.discord.pace(place(rig)) == 1.5
-    assert not rig.discord.drafts(rig.here)
 
 
 # After a crash
