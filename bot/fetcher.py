@@ -74,12 +74,16 @@ class Fetcher:
         if attachment.size is not None and attachment.size > self._most_bytes:
             return Kept(attachment.name, problem=too_large(attachment.size, self._most_bytes))
         folder = self._folder(agent_id)
-        target = await asyncio.to_thread(_new_file, folder, attachment.name)
-        problem = await self._fetched(attachment, target)
-        if problem:
-            await asyncio.to_thread(target.unlink, missing_ok=True)
-            return Kept(attachment.name, problem=problem)
-        size = target.stat().st_size
+        try:
+            target = await asyncio.to_thread(_new_file, folder, attachment.name)
+            problem = await self._fetched(attachment, target)
+            if problem:
+                await asyncio.to_thread(target.unlink, missing_ok=True)
+                return Kept(attachment.name, problem=problem)
+            size = target.stat().st_size
+        except OSError as error:  # a disk that is full, a folder that is not ours
+            log.warning("file_not_written", reason=str(error))
+            return Kept(attachment.name, problem=f"it could not be written down ({error.strerror})")
         return Kept(attachment.name, str(target.relative_to(folder)), attachment.media_type, size)
 
     async def _fetched(self, attachment: Attachment, target: Path) -> str:
@@ -94,9 +98,8 @@ class Fetcher:
             except (DeliveryError, TimeoutError) as error:
                 log.info("file_not_fetched", connector=self._connector.name, attempt=attempt, reason=str(error))
                 await asyncio.sleep(error.retry_after if isinstance(error, DeliveryDelayed) else _WAIT_SECONDS)
-            except OSError as error:
-                log.warning("file_not_written", reason=str(error))
-                return f"it could not be written down ({error.strerror})"
+            except OSError:  # our own disk
+                raise
             except Exception:  # a defect in a connector must not hold up the conversation for ever
                 log.exception("fetch_crashed", connector=self._connector.name)
                 return "something went wrong in me"

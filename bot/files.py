@@ -69,8 +69,8 @@ def blocks_of(folder: Path, file: Kept, *, room: int) -> tuple[list[Block], str]
         text = _text_of(path)
         if text is not None:
             return [text_block(_shown(file, text, room))], ""
-    except (OSError, ValueError) as error:
-        log.info("file_not_shown", file=file.path, reason=str(error))
+    except Exception as error:  # noqa: BLE001  # whatever a library makes of a broken file, the talk goes on
+        log.info("file_not_shown", file=file.path, reason=f"{type(error).__name__}: {error}")
     else:
         source = {
             "type": FOLDER_SOURCE,
@@ -80,6 +80,11 @@ def blocks_of(folder: Path, file: Kept, *, room: int) -> tuple[list[Block], str]
             "height": picture.height,
         }
         return [text_block(f"[File: {file.path}]"), {"type": "image", "source": source}], ""
+    return unreadable(file)
+
+
+def unreadable(file: Kept) -> tuple[list[Block], str]:
+    """As :func:`blocks_of`, for a file that is kept and cannot be shown."""
     note = f"[File: {file.path}, {file.size:,} bytes, of a kind that cannot be shown here]"
     return [text_block(note)], f"I keep {file.name}, but I cannot read that kind of file."
 

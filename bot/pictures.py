@@ -10,6 +10,8 @@ LONGEST_EDGE = 1568
 """Pixels; models scale larger pictures down. https://docs.claude.com/en/docs/build-with-claude/vision"""
 MOST_BYTES = 3_500_000
 """Of a picture that is sent as it is: 5 MB in base64 is the limit of the Messages API."""
+MOST_PIXELS = 50_000_000
+"""A larger one is more likely a bomb than a picture; it would take gigabytes to open."""
 _TAKEN = {"JPEG": "image/jpeg", "PNG": "image/png", "GIF": "image/gif", "WEBP": "image/webp"}
 _VIEWS = ".views"
 _UPRIGHT = 1
@@ -37,6 +39,7 @@ def view_of(path: Path) -> View:
     """
     from PIL import Image, ImageOps, UnidentifiedImageError  # a tenth of a second to import
 
+    Image.MAX_IMAGE_PIXELS = MOST_PIXELS
     with warnings.catch_warnings():
         warnings.simplefilter("error", Image.DecompressionBombWarning)
         try:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bot.compaction import Plan
-from bot.files import blocks_of, unseen
+from bot.files import blocks_of, unreadable, unseen
 from bot.history import Entry, EntryKind
 from bot.messages import Block, text_block
 from bot.store.inbox import Waiting
 
 WITHOUT_WORDS = "(sent without words)"
+_FILE_SECONDS = 30.0
 _MEDIA = frozenset({"image", "document"})
 
 
@@ -24,14 +26,18 @@ class Shown:
     problems: tuple[str, ...]
 
 
-def entries_of(folder: Path, message: Waiting, *, room: int) -> Shown:
-    """Words first, then each file. ``room``: characters that are shown of a text file. Reads from disk."""
+async def entries_of(folder: Path, message: Waiting, *, room: int) -> Shown:
+    """Words first, then each file. ``room``: characters that are shown of a text file."""
     words = message.text if message.text.strip() else WITHOUT_WORDS
     speaker = f"{message.speaker}: " if message.speaker else ""
     entries: list[tuple[EntryKind, tuple[Block, ...]]] = [(EntryKind.SAID, (text_block(f"{speaker}{words}"),))]
     problems: list[str] = []
     for file in message.files:
-        blocks, problem = blocks_of(folder, file, room=room)
+        try:
+            async with asyncio.timeout(_FILE_SECONDS):
+                blocks, problem = await asyncio.to_thread(blocks_of, folder, file, room=room)
+        except TimeoutError:  # a file that was made to be read for ever
+            blocks, problem = unreadable(file)
         entries.append((EntryKind.FILE, tuple(blocks)))
         if problem:
             problems.append(problem)

@@ -75,7 +75,7 @@ class Turn:
         """Take inbox rows: from here on they belong to this turn, and what they say is in the history."""
         turn_id = uuid4().hex
         room = int(context.limit * FILE_SHARE * 2)  # two characters a token is little
-        shown = [await asyncio.to_thread(said.entries_of, context.folder, message, room=room) for message in taken]
+        shown = [await said.entries_of(context.folder, message, room=room) for message in taken]
         async with context.step() as step:
             slot = await step.open_slot(answers=taken[-1].ref)
             row = await turns.begin(step.tx, turn_id, context.agent_id, slot, now=context.services.database.clock())

@@ -104,6 +104,38 @@ async def test_what_cannot_be_read_is_kept_and_said(house: OpenHouse, room: Room
     assert "files/data.bin" in str(model.requests[-1].request.messages)
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        picture()[:40],
+        picture().replace(b"IDAT", b"XXXX"),
+        b"%PDF-1.7\nnothing of the kind",
+        b"GIF89a" + b"\xff" * 30,
+        b"RIFF\x00\x00\x00\x00WEBPVP8 ",
+        b"\xff\xfe\x00",
+    ],
+    ids=["cut off", "broken inside", "no PDF", "no GIF", "no WebP", "half a character"],
+)
+async def test_a_broken_file_is_kept_and_the_conversation_goes_on(house: OpenHouse, room: Room, content: bytes) -> None:
+    async with house():
+        assert await asks_with(room, "look", {"broken.png": content})
+        assert await room.asks("and now?")
+
+
+async def test_a_picture_that_is_a_bomb_is_not_opened(house: OpenHouse, room: Room) -> None:
+    async with house():
+        assert await asks_with(room, "look", {"bomb.png": picture(8_000, 7_000)})
+        assert any("cannot read" in notice for notice in room.notices())
+
+
+async def test_a_folder_that_cannot_be_written_is_said_and_harms_nobody_else(house: OpenHouse, room: Room) -> None:
+    async with house() as opened:
+        opened.folder().mkdir(parents=True)
+        (opened.folder() / "files").write_text("in the way")
+        assert await asks_with(room, "look", {"a.txt": b"hello"})
+        assert any("written down" in notice for notice in room.notices())
+
+
 async def test_what_is_too_large_is_said_and_the_words_are_answered(house: OpenHouse, room: Room) -> None:
     async with house(files={"most_bytes": 1000}) as opened:
         assert await asks_with(room, "look", {"film.mp4": b"x" * 2000})
