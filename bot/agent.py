@@ -30,6 +30,8 @@ log = structlog.get_logger(__name__)
 SWEEP_SECONDS = 5.0
 IDLE_SECONDS = 120.0
 BUSY = "Busy: I am still answering. Wait for the answer, or stop it with /abort."
+_OF_THE_PAST = frozenset({"compact", "undo", "new"})
+"""Commands about what was said before them."""
 WAITS = "👀"
 """Put on a message that has to wait."""
 COMPACTING = "Busy: a compaction is under way. Wait for it, or stop it with /abort."
@@ -43,7 +45,8 @@ class Agent:
         self._context = Context(services, row)
         self._topic = f"inbox:{row.id}"
         self._turn: Turn | None = None
-        self._fetching = False
+        self._fetching: int | None = None
+        """The position of the first message whose files are on their way."""
 
     async def run(self) -> None:
         """Live until idle. Raises StaleEpoch when another host took over, StoreUnavailable."""
@@ -81,22 +84,24 @@ class Agent:
         """Commands at once; messages into a turn when none runs, all that stand together into one."""
         async with self._services.database.read() as tx:
             waiting = await inbox.waiting(tx, self._context.agent_id)
-            self._fetching = await inbox.is_fetching(tx, self._context.agent_id)
+            self._fetching = await inbox.fetching_since(tx, self._context.agent_id)
         collected: list[Waiting] = []
         for message in waiting:
             command = commands.parse(message.text) if not message.files else None
             if command is None:
                 collected.append(message)
                 continue
+            if command.name in _OF_THE_PAST and self._fetching is not None and self._fetching < message.position:
+                continue  # what was said before it is not complete yet
             await self._begin_turn(collected)
             collected = []
             await self._obey(command, message)
         await self._begin_turn(collected)
-        return bool(waiting) or self._fetching
+        return bool(waiting) or self._fetching is not None
 
     async def _begin_turn(self, messages: Sequence[Waiting]) -> None:
         """Answer these, unless something is under way, or files that belong to them: then they wait, visibly."""
-        if not messages or (self._turn is None and self._fetching):
+        if not messages or (self._turn is None and self._fetching is not None):
             return
         if self._turn is None:
             self._start(await Turn.begin(self._context, self._compactor, messages))

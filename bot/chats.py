@@ -23,19 +23,26 @@ class Chats:
         self._connector = connector
         self._closed: set[str] = set()
         self._began: dict[str, str] = {}
-        self._is_loaded = False
 
-    async def load(self, *, again: bool = True) -> None:
-        """Read what is known; ``again``: also if it was read before."""
-        if self._is_loaded and not again:
-            return
+    async def load(self) -> None:
+        """Read what is known."""
         async with self._database.read() as tx:
             self._closed = await chats.closed(tx, self._connector)
-            self._began = dict(await chats.moved(tx, self._connector))
-        self._is_loaded = True
+            await self.load_moved(tx)
 
-    def is_closed(self, chat: str) -> bool:
-        """Whether nothing reaches it."""
+    async def load_moved(self, tx: Tx) -> None:
+        """Read which chats have another id."""
+        self._began = dict(await chats.moved(tx, self._connector))
+
+    def seems_closed(self, chat: str) -> bool:
+        """Whether nothing reached it when we looked last."""
+        return chat in self._closed
+
+    async def is_closed(self, chat: str) -> bool:
+        """Whether nothing reaches it; a message there may have opened it again by way of another gateway."""
+        if chat in self._closed:
+            async with self._database.read() as tx:
+                self._closed = await chats.closed(tx, self._connector)
         return chat in self._closed
 
     def as_kept(self, inbound: Inbound) -> Inbound:
@@ -49,11 +56,9 @@ class Chats:
         now = next((moved_to for moved_to, began in self._began.items() if began == address.chat), address.chat)
         return replace(address, chat=now)
 
-    async def open_again(self, tx: Tx, chat: str) -> None:
-        """Somebody said something there."""
-        if chat in self._closed:
-            await chats.reopen(tx, self._connector, chat)
-            self._closed.discard(chat)
+    def heard_of(self, chat: str) -> None:
+        """Somebody said something there, so our messages reach it."""
+        self._closed.discard(chat)
 
     async def set_open(self, chat: str, *, is_open: bool) -> None:
         """The platform says that it takes our messages again, or none any more: what waits for it is then dropped."""

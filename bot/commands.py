@@ -106,15 +106,17 @@ def context_text(meter: Meter, level: Level, restraint: Restraint, last: Run | N
         "▓" * filled + "░" * (_BAR - filled),
         *(f"· {part.name}: {part.tokens:,}" for part in meter.parts if part.tokens),
         f"Source: {'counted by the provider' if meter.source == 'usage' else 'estimated'} ({meter.source})",
-        _automatic(restraint, warning),
+        _automatic(restraint, warning, level),
         _last(last),
     ]
     return "\n".join(lines)
 
 
-def _automatic(restraint: Restraint, warning: float) -> str:
+def _automatic(restraint: Restraint, warning: float, level: Level) -> str:
     if not 0 < warning < 1:
         return "Automatic compaction: off"
+    if restraint.paused and level is Level.CRITICAL:
+        return "Automatic compaction: before the next answer"
     if restraint.paused:
         return "Automatic compaction: paused by /undo until the level is critical"
     if restraint.cooldown:

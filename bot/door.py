@@ -32,7 +32,8 @@ class Door:
         self.rules = rules
         self._people = Rate(per_person)
         self._chats = Rate(per_chat)
-        self._told: dict[str, float] = {}
+        self._told: dict[str, tuple[float, str | None]] = {}
+        """When somebody was told something, and the code that they were given, by person and kind of place."""
 
     async def admit(self, tx: Tx, inbounds: Sequence[Inbound], *, now: float) -> tuple[list[Inbound], list[Say]]:
         """Those that may come in, in their order, and what the others are to be told."""
@@ -53,14 +54,18 @@ class Door:
                 welcome.append(inbound)
         return welcome, told
 
+    def forget_counts(self, inbounds: Sequence[Inbound]) -> None:
+        """What was admitted could not be stored after all: it will come again."""
+        for inbound in inbounds:
+            self._people.give_back(inbound.person)
+            self._chats.give_back(inbound.address.chat)
+
     def _is_too_much(self, inbound: Inbound, now: float) -> bool:
         if inbound.address.connector == access.TERMINAL or inbound.text.strip().lower() in _ALWAYS:
             return False
         return not (self._people.allows(inbound.person, now) and self._chats.allows(inbound.address.chat, now))
 
     async def _refuse(self, tx: Tx, inbound: Inbound, now: float) -> list[Say]:
-        if not self._may_tell(inbound, now, every=_ANSWER_SECONDS):
-            return []
         code = None
         if self.rules.mode == "pairing" and not inbound.speaker:
             name = inbound.person_name[:100]
@@ -69,23 +74,33 @@ class Door:
                 tx, inbound.address, inbound.person, name, code=_new_code(), expires_at=expires, now=now
             )
             code = asked.code if asked else None
-        log.info("person_refused", connector=inbound.address.connector, mode=self.rules.mode)
-        return self._tell(inbound, access.refusal(inbound, self.rules.mode, code), now, every=_ANSWER_SECONDS)
+        told = self._tell(
+            inbound, access.refusal(inbound, self.rules.mode, code), now, every=_ANSWER_SECONDS, code=code
+        )
+        if told:
+            log.info("person_refused", connector=inbound.address.connector, person=inbound.person, mode=self.rules.mode)
+        return told
 
-    def _tell(self, inbound: Inbound, text: str, now: float, *, every: float) -> list[Say]:
-        if not self._may_tell(inbound, now, every=every):
+    def _tell(self, inbound: Inbound, text: str, now: float, *, every: float, code: str | None = None) -> list[Say]:
+        if not self._may_tell(inbound, now, every, code):
             return []
-        self._told[inbound.person] = now
+        self._told[_teller(inbound)] = now, code
         return [Say(inbound.address, text, token=inbound.key, notice=True, answers=inbound.ref)]
 
-    def _may_tell(self, inbound: Inbound, now: float, *, every: float) -> bool:
+    def _may_tell(self, inbound: Inbound, now: float, every: float, code: str | None) -> bool:
         """Whether it is time; the memory of whom we told is bounded, so that a crowd cannot fill it."""
         if inbound.is_awaited:
             return True
-        self._told = {person: then for person, then in self._told.items() if now - then < _ANSWER_SECONDS}
-        if now - self._told.get(inbound.person, -every) < every:
-            return False
-        return inbound.person in self._told or len(self._told) < _MOST_REMEMBERED
+        self._told = {who: told for who, told in self._told.items() if now - told[0] < _ANSWER_SECONDS}
+        if _teller(inbound) not in self._told:
+            return len(self._told) < _MOST_REMEMBERED
+        then, given = self._told[_teller(inbound)]
+        return now - then >= every or (code is not None and code != given)
+
+
+def _teller(inbound: Inbound) -> str:
+    """Who was told in a group may ask in private a moment later."""
+    return f"{inbound.person} in a group" if inbound.speaker else inbound.person
 
 
 def _new_code() -> str:

@@ -27,16 +27,25 @@ _WAIT_SECONDS = 1.0
 
 
 class Fetcher:
-    """Fetches for one connector. ``folder`` says where a conversation keeps its files; sizes are in bytes."""
+    """Fetches for one connector. ``folder`` says where a conversation keeps its files; sizes are in bytes; ``chat``:
+    only what was sent there."""
 
     def __init__(
-        self, connector: Connector, database: Database, bus: Bus, folder: Callable[[AgentId], Path], most_bytes: int
+        self,
+        connector: Connector,
+        database: Database,
+        bus: Bus,
+        *,
+        folder: Callable[[AgentId], Path],
+        most_bytes: int,
+        chat: str | None = None,
     ) -> None:
         self._connector = connector
         self._database = database
         self._bus = bus
         self._folder = folder
         self._most_bytes = most_bytes
+        self._chat = chat
         self._slots = asyncio.Semaphore(_AT_ONCE)
         self._under_way: set[int] = set()
 
@@ -53,7 +62,7 @@ class Fetcher:
     async def _rows(self) -> Sequence[Fetching]:
         try:
             async with self._database.read() as tx:
-                return await inbox.fetching(tx, self._connector.name)
+                return await inbox.fetching(tx, self._connector.name, self._chat)
         except StoreUnavailable as error:
             log.warning("store_unavailable", reason=str(error))
             return ()
@@ -67,6 +76,8 @@ class Fetcher:
             self._bus.ring(f"inbox:{row.agent_id}")
         except StoreUnavailable as error:
             log.warning("store_unavailable", reason=str(error))
+        except Exception:  # one message must not end the fetching of all others; the sweep comes back to it
+            log.exception("fetch_crashed", connector=self._connector.name)
         finally:
             self._under_way.discard(row.id)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import structlog
 from pathvalidate import sanitize_filename
 
 from bot.messages import AgentId, Block, Message, text_block
-from bot.pictures import NotAPicture, view_of
+from bot.pictures import NotAPicture, TooLarge, view_of
 from bot.store.inbox import Kept
 
 log = structlog.get_logger(__name__)
@@ -28,6 +29,10 @@ _MOST_PDF_BYTES = 20_000_000
 _MOST_PDF_PAGES = 100
 _PDF = b"%PDF-"
 _SNIFF_BYTES = 65_536
+
+
+class CannotShow(Exception):
+    """Why a model cannot be shown a file, for people."""
 
 
 def folder_of(data_dir: Path, agent_id: AgentId) -> Path:
@@ -69,8 +74,11 @@ def blocks_of(folder: Path, file: Kept, *, room: int) -> tuple[list[Block], str]
         text = _text_of(path)
         if text is not None:
             return [text_block(_shown(file, text, room))], ""
+    except (CannotShow, TooLarge) as error:
+        return unreadable(file, str(error))
     except Exception as error:  # noqa: BLE001  # whatever a library makes of a broken file, the talk goes on
         log.info("file_not_shown", file=file.path, reason=f"{type(error).__name__}: {error}")
+        return unreadable(file, "it seems to be broken")
     else:
         source = {
             "type": FOLDER_SOURCE,
@@ -80,13 +88,13 @@ def blocks_of(folder: Path, file: Kept, *, room: int) -> tuple[list[Block], str]
             "height": picture.height,
         }
         return [text_block(f"[File: {file.path}]"), {"type": "image", "source": source}], ""
-    return unreadable(file)
+    return unreadable(file, "I do not know that kind of file")
 
 
-def unreadable(file: Kept) -> tuple[list[Block], str]:
+def unreadable(file: Kept, why: str) -> tuple[list[Block], str]:
     """As :func:`blocks_of`, for a file that is kept and cannot be shown."""
-    note = f"[File: {file.path}, {file.size:,} bytes, of a kind that cannot be shown here]"
-    return [text_block(note)], f"I keep {file.name}, but I cannot read that kind of file."
+    note = f"[File: {file.path}, {file.size:,} bytes, which cannot be shown: {why}]"
+    return [text_block(note)], f"I keep {file.name}, but cannot read it: {why}."
 
 
 def has_media(messages: Sequence[Message]) -> bool:
@@ -134,11 +142,17 @@ def _pdf(path: Path, file: Kept) -> Block:
 
     try:
         reader = PdfReader(path)
-        pages = 0 if reader.is_encrypted else len(reader.pages)
+        if reader.is_encrypted:
+            raise CannotShow("it is locked with a password")
+        pages = len(reader.pages)
     except (PyPdfError, RecursionError) as error:
-        raise ValueError(f"a broken PDF: {error}") from error
-    if not 0 < pages <= _MOST_PDF_PAGES or path.stat().st_size > _MOST_PDF_BYTES:
-        raise ValueError("an empty, a locked or a very large PDF")
+        raise CannotShow("it is a broken PDF") from error
+    if not pages:
+        raise CannotShow("it has no pages")
+    if pages > _MOST_PDF_PAGES:
+        raise CannotShow(f"it has {pages} pages, and {_MOST_PDF_PAGES} is the most")
+    if path.stat().st_size > _MOST_PDF_BYTES:
+        raise CannotShow(f"a PDF of more than {_MOST_PDF_BYTES / 1e6:.0f} MB is too large for the model")
     source = {"type": FOLDER_SOURCE, "path": file.path, "media_type": "application/pdf", "pages": pages}
     return {"type": "document", "source": source, "title": file.path}
 
@@ -146,12 +160,19 @@ def _pdf(path: Path, file: Kept) -> Block:
 def _text_of(path: Path) -> str | None:
     """The text of a file, or None for one that holds something else."""
     data = path.read_bytes()
-    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    try:
-        text = data.decode(encoding)
-    except UnicodeDecodeError:
-        return None
-    return None if "\0" in text else text
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        encodings = ["utf-16"]
+    else:
+        encodings = ["utf-8-sig", "cp1252"]  # as Windows wrote it in the west, before it wrote UTF-8
+    for encoding in encodings:
+        with suppress(UnicodeDecodeError):
+            text = data.decode(encoding)
+            return text if _is_text(text) else None
+    return None
+
+
+def _is_text(text: str) -> bool:
+    return not any(character < " " and character not in "\t\n\r\f\x1b" for character in text)
 
 
 def _shown(file: Kept, text: str, room: int) -> str:

@@ -20,7 +20,7 @@ from bot.bus import Bus, Lease
 from bot.chats import Chats
 from bot.connector import Connector, Hooked
 from bot.door import Door
-from bot.errors import BusUnavailable, DeliveryError, StoreUnavailable
+from bot.errors import BusUnavailable, DeliveryError, PalimpsestError, StoreUnavailable
 from bot.fetcher import Fetcher
 from bot.lane import Lane
 from bot.messages import Address, AgentId, Inbound, React, Say, Status, Typing
@@ -33,6 +33,7 @@ SWEEP_SECONDS = 5.0
 LEASE_SECONDS = 5.0
 _STANDBY_SECONDS = 1.0
 _MOST_COURTESIES = 100
+_LONGEST_LINE = 300
 
 
 class Gateway:
@@ -59,30 +60,33 @@ class Gateway:
         self._lease_name = lease_name
         self._folder = folder
         self._chat = chat
-        self._fetcher = Fetcher(connector, database, bus, folder, most_bytes)
+        self._fetcher = Fetcher(connector, database, bus, folder=folder, most_bytes=most_bytes, chat=chat)
         self._lanes: dict[str, Lane] = {}
         self._chats = Chats(database, connector.name)
+        self._marks: dict[tuple[Address, str], React] = {}
         self._courtesies: asyncio.Queue[Say] = asyncio.Queue(_MOST_COURTESIES)
 
     async def run(self) -> None:
         """Work while the lease is ours; return when the connector has nothing more to receive."""
-        while True:
-            lease = self._bus.lease(self._lease_name, LEASE_SECONDS)
-            try:
-                taken = await lease.take()
-            except BusUnavailable:
-                taken = False
-            if not taken:
+        polite = asyncio.create_task(self._be_polite())
+        try:
+            while not await self._take_turns():  # noqa: ASYNC110  # nobody rings when a lease runs out
                 await asyncio.sleep(_STANDBY_SECONDS)
-                continue
-            try:
-                if await self._with_lease(lease):
-                    return
-            except StoreUnavailable as error:
-                log.warning("store_unavailable", reason=str(error))
-                await asyncio.sleep(_STANDBY_SECONDS)
-            finally:
-                await lease.drop()
+        finally:
+            await stop(polite)
+
+    async def _take_turns(self) -> bool:
+        """Stand by, or work; True when there is nothing more to receive."""
+        lease = self._bus.lease(self._lease_name, LEASE_SECONDS)
+        try:
+            if not await lease.take():
+                return False
+        except BusUnavailable:
+            return False
+        try:
+            return await self._with_lease(lease)
+        finally:
+            await lease.drop()
 
     @property
     def hook_path(self) -> str | None:
@@ -96,16 +100,25 @@ class Gateway:
 
     async def store(self, inbounds: Sequence[Inbound], *, cursor: str | None = None) -> int:
         """See :class:`bot.connector.Intake`."""
-        await self._chats.load(again=False)  # what a platform brings over HTTP comes without a lease too
-        clean = [self._chats.as_kept(replace(inbound, text=_clean(inbound.text))) for inbound in inbounds]
         now = self._database.clock()
-        async with self._database.write() as tx:
-            welcome, told = await self._door.admit(tx, clean, now=now)
-            new = [inbound for inbound in welcome if await inbox.add(tx, inbound, now=now)]
-            if cursor is not None:
-                await inbox.set_cursor(tx, self._lease_name, cursor)
-            for chat in {inbound.address.chat for inbound in clean}:
-                await self._chats.open_again(tx, chat)
+        welcome: list[Inbound] = []
+        try:
+            async with self._database.write() as tx:
+                await self._chats.load_moved(tx)  # another gateway may have heard of it
+                clean = [self._chats.as_kept(_cleaned(inbound)) for inbound in inbounds]
+                known = await inbox.known(tx, self._connector.name, [inbound.key for inbound in clean])
+                fresh = [inbound for inbound in clean if inbound.key not in known]
+                welcome, told = await self._door.admit(tx, fresh, now=now)
+                new = [inbound for inbound in welcome if await inbox.add(tx, inbound, now=now)]
+                if cursor is not None:
+                    await inbox.set_cursor(tx, self._lease_name, cursor)
+                for chat in {inbound.address.chat for inbound in fresh}:
+                    await chats.reopen(tx, self._connector.name, chat)
+        except StoreUnavailable:
+            self._door.forget_counts(welcome)
+            raise
+        for inbound in fresh:
+            self._chats.heard_of(inbound.address.chat)
         self._bus.ring(*{f"inbox:{inbound.address.agent_id}" for inbound in new})
         if any(inbound.attachments for inbound in new):
             self._bus.ring(f"fetch:{self._connector.name}")
@@ -150,27 +163,39 @@ class Gateway:
 
     async def _with_lease(self, lease: Lease) -> bool:
         """True when the connector ended by itself, False when the lease was lost."""
-        await self._chats.load()
+        try:
+            await self._chats.load()
+        except StoreUnavailable as error:
+            log.warning("store_unavailable", reason=str(error))
+            return False
         log.info("gateway_started", connector=self._connector.name)
         receiving = asyncio.create_task(self._connector.run(self))
         working = asyncio.create_task(self._work())
         keeping = asyncio.create_task(lease.keep())
         try:
             await asyncio.wait({receiving, working, keeping}, return_when=asyncio.FIRST_COMPLETED)
-            if working.done():
-                await working
-            if receiving.done():
+            if receiving.done() and self._has_ended(receiving):
                 await receiving
                 return True
-            log.warning("gateway_lease_lost", connector=self._connector.name)
+            if working.done():
+                log.error("gateway_crashed", connector=self._connector.name, exc_info=working.exception())
+            elif not receiving.done():
+                log.warning("gateway_lease_lost", connector=self._connector.name)
             return False
         finally:
             await stop(receiving, working, keeping)
 
+    def _has_ended(self, receiving: asyncio.Task[None]) -> bool:
+        """False where a defect ended it, which must not end the program: it is begun again."""
+        error = receiving.exception()
+        if error is None or isinstance(error, PalimpsestError) or self._chat is not None:
+            return True
+        log.error("connector_crashed", connector=self._connector.name, exc_info=error)
+        return False
+
     async def _work(self) -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._fetcher.run())
-            tasks.create_task(self._be_polite())
             tasks.create_task(self._deliver())
 
     async def _be_polite(self) -> None:
@@ -223,7 +248,7 @@ class Gateway:
         address = Address(**event["address"])
         if address.connector != self._connector.name or (self._chat is not None and address.chat != self._chat):
             return
-        if self._chats.is_closed(address.chat):
+        if self._chats.seems_closed(address.chat):
             return
         platform = self._chats.on_platform(address)
         match event["kind"]:
@@ -234,7 +259,25 @@ class Gateway:
             case "status":
                 self._tasks.create_task(self._signal(Status(platform, event["facts"])))
             case "react":
-                self._tasks.create_task(self._signal(React(platform, event["ref"], event["emoji"])))
+                self._react(React(platform, event["ref"], event["emoji"]))
+
+    def _react(self, wanted: React) -> None:
+        """One mark of a message after the other, or the one that is taken away could stay."""
+        place = wanted.address, wanted.ref
+        under_way = place in self._marks
+        self._marks[place] = wanted
+        if not under_way:
+            self._tasks.create_task(self._mark(place))
+
+    async def _mark(self, place: tuple[Address, str]) -> None:
+        try:
+            while True:
+                wanted = self._marks[place]
+                await self._signal(wanted)
+                if self._marks[place] is wanted:
+                    return
+        finally:
+            del self._marks[place]
 
     async def _signal(self, signal: Typing | Status | React) -> None:
         try:
@@ -243,6 +286,23 @@ class Gateway:
             log.debug("signal_not_delivered", reason=str(error))
         except Exception:  # nothing that lasts hangs on a signal
             log.exception("signal_crashed", connector=self._connector.name)
+
+
+def _cleaned(inbound: Inbound) -> Inbound:
+    """Whatever a platform lets people write, in a form that can be stored and shown."""
+    return replace(
+        inbound,
+        text=_clean(inbound.text),
+        person_name=_line(inbound.person_name),
+        speaker=_line(inbound.speaker),
+        attachments=tuple(replace(one, name=_line(one.name)) for one in inbound.attachments),
+    )
+
+
+def _line(text: str) -> str:
+    """One line, without characters that are not seen or turn the text around."""
+    shown = "".join(character for character in _clean(text) if character.isprintable())
+    return shown[:_LONGEST_LINE]
 
 
 def _clean(text: str) -> str:

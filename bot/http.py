@@ -53,7 +53,9 @@ class HttpServer:
             listening.close()
 
     def _listen(self) -> socket.socket:
-        host, _, port = self._bind.rpartition(":")
+        host, colon, port = self._bind.rpartition(":")
+        if not colon:
+            raise ConfigurationError(f"HTTP_BIND={self._bind} names no host: write 127.0.0.1:{self._bind}.")
         try:
             family = socket.AF_INET6 if ":" in host else socket.AF_INET
             return socket.create_server((host.strip("[]") or "0.0.0.0", int(port)), family=family)  # noqa: S104  # an empty host means all of them

@@ -21,7 +21,12 @@ log = structlog.get_logger(__name__)
 
 _IDLE_SECONDS = 60.0
 _RETRY_SECONDS = 1.0
+_LONGEST_RETRY_SECONDS = 30.0
 _CRASH_SECONDS = 30.0
+_MOST_TRIES = 12
+"""Of a message whose fate stays unknown; with the pauses between them, that is about five minutes."""
+_MOST_FILE_TRIES = 2
+"""Of a file, which no platform lets us look for: each try may show it once more."""
 
 
 class Lane:
@@ -45,6 +50,8 @@ class Lane:
         self._chat = chat
         self._woken = asyncio.Event()
         self._written: dict[int, str] = {}
+        self._failures: dict[tuple[int, int], int] = {}
+        """How often a message, by its slot and version, has failed."""
 
     def wake(self) -> None:
         """There may be something in the outbox."""
@@ -71,10 +78,14 @@ class Lane:
                 await self._again_after(delay.retry_after)
             except (DeliveryError, StoreUnavailable) as error:
                 log.warning("delivery_failed", connector=self._connector.name, reason=str(error))
-                await self._again_after(_RETRY_SECONDS)
+                await self._again_after(min(_LONGEST_RETRY_SECONDS, _RETRY_SECONDS * 2**self._worst))
             except Exception:  # a defect in one chat must not stop the others; what it hit is tried again
                 log.exception("delivery_crashed", connector=self._connector.name)
                 await self._again_after(_CRASH_SECONDS)
+
+    @property
+    def _worst(self) -> int:
+        return max(self._failures.values(), default=1) - 1
 
     async def _again_after(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
@@ -91,12 +102,12 @@ class Lane:
             await self._stream(slot, self._written.pop(slot))
 
     async def _deliver(self, row: OutboxRow) -> None:
-        if self._chats.is_closed(self._chat):
+        if await self._chats.is_closed(self._chat):
             async with self._database.write() as tx:
                 await outbox.refuse(tx, row.id, row.version)
             return
         try:
-            refs = await self._bring(row, row.text, partial=False)
+            refs = await self._bring_within_reason(row)
         except ChatClosed as error:
             log.warning("delivery_refused", connector=self._connector.name, reason=str(error))
             await self._chats.set_open(self._chats.on_platform(row.address).chat, is_open=False)
@@ -107,6 +118,23 @@ class Lane:
         else:
             await self._record(row.id, row.version, refs)
         self._bus.ring(f"delivered:{row.agent_id}")
+
+    async def _bring_within_reason(self, row: OutboxRow) -> tuple[str, ...]:
+        """What fails again and again is given up, or it would hold up the chat for ever, or be sent for ever."""
+        most = _MOST_FILE_TRIES if row.file else _MOST_TRIES
+        failures = self._failures.pop((row.id, row.version), 0)
+        if failures >= most:
+            raise DeliveryRefused(f"given up after {most} tries")
+        try:
+            return await self._bring(row, row.text, partial=False)
+        except (DeliveryDelayed, DeliveryRefused):
+            raise
+        except StoreUnavailable:  # ours, not the platform's
+            self._failures[row.id, row.version] = failures
+            raise
+        except Exception:
+            self._failures[row.id, row.version] = failures + 1
+            raise
 
     async def _stream(self, slot: int, text: str) -> None:
         async with self._database.read() as tx:

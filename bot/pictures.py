@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,8 +10,9 @@ LONGEST_EDGE = 1568
 """Pixels; models scale larger pictures down. https://docs.claude.com/en/docs/build-with-claude/vision"""
 MOST_BYTES = 3_500_000
 """Of a picture that is sent as it is: 5 MB in base64 is the limit of the Messages API."""
-MOST_PIXELS = 50_000_000
-"""A larger one is more likely a bomb than a picture; it would take gigabytes to open."""
+MOST_PIXELS = 40_000_000
+"""A larger one is more likely a bomb than a picture; each pixel takes up to 8 bytes while it is open."""
+_ONE_AT_A_TIME = threading.Lock()
 _TAKEN = {"JPEG": "image/jpeg", "PNG": "image/png", "GIF": "image/gif", "WEBP": "image/webp"}
 _VIEWS = ".views"
 _UPRIGHT = 1
@@ -20,6 +21,10 @@ _ORIENTATION = 0x0112
 
 class NotAPicture(ValueError):
     """Something else."""
+
+
+class TooLarge(ValueError):
+    """A picture that is not opened; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -35,28 +40,26 @@ class View:
 def view_of(path: Path) -> View:
     """The picture itself, or a smaller one made of it, kept beside it. Reads and writes on disk.
 
-    Raises NotAPicture, and ValueError or OSError for a broken one.
+    Raises NotAPicture, TooLarge, and ValueError or OSError for a broken one.
     """
     from PIL import Image, ImageOps, UnidentifiedImageError  # a tenth of a second to import
 
-    Image.MAX_IMAGE_PIXELS = MOST_PIXELS
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", Image.DecompressionBombWarning)
+    with _ONE_AT_A_TIME:
         try:
             picture = Image.open(path)
         except UnidentifiedImageError as error:
             raise NotAPicture(str(error)) from error
-        except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-            raise ValueError(str(error)) from error
         with picture:
+            if picture.width * picture.height > MOST_PIXELS:
+                raise TooLarge(f"{picture.width:,} × {picture.height:,} pixels are too many")
             media_type = _TAKEN.get(picture.format or "")
             upright = picture.getexif().get(_ORIENTATION, _UPRIGHT) == _UPRIGHT
             fits = max(picture.size) <= LONGEST_EDGE and path.stat().st_size <= MOST_BYTES
             picture.load()  # a file that was cut off is found here, and not by the model's server
             if media_type and upright and fits:
                 return View(path, media_type, *picture.size)
+            picture.thumbnail((LONGEST_EDGE, LONGEST_EDGE))
             view = ImageOps.exif_transpose(picture).convert("RGB")
-            view.thumbnail((LONGEST_EDGE, LONGEST_EDGE))
             target = path.parent / _VIEWS / f"{path.name}.jpg"
             target.parent.mkdir(exist_ok=True, mode=0o700)
             view.save(target, "JPEG", quality=85)

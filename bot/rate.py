@@ -27,3 +27,9 @@ class Rate:
         while len(self._buckets) > _MOST_BUCKETS:
             del self._buckets[next(iter(self._buckets))]
         return allowed
+
+    def give_back(self, key: str) -> None:
+        """One event that was counted did not happen."""
+        if key in self._buckets:
+            left, then = self._buckets[key]
+            self._buckets[key] = min(float(self.limit), left + 1), then

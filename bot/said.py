@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bot.compaction import Plan
 from bot.files import blocks_of, unreadable, unseen
-from bot.history import Entry, EntryKind
+from bot.history import Entry
 from bot.messages import Block, text_block
 from bot.store.inbox import Waiting
 
@@ -19,29 +19,33 @@ _MEDIA = frozenset({"image", "document"})
 
 
 @dataclass(frozen=True)
-class Shown:
-    """The entries of one message, and sentences for people about files that the model cannot see."""
+class Files:
+    """How a model is shown the files of one message, and sentences for people about those that it cannot see."""
 
-    entries: tuple[tuple[EntryKind, tuple[Block, ...]], ...]
+    blocks: tuple[tuple[Block, ...], ...]
     problems: tuple[str, ...]
 
 
-async def entries_of(folder: Path, message: Waiting, *, room: int) -> Shown:
-    """Words first, then each file. ``room``: characters that are shown of a text file."""
-    words = message.text if message.text.strip() else WITHOUT_WORDS
+def words_of(message: Waiting, text: str) -> Block:
+    """What somebody says, in the words of ``text``."""
     speaker = f"{message.speaker}: " if message.speaker else ""
-    entries: list[tuple[EntryKind, tuple[Block, ...]]] = [(EntryKind.SAID, (text_block(f"{speaker}{words}"),))]
+    return text_block(f"{speaker}{text if text.strip() else WITHOUT_WORDS}")
+
+
+async def files_of(folder: Path, message: Waiting, *, room: int) -> Files:
+    """What somebody sent with it. ``room``: characters that are shown of a text file."""
+    shown: list[tuple[Block, ...]] = []
     problems: list[str] = []
     for file in message.files:
         try:
             async with asyncio.timeout(_FILE_SECONDS):
                 blocks, problem = await asyncio.to_thread(blocks_of, folder, file, room=room)
-        except TimeoutError:  # a file that was made to be read for ever
-            blocks, problem = unreadable(file)
-        entries.append((EntryKind.FILE, tuple(blocks)))
+        except TimeoutError:
+            blocks, problem = unreadable(file, "it takes too long to open")
+        shown.append(tuple(blocks))
         if problem:
             problems.append(problem)
-    return Shown(tuple(entries), tuple(problems))
+    return Files(tuple(shown), tuple(problems))
 
 
 def without_media(view: Sequence[Entry], turn: str) -> Plan | None:

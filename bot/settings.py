@@ -133,6 +133,10 @@ def load_settings(**overrides: object) -> Settings:
         return Settings(**overrides)  # type: ignore[arg-type]  # names and values are checked by pydantic itself
     except ValidationError as error:
         raise ConfigurationError("; ".join(_explain(item) for item in error.errors())) from error
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(
+            ".env is not UTF-8: save it as UTF-8, or take out the letters that are not."
+        ) from error
     except SettingsError as error:
         raise ConfigurationError(f'{error}: lists are written as JSON, for example \'["ABC", "DEF"]\'') from error
 

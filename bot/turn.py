@@ -15,6 +15,7 @@ Only waiting is ever interrupted by an abort, never a step.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Sequence
 from typing import TypeVar
 from uuid import uuid4
@@ -40,6 +41,7 @@ from bot.tools import INTERRUPTED, Done, result_block
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
+_FENCE = re.compile(r"^ {0,3}```", re.MULTILINE)
 
 MOST_COMPACTIONS = 3
 MOST_TOOL_ROUNDS = 25
@@ -75,15 +77,17 @@ class Turn:
         """Take inbox rows: from here on they belong to this turn, and what they say is in the history."""
         turn_id = uuid4().hex
         room = int(context.limit * FILE_SHARE * 2)  # two characters a token is little
-        shown = [await said.entries_of(context.folder, message, room=room) for message in taken]
+        files = [await said.files_of(context.folder, message, room=room) for message in taken]
         async with context.step() as step:
             slot = await step.open_slot(answers=taken[-1].ref)
             row = await turns.begin(step.tx, turn_id, context.agent_id, slot, now=context.services.database.clock())
-            await inbox.take(step.tx, [message.id for message in taken], turn_id)
-            for message, one in zip(taken, shown, strict=True):
-                for kind, blocks in one.entries:
-                    await step.append("user", blocks, kind, turn=turn_id)
-                for problem in one.problems:
+            texts = await inbox.take(step.tx, [message.id for message in taken], turn_id)
+            for message, sent in zip(taken, files, strict=True):
+                words = said.words_of(message, texts[message.id])
+                await step.append("user", [words], EntryKind.SAID, turn=turn_id)
+                for blocks in sent.blocks:
+                    await step.append("user", blocks, EntryKind.FILE, turn=turn_id)
+                for problem in sent.problems:
                     await step.say(problem, answers=message.ref)
             await inbox.mark(step.tx, [message.id for message in taken if message.marked], marked=False)
             step.restraint = step.restraint.next_message()
@@ -308,6 +312,8 @@ class _CannotGoOnError(Exception):
 def _for_people(reply: Reply) -> str:
     text = text_of(reply.blocks).strip()
     if reply.stop_reason == "max_tokens":
+        if len(_FENCE.findall(text)) % 2:  # it was cut off within code
+            text = f"{text}\n```"
         return f"{text}\n\n(The answer was cut off at its longest; ask me to go on.)"
     if reply.stop_reason == "refusal":
         return text or "The model declined to answer that."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from bot.errors import DeliveryRefused
@@ -25,16 +26,16 @@ def attached(line: str) -> tuple[Attachment, str] | None:
     command, _, rest = line.strip().partition(" ")
     if command != ATTACH:
         return None
-    name, words = _name_and_words(rest.strip())
-    if not name:
-        raise CannotAttachError(HOW)
-    path = Path(name).expanduser().absolute()
     try:
+        name, words = _name_and_words(rest.strip())
+        if not name:
+            raise CannotAttachError(HOW)
+        path = Path(name).expanduser().absolute()
         if not path.is_file():
             raise CannotAttachError(f"There is no file {path}. {HOW}")
         size = path.stat().st_size
-    except OSError as error:
-        raise CannotAttachError(f"{path} cannot be read: {error.strerror}.") from error
+    except (OSError, RuntimeError, ValueError) as error:  # no such user behind a tilde; a name that no disk takes
+        raise CannotAttachError(f"That cannot be read ({error}). {HOW}") from error
     return Attachment(str(path), path.name, size=size), words
 
 
@@ -43,8 +44,9 @@ def _name_and_words(rest: str) -> tuple[str, str]:
     quote = rest[:1]
     if quote in ("'", '"') and (end := rest.find(quote, 1)) > 0:
         return rest[1:end], rest[end + 1 :].strip()
-    if Path(rest).expanduser().is_file():
-        return rest, ""
+    with suppress(OSError):  # too long for a name: there are words in it
+        if Path(rest).expanduser().is_file():
+            return rest, ""
     name, _, words = rest.partition(" ")
     return name, words.strip()
 

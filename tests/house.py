@@ -49,6 +49,8 @@ class Room:
         self.facts: dict[str, dict[str, Any]] = {}
         self.reactions: dict[str, list[str]] = {}
         self.files: dict[str, bytes] = {}
+        self._files_may_go = asyncio.Event()
+        self._files_may_go.set()
         self._intake: asyncio.Future[Intake] | None = None
         self._changed = asyncio.Condition()
         self._order = 0
@@ -64,6 +66,7 @@ class Room:
         return False
 
     async def fetch(self, attachment: Attachment, target: Path, *, most_bytes: int) -> None:
+        await self._files_may_go.wait()
         if attachment.ref not in self.files:
             raise DeliveryRefused("it is gone")
         target.write_bytes(self.files[attachment.ref])
@@ -80,6 +83,14 @@ class Room:
 
     async def close(self) -> None:
         """Nothing to let go of."""
+
+    def hold_files(self) -> None:
+        """What people attach from now on is on its way for long."""
+        self._files_may_go.clear()
+
+    def let_files_go(self) -> None:
+        """It arrives."""
+        self._files_may_go.set()
 
     async def says(
         self,

@@ -110,7 +110,9 @@ class Database:
     async def _begin(self, *, writing: bool) -> AsyncIterator[Tx]:
         try:
             async with self._engine.connect() as connection:
-                await connection.execution_options(writing=writing)
+                # A look that reads several tables reads them at one moment.
+                isolation = {} if writing or self._sqlite else {"isolation_level": "REPEATABLE READ"}
+                await connection.execution_options(writing=writing, **isolation)
                 async with connection.begin():
                     yield connection
         except _UNREACHABLE as error:

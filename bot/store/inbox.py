@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from sqlalchemy import RowMapping, func, select, update
@@ -10,6 +10,7 @@ from sqlalchemy import RowMapping, func, select, update
 from bot.messages import Address, AgentId, Attachment, Inbound
 from bot.store import agents
 from bot.store.database import Tx, insert_into
+from bot.store.schema import agents as agents_table
 from bot.store.schema import cursors, inbox, turns
 
 EDITED = "(I changed what I wrote before. It now reads:)"
@@ -40,6 +41,7 @@ class Waiting:
     speaker: str = ""
     files: tuple[Kept, ...] = ()
     marked: bool = False
+    position: int = 0
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,12 @@ async def add(tx: Tx, inbound: Inbound, *, now: float) -> bool:
     return bool(added.rowcount == 1)
 
 
+async def known(tx: Tx, connector: str, keys: Collection[str]) -> frozenset[str]:
+    """Those of these events that are stored already."""
+    rows = await tx.execute(select(inbox.c.key).where(inbox.c.connector == connector, inbox.c.key.in_(keys)))
+    return frozenset(row[0] for row in rows)
+
+
 async def waiting(tx: Tx, agent_id: AgentId) -> list[Waiting]:
     """What waits for this agent, in the platform's order."""
     rows = await tx.execute(
@@ -92,27 +100,25 @@ async def waiting(tx: Tx, agent_id: AgentId) -> list[Waiting]:
     return [_waiting(row) for row in rows.mappings()]
 
 
-async def taken_by(tx: Tx, turn_id: str) -> list[Waiting]:
-    """What a turn took, in the platform's order."""
-    rows = await tx.execute(select(inbox).where(inbox.c.turn_id == turn_id).order_by(inbox.c.position, inbox.c.id))
-    return [_waiting(row) for row in rows.mappings()]
-
-
-async def is_fetching(tx: Tx, agent_id: AgentId) -> bool:
-    """Whether files for this agent are still on their way."""
+async def fetching_since(tx: Tx, agent_id: AgentId) -> int | None:
+    """The position of the first message whose files are still on their way; None where there is none."""
     rows = await tx.execute(
-        select(inbox.c.id).where(inbox.c.agent_id == agent_id, inbox.c.state == "fetching").limit(1)
+        select(func.min(inbox.c.position)).where(inbox.c.agent_id == agent_id, inbox.c.state == "fetching")
     )
-    return rows.first() is not None
+    position: int | None = rows.scalar_one()
+    return position
 
 
-async def fetching(tx: Tx, connector: str) -> list[Fetching]:
-    """What a connector still has to fetch, oldest first."""
-    rows = await tx.execute(
+async def fetching(tx: Tx, connector: str, chat: str | None = None) -> list[Fetching]:
+    """What a connector still has to fetch (in this chat), oldest first."""
+    query = (
         select(inbox.c.id, inbox.c.agent_id, inbox.c.attachments)
         .where(inbox.c.connector == connector, inbox.c.state == "fetching")
         .order_by(inbox.c.id)
     )
+    if chat is not None:
+        query = query.join(agents_table, agents_table.c.id == inbox.c.agent_id).where(agents_table.c.chat == chat)
+    rows = await tx.execute(query)
     return [Fetching(row[0], AgentId(row[1]), tuple(Attachment(**one) for one in row[2])) for row in rows]
 
 
@@ -130,9 +136,15 @@ async def mark(tx: Tx, ids: Sequence[int], *, marked: bool) -> None:
     await tx.execute(update(inbox).where(inbox.c.id.in_(ids)).values(marked=marked))
 
 
-async def take(tx: Tx, ids: Sequence[int], turn_id: str) -> None:
-    """Give rows to a turn."""
-    await tx.execute(update(inbox).where(inbox.c.id.in_(ids)).values(state="taken", turn_id=turn_id))
+async def take(tx: Tx, ids: Sequence[int], turn_id: str) -> Mapping[int, str]:
+    """Give rows to a turn; returns their texts as they are now, which no edit changes any more."""
+    taken = await tx.execute(
+        update(inbox)
+        .where(inbox.c.id.in_(ids))
+        .values(state="taken", turn_id=turn_id)
+        .returning(inbox.c.id, inbox.c.text)
+    )
+    return {row[0]: row[1] for row in taken}
 
 
 async def close(tx: Tx, ids: Sequence[int]) -> None:
@@ -198,8 +210,10 @@ async def _edited(tx: Tx, inbound: Inbound) -> Inbound | None:
         return None
     if newest["state"] in ("fetching", "waiting"):
         text = f"{EDITED}\n{inbound.text}" if newest["text"].startswith(EDITED) else inbound.text
-        await tx.execute(update(inbox).where(inbox.c.id == newest["id"]).values(text=text))
-        return None
+        unread = inbox.c.state.in_(("fetching", "waiting"))  # still: a turn may take it at this moment
+        changed = await tx.execute(update(inbox).where(inbox.c.id == newest["id"], unread).values(text=text))
+        if changed.rowcount:
+            return None
     return inbound if inbound.is_command else replace(inbound, text=f"{EDITED}\n{inbound.text}")
 
 
@@ -215,4 +229,5 @@ def _waiting(row: RowMapping) -> Waiting:
         speaker=row["speaker"],
         files=tuple(Kept(**file) for file in row["attachments"]) if row["state"] != "fetching" else (),
         marked=row["marked"],
+        position=row["position"],
     )

@@ -100,7 +100,7 @@ async def newest_ref_before(tx: Tx, address: Address, slot: int) -> str | None:
         .order_by(inbox.c.id.desc())
         .limit(20)
     )
-    refs = [ref for row in ours for ref in row[0]] + [row[1] or row[0].rsplit(":", 1)[-1] for row in theirs]
+    refs = [ref for row in ours for ref in row[0]] + [_message_id(*row) for row in theirs]
     return str(max(numbers)) if (numbers := [int(ref) for ref in refs if ref.isdigit()]) else None
 
 
@@ -157,6 +157,11 @@ async def undelivered(tx: Tx, agent_id: AgentId) -> int:
         )
     )
     return int(count.scalar_one())
+
+
+def _message_id(key: str, ref: str) -> str:
+    """The platform's id of a message in the inbox; empty for a press, which has none."""
+    return ref or (key.rsplit(":", 1)[-1] if key.startswith("message:") else "")
 
 
 def _pending(query: Any, connector: str, chat: str | None) -> Any:

@@ -71,8 +71,15 @@ async def ask(
     return await _of(tx, address.connector, person)
 
 
+def as_given(code: str) -> str:
+    """A code as it was given, however somebody typed it."""
+    letters = "".join(character for character in code.upper() if character.isalnum())
+    return f"{letters[:4]}-{letters[4:]}"
+
+
 async def approve(tx: Tx, code: str, *, now: float) -> Person | None:
-    """Let in whoever was given this code; None where nobody was, or it has expired."""
+    """Let in whoever was given this code, however it is typed; None where nobody was, or it has expired."""
+    code = as_given(code)
     changed = await tx.execute(
         update(people)
         .where(people.c.code == code, people.c.state == "pending", people.c.expires_at > now)

@@ -56,7 +56,7 @@ async def _acknowledge(interaction: discord.Interaction) -> bool | None:
     except discord.HTTPException as error:
         log.info("an interaction could not be acknowledged: %s", told(error, interaction.token))
         return error.code == ALREADY_ACKNOWLEDGED
-    except FAILURES as error:
+    except (*FAILURES, RuntimeError) as error:  # aiohttp's for a session that was closed meanwhile
         log.info("an interaction could not be acknowledged: %s", told(error, interaction.token))
         return None
     return True

@@ -87,7 +87,12 @@ class Posted:
             id=int(data["id"]),
             author=int(data["author"]["id"]),
             content=data["content"],
-            commands=tuple(button["custom_id"] for row in data.get("components") or () for button in row["components"]),
+            commands=tuple(
+                button["custom_id"]
+                for row in data.get("components") or ()
+                for button in row.get("components") or ()
+                if "custom_id" in button  # a link has none
+            ),
             loading=bool(data.get("flags", 0) & _LOADING),
             files={int(file["id"]): file["url"] for file in files},
         )

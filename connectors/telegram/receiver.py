@@ -13,7 +13,7 @@ from bot.connector import Intake
 from bot.errors import ConfigurationError, StoreUnavailable
 from bot.messages import Inbound
 from connectors.telegram.errors import FAILURES, UNKNOWN_BOT
-from connectors.telegram.incoming import Groups, Incoming, Moved, Reached
+from connectors.telegram.incoming import Groups, Incoming, Moved, News, Reached
 
 _ANSWER_SECONDS = 5
 
@@ -51,7 +51,7 @@ class Receiver:
     async def take(self, intake: Intake, updates: Sequence[types.Update], *, cursor: str | None = None) -> None:
         """Store what updates bring, and the cursor with it. News of chats first: what is said next relies on them."""
         incoming = await self.know_bot()
-        news = [found for update in updates if (found := incoming.read(update))]
+        news = [found for update in updates if (found := _read(incoming, update))]
         for one in news:
             match one:
                 case Moved(chat, moved_to):
@@ -79,3 +79,11 @@ class Receiver:
                 await self._intake.moved(chat, moved_to)
             except StoreUnavailable as error:  # it will be told again
                 log.warning("chat %s moved, which could not be stored: %s", chat, error)
+
+
+def _read(incoming: Incoming, update: types.Update) -> News | None:
+    try:
+        return incoming.read(update)
+    except Exception:  # it would come again and again, and hold up all others
+        log.exception("update %s cannot be understood and is left out", update.update_id)
+        return None

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from sqlalchemy import text
+
+from bot.messages import Address
+from bot.store import inbox
 from bot.store.inbox import EDITED
 from tests.conftest import OpenHouse
 from tests.house import Room
@@ -75,3 +79,38 @@ async def test_a_message_that_is_changed_after_it_was_answered_is_answered_anew(
         await room.asks("three")
         assert len(room.replies()) == 3
     assert f"{EDITED}\\ntwo" in str(model.requests[-1].request.messages)
+
+
+async def test_a_command_about_the_past_waits_for_the_files_of_the_past(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    room.hold_files()
+    async with house():
+        await room.asks("My dog is Rex.")
+        await room.says("look", files={"notes.txt": b"hello"})
+        await room.says("/new")
+        assert "tokens" in await room.commands("/context")
+        room.let_files_go()
+        await room.until(lambda: len(room.replies()) == 2)
+        await room.until(lambda: any("Busy" in notice for notice in room.notices()))
+        assert "fresh start" in await room.commands("/new")
+        await room.asks("What is my dog?")
+    assert "notes.txt" not in str(model.requests[-1].request.messages)
+
+
+async def test_an_edit_at_the_moment_when_a_message_is_taken_is_not_lost(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    async with house() as opened:
+        database = opened.parts.database
+        await room.says("meet at 5", key="message:1:7")
+        await room.until(room.replies)
+        async with database.write() as tx:
+            await tx.execute(text("UPDATE inbox SET state = 'waiting', turn_id = NULL"))
+        async with database.write() as tx:
+            [taken] = await inbox.waiting(tx, Address("room", "1").agent_id)
+            texts = await inbox.take(tx, [taken.id], "a turn")
+        assert texts == {taken.id: "meet at 5"}
+        await room.says("meet at 6", key="edit:1:7:1", edits="message:1:7")
+        await room.until(lambda: len(room.replies()) == 2)
+    assert "meet at 6" in str(model.requests[-1].request.messages)

@@ -100,7 +100,7 @@ async def test_what_cannot_be_read_is_kept_and_said(house: OpenHouse, room: Room
     async with house() as opened:
         await asks_with(room, "look", {"data.bin": b"\x00\x01\x02\xff"})
         assert (opened.folder() / "files" / "data.bin").exists()
-        assert any("data.bin" in notice for notice in room.notices())
+        await room.until(lambda: any("data.bin" in notice for notice in room.notices()))
     assert "files/data.bin" in str(model.requests[-1].request.messages)
 
 
@@ -125,7 +125,7 @@ async def test_a_broken_file_is_kept_and_the_conversation_goes_on(house: OpenHou
 async def test_a_picture_that_is_a_bomb_is_not_opened(house: OpenHouse, room: Room) -> None:
     async with house():
         assert await asks_with(room, "look", {"bomb.png": picture(8_000, 7_000)})
-        assert any("cannot read" in notice for notice in room.notices())
+        await room.until(lambda: any("cannot read" in notice for notice in room.notices()))
 
 
 async def test_a_folder_that_cannot_be_written_is_said_and_harms_nobody_else(house: OpenHouse, room: Room) -> None:
@@ -133,13 +133,13 @@ async def test_a_folder_that_cannot_be_written_is_said_and_harms_nobody_else(hou
         opened.folder().mkdir(parents=True)
         (opened.folder() / "files").write_text("in the way")
         assert await asks_with(room, "look", {"a.txt": b"hello"})
-        assert any("written down" in notice for notice in room.notices())
+        await room.until(lambda: any("written down" in notice for notice in room.notices()))
 
 
 async def test_what_is_too_large_is_said_and_the_words_are_answered(house: OpenHouse, room: Room) -> None:
     async with house(files={"most_bytes": 1000}) as opened:
         assert await asks_with(room, "look", {"film.mp4": b"x" * 2000})
-        assert any("film.mp4" in notice and "too large" in notice for notice in room.notices())
+        await room.until(lambda: any("film.mp4" in notice and "too large" in notice for notice in room.notices()))
         assert not (opened.folder() / "files").exists()
 
 
@@ -175,7 +175,7 @@ async def test_a_server_that_takes_no_pictures_does_not_brick_the_conversation(
     model.fail(400, "invalid_request_error", "Could not process image")
     async with house():
         assert await asks_with(room, "look", {"cat.png": picture()})
-        assert any("did not take the files" in notice for notice in room.notices())
+        await room.until(lambda: any("did not take the files" in notice for notice in room.notices()))
         assert blocks(model, "image") == []
         assert await room.asks("and now?")
         assert blocks(model, "image") == []

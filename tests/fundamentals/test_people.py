@@ -153,3 +153,34 @@ async def test_a_command_that_nobody_knows_is_left_to_other_bots_in_a_group(hous
         await room.says("/weather", speaker="Ada")
         await room.commands("/status")
         assert len(room.notices()) == 1
+
+
+async def test_who_was_sent_from_a_group_to_a_private_chat_gets_a_code_there(house: OpenHouse, room: Room) -> None:
+    async with house(access="pairing"):
+        await room.says("hello", chat="group", person="eve", speaker="Eve")
+        await room.until(lambda: room.notices("group"))
+        await room.says("let me in", chat="eve", person="eve")
+        await room.until(lambda: room.notices("eve"))
+        assert code_in(room.notices("eve")[0])
+
+
+async def test_who_was_let_in_and_revoked_gets_a_new_code(house: OpenHouse, room: Room) -> None:
+    async with house(access="pairing") as opened:
+        await room.says("hello")
+        await room.until(room.notices)
+        typed = code_in(room.notices()[0]).replace("-", " ").lower()
+        async with opened.parts.database.write() as tx:
+            assert await people.approve(tx, typed, now=opened.parts.database.clock())
+            assert await people.revoke(tx, "room", "ada")
+        await room.says("hello again")
+        await room.until(lambda: len(room.notices()) == 2)
+        assert code_in(room.notices()[1]) != code_in(room.notices()[0])
+
+
+async def test_a_message_that_is_brought_again_counts_once(house: OpenHouse, room: Room) -> None:
+    async with house(rate={"person": 2, "chat": 0}):
+        for _ in range(5):
+            await room.says("hello", key="message:1:7")
+        await room.until(room.replies)
+        await room.asks("and this?")
+        assert room.notices() == []
