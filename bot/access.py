@@ -51,7 +51,7 @@ def refusal(inbound: Inbound, mode: Mode, code: str | None) -> str:
             f"I do not know you yet, {inbound.person_name}. Write to me in a private chat to be let in. {NOTHING_KEPT}"
         )
     if code is None:
-        return f"I do not know you yet, and too many people wait to be let in. Try again tomorrow. {NOTHING_KEPT}"
+        return f"I do not know you yet, and too many people wait to be let in. Try again in an hour. {NOTHING_KEPT}"
     return (
         f"I do not know you yet. Your code is {code}. Give it to whoever runs this bot: it lets you in within "
         f"{CODE_HOURS} hour, by `palimpsest pair approve {code}` or by /pair {code} from an admin. {NOTHING_KEPT}"

@@ -54,8 +54,12 @@ def _unavailable(settings: Settings, reason: str) -> Finding:
     if not settings.database_url:
         advice = "Look whether the file is damaged or belongs to another user; a backup can be put in its place."
         return problem(PART, f"{settings.data_dir / 'palimpsest.db'} cannot be opened: {reason.rstrip('.')}.", advice)
-    place = urlsplit(revealed(settings.database_url))
-    where = f"{place.hostname or 'no host'}{f':{place.port}' if place.port else ''}{place.path}"
+    url = revealed(settings.database_url)
+    place = urlsplit(url)
+    if "@" in url and "@" not in place.netloc:  # what follows would be a piece of the password
+        advice = "Write / as %2F, # as %23, ? as %3F and @ as %40 in the password of DATABASE_URL."
+        return problem(PART, "DATABASE_URL cannot be read: its password holds a letter with a meaning in URLs.", advice)
+    where = f"{place.netloc.rpartition('@')[2] or 'no host'}{place.path}"
     advice = (
         "Check host, port, user, password and database name in DATABASE_URL, that PostgreSQL runs, and that it takes "
         "connections from this machine (listen_addresses, pg_hba.conf, firewall)."
