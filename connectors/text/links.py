@@ -13,7 +13,6 @@ LONGEST_URL = 1024
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _HOST = rf"(?:{_LABEL}\.)+(?:[a-z]{{2,63}}|xn--[a-z0-9-]{{2,59}}|(?<=\.)\d{{1,3}})"
 _WEB = re.compile(rf"https?://{_HOST}\.?(?P<port>:\d{{1,5}})?(?:[/?#][^\s<>\\^`{{|}}\"]*)?", re.IGNORECASE)
-_MAIL = re.compile(rf"mailto:[a-z0-9.!#$%&'*+/=?^_{{}}~-]+@{_HOST}(?:\?[^\s<>\"]*)?", re.IGNORECASE)
 _TELEGRAM = re.compile(r"tg://[a-z_]+(?:[/?][^\s<>\"\\]*)?", re.IGNORECASE)
 _BRACKETS = re.compile(r"[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*")
 _ADDRESS = re.compile(r"https?://|discord\.gg/|www\.", re.IGNORECASE)
@@ -29,7 +28,7 @@ def telegram_takes(url: str, label: str) -> bool:
     """Whether Telegram can put this address behind a label."""
     if len(url) > LONGEST_URL or not label.strip():
         return False
-    return is_web(url) or bool(_MAIL.fullmatch(url) or _TELEGRAM.fullmatch(url))
+    return is_web(url) or bool(_TELEGRAM.fullmatch(url))
 
 
 def discord_takes(url: str, label: str) -> bool:

@@ -51,8 +51,8 @@ def _check_entity(entity: Entity, units: bytes) -> None:
     assert entity.language is None or (entity.kind == "pre" and entity.language.strip() == entity.language != "")
     if entity.url:
         address = urlsplit(entity.url)
-        assert address.scheme.lower() in {"http", "https", "tg", "mailto"}
-        assert address.scheme.lower() in {"tg", "mailto"} or "." in (address.hostname or "")
+        assert address.scheme.lower() in {"http", "https", "tg"}
+        assert address.scheme.lower() == "tg" or "." in (address.hostname or "")
         assert not set(entity.url) & set(' \n\t<>"')
 
 
