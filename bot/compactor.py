@@ -77,19 +77,16 @@ class Compactor:
         over = self._run_id is not None and self._run_id == self._ended
         return self._task is not None and not self._task.done() and not over
 
-    def plan(self, focus: str = "", *, unasked: bool = True) -> Plan | None:
+    def plan(self, focus: str = "", *, trigger: Trigger = "auto") -> Plan | None:
         """What the strategy would do now."""
         rules = self._services.settings.compaction.must_keep
         view = self._context.history.visible
-        return (
-            self._services.strategy.plan(view, self._context.meter, PlanContext(focus, rules, unasked))
-            if view
-            else None
-        )
+        knowing = PlanContext(focus, rules, trigger)
+        return self._services.strategy.plan(view, self._context.meter, knowing) if view else None
 
     def start(self, request: Request) -> asyncio.Task[Outcome] | None:
         """Begin; None when there is nothing to compact. The caller sees to it that none is running."""
-        plan = self.plan(request.focus, unasked=request.trigger != "manual")
+        plan = self.plan(request.focus, trigger=request.trigger)
         if plan is None and request.trigger == "recovery":
             plan = self._fallback()
         if plan is None:

@@ -13,6 +13,7 @@ from typing import Any
 from bot.estimate import Family, Meter, Part, estimate_tokens, message_tokens
 from bot.history import ASKED, Anchor, Entry, History
 from bot.messages import Block, Role
+from bot.meter import SYSTEM_PROMPT, TOOLS
 
 _TRUSTED = (0.6, 3.0)
 """A provider that counts less or more than so many times our guess counts something else."""
@@ -27,7 +28,7 @@ def head_parts(system: str, tools: Sequence[Mapping[str, Any]], model: str | Non
     """What stands before the messages, as this model's tokenizer would count it."""
     prompt = estimate_tokens([], system=system, model=model)
     both = estimate_tokens([], system=system, tools=list(tools), model=model) if tools else prompt
-    return Part("system prompt", prompt), Part("tools", both - prompt)
+    return Part(SYSTEM_PROMPT, prompt), Part(TOOLS, both - prompt)
 
 
 def guess(head: Sequence[Part], visible: Sequence[Entry]) -> int:

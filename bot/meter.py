@@ -15,6 +15,10 @@ Source = Literal["usage", "estimate"]
 """Whether the total rests on what the provider reported, or is guessed from characters alone."""
 
 
+SYSTEM_PROMPT, TOOLS = "system prompt", "tools"
+"""Parts that no compaction can make smaller."""
+
+
 class Level(Enum):
     """What a strategy makes of a meter."""
 
@@ -84,6 +88,11 @@ class Meter:
         if self.limit <= 0:
             return 0.0 if self.total <= 0 else float("inf")
         return self.total / self.limit
+
+    @property
+    def head(self) -> int:
+        """What no compaction can make smaller: system prompt and tools."""
+        return sum(part.tokens for part in self.parts if part.name in (SYSTEM_PROMPT, TOOLS))
 
     @property
     def over(self) -> bool:

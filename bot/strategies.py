@@ -18,7 +18,8 @@ def configured(strategies: Mapping[str, Strategy], settings: Settings) -> Strate
         raise ConfigurationError(
             f"AGENTS__STRATEGY={settings.agents.strategy} is not a strategy; there is: {', '.join(sorted(strategies))}."
         )
-    known = {field.name for field in fields(chosen)}
+    known = {field.name for field in fields(chosen.options)}
     levels = {"warning": settings.agents.warning, "critical": settings.agents.critical}
-    strategy: Strategy = replace(chosen, **{name: value for name, value in levels.items() if name in known})
+    options = replace(chosen.options, **{name: value for name, value in levels.items() if name in known})
+    strategy: Strategy = replace(chosen, options=options)
     return strategy

@@ -201,7 +201,7 @@ class _Writer:
     @property
     def _task(self) -> str:
         updates = any(entry.kind is EntryKind.SUMMARY for entry in self.page)
-        return instruction(focus=self.run.focus, updates=updates, room=self._room)
+        return instruction(focus=self.run.focus, updates=updates, room=self._room, asks=self.plan.asks)
 
     def _fits(self, head: Head, text: str) -> bool:
         asked = estimate_tokens([_user(from_outside(text, self._task))], system=head.system, model=head.model)

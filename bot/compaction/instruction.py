@@ -32,9 +32,10 @@ _UPDATE = (
 )
 
 
-def instruction(*, focus: str = "", updates: bool = False, room: int) -> str:
-    """The request for a summary of at most ``room`` tokens. ``updates``: an earlier summary is part of the page."""
-    parts = [_TASK]
+def instruction(*, focus: str = "", updates: bool = False, room: int, asks: str = "") -> str:
+    """The request for a summary of at most ``room`` tokens. ``updates``: an earlier summary is part of the page;
+    ``asks``: what a strategy wants in it, in place of what every summary holds."""
+    parts = [asks or _TASK]
     if updates:
         parts.append(_UPDATE)
     if focus:

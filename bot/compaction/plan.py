@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any, Literal, Protocol
 
+from bot.compaction.facts import Fact
 from bot.estimate import Family, Level, Meter, text_tokens
 from bot.history import Entry, EntryKind, Layer, Ranges
 from bot.messages import Audience, Block, text_block
@@ -14,14 +16,30 @@ SUMMARY = "\x02summary\x03"
 """Stands in an inserted text where the summary goes. No text of people holds it: control characters are cleaned."""
 
 
+Trigger = Literal["auto", "manual", "recovery", "ahead"]
+"""Why a compaction begins: before a request, by a person, because a provider refused the context, after a reply."""
+
+
 @dataclass(frozen=True)
 class PlanContext:
-    """What a strategy may know besides the page. ``focus``: what the person asked to keep; ``rules``: patterns of
-    what every summary must preserve; ``unasked``: the program itself wants this compaction."""
+    """What a strategy may know besides the page."""
 
     focus: str = ""
+    """What the person asked to keep."""
     rules: tuple[str, ...] = ()
-    unasked: bool = True
+    """Regular expressions of what every summary must preserve."""
+    trigger: Trigger = "auto"
+    target: int | None = None
+    """Tokens that the whole request may take afterwards, as the meter counts; None: the strategy's own choice."""
+    facts: tuple[Fact, ...] | None = None
+    """What is known of the conversation; None: the strategy finds it on the page."""
+    vectors: Mapping[int, Sequence[float]] = MappingProxyType({})
+    """Embeddings of entries by their seq. A strategy goes on without those that are missing."""
+
+    @property
+    def unasked(self) -> bool:
+        """Whether the program itself wants this compaction, and could go on without it."""
+        return self.trigger in ("auto", "ahead")
 
 
 @dataclass(frozen=True)
@@ -49,6 +67,8 @@ class Plan:
     must_keep: tuple[str, ...] = ()
     focus: str = ""
     kind: str = "compaction"
+    asks: str = ""
+    """What the summary is to hold, for the model that writes it; empty: what every summary holds."""
 
     def layer(self, number: int, next_seq: int, *, run: str | None, summary: str = "") -> tuple[Layer, list[Entry]]:
         """The layer and the entries it inserts, numbered from ``next_seq`` on."""
@@ -96,11 +116,39 @@ class Strategy(Protocol):
     def name(self) -> str:
         """As settings and people call it."""
 
+    @property
+    def options(self) -> Any:
+        """A frozen dataclass. Its fields are settings: `STRATEGY__<NAME>__<FIELD>`."""
+
     def level(self, meter: Meter) -> Level:
         """How urgent a compaction is."""
 
     def plan(self, view: Sequence[Entry], meter: Meter, context: PlanContext) -> Plan | None:
         """What to do with these visible entries (in reading order), or None when nothing would be won."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Between what entries were guessed to take and what the meter counts, which a provider may have corrected."""
+
+    head: int
+    """Tokens of what no compaction can take away: system prompt and tools."""
+    ratio: float
+    """The meter's tokens for one guessed token of an entry."""
+
+    @classmethod
+    def of(cls, view: Iterable[Entry], meter: Meter) -> Scale:
+        """How this page's entries compare with its meter."""
+        guessed = sum(entry.tokens for entry in view)
+        return cls(meter.head, (meter.total - meter.head) / guessed if guessed else 1.0)
+
+    def total(self, tokens: float) -> float:
+        """The meter's total, if the page held entries of so many guessed tokens."""
+        return self.head + tokens * self.ratio
+
+    def room(self, total: float) -> float:
+        """Guessed tokens of entries that fit, if the meter's total is to be this."""
+        return (total - self.head) / self.ratio if self.ratio else 0.0
 
 
 def everything_but(kept: Sequence[Entry], upto: int) -> Ranges:

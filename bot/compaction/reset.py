@@ -28,17 +28,24 @@ DETAILS_SHARE = 0.1
 
 
 @dataclass(frozen=True)
-class Reset:
-    """Options: the levels, and the share of the limit up to which an answered exchange stays word for word."""
+class ResetOptions:
+    """The levels as shares of the limit, and the share up to which an answered exchange stays word for word."""
 
     warning: float = 0.75
     critical: float = 0.90
     keep_exchange_share: float = 0.15
+
+
+@dataclass(frozen=True)
+class Reset:
+    """Everything summarised, and the latest request after the summary."""
+
+    options: ResetOptions = ResetOptions()
     name: str = "reset"
 
     def level(self, meter: Meter) -> Level:
         """Daycare's two thresholds."""
-        return meter.level(self.warning, self.critical)
+        return meter.level(self.options.warning, self.options.critical)
 
     def plan(self, view: Sequence[Entry], meter: Meter, context: PlanContext) -> Plan | None:
         """None when there is nothing but the latest request and earlier summaries."""
@@ -72,7 +79,7 @@ class Reset:
             files = takewhile(lambda entry: entry.kind is EntryKind.FILE, view[requests[-1] + 1 :])
             return [*reversed(list(before)), view[requests[-1]], *files]
         exchange = list(view[requests[-1] :])
-        small = sum(entry.tokens for entry in exchange) <= self.keep_exchange_share * meter.limit
+        small = sum(entry.tokens for entry in exchange) <= self.options.keep_exchange_share * meter.limit
         return exchange if small else []
 
 

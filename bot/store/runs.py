@@ -12,11 +12,10 @@ from typing import Any, Literal
 
 from sqlalchemy import RowMapping, func, select, update
 
+from bot.compaction.plan import Trigger
 from bot.messages import AgentId
 from bot.store.database import Tx
 from bot.store.schema import compactions, layers
-
-Trigger = Literal["auto", "manual", "recovery", "ahead"]
 
 
 class RunState(StrEnum):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bot.compaction import PlanContext
-from bot.compaction.reset import Reset
+from bot.compaction.reset import Reset, ResetOptions
 from bot.estimate import Family
 from bot.history import Entry, History
 from bot.measure import entry_tokens
@@ -45,7 +45,9 @@ async def planned(
     """A run over this talk, as an agent begins it."""
     counted = [replace(e, tokens=entry_tokens(e.role, e.blocks, Family.NEWER)) for e in entries]
     history = History(tuple(counted))
-    plan = Reset(keep_exchange_share=0).plan(history.visible, full(total, limit), PlanContext(focus=focus))
+    plan = Reset(ResetOptions(keep_exchange_share=0)).plan(
+        history.visible, full(total, limit), PlanContext(focus=focus)
+    )
     assert plan
     async with desk.database.write() as tx:
         await histories.append(tx, ADA, counted, now=1.0)

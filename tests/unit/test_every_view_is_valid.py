@@ -27,7 +27,9 @@ def strategy_planner(name: str) -> Planner:
     def plan(history: History, draw: Draw) -> Plan | None:
         view = history.visible
         meter = Meter.of([Part("conversation", sum(entry.tokens for entry in view))], limit=draw(st.integers(1, 9_000)))
-        context = PlanContext(focus=draw(texts), rules=(r"\d+",), unasked=draw(st.booleans()))
+        context = PlanContext(
+            focus=draw(texts), rules=(r"\d+",), trigger=draw(st.sampled_from(("auto", "manual", "recovery", "ahead")))
+        )
         return STRATEGIES[name].plan(view, meter, context) if view else None
 
     return plan

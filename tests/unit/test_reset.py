@@ -6,7 +6,7 @@ import pytest
 
 from bot.compaction import Plan, PlanContext
 from bot.compaction.plan import SUMMARY
-from bot.compaction.reset import GO_ON, MARKER, Reset
+from bot.compaction.reset import GO_ON, MARKER, Reset, ResetOptions
 from bot.estimate import Level
 from bot.history import Entry, EntryKind, History
 from bot.messages import Audience
@@ -128,4 +128,4 @@ def test_rules_and_focus_reach_the_plan() -> None:
 def test_the_levels_are_daycares() -> None:
     levels = [Reset().level(full(total)) for total in (749, 750, 900)]
     assert levels == [Level.OK, Level.WARNING, Level.CRITICAL]
-    assert Reset(warning=0.5).level(full(500)) is Level.WARNING
+    assert Reset(ResetOptions(warning=0.5)).level(full(500)) is Level.WARNING
