@@ -22,13 +22,14 @@ import structlog
 from bot.compaction import Plan, PlanContext
 from bot.compaction.checks import is_no_summary
 from bot.compaction.fallback import hide_oldest
+from bot.compaction.plan import Trigger
 from bot.context import Context, Step, meter_json
 from bot.errand import Errand
 from bot.estimate import Meter
 from bot.messages import Button
 from bot.recorder import record
 from bot.store import histories, runs
-from bot.store.runs import NewRun, Run, RunState, Trigger
+from bot.store.runs import NewRun, Run, RunState
 
 log = structlog.get_logger(__name__)
 

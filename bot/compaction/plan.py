@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
 from bot.compaction.facts import Fact
@@ -33,7 +32,7 @@ class PlanContext:
     """Tokens that the whole request may take afterwards, as the meter counts; None: the strategy's own choice."""
     facts: tuple[Fact, ...] | None = None
     """What is known of the conversation; None: the strategy finds it on the page."""
-    vectors: Mapping[int, Sequence[float]] = MappingProxyType({})
+    vectors: Mapping[int, Sequence[float]] = field(default_factory=dict)
     """Embeddings of entries by their seq. A strategy goes on without those that are missing."""
 
     @property

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bot.compaction import PlanContext
+from bot.compaction.plan import Trigger
 from bot.compaction.reset import Reset, ResetOptions
 from bot.estimate import Family
 from bot.history import Entry, History
@@ -14,7 +15,7 @@ from bot.measure import entry_tokens
 from bot.messages import AgentId
 from bot.model import Head
 from bot.store import histories, runs
-from bot.store.runs import NewRun, Result, Run, Trigger
+from bot.store.runs import NewRun, Result, Run
 from tests.servers.messages import Brain, MessagesRequest, Reply
 from tests.unit.entries import full, replied, returned, said
 from workers.desk import Desk

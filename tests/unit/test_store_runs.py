@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import IntegrityError
 
+from bot.compaction.plan import Trigger
 from bot.history import Layer
 from bot.messages import AgentId
 from bot.store import Database, Tx, histories, runs
-from bot.store.runs import NewRun, Result, Run, RunState, Trigger
+from bot.store.runs import NewRun, Result, Run, RunState
 from tests.unit.one_run import PLAN, meter_json
 
 ADA = AgentId("room-1")
