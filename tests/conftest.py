@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import tempfile
 import warnings
@@ -36,6 +37,16 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name.upper(), raising=False)
     for name in [name for name in os.environ if name.startswith(("AGENTS__", "COMPACTION__", "STRATEGY__"))]:
         monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _ctrl_c_is_heard() -> Iterator[None]:
+    """A shell starts what it runs in the background deaf to Ctrl-C, and so would be every program of the tests."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")
