@@ -116,11 +116,39 @@ class Layer:
 
 
 @dataclass(frozen=True)
+class Tally:
+    """What the entries of a page take together, in guessed tokens."""
+
+    total: int = 0
+    inserted: int = 0
+    """Of them, what layers inserted."""
+    anchored: Entry | None = None
+    """The newest reply that was measured on this stack of layers."""
+    since: int = 0
+    """What came after it."""
+
+    def plus(self, entries: Iterable[Entry], stack: tuple[int, ...]) -> Tally:
+        """With these entries after all others, in reading order."""
+        total, inserted, anchored, since = self.total, self.inserted, self.anchored, self.since
+        for entry in entries:
+            total += entry.tokens
+            if entry.layer is not None:
+                inserted += entry.tokens
+            elif entry.anchor and entry.anchor.stack == stack:
+                anchored, since = entry, 0
+            else:
+                since += entry.tokens
+        return Tally(total, inserted, anchored, since)
+
+
+@dataclass(frozen=True)
 class History:
     """Entries (from the lowest visible one on, in seq order) and the stack of layers over them."""
 
     entries: tuple[Entry, ...] = ()
     layers: tuple[Layer, ...] = ()
+    family: Family = Family.NEWER
+    """How what a layer replaced is counted."""
 
     @property
     def stack(self) -> tuple[int, ...]:
@@ -143,26 +171,40 @@ class History:
         def shown(entry: Entry) -> bool:
             at = bisect_right(starts, entry.seq) - 1
             covered = at >= 0 and entry.seq <= hidden[at][1]
-            return not covered and entry.audience != Audience.PEOPLE and (entry.layer is None or entry.layer in live)
+            return not covered and _is_for_models(entry) and (entry.layer is None or entry.layer in live)
 
         kept = [
-            _with_blocks(entry, replacements[entry.seq]) if entry.seq in replacements else entry
+            self._with_blocks(entry, replacements[entry.seq]) if entry.seq in replacements else entry
             for entry in self.entries
             if shown(entry)
         ]
         return tuple(sorted(kept, key=lambda entry: entry.position))
+
+    @cached_property
+    def tally(self) -> Tally:
+        """What the page takes."""
+        return Tally().plus(self.visible, self.stack)
 
     def view(self) -> list[Message]:
         """The page as messages: user first, roles alternating, every tool call followed by its result."""
         return as_request(self.visible)
 
     def appended(self, *entries: Entry) -> History:
-        """With these entries at the end."""
-        return History(self.entries + entries, self.layers)
+        """With these entries at the end, which no layer knows. What was read and counted is not read again."""
+        longer = History(self.entries + entries, self.layers, self.family)
+        if "visible" in self.__dict__:
+            shown = tuple(entry for entry in entries if _is_for_models(entry))
+            longer.__dict__["visible"] = self.visible + shown
+            longer.__dict__["tally"] = self.tally.plus(shown, self.stack)
+        return longer
 
     def covered(self, layer: Layer, inserted: Iterable[Entry]) -> History:
         """With this layer on top, and what it inserts."""
-        return History(self.entries + tuple(inserted), (*self.layers, layer))
+        return History(self.entries + tuple(inserted), (*self.layers, layer), self.family)
+
+    def _with_blocks(self, entry: Entry, blocks: tuple[Block, ...]) -> Entry:
+        tokens = math.ceil(message_tokens({"role": entry.role, "content": list(blocks)}, family=self.family))
+        return replace(entry, blocks=blocks, tokens=tokens)
 
     def open_calls(self) -> list[Block]:
         """The tool calls at the very end of the page that have no result yet."""
@@ -266,6 +308,5 @@ def _result_or_text(block: Block | str, calls: set[str]) -> Block:
     return text_block(f"[Result of an earlier tool call]\n{text}")
 
 
-def _with_blocks(entry: Entry, blocks: tuple[Block, ...]) -> Entry:
-    tokens = math.ceil(message_tokens({"role": entry.role, "content": list(blocks)}, family=Family.NEWER))
-    return replace(entry, blocks=blocks, tokens=tokens)
+def _is_for_models(entry: Entry) -> bool:
+    return entry.audience != Audience.PEOPLE

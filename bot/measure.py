@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from bot.estimate import Family, Meter, Part, estimate_tokens, message_tokens
-from bot.history import ASKED, Anchor, Entry, History
+from bot.history import Anchor, History
 from bot.messages import Block, Role
 from bot.meter import SYSTEM_PROMPT, TOOLS
 
@@ -31,9 +33,9 @@ def head_parts(system: str, tools: Sequence[Mapping[str, Any]], model: str | Non
     return Part(SYSTEM_PROMPT, prompt), Part(TOOLS, both - prompt)
 
 
-def guess(head: Sequence[Part], visible: Sequence[Entry]) -> int:
+def guess(head: Sequence[Part], history: History) -> int:
     """The size of a request as we guess it, in tokens, uncorrected."""
-    return sum(part.tokens for part in head) + sum(entry.tokens for entry in visible)
+    return sum(part.tokens for part in head) + history.tally.total
 
 
 def calibration(anchor: Anchor) -> float:
@@ -42,19 +44,37 @@ def calibration(anchor: Anchor) -> float:
     return min(high, max(low, anchor.usage.context / anchor.guessed)) if anchor.guessed else 1.0
 
 
-def measure(history: History, head: Sequence[Part], *, limit: int, factor: float = 1.0) -> Meter:
-    """The meter of a history: tokens of the next request, were it sent as it stands."""
-    visible = history.visible
-    summaries = sum(e.tokens for e in visible if e.layer is not None and e.kind not in ASKED)
-    anchored = next((e for e in reversed(visible) if e.anchor and e.anchor.stack == history.stack), None)
-    if anchored is None or anchored.anchor is None:
-        talk = sum(entry.tokens for entry in visible) - summaries
-        parts = (*head, Part("summary", summaries), Part("conversation", talk))
+@dataclass(frozen=True)
+class Counted:
+    """What the provider counted, asked for it, of the page up to ``seq`` on this stack of layers."""
+
+    tokens: int
+    stack: tuple[int, ...]
+    seq: int
+
+
+def measure(
+    history: History, head: Sequence[Part], *, limit: int, factor: float = 1.0, counted: Counted | None = None
+) -> Meter:
+    """The meter of a history: tokens of the next request, were it sent as it stands. Takes the same time for a long
+    history as for a short one, once its page was read."""
+    tally, known = history.tally, _known(history, counted)
+    if known is None:
+        parts = (*head, Part("summary", tally.inserted), Part("conversation", tally.total - tally.inserted))
         return Meter.of([Part(part.name, round(part.tokens * factor)) for part in parts], limit=limit)
-    known = [entry for entry in visible if entry.seq <= anchored.seq or entry.layer is not None]
-    new = round(sum(e.tokens for e in visible if e.seq > anchored.seq and e.layer is None) * factor)
-    reported = anchored.anchor.usage.context + anchored.anchor.usage.output
-    talk = sum(entry.tokens for entry in known) - summaries
-    base = Meter.anchored(reported, [*head, Part("summary", summaries), Part("conversation", talk)], limit=limit)
-    parts_now = [part for part in base.parts if part.name != "new"]
-    return Meter.of([*parts_now, Part("new", new)], limit=limit, source="usage")
+    reported, since = known
+    talk = tally.total - tally.inserted - since
+    base = Meter.anchored(reported, [*head, Part("summary", tally.inserted), Part("conversation", talk)], limit=limit)
+    return Meter.of([*base.parts, Part("new", round(since * factor))], limit=limit, source="usage")
+
+
+def _known(history: History, counted: Counted | None) -> tuple[int, int] | None:
+    """What the provider reported, and our guess of what came since."""
+    tally = history.tally
+    anchored = tally.anchored
+    if counted and counted.stack == history.stack and counted.seq >= (anchored.seq if anchored else 0):
+        newer = takewhile(lambda entry: entry.seq > counted.seq and entry.layer is None, reversed(history.visible))
+        return counted.tokens, sum(entry.tokens for entry in newer)
+    if anchored is None or anchored.anchor is None:
+        return None
+    return anchored.anchor.usage.context + anchored.anchor.usage.output, tally.since

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from sqlalchemy import RowMapping, func, select, update
+from sqlalchemy import RowMapping, func, or_, select, update
 
-from bot.history import Anchor, Entry, EntryKind, History, Layer, Usage
+from bot.history import Anchor, Entry, EntryKind, History, Layer, Usage, merge_ranges
 from bot.messages import AgentId, Audience
 from bot.store.database import Tx, insert_into
 from bot.store.schema import entries, heads, layers
+from bot.text_tokens import Family
+
+_MOST_SPANS = 200
+"""Stretches of visible entries that one query names; small gaps between more of them are read along."""
 
 
-async def load(tx: Tx, agent_id: AgentId) -> History:
-    """The history from the lowest entry on that can be seen through all layers. Its cost does not grow with what
-    lies below."""
+async def load(tx: Tx, agent_id: AgentId, family: Family = Family.NEWER) -> History:
+    """The entries that can be seen through all layers, and perhaps a few more. Its cost does not grow with what
+    layers hide."""
     stack = [
         _layer(row)
         for row in (
@@ -26,11 +30,29 @@ async def load(tx: Tx, agent_id: AgentId) -> History:
             )
         ).mappings()
     ]
-    floor = max((layer.floor for layer in stack), default=0)
+    spans = [
+        entries.c.seq >= low if high is None else entries.c.seq.between(low, high) for low, high in _open_spans(stack)
+    ]
     rows = await tx.execute(
-        select(entries).where(entries.c.agent_id == agent_id, entries.c.seq >= floor).order_by(entries.c.seq)
+        select(entries).where(entries.c.agent_id == agent_id, or_(*spans)).order_by(entries.c.seq)
     )
-    return History(tuple(_entry(row) for row in rows.mappings()), tuple(stack))
+    return History(tuple(_entry(row) for row in rows.mappings()), tuple(stack), family)
+
+
+def _open_spans(stack: Sequence[Layer]) -> list[tuple[int, int | None]]:
+    """Where no layer hides anything; the last one has no end."""
+    floor = max((layer.floor for layer in stack), default=0)
+    hidden = [span for span in merge_ranges(span for layer in stack for span in layer.hidden) if span[1] >= floor]
+    if len(hidden) >= _MOST_SPANS:
+        widest = sorted(hidden, key=lambda span: span[0] - span[1])[: _MOST_SPANS - 1]
+        hidden = sorted(widest)
+    spans: list[tuple[int, int | None]] = []
+    low = floor
+    for start, end in hidden:
+        if low < start:
+            spans.append((low, start - 1))
+        low = max(low, end + 1)
+    return [*spans, (low, None)]
 
 
 async def last_seq(tx: Tx, agent_id: AgentId) -> int:

@@ -85,7 +85,7 @@ def test_the_head_is_measured_as_it_is_sent() -> None:
 
 
 def test_the_guess_of_a_request_is_its_head_and_all_that_is_visible() -> None:
-    assert guess(HEAD, history(said(1, "hi", tokens=10), replied(2, "a", tokens=5)).visible) == 115
+    assert guess(HEAD, history(said(1, "hi", tokens=10), replied(2, "a", tokens=5))) == 115
 
 
 def test_an_entry_is_never_counted_as_nothing() -> None:

@@ -58,7 +58,24 @@ async def test_a_layer_comes_back_as_it_was(database: Database) -> None:
 async def test_any_history_reads_the_same_from_the_book(database: Database, history: History) -> None:
     agent_id = AgentId(f"room-{uuid4().hex}")
     await write(database, history, agent_id)
-    assert await load(database, agent_id) == History(history.entries, history.layers)
+    read = await load(database, agent_id)
+    assert (read.layers, read.visible, read.view()) == (history.layers, history.visible, history.view())
+    assert {entry.seq for entry in read.entries} <= {entry.seq for entry in history.entries}
+
+
+async def test_what_layers_hide_is_not_read_also_between_what_stays(database: Database) -> None:
+    page = History(ENTRIES[:5], (Layer(1, 5, ((2, 3), (5, 5))),))
+    await write(database, page)
+    assert [entry.seq for entry in (await load(database)).entries] == [1, 4]
+
+
+async def test_a_layer_with_very_many_gaps_is_read_too(database: Database) -> None:
+    entries = tuple(said(seq, f"line {seq}") for seq in range(1, 1_001))
+    page = History(entries, (Layer(1, 1_000, tuple((seq, seq) for seq in range(2, 1_001, 2))),))
+    await write(database, page)
+    read = await load(database)
+    assert read.visible == page.visible
+    assert len(read.entries) < 1_000
 
 
 async def test_a_history_that_nobody_began_is_empty(database: Database) -> None:
