@@ -30,6 +30,8 @@ _TRIES = 4
 _LONGEST_WAIT = 60.0
 _SILENCE = 180.0
 _LIMITS_SECONDS = 5.0
+_COUNT_SECONDS = 3.0
+_NOT_THERE = frozenset({404, 405, 501})
 _RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 _RETRIED_TYPES = frozenset({"overloaded_error", "rate_limit_error", "api_error", "timeout_error"})
 _SEES_NOTHING = re.compile(r"image|multimodal|mmproj|vision", re.IGNORECASE)
@@ -101,6 +103,8 @@ class Model:
         self._base_url = base_url
         self._fixed = fixed
         self._limits: dict[str, Limits] = {}
+        self._uncounted: set[str] = set()
+        """Models whose endpoint does not count."""
         self._client: AsyncAnthropic | None = None
 
     async def ask(self, head: Head, messages: Sequence[Message], on_text: Callable[[str], None] | None = None) -> Reply:
@@ -135,6 +139,30 @@ class Model:
                 answer = getattr(info, "max_tokens", None)
                 self._limits[model] = Limits(window or DEFAULT_WINDOW, answer or DEFAULT_ANSWER, bool(window))
         return self._limits[model]
+
+    async def count(self, head: Head, messages: Sequence[Message]) -> int | None:
+        """The input tokens of a request as the provider counts them; None where it does not tell, or not soon."""
+        if head.model in self._uncounted:
+            return None
+        import anthropic
+
+        options: dict[str, Any] = {"tools": list(head.tools)} if head.tools else {}
+        if head.system:
+            options["system"] = head.system
+        try:
+            counted = await self._sdk().messages.count_tokens(
+                model=head.model,
+                messages=messages,  # type: ignore[arg-type]  # as in a request
+                timeout=_COUNT_SECONDS,
+                **options,
+            )
+        except anthropic.APIStatusError as error:
+            if error.status_code in _NOT_THERE:
+                self._uncounted.add(head.model)
+            return None
+        except (anthropic.AnthropicError, ModelError, ValueError, TypeError):
+            return None
+        return getattr(counted, "input_tokens", None)
 
     async def look_up(self, model: str) -> int | None:
         """The window that the endpoint states, or 0; None where it knows no such model. Raises a ModelError."""
@@ -234,7 +262,8 @@ class Model:
         """A provider that refuses a context may say how large it was, and how much would have fitted."""
         numbers = stated_numbers(said)
         known = self._limits.get(head.model, Limits())
-        if numbers and numbers.limit and numbers.limit < known.window and not self._fixed:
+        misread = numbers and numbers.asked and numbers.limit and numbers.asked <= numbers.limit
+        if numbers and numbers.limit and numbers.limit < known.window and not self._fixed and not misread:
             self._limits[head.model] = Limits(numbers.limit, known.answer, known=True)
         return ModelOverflow(said, asked=numbers.asked if numbers else None)
 
