@@ -7,17 +7,18 @@ until nothing has happened for a while. The host keeps the lease and cancels the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from typing import Any
 
 import structlog
 
 from bot import access, commands
-from bot.commands import Command
+from bot.commands import DEFAULT, Command
 from bot.compaction.plan import Plan, everything_but
-from bot.compactor import Compactor, Request
+from bot.compactor import Compactor, Outcome, Request
 from bot.context import Context
 from bot.errors import StaleEpoch, StoreUnavailable
-from bot.gate import after_reply
+from bot.gate import AHEAD_BELOW_WARNING, after_reply, is_automatic
 from bot.services import Services
 from bot.store import inbox, people, runs, turns
 from bot.store.agents import AgentRow
@@ -28,6 +29,8 @@ from bot.turn import Turn
 log = structlog.get_logger(__name__)
 
 SWEEP_SECONDS = 5.0
+_OUTLOOK_SECONDS = 1.0
+"""Nobody waits longer for what /context says of a compaction that was not asked for."""
 IDLE_SECONDS = 120.0
 BUSY = "Busy: I am still answering. Wait for the answer, or stop it with /abort."
 _OF_THE_PAST = frozenset({"compact", "undo", "new"})
@@ -47,6 +50,8 @@ class Agent:
         self._turn: Turn | None = None
         self._fetching: int | None = None
         """The position of the first message whose files are on their way."""
+        self._in_hand: set[int] = set()
+        """Commands that are being answered, by their rows in the inbox."""
 
     async def run(self) -> None:
         """Live until idle. Raises StaleEpoch when another host took over, StoreUnavailable."""
@@ -87,6 +92,8 @@ class Agent:
             self._fetching = await inbox.fetching_since(tx, self._context.agent_id)
         collected: list[Waiting] = []
         for message in waiting:
+            if message.id in self._in_hand:
+                continue
             command = commands.parse(message.text) if not message.files else None
             if command is None:
                 collected.append(message)
@@ -142,11 +149,10 @@ class Agent:
         await turn.end_crashed()
 
     def _compact_ahead(self) -> None:
-        settings = self._services.settings.agents
-        wanted = after_reply(
-            self._context.meter, self._context.restraint, warning=settings.warning, ahead=settings.compact_ahead
-        )
-        if wanted and not self._compactor.running:
+        settings, context = self._services.settings.agents, self._context
+        soon = context.strategy.level(context.meter.raised(AHEAD_BELOW_WARNING))
+        automatic = settings.compact_ahead and is_automatic(settings.warning)
+        if after_reply(soon, context.restraint, automatic=automatic) and not self._compactor.running:
             self._compactor.start(Request("ahead"))
 
     async def _obey(self, command: Command, message: Waiting) -> None:
@@ -158,15 +164,18 @@ class Agent:
         elif command.name == "help":
             await self._answer(message, commands.help_text())
         elif command.name == "context":
-            await self._answer(message, await self._context_text())
+            self._aside(message, self._show_context(message))
         elif command.name == "status":
             await self._answer(message, self._status_text())
+        elif command.name == "strategy":
+            await self._strategy(command, message)
         elif command.name == "abort":
             await self._answer(message, await self._abort())
         elif self._busy:
             await self._answer(message, BUSY if self._turn else COMPACTING)
         elif command.name == "compact":
-            await self._compact(command, message)
+            self._compactor.start(Request("manual", command.argument, closes=[message.id], answers=message.ref))
+            self._aside(message, self._see_planned(message))
         elif command.name == "undo":
             await self._undo(command, message)
         elif command.name == "new":
@@ -215,12 +224,39 @@ class Agent:
             return f"{what}. Your message stays in the conversation."
         return "I was just done."
 
-    async def _compact(self, command: Command, message: Waiting) -> None:
-        started = self._compactor.start(Request("manual", command.argument, closes=[message.id], answers=message.ref))
-        if started is None:
-            await self._answer(message, "There is nothing to compact yet.")
-        else:
-            await self._compactor.begun()
+    def _aside(self, message: Waiting, answering: Coroutine[Any, Any, None]) -> None:
+        """Answer a command that takes a moment, without keeping the next one waiting."""
+
+        async def answer() -> None:
+            try:
+                await answering
+            finally:
+                self._in_hand.discard(message.id)
+
+        self._in_hand.add(message.id)
+        self._tasks.create_task(answer())
+
+    async def _see_planned(self, message: Waiting) -> None:
+        """A compaction that was asked for shows itself, unless it does not come to that."""
+        if not await self._compactor.planned():
+            outcome = await self._compactor.join()
+            stopped = outcome is Outcome.ABORTED
+            await self._answer(message, "Stopped." if stopped else "There is nothing to compact yet.")
+
+    async def _strategy(self, command: Command, message: Waiting) -> None:
+        """Show how this conversation is compacted, or choose it; what runs goes on as it began."""
+        context, strategies = self._context, self._services.strategies
+        wanted = command.argument.lower()
+        if wanted == DEFAULT:
+            await context.choose_strategy("")
+        elif strategies.get(wanted):
+            await context.choose_strategy(wanted)
+        elif wanted:
+            await self._answer(message, commands.unknown_strategy(command.argument, strategies.names))
+            return
+        text = commands.strategy_text(context.strategy.name, strategies.names, chosen=bool(wanted))
+        await self._answer(message, text)
+        context.show_meter()
 
     async def _undo(self, command: Command, message: Waiting) -> None:
         context = self._context
@@ -235,7 +271,7 @@ class Agent:
             await step.take_off(top.number)
             step.restraint = step.restraint.undone()
             after = context.measured(step.history)
-            level = self._services.strategy.level(after)
+            level = context.strategy.level(after)
             await step.say(commands.undone_text(top.kind, before, after, level), answers=message.ref)
             await step.close([message.id])
         self._context.show_meter()
@@ -252,13 +288,24 @@ class Agent:
             await step.close([message.id])
         self._context.show_meter()
 
-    async def _context_text(self) -> str:
+    async def _show_context(self, message: Waiting) -> None:
+        context, settings = self._context, self._services.settings.agents
         async with self._services.database.read() as tx:
-            last = await runs.latest(tx, self._context.agent_id)
-        context = self._context
-        settings = self._services.settings.agents
-        text = commands.context_text(context.meter, context.level, context.restraint, last, warning=settings.warning)
-        return text if context.limit_is_known else f"{text}\n{commands.LIMIT_ASSUMED}"
+            last = await runs.latest(tx, context.agent_id)
+        try:
+            async with asyncio.timeout(_OUTLOOK_SECONDS):
+                freed = await self._compactor.outlook()
+        except TimeoutError:
+            freed = None
+        text = commands.context_text(
+            context.meter,
+            context.strategy,
+            context.restraint,
+            last,
+            automatic=is_automatic(settings.warning),
+            freed=freed,
+        )
+        await self._answer(message, text if context.limit_is_known else f"{text}\n{commands.LIMIT_ASSUMED}")
 
     def _status_text(self) -> str:
         settings, context = self._services.settings, self._context
@@ -266,7 +313,7 @@ class Agent:
         lines = [
             f"Model: {self._services.model_name}" + (" (local)" if settings.uses_local_model else ""),
             f"Summaries by: {settings.compaction_model or self._services.model_name}",
-            f"Strategy: {self._services.strategy.name}",
+            f"Strategy: {context.strategy.name}",
             f"Context: {context.meter.total:,} of {context.limit:,} tokens",
             f"Layers: {len(context.history.layers)}",
             f"Conversation: {context.agent_id}",

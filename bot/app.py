@@ -128,8 +128,9 @@ def services_of(parts: Parts) -> Services:
         jobs=parts.jobs,
         model=parts.model,
         model_name=parts.model_name,
-        strategy=configured(STRATEGIES, parts.settings),
+        strategies=configured(STRATEGIES, parts.settings),
         access=_access(parts.settings),
+        embedder=_embedder(parts.settings),
     )
 
 
@@ -150,6 +151,13 @@ def gateway_for(parts: Parts, connector: Connector, lease_name: str, chat: str |
         most_bytes=settings.files.most_bytes,
         chat=chat,
     )
+
+
+def _embedder(settings: Settings) -> Any:
+    from bot.embeddings import HttpEmbedder, WordLlamaEmbedder
+
+    chosen = settings.embeddings
+    return HttpEmbedder(chosen.url, chosen.model) if chosen.url else WordLlamaEmbedder()
 
 
 def _access(settings: Settings) -> Any:

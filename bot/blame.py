@@ -38,7 +38,7 @@ def blame(history: History, meter: Meter, head_tokens: int, factor: float, *, su
     if largest is None or tokens < _LARGE * limit:
         parts = ", ".join(f"{part.name} {part.tokens:,}" for part in meter.parts if part.tokens)
         return Blame(f"The context cannot be made smaller than {meter.total:,} of {limit:,} tokens ({parts}).")
-    size = f"about {tokens:,} tokens, and {limit:,} fit"
+    size = f"about {tokens:,} tokens, and {limit - head_tokens:,} fit"
     plan = excerpt(largest, history.visible)
     if largest.kind is EntryKind.SAID:
         return Blame(

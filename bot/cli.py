@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bot import cli_doctor, cli_pair
+from bot import cli_compact, cli_doctor, cli_estimate, cli_pair
 from bot.cli_process import log_quietly, one_line_errors, run_to_its_end
 from bot.errors import ConfigurationError
 from bot.messages import Address
@@ -23,6 +23,8 @@ app = typer.Typer(
 )
 app.add_typer(cli_pair.app, name="pair")
 app.command()(cli_doctor.doctor)
+app.command()(cli_compact.compact)
+app.command()(cli_estimate.estimate)
 
 
 @app.callback()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from bot.compaction import Strategy
 from bot.estimate import Level, Meter
 from bot.gate import Restraint
 from bot.store.runs import Run
@@ -19,6 +20,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "context": "how full the context is, and why",
         "undo": "take back the last compaction (or /new)",
         "new": "start afresh; /undo brings the conversation back",
+        "strategy": "how I compact; /strategy NAME chooses another way",
         "status": "what I run on",
         "start": "say hello",
         "summarize": "the same as /compact",
@@ -78,6 +80,33 @@ def unknown(name: str) -> str:
     return f"I do not know /{name}. /help lists what I know."
 
 
+DEFAULT = "default"
+"""`/strategy default`: as all conversations that have not chosen."""
+
+STRATEGIES: Mapping[str, str] = MappingProxyType(
+    {
+        "reset": "everything summarised; the summary and the latest request stay",
+        "segmented": "the beginning and the end stay word for word, the middle is summarised",
+        "monologue": "questions and answers stay, what was done in between goes; no model is asked",
+        "tiered": "files first, then what has least to do with the question, then a summary",
+        "two_phase": "old tool results first; if that is not enough, a summary and the latest messages",
+    }
+)
+"""What each strategy does, for people."""
+
+
+def strategy_text(name: str, names: Sequence[str], *, chosen: bool) -> str:
+    """The answer to /strategy."""
+    lines = [f"From the next compaction on: {name}." if chosen else f"I compact this conversation by: {name}."]
+    lines += [f"/strategy {other}: {STRATEGIES.get(other, 'your own')}" for other in names if other != name]
+    return "\n".join([*lines, f"/strategy {DEFAULT}: as all conversations"])
+
+
+def unknown_strategy(name: str, names: Sequence[str]) -> str:
+    """The answer to /strategy with a name that there is not."""
+    return f"There is no strategy {name[:40]!r}. There is: {', '.join([*names, DEFAULT])}."
+
+
 _UNDONE = {
     "new": "The earlier conversation is back",
     "excerpt": "The message that was too large is back whole",
@@ -98,30 +127,47 @@ def undone_text(kind: str, before: Meter, after: Meter, level: Level) -> str:
     return f"{text} I will not compact by myself before it is critical."
 
 
-def context_text(meter: Meter, level: Level, restraint: Restraint, last: Run | None, *, warning: float) -> str:
-    """The answer to /context."""
+def context_text(
+    meter: Meter, strategy: Strategy, restraint: Restraint, last: Run | None, *, automatic: bool, freed: int | None
+) -> str:
+    """The answer to /context. ``freed``: tokens that a compaction would free now; None: not known."""
+    level = strategy.level(meter)
     filled = min(_BAR, round(meter.share * _BAR))
     lines = [
         f"Context: {meter.total:,} of {meter.limit:,} tokens ({meter.share:.0%}), level {level.value}",
         "▓" * filled + "░" * (_BAR - filled),
         *(f"· {part.name}: {part.tokens:,}" for part in meter.parts if part.tokens),
         f"Source: {'counted by the provider' if meter.source == 'usage' else 'estimated'} ({meter.source})",
-        _automatic(restraint, warning, level),
+        _automatic(meter, strategy, restraint, automatic=automatic),
         _last(last),
     ]
+    if freed is not None:
+        gain = (
+            f"would free about {freed:,} tokens ({freed / max(1, meter.total):.0%})" if freed else "would free nothing"
+        )
+        lines.append(f"/compact now: {gain} by {strategy.name}")
     return "\n".join(lines)
 
 
-def _automatic(restraint: Restraint, warning: float, level: Level) -> str:
-    if not 0 < warning < 1:
+def _automatic(meter: Meter, strategy: Strategy, restraint: Restraint, *, automatic: bool) -> str:
+    begins = _first_level(meter, strategy) if automatic else None
+    if begins is None:
         return "Automatic compaction: off"
-    if restraint.paused and level is Level.CRITICAL:
+    critical = strategy.level(meter) is Level.CRITICAL
+    if restraint.paused and critical:
         return "Automatic compaction: before the next answer"
     if restraint.paused:
         return "Automatic compaction: paused by /undo until the level is critical"
     if restraint.cooldown:
         return f"Automatic compaction: resting for {restraint.cooldown} more messages"
-    return f"Automatic compaction: at {warning:.0%}"
+    return f"Automatic compaction: at {begins:.0%}"
+
+
+def _first_level(meter: Meter, strategy: Strategy) -> float | None:
+    """The share from which this strategy wants to compact, to a hundredth; None: never."""
+    empty = Meter.of([], limit=meter.limit)
+    shares = (hundredth / 100 for hundredth in range(101))
+    return next((share for share in shares if strategy.level(empty.raised(share)) is not Level.OK), None)
 
 
 def _last(run: Run | None) -> str:

@@ -13,23 +13,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from uuid import uuid4
 
 import structlog
 
-from bot.compaction import Plan, PlanContext
+from bot.compaction import Plan
 from bot.compaction.checks import is_no_summary
-from bot.compaction.fallback import hide_oldest
 from bot.compaction.plan import Trigger
+from bot.compaction.statistics import Stats, statistics
 from bot.context import Context, Step, meter_json
 from bot.errand import Errand
 from bot.estimate import Meter
 from bot.messages import Button
+from bot.planner import Planner
 from bot.recorder import record
 from bot.store import histories, runs
 from bot.store.runs import NewRun, Run, RunState
+from bot.tasks import stop
 
 log = structlog.get_logger(__name__)
 
@@ -66,11 +68,14 @@ class Compactor:
     def __init__(self, context: Context, tasks: asyncio.TaskGroup) -> None:
         self._context = context
         self._services = context.services
+        self._planner = Planner(context)
         self._tasks = tasks
         self._task: asyncio.Task[Outcome] | None = None
         self._run_id: str | None = None
         self._ended: str | None = None
+        self._statistics: Stats | None = None
         self._begun = asyncio.Event()
+        self._given_up = asyncio.Event()
 
     @property
     def running(self) -> bool:
@@ -78,28 +83,20 @@ class Compactor:
         over = self._run_id is not None and self._run_id == self._ended
         return self._task is not None and not self._task.done() and not over
 
-    def plan(self, focus: str = "", *, trigger: Trigger = "auto") -> Plan | None:
-        """What the strategy would do now."""
-        rules = self._services.settings.compaction.must_keep
-        view = self._context.history.visible
-        knowing = PlanContext(focus, rules, trigger)
-        return self._services.strategy.plan(view, self._context.meter, knowing) if view else None
-
-    def start(self, request: Request) -> asyncio.Task[Outcome] | None:
-        """Begin; None when there is nothing to compact. The caller sees to it that none is running."""
-        plan = self.plan(request.focus, trigger=request.trigger)
-        if plan is None and request.trigger == "recovery":
-            plan = self._fallback()
-        if plan is None:
-            return None
+    def start(self, request: Request) -> None:
+        """Begin to plan, and to carry out what is planned. The caller sees to it that none is running."""
         self._run_id = None
-        self._begun.clear()
-        self._task = self._tasks.create_task(self._begin(plan, request))
-        return self._task
+        self._begun, self._given_up = asyncio.Event(), asyncio.Event()
+        self._task = self._tasks.create_task(self._carry_out(request))
 
-    async def begun(self) -> None:
-        """Wait until the run is written down."""
+    async def planned(self) -> bool:
+        """Wait until the run is written down; False when there is nothing to compact, or it was aborted before."""
         await self._begun.wait()
+        return self._run_id is not None
+
+    async def outlook(self) -> int:
+        """About how many tokens a compaction would free now."""
+        return await self._planner.outlook()
 
     async def join(self) -> Outcome:
         """Wait for the one that runs. Cancelling the wait leaves it running."""
@@ -118,12 +115,14 @@ class Compactor:
             self._task = self._tasks.create_task(self._see_through(run))
 
     async def abort(self) -> bool:
-        """Stop the one that runs; False when it had ended before. Never waits for the worker."""
+        """Stop the one that runs; False when it had ended before. Never waits for the worker, nor for a plan."""
         if not self.running:
             return False
+        self._given_up.set()
         await self._begun.wait()
         run_id = self._run_id
-        assert run_id is not None
+        if run_id is None:
+            return True
         async with self._context.step() as step:
             stopped = await self._end(step, run_id, RunState.ABORTED, "stopped by a person")
             if stopped:
@@ -132,7 +131,29 @@ class Compactor:
             self._ended = run_id
         return stopped is not None
 
-    async def _begin(self, plan: Plan, request: Request) -> Outcome:
+    async def _carry_out(self, request: Request) -> Outcome:
+        stack = self._context.history.stack
+        try:
+            plan = await self._plan_unless_given_up(request)
+            if self._given_up.is_set():
+                return Outcome.ABORTED
+            if plan is None:
+                return Outcome.NOTHING
+            run = await self._begin(plan, request, stack)
+        finally:
+            self._begun.set()
+        return await self._see_through(run)
+
+    async def _plan_unless_given_up(self, request: Request) -> Plan | None:
+        planning = asyncio.create_task(self._planner.plan(request.trigger, request.focus))
+        given_up = asyncio.create_task(self._given_up.wait())
+        try:
+            await asyncio.wait({planning, given_up}, return_when=asyncio.FIRST_COMPLETED)
+            return planning.result() if planning.done() else None
+        finally:
+            await stop(planning, given_up)
+
+    async def _begin(self, plan: Plan, request: Request, stack: tuple[int, ...]) -> Run:
         context = self._context
         run_id = uuid4().hex
         model = self._services.settings.compaction_model or context.head.model
@@ -149,7 +170,7 @@ class Compactor:
                 focus=request.focus,
                 turn_id=request.turn,
                 status_slot=status,
-                stack=context.history.stack,
+                stack=stack,
                 plan=plan.as_json(),
                 head=context.head.digest,
                 model=model,
@@ -158,12 +179,11 @@ class Compactor:
             )
             await runs.begin(step.tx, new, now=self._services.database.clock())
         self._run_id = run_id
-        self._begun.set()
         log.info("compaction_started", trigger=request.trigger, total=meter.total, limit=meter.limit, run=run_id)
         async with self._services.database.read() as tx:
             run = await runs.get(tx, run_id)
         assert run is not None
-        return await self._see_through(run)
+        return run
 
     async def _see_through(self, run: Run) -> Outcome:
         async with self._context.presence:
@@ -188,7 +208,7 @@ class Compactor:
             return await self._without_summary(run, RunState.EMPTY, result.reason or "the summary came back empty")
         if run.stack != context.history.stack:
             return await self._without_summary(run, RunState.FAILED, "the history was changed meanwhile")
-        if not self._would_win(plan, summary):
+        if not self._planner.gain(plan, summary) > 0:
             return await self._without_summary(run, RunState.EMPTY, "it would not make the context smaller")
         return await self._commit(run, plan, summary)
 
@@ -204,11 +224,14 @@ class Compactor:
     async def _commit_layer(self, run: Run, plan: Plan, summary: str, note: str) -> None:
         context = self._context
         async with context.step() as step:
+            messages, before = len(step.history.view()), run.meter_before["total"]
             await step.put(plan, run=run.id, summary=summary)
             if plan.strategy != run.plan["strategy"]:
                 await runs.replan(step.tx, run.id, plan.as_json())
             after = context.measured(step.history)
-            level = self._services.strategy.level(after)
+            left = len(step.history.view())
+            self._statistics = statistics(count=messages, compacted=left, tokens=before, compacted_tokens=after.total)
+            level = context.strategy.level(after)
             ended = await runs.end(
                 step.tx,
                 run.id,
@@ -222,13 +245,13 @@ class Compactor:
             step.restraint = step.restraint.compacted()
             await step.change(
                 run.status_slot,
-                _finished(run.meter_before["total"], after, note),
+                _finished(before, after, note),
                 buttons=[Button("Undo", f"/undo {run.id[:SHORT_ID]}")],
             )
 
     async def _without_summary(self, run: Run, state: RunState, reason: str) -> Outcome:
         """Nothing changes; but a recovery has to go on, so it hides the oldest turns instead."""
-        if run.trigger == "recovery" and (plan := self._fallback()) and self._would_win(plan, ""):
+        if run.trigger == "recovery" and (plan := self._planner.fallback()) and self._planner.gain(plan) > 0:
             note = f"without a summary: {reason.rstrip('.')}; the oldest messages are hidden"
             return await self._commit(run, plan, "", note)
         return await self._fail(run, reason, state)
@@ -249,25 +272,12 @@ class Compactor:
         step.rings.append(f"run:{run_id}")
         return await runs.get(step.tx, run_id)
 
-    def _fallback(self) -> Plan | None:
-        context = self._context
-        room = (context.limit - context.head_tokens) / context.factor
-        return hide_oldest(context.history.visible, room)
-
-    def _would_win(self, plan: Plan, summary: str) -> bool:
-        """Whether the context gets smaller, by our own count of what goes and comes and by what people are shown."""
-        context = self._context
-        layer, inserted = plan.layer(-1, context.next_seq, run=None, summary=summary)
-        counted = [replace(entry, tokens=context.entry_tokens(entry.role, entry.blocks)) for entry in inserted]
-        after = context.history.covered(layer, counted)
-        smaller = sum(e.tokens for e in after.visible) < sum(e.tokens for e in context.history.visible)
-        return smaller and context.measured(after).total < context.meter.total
-
     async def _finished(self, run_id: str) -> None:
         self._ended = run_id
         async with self._services.database.read() as tx:
             run = await runs.get(tx, run_id)
         assert run is not None
+        counts = self._statistics if run.state is RunState.DONE else None
         log.info(
             "compaction_ended",
             run=run.id,
@@ -276,7 +286,11 @@ class Compactor:
             reason=run.reason or None,
             before=run.meter_before["total"],
             after=(run.meter_after or run.meter_before)["total"],
+            removed=counts["removed"] if counts else 0,
+            tokens_saved=counts["tokensSaved"] if counts else 0,
         )
+        if counts:
+            log.debug("compaction_statistics", run=run.id, **counts)
         await record(self._context, run)
         self._context.show_meter()
         self._services.bus.ring(f"settled:{self._context.agent_id}")

@@ -12,14 +12,14 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-from bot.compaction import Plan
+from bot.compaction import Plan, Strategy
 from bot.estimate import Family, Level, Meter, Part, family_of
 from bot.files import filled, has_media
 from bot.gate import Restraint
 from bot.history import Anchor, Entry, EntryKind, History
 from bot.live import Presence, address_json
-from bot.measure import calibration, entry_tokens, guess, head_parts, measure
-from bot.messages import Address, Audience, Block, Button, OutFile, Role
+from bot.measure import NEW, Counted, calibration, entry_tokens, guess, head_parts, measure, trusted
+from bot.messages import Address, Audience, Block, Button, Message, OutFile, Role
 from bot.model import Head, Limits, Reply
 from bot.services import Services
 from bot.store import Tx, agents, histories, inbox, outbox
@@ -45,7 +45,9 @@ class Context:
         self.address = row.address
         self.epoch = row.epoch
         self.restraint = Restraint(row.paused, row.cooldown)
-        self.factor = row.calibration
+        self.factor = row.calibration if row.calibrated_for == services.model_name else 1.0
+        self._counted: Counted | None = None
+        self._chosen = row.strategy
         self.history = History()
         self.next_seq = 1
         self.folder = services.folder(row.id)
@@ -54,7 +56,7 @@ class Context:
         self.limit = 1
         self.limit_is_known = True
         self._parts: tuple[Part, Part] = (Part("system prompt", 0), Part("tools", 0))
-        self._family: Family = family_of(services.model_name)
+        self.family: Family = family_of(services.model_name)
         self._stepping = asyncio.Lock()
         self.presence = Presence(services.bus, row.address)
 
@@ -66,7 +68,7 @@ class Context:
     async def reload(self) -> None:
         """Read the history again."""
         async with self._stepping, self.services.database.read() as tx:  # or a step would put back what it began with
-            self.history = await histories.load(tx, self.agent_id)
+            self.history = await histories.load(tx, self.agent_id, self.family)
             self.next_seq = await histories.last_seq(tx, self.agent_id) + 1
 
     async def learn_limits(self) -> None:
@@ -88,17 +90,47 @@ class Context:
 
     def measured(self, history: History) -> Meter:
         """How full it would be with this history."""
-        return measure(history, self._parts, limit=self.limit, factor=self.factor)
+        return measure(history, self._parts, limit=self.limit, factor=self.factor, counted=self._counted)
 
     @property
     def level(self) -> Level:
         """What the strategy makes of the meter."""
-        return self.services.strategy.level(self.meter)
+        return self.strategy.level(self.meter)
+
+    @property
+    def strategy(self) -> Strategy:
+        """How this agent compacts: as it chose, else as all do."""
+        return self.services.strategies.get(self._chosen) or self.services.strategies.default
+
+    async def choose_strategy(self, name: str) -> None:
+        """From the next compaction on; empty: as all do."""
+        async with self.step() as step:
+            await agents.choose_strategy(step.tx, self.agent_id, name)
+        self._chosen = name
+
+    async def count(self) -> None:
+        """Ask the provider how large the next request is, where that decides something and our guess is only a guess.
+
+        Without an answer the guess stands.
+        """
+        meter, history = self.meter, self.history
+        if not _wants_counting(meter, self.strategy) or self._is_counted(history):
+            return
+        tokens = await self.services.model.count(self.head, await self._page())
+        if tokens is None or tokens <= 0:
+            return
+        if self.guessed:
+            self.factor = trusted(tokens / self.guessed)
+        self._counted = Counted(tokens, history.stack, history.last_seq)
+
+    def _is_counted(self, history: History) -> bool:
+        counted = self._counted
+        return counted is not None and (counted.stack, counted.seq) == (history.stack, history.last_seq)
 
     @property
     def guessed(self) -> int:
         """The size of the next request as guessed, uncorrected: what the provider's count is compared with."""
-        return guess(self._parts, self.history.visible)
+        return guess(self._parts, self.history)
 
     @property
     def head_tokens(self) -> int:
@@ -132,7 +164,7 @@ class Context:
         facts = {
             **meter_json(self.meter, self.level),
             "model": self.head.model,
-            "strategy": self.services.strategy.name,
+            "strategy": self.strategy.name,
         }
         del facts["parts"]
         event = {"kind": "status", "address": address_json(self.address), "facts": facts}
@@ -145,14 +177,16 @@ class Context:
 
     async def ask(self, on_text: Callable[[str], None]) -> Reply:
         """One request to the model, with the page as it is now. Raises a ModelError."""
+        return await self.services.model.ask(self.head, await self._page(), on_text)
+
+    async def _page(self) -> Sequence[Message]:
+        """What is sent, with the bytes of its files."""
         page = self.history.view()
-        if has_media(page):
-            page = await asyncio.to_thread(filled, self.folder, page)
-        return await self.services.model.ask(self.head, page, on_text)
+        return await asyncio.to_thread(filled, self.folder, page) if has_media(page) else page
 
     def entry_tokens(self, role: Role, blocks: Sequence[Block]) -> int:
         """What an entry takes, as guessed."""
-        return entry_tokens(role, blocks, self._family)
+        return entry_tokens(role, blocks, self.family)
 
 
 class Step:
@@ -212,7 +246,7 @@ class Step:
     async def take_off(self, number: int) -> None:
         """Take a layer off. What it hid may be older than what was in memory, so the history is read again."""
         await histories.take_off(self.tx, self._context.agent_id, number, now=self._now)
-        self.history = await histories.load(self.tx, self._context.agent_id)
+        self.history = await histories.load(self.tx, self._context.agent_id, self._context.family)
 
     async def say(self, text: str, *, buttons: Sequence[Button] = (), answers: str = "") -> int:
         """The program says something; returns the message's slot. ``answers``: the ref of what it answers."""
@@ -258,7 +292,22 @@ class Step:
                 paused=self.restraint.paused,
                 cooldown=self.restraint.cooldown,
                 calibration=self.factor,
+                calibrated_for=self._context.services.model_name,
             )
+
+
+_NEAR = 0.05
+"""Of the limit: a guess that is so near to another level may be wrong about it."""
+_NEW = 0.1
+"""Of the context: so much may be guessed beside what the provider reported."""
+
+
+def _wants_counting(meter: Meter, strategy: Strategy) -> bool:
+    new = sum(part.tokens for part in meter.parts if part.name == NEW)
+    if meter.source == "usage" and new <= _NEW * meter.total:
+        return False
+    lower, higher = strategy.level(meter.raised(-_NEAR)), strategy.level(meter.raised(_NEAR))
+    return lower is not higher or meter.raised(-_NEAR).over != meter.raised(_NEAR).over
 
 
 def meter_json(meter: Meter, level: Level) -> Mapping[str, Any]:

@@ -7,6 +7,7 @@
     ├── StoreUnavailable         the database cannot be reached or written
     ├── BusUnavailable           Redis cannot be reached
     ├── StaleEpoch               this host lost the agent: nothing more may be written for it
+    ├── EmbeddingsUnavailable    texts cannot be embedded now; whoever wanted that goes on without
     ├── ModelError               the model did not answer
     │   ├── ModelRefused         key, permission, unknown model, bad request: trying again does not help
     │   ├── ModelOverflow        the context does not fit into the model's window
@@ -39,6 +40,10 @@ class BusUnavailable(PalimpsestError):
 
 class StaleEpoch(PalimpsestError):
     """Another host has this agent now: nothing more may be written for it here."""
+
+
+class EmbeddingsUnavailable(PalimpsestError):
+    """Texts cannot be embedded; the text is one sentence that says why."""
 
 
 class ModelError(PalimpsestError):

@@ -10,6 +10,7 @@ from bot.estimate import Level, Meter
 COOLDOWN = 2
 """Messages that automatic and ahead compactions skip after the last one (FEATURES T5)."""
 AHEAD_BELOW_WARNING = 0.05
+"""Of the limit: so much below its first level a strategy is asked after a reply."""
 
 
 class Gate(Enum):
@@ -61,7 +62,8 @@ def before_request(meter: Meter, level: Level, restraint: Restraint, *, running:
     return Gate.GO_ON if restraint.skipping else Gate.COMPACT
 
 
-def after_reply(meter: Meter, restraint: Restraint, *, warning: float, ahead: bool) -> bool:
-    """Whether to compact now that nobody waits."""
+def after_reply(soon: Level, restraint: Restraint, *, automatic: bool) -> bool:
+    """Whether to compact now that nobody waits. ``soon``: the level of a meter that shows a little more than it does
+    (:data:`AHEAD_BELOW_WARNING` of the limit)."""
     held = restraint.paused or restraint.skipping or restraint.cooldown > 0
-    return ahead and is_automatic(warning) and not held and meter.share >= warning - AHEAD_BELOW_WARNING
+    return automatic and not held and soon is not Level.OK

@@ -242,7 +242,7 @@ def valid_request(messages: Sequence[Message]) -> list[Message]:
 
     Adjacent messages of one role are merged; a user message comes first; results stand at the front of the message
     right after their calls; a result without its call, and a call without its result, become text, and so do those
-    whose id was used before.
+    whose id was used before. Thinking that nothing of its reply follows goes.
     """
     merged = _merged(messages)
     used: set[str] = set()
@@ -263,12 +263,17 @@ def valid_request(messages: Sequence[Message]) -> list[Message]:
     return merged
 
 
+_THINKING = frozenset({"thinking", "redacted_thinking"})
+
+
 def _merged(messages: Sequence[Message]) -> list[Message]:
     merged: list[Message] = []
     for message in messages:
         content = message["content"]
         blocks = [text_block(content)] if isinstance(content, str) else list(content)
         blocks = [block for block in blocks if block.get("type") != "text" or block["text"].strip()]
+        while blocks and blocks[-1].get("type") in _THINKING:
+            blocks.pop()
         if not blocks:
             continue
         if merged and merged[-1]["role"] == message["role"]:

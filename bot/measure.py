@@ -38,10 +38,19 @@ def guess(head: Sequence[Part], history: History) -> int:
     return sum(part.tokens for part in head) + history.tally.total
 
 
+NEW = "new"
+"""The part of a meter that was guessed since the provider reported."""
+
+
 def calibration(anchor: Anchor) -> float:
     """What the provider counted over what we guessed, within reason."""
+    return trusted(anchor.usage.context / anchor.guessed) if anchor.guessed else 1.0
+
+
+def trusted(factor: float) -> float:
+    """A correction within reason."""
     low, high = _TRUSTED
-    return min(high, max(low, anchor.usage.context / anchor.guessed)) if anchor.guessed else 1.0
+    return min(high, max(low, factor))
 
 
 @dataclass(frozen=True)
@@ -65,7 +74,7 @@ def measure(
     reported, since = known
     talk = tally.total - tally.inserted - since
     base = Meter.anchored(reported, [*head, Part("summary", tally.inserted), Part("conversation", talk)], limit=limit)
-    return Meter.of([*base.parts, Part("new", round(since * factor))], limit=limit, source="usage")
+    return Meter.of([*base.parts, Part(NEW, round(since * factor))], limit=limit, source="usage")
 
 
 def _known(history: History, counted: Counted | None) -> tuple[int, int] | None:

@@ -6,6 +6,7 @@ Pure: no I/O, no clock, no settings.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
@@ -103,6 +104,11 @@ class Meter:
     def largest(self) -> Part | None:
         """The part to blame when a context cannot be made to fit."""
         return max(self.parts, key=lambda part: part.tokens, default=None)
+
+    def raised(self, share: float) -> Meter:
+        """As if so much more of the limit were taken."""
+        more = Part("more", math.ceil(share * self.limit))
+        return Meter.of([*self.parts, more], limit=self.limit, source=self.source)
 
     def level(self, warning: float, critical: float) -> Level:
         """The level at these shares of the limit. A warning ≤ 0 or ≥ 1 turns automatic compaction off:

@@ -66,7 +66,7 @@ async def open_parts(
         await _connected(bus, settings)
         jobs = Jobs(url)
         stack.push_async_callback(jobs.close)
-        model, name = await _model(settings, stack)
+        model, name = await open_model(settings, stack)
         yield Parts(settings, database, bus, url, jobs, model, name)
 
 
@@ -107,7 +107,8 @@ def database_of(settings: Settings) -> Database:
     return Database(url) if url else Database.in_folder(settings.data_dir)
 
 
-async def _model(settings: Settings, stack: AsyncExitStack) -> tuple[Model, str]:
+async def open_model(settings: Settings, stack: AsyncExitStack) -> tuple[Model, str]:
+    """The model that talks, and its name; the stack closes it. Without a key it is the local one, which is started."""
     if settings.uses_local_model:
         local = LocalModel(settings.data_dir)
         stack.push_async_callback(local.stop)

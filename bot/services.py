@@ -7,13 +7,14 @@ from pathlib import Path
 
 from bot.access import Access
 from bot.bus import Bus
-from bot.compaction import Strategy
+from bot.embeddings import Embedder
 from bot.files import folder_of
 from bot.jobs import Jobs
 from bot.messages import AgentId
 from bot.model import Model
 from bot.settings import Settings
 from bot.store import Database
+from bot.strategies import Strategies
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,9 @@ class Services:
     jobs: Jobs
     model: Model
     model_name: str
-    strategy: Strategy
+    strategies: Strategies
     access: Access
+    embedder: Embedder
 
     def folder(self, agent_id: AgentId) -> Path:
         """The agent's own folder: its files and its traces."""

@@ -44,6 +44,15 @@ class CompactionSettings(BaseModel):
         return rules
 
 
+class EmbeddingsSettings(BaseModel):
+    """`EMBEDDINGS__*`: how `tiered` finds what belongs to a question."""
+
+    url: str | None = None
+    """An endpoint like Ollama's `/api/embed`; unset: the embeddings that come with the program."""
+    model: str = "nomic-embed-text"
+    """The model at that endpoint."""
+
+
 class RateSettings(BaseModel):
     """`RATE__*`: messages in ten minutes that are taken from one person, and in one chat; 0: any number."""
 
@@ -97,6 +106,9 @@ class Settings(BaseSettings):
 
     agents: AgentsSettings = AgentsSettings()
     compaction: CompactionSettings = CompactionSettings()
+    strategy: dict[str, dict[str, str]] = Field(default_factory=dict)
+    """Options of strategies by the strategy's name, as they are written; each strategy checks its own."""
+    embeddings: EmbeddingsSettings = EmbeddingsSettings()
 
     log_format: Literal["console", "json"] = "console"
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"

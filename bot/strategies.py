@@ -1,25 +1,52 @@
-"""The strategy that the settings choose, with the options that they set."""
+"""The strategies of this process: what there is, with the options that the settings give them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import fields, is_dataclass
 
 from bot.compaction import Strategy
+from bot.compaction.options import with_options
 from bot.errors import ConfigurationError
 from bot.settings import Settings
+from bot.strategy_path import named
 
 
-def configured(strategies: Mapping[str, Strategy], settings: Settings) -> Strategy:
-    """Raises ConfigurationError for a name that there is not."""
-    chosen: Any = strategies.get(settings.agents.strategy)
-    if chosen is None:
-        raise ConfigurationError(
-            f"AGENTS__STRATEGY={settings.agents.strategy} is not a strategy; there is: {', '.join(sorted(strategies))}."
-        )
-    known = {field.name for field in fields(chosen.options)}
+class Strategies:
+    """Strategies by name. ``default`` is that of every agent that has chosen none."""
+
+    def __init__(self, known: Mapping[str, Strategy], default: str) -> None:
+        self._known = known
+        self.default = known[default]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them, in alphabetical order."""
+        return tuple(sorted(self._known))
+
+    def get(self, name: str) -> Strategy | None:
+        """The strategy of this name, if there is one."""
+        return self._known.get(name)
+
+
+def configured(strategies: Mapping[str, Strategy], settings: Settings) -> Strategies:
+    """Raises ConfigurationError for a name that there is not, and for an option that cannot be."""
+    chosen = named(settings.agents.strategy, strategies)
+    known = {**strategies, chosen.name: chosen}
+    for name in settings.strategy:
+        if name not in known:
+            raise ConfigurationError(
+                f"STRATEGY__{name.upper()}: {name} is not a strategy; there is: {', '.join(sorted(known))}."
+            )
+    return Strategies({name: _with_settings(strategy, settings) for name, strategy in known.items()}, chosen.name)
+
+
+def _with_settings(strategy: Strategy, settings: Settings) -> Strategy:
+    """With the levels of all agents where it has such options, and then with its own settings."""
+    names = {field.name for field in fields(strategy.options)} if is_dataclass(strategy.options) else set()
     levels = {"warning": settings.agents.warning, "critical": settings.agents.critical}
-    options = replace(chosen.options, **{name: value for name, value in levels.items() if name in known})
-    strategy: Strategy = replace(chosen, options=options)
-    return strategy
+    values: dict[str, object] = {name: value for name, value in levels.items() if name in names}
+    try:
+        return with_options(strategy, values | settings.strategy.get(strategy.name, {}))
+    except ValueError as error:
+        raise ConfigurationError(f"STRATEGY__{strategy.name.upper()}__*: {error}") from error

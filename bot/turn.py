@@ -163,6 +163,7 @@ class Turn:
         context, settings = self._context, self._context.services.settings.agents
         automatic = is_automatic(settings.warning)
         while True:
+            await self._unless_aborted(context.count())
             meter = context.meter
             if meter.over and (found := self._blame()):
                 await self._give_up_on(found)
@@ -170,11 +171,12 @@ class Turn:
             gate = before_request(meter, context.level, context.restraint, running=running, automatic=automatic)
             if gate is Gate.GO_ON:
                 return
-            if gate is Gate.COMPACT and self._compactor.start(Request("auto", turn=self.id)) is None:
-                break
-            if await self._unless_aborted(self._compactor.join()) is Outcome.ABORTED and gate is Gate.COMPACT:
+            if gate is Gate.COMPACT:
+                self._compactor.start(Request("auto", turn=self.id))
+            outcome = await self._unless_aborted(self._compactor.join())
+            if gate is Gate.COMPACT and outcome is Outcome.ABORTED:
                 raise _AbortedError
-            if context.meter.over and gate is Gate.COMPACT:
+            if gate is Gate.COMPACT and (outcome is Outcome.NOTHING or context.meter.over):
                 break
         if context.meter.over:
             await self._recover(f"{context.meter.total:,} of {context.meter.limit:,} tokens")
@@ -192,13 +194,15 @@ class Turn:
             await turns.count_recovery(step.tx, self.id)
         if self._compactor.running:
             await self._unless_aborted(self._compactor.join())
-        if self._compactor.start(Request("recovery", turn=self.id)) is None:
+        self._compactor.start(Request("recovery", turn=self.id))
+        outcome = await self._unless_aborted(self._compactor.join())
+        if outcome is Outcome.ABORTED:
+            raise _AbortedError
+        if outcome is Outcome.NOTHING:
             found = self._blame(surely=True)
             if context.meter.over or (found and found.plan):
                 await self._give_up_on(found)
             # By our own count it fits, and nothing is left to compact: ask once more, which counts as an attempt.
-        elif await self._unless_aborted(self._compactor.join()) is Outcome.ABORTED:
-            raise _AbortedError
 
     async def _go_on_without_media(self) -> bool:
         """A server may refuse what is no text: then what came in this turn goes first, and after that all of it."""

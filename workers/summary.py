@@ -18,6 +18,7 @@ import structlog
 
 from bot.compaction import Plan
 from bot.compaction.checks import is_no_summary, missing, with_exact_details
+from bot.compaction.goal import SUMMARY_SHARE
 from bot.compaction.instruction import SYSTEM, correction, from_outside, instruction
 from bot.compaction.transcript import REMOVAL_SHARES, chunks, render, without_tool_results
 from bot.errors import ModelError, ModelOverflow
@@ -32,12 +33,12 @@ from workers.desk import Desk
 
 log = structlog.get_logger(__name__)
 
-SUMMARY_SHARE = 0.2
-"""Of the conversation's limit: what a summary may take."""
 _SHORTEST = 200
 _MARGIN = 0.9
 """Guesses may be wrong by so much before a request is not even tried."""
 _MOST_CHUNKS = 40
+_BEGINNING = 60
+"""Characters by which a message is told from others."""
 
 
 async def write_summary(desk: Desk, run: Run) -> Result:
@@ -201,7 +202,17 @@ class _Writer:
     @property
     def _task(self) -> str:
         updates = any(entry.kind is EntryKind.SUMMARY for entry in self.page)
-        return instruction(focus=self.run.focus, updates=updates, room=self._room, asks=self.plan.asks)
+        return instruction(focus=self.run.focus, updates=updates, room=self._room, asks=self.plan.asks, part=self._part)
+
+    @property
+    def _part(self) -> tuple[str, str] | None:
+        """Where what is summarised begins and ends, if talk stays in view beside it."""
+        wanted = set(self.plan.summarise)
+        talk = (EntryKind.REPLY, EntryKind.RESULT)
+        if not any(entry.kind in talk and entry.seq not in wanted for entry in self.page):
+            return None
+        texts = [text for entry in self.page if entry.seq in wanted and (text := _beginning(entry))]
+        return (texts[0], texts[-1]) if texts else None
 
     def _fits(self, head: Head, text: str) -> bool:
         asked = estimate_tokens([_user(from_outside(text, self._task))], system=head.system, model=head.model)
@@ -210,6 +221,10 @@ class _Writer:
 
 class _NoSummaryError(Exception):
     """The answer is something else."""
+
+
+def _beginning(entry: Entry) -> str:
+    return " ".join(text_of(entry.blocks).split())[:_BEGINNING].replace("“", '"').replace("”", '"')
 
 
 def _user(text: str) -> Message:

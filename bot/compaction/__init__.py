@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from bot.compaction.manual import CompactionResult, compact_history
+from bot.compaction.monologue import Monologue
 from bot.compaction.plan import Plan, PlanContext, Strategy
 from bot.compaction.reset import Reset
+from bot.compaction.segmented import Segmented
+from bot.compaction.tiered import Tiered
+from bot.compaction.two_phase import TwoPhase
 
-STRATEGIES: Mapping[str, Strategy] = MappingProxyType({"reset": Reset()})
+STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
+    {strategy.name: strategy for strategy in (Reset(), Segmented(), Monologue(), Tiered(), TwoPhase())}
+)
 """Every strategy by its name, with its default options."""
 
-__all__ = ["STRATEGIES", "Plan", "PlanContext", "Strategy"]
+__all__ = ["STRATEGIES", "CompactionResult", "Plan", "PlanContext", "Strategy", "compact_history"]

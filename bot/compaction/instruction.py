@@ -32,15 +32,26 @@ _UPDATE = (
 )
 
 
-def instruction(*, focus: str = "", updates: bool = False, room: int, asks: str = "") -> str:
+_PART = (
+    "Only a part of the conversation is taken out: from the message that begins “{}” to the one that begins “{}”. "
+    "What stands before and after it stays in view word for word, so summarise that part alone."
+)
+
+
+def instruction(
+    *, focus: str = "", updates: bool = False, room: int, asks: str = "", part: tuple[str, str] | None = None
+) -> str:
     """The request for a summary of at most ``room`` tokens. ``updates``: an earlier summary is part of the page;
-    ``asks``: what a strategy wants in it, in place of what every summary holds."""
+    ``asks``: what a strategy wants in it, in place of what every summary holds; ``part``: how what is to be summarised
+    begins and how its last message begins, where other parts of the page stay in view."""
     parts = [asks or _TASK]
     if updates:
         parts.append(_UPDATE)
+    if part:
+        parts.append(_PART.format(*part))
     if focus:
         parts.append(f"The person asked to keep above all: {focus}")
-    parts.append(f"Use at most about {max(60, int(room * 0.7))} words.")
+    parts.append(f"Write the summary now, in at most about {max(60, int(room * 0.7))} words.")
     return "\n\n".join(parts)
 
 

@@ -109,7 +109,10 @@ class Plan:
 
 
 class Strategy(Protocol):
-    """A pure decision: what of this page to hide, replace or summarise."""
+    """A pure decision: what of this page to hide, replace or summarise.
+
+    One that has an attribute ``wants_vectors`` that is true gets embeddings of the entries, where they can be had.
+    """
 
     @property
     def name(self) -> str:

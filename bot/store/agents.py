@@ -14,7 +14,8 @@ from bot.store.schema import agents
 @dataclass(frozen=True)
 class AgentRow:
     """One agent. ``paused``: after an undo; ``cooldown``: messages that automatic compaction still skips;
-    ``calibration``: what the provider counts over what we guess."""
+    ``calibration``: what the provider counts over what we guess, of the model ``calibrated_for``; ``strategy``: what
+    the agent chose, empty for none."""
 
     id: AgentId
     address: Address
@@ -22,6 +23,8 @@ class AgentRow:
     paused: bool
     cooldown: int
     calibration: float
+    calibrated_for: str
+    strategy: str
 
 
 async def ensure(tx: Tx, address: Address, *, now: float) -> None:
@@ -38,6 +41,8 @@ async def ensure(tx: Tx, address: Address, *, now: float) -> None:
             paused=False,
             cooldown=0,
             calibration=1.0,
+            calibrated_for="",
+            strategy="",
         )
         .on_conflict_do_nothing(index_elements=["id"])
     )
@@ -58,6 +63,8 @@ async def claim(tx: Tx, agent_id: AgentId) -> AgentRow | None:
         paused=row["paused"],
         cooldown=row["cooldown"],
         calibration=row["calibration"],
+        calibrated_for=row["calibrated_for"],
+        strategy=row["strategy"],
     )
 
 
@@ -67,8 +74,17 @@ async def epoch(tx: Tx, agent_id: AgentId) -> int:
     return row.scalar_one_or_none() or 0
 
 
-async def remember(tx: Tx, agent_id: AgentId, *, paused: bool, cooldown: int, calibration: float) -> None:
+async def remember(
+    tx: Tx, agent_id: AgentId, *, paused: bool, cooldown: int, calibration: float, calibrated_for: str
+) -> None:
     """Keep what decides about the next automatic compaction."""
     await tx.execute(
-        update(agents).where(agents.c.id == agent_id).values(paused=paused, cooldown=cooldown, calibration=calibration)
+        update(agents)
+        .where(agents.c.id == agent_id)
+        .values(paused=paused, cooldown=cooldown, calibration=calibration, calibrated_for=calibrated_for)
     )
+
+
+async def choose_strategy(tx: Tx, agent_id: AgentId, name: str) -> None:
+    """From now on this agent compacts so; empty: as all that have not chosen."""
+    await tx.execute(update(agents).where(agents.c.id == agent_id).values(strategy=name))

@@ -33,9 +33,7 @@ async def load(tx: Tx, agent_id: AgentId, family: Family = Family.NEWER) -> Hist
     spans = [
         entries.c.seq >= low if high is None else entries.c.seq.between(low, high) for low, high in _open_spans(stack)
     ]
-    rows = await tx.execute(
-        select(entries).where(entries.c.agent_id == agent_id, or_(*spans)).order_by(entries.c.seq)
-    )
+    rows = await tx.execute(select(entries).where(entries.c.agent_id == agent_id, or_(*spans)).order_by(entries.c.seq))
     return History(tuple(_entry(row) for row in rows.mappings()), tuple(stack), family)
 
 

@@ -13,6 +13,7 @@ from sqlalchemy import (
     Double,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     String,
     Table,
@@ -37,6 +38,8 @@ agents = Table(
     Column("paused", Boolean, nullable=False),  # after an undo: no automatic compaction below critical
     Column("cooldown", Integer, nullable=False),  # messages that automatic compaction still skips
     Column("calibration", Double, nullable=False),  # what the provider counts over what we guess
+    Column("strategy", String(200), nullable=False, server_default=text("''")),
+    Column("calibrated_for", Text, nullable=False, server_default=text("''")),
 )
 
 inbox = Table(
@@ -216,4 +219,13 @@ heads = Table(
     metadata,
     Column("hash", String(64), primary_key=True),
     Column("content", JSON, nullable=False),
+)
+
+vectors = Table(
+    "vectors",  # embeddings of entries, by the model that made them; what is lost is made again
+    metadata,
+    Column("agent_id", String(120), primary_key=True),
+    Column("seq", Integer, primary_key=True, autoincrement=False),
+    Column("model", String(120), primary_key=True),
+    Column("vector", LargeBinary, nullable=False),  # float32, little-endian
 )

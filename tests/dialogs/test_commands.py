@@ -16,7 +16,7 @@ async def test_each_command_is_answered_and_reaches_no_model(play: Play) -> None
         ada("/status"),
         bot("Model: claude-sonnet-5*Now: waiting for you"),
         ada("/context"),
-        bot("Context: * of * tokens*level ok*Last compaction: none yet"),
+        bot("Context: * of * tokens*level ok*Last compaction: none yet*"),
         ada("/start"),
         bot("Hello!*"),
         ada("/compact"),

@@ -54,7 +54,7 @@ async def test_it_compacts_when_asked_to_and_undo_takes_it_back(play: Play) -> N
         buttons("Undo"),
         no_typing(),
         ada("/context"),
-        bot("Context: *Last compaction: done (manual, reset), * → * tokens"),
+        bot("Context: *Last compaction: done (manual, reset), * → * tokens*/compact now: *"),
         ada("/undo"),
         bot("Took the last compaction back: * → * tokens*"),
         ada("What is my dog?"),

@@ -86,6 +86,7 @@ class MessagesServer(Faults, Records):
         self.pieces = pieces
         self.strict_roles = True
         self.prefill = True
+        self.counts_for_others = True
         self.known_models: frozenset[str] | None = None
         self.cache = PromptCache()
         self._closing = False
@@ -194,6 +195,8 @@ class MessagesServer(Faults, Records):
 
     async def _count_tokens(self, http: web.Request) -> web.StreamResponse:
         record = await self._record(http, self.counts)
+        if not self.counts_for_others:
+            return self._refuse(record, Refused("Not found", type="not_found_error"))
         try:
             self._check(http, record.request, counting=True)
         except Refused as refusal:

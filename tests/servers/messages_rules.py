@@ -30,6 +30,8 @@ COUNTABLE = frozenset(
 )
 """What count_tokens takes; it refuses max_tokens, stream and the like."""
 
+THINKING = frozenset({"thinking", "redacted_thinking"})
+
 TOP_LEVEL = COUNTABLE | {
     "container",
     "inference_geo",
@@ -206,6 +208,10 @@ def _check_contents(body: Json) -> None:
                 " the optional final assistant message"
             )
         _check_texts(message["content"], "messages")
+        blocks = blocks_of(message["content"])
+        if message["role"] == "assistant" and blocks and blocks[-1]["type"] in THINKING:
+            kind = blocks[-1]["type"]
+            raise Refused(f"messages.{index}: The final block in an assistant message cannot be `{kind}`.")
     system = body.get("system")
     if not isinstance(system, str | list | None):
         raise Refused("system: Input should be a valid list")

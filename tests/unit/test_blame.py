@@ -35,7 +35,7 @@ def test_one_message_that_does_not_fit_is_to_blame_and_shown_in_part_from_then_o
     page = history(said(1, "x" * 9_000, turn="t", tokens=960))
     found = blamed(page, 1_010)
     assert found
-    assert found.sentence.startswith("Your message alone is too large for the model: about 960 tokens, and 1,000 fit.")
+    assert found.sentence.startswith("Your message alone is too large for the model: about 960 tokens, and 950 fit.")
     assert len(shown(covered(page, found))[0][1][0]) < 600
 
 

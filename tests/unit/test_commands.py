@@ -8,8 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.commands import COMMANDS, Command, context_text, hello, help_text, parse, unknown
-from bot.estimate import Level, Part
+from bot.commands import (
+    COMMANDS,
+    Command,
+    context_text,
+    hello,
+    help_text,
+    parse,
+    strategy_text,
+    unknown,
+    unknown_strategy,
+)
+from bot.compaction import STRATEGIES
+from bot.compaction.reset import Reset, ResetOptions
+from bot.compaction.tiered import Tiered
+from bot.compaction.two_phase import TwoPhase, TwoPhaseOptions
+from bot.estimate import Part
 from bot.gate import Restraint
 from bot.meter import Meter
 from bot.store.runs import RunState
@@ -82,8 +96,9 @@ def test_an_unknown_command_is_answered_with_where_to_look() -> None:
 
 
 def context(meter: Meter, **more: Any) -> list[str]:
-    options: dict[str, Any] = {"restraint": Restraint(), "last": None, "warning": 0.75, **more}
-    return context_text(meter, Level.WARNING, **options).splitlines()
+    strategy = Reset(ResetOptions(warning=more.pop("warning", 0.75)))
+    options: dict[str, Any] = {"restraint": Restraint(), "last": None, "automatic": True, "freed": None, **more}
+    return context_text(meter, strategy, **options).splitlines()
 
 
 def test_the_context_is_shown_with_all_its_parts_and_where_the_number_is_from() -> None:
@@ -120,6 +135,32 @@ def test_a_meter_that_rests_on_usage_says_so() -> None:
 )
 def test_what_holds_automatic_compaction_back_is_said(restraint: Restraint, warning: float, line: str) -> None:
     assert line in context(full(10), restraint=restraint, warning=warning)
+
+
+def test_automatic_compaction_begins_where_the_strategys_own_levels_begin() -> None:
+    meter = full(10)
+    options: dict[str, Any] = {"restraint": Restraint(), "last": None, "automatic": True, "freed": None}
+    assert "Automatic compaction: at 60%" in context_text(meter, Tiered(), **options)
+    off = TwoPhase(TwoPhaseOptions(enabled=False))
+    assert "Automatic compaction: off" in context_text(meter, off, **options)
+    assert "Automatic compaction: off" in context(meter, automatic=False)
+
+
+def test_what_a_compaction_would_free_now_is_told() -> None:
+    assert context(full(800), freed=600)[-1] == "/compact now: would free about 600 tokens (75%) by reset"
+    assert context(full(800), freed=0)[-1] == "/compact now: would free nothing by reset"
+
+
+def test_the_strategy_is_shown_with_the_others_there_are() -> None:
+    lines = strategy_text("reset", sorted(STRATEGIES), chosen=False).splitlines()
+    assert lines[0] == "I compact this conversation by: reset."
+    assert {line.split(":")[0] for line in lines[1:]} == {
+        f"/strategy {name}" for name in (*STRATEGIES, "default") if name != "reset"
+    }
+    assert "your own" not in "".join(lines)
+    assert strategy_text("tiered", ["tiered"], chosen=True).startswith("From the next compaction on: tiered.")
+    assert "/strategy mine: your own" in strategy_text("tiered", ["tiered", "mine"], chosen=True)
+    assert unknown_strategy("x" * 99, ["a", "b"]) == f"There is no strategy {'x' * 40!r}. There is: a, b, default."
 
 
 def test_the_last_compaction_is_told_with_its_effect_or_its_reason() -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 from pydantic import BaseModel
 
+from bot.compaction import STRATEGIES
 from bot.settings import Settings
+from bot.strategies import configured
 
 EXAMPLE = Path(__file__).parents[2] / ".env.example"
 _LINE = re.compile(r"# ([A-Z][A-Z0-9_]*)=(.*)")
@@ -18,10 +21,20 @@ def names(group: type[BaseModel], prefix: str = "") -> Iterator[str]:
     """The names of all settings as they stand in the environment."""
     for name, field in group.model_fields.items():
         kind = field.annotation
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
+        if name == "strategy" and not prefix:
+            yield from options_of_strategies()
+        elif isinstance(kind, type) and issubclass(kind, BaseModel):
             yield from names(kind, f"{prefix}{name.upper()}__")
         else:
             yield f"{prefix}{name.upper()}"
+
+
+def options_of_strategies() -> Iterator[str]:
+    """Each strategy's own; the levels are those of all agents."""
+    for name, strategy in STRATEGIES.items():
+        for option in fields(strategy.options):
+            if option.name not in ("warning", "critical"):
+                yield f"STRATEGY__{name.upper()}__{option.name.upper()}"
 
 
 def listed() -> list[str]:
@@ -50,4 +63,7 @@ def test_the_example_as_it_is_sets_nothing() -> None:
 def test_the_values_in_the_example_are_the_defaults(tmp_path: Path) -> None:
     uncommented = tmp_path / ".env"
     uncommented.write_text(_LINE.sub(r"\1=\2", EXAMPLE.read_text()))
-    assert Settings(_env_file=uncommented) == Settings(_env_file=None)
+    set_so, unset = Settings(_env_file=uncommented), Settings(_env_file=None)
+    assert set_so.model_copy(update={"strategy": {}}) == unset
+    chosen, default = configured(STRATEGIES, set_so), configured(STRATEGIES, unset)
+    assert [chosen.get(name) for name in chosen.names] == [default.get(name) for name in default.names]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from bot.compaction.reset import Reset
 from bot.estimate import Level, Meter
-from bot.gate import COOLDOWN, Gate, Restraint, after_reply, before_request, is_automatic
+from bot.gate import AHEAD_BELOW_WARNING, COOLDOWN, Gate, Restraint, after_reply, before_request, is_automatic
 from tests.unit.entries import full
 
 FREE = Restraint()
@@ -87,12 +88,8 @@ def test_an_undo_pauses_and_a_compaction_ends_the_pause() -> None:
 def test_ahead_begins_five_percent_below_the_warning(
     meter: Meter, restraint: Restraint, ahead: bool, expected: bool
 ) -> None:
-    assert after_reply(meter, restraint, warning=0.75, ahead=ahead) is expected
-
-
-def test_ahead_is_off_where_automatic_compaction_is() -> None:
-    assert not after_reply(full(5_000), FREE, warning=0, ahead=True)
-    assert not after_reply(full(5_000), FREE, warning=1, ahead=True)
+    soon = Reset().level(meter.raised(AHEAD_BELOW_WARNING))
+    assert after_reply(soon, restraint, automatic=ahead) is expected
 
 
 def test_the_level_alone_decides_below_the_limit() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from bot.estimate import Family, Part, estimate_tokens
@@ -17,7 +19,7 @@ def anchor(tokens: int, *, output: int = 10, stack: tuple[int, ...] = (), guesse
     return Anchor(Usage(input=tokens - 2, cache_read=1, cache_creation=1, output=output), stack, guessed)
 
 
-def sizes(page: History, **options: float) -> dict[str, int]:
+def sizes(page: History, **options: Any) -> dict[str, int]:
     meter = measure(page, HEAD, limit=1_000, **options)
     assert meter.total == sum(part.tokens for part in meter.parts)
     return {part.name: part.tokens for part in meter.parts}

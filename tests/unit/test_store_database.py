@@ -230,11 +230,12 @@ async def test_an_unknown_agent_cannot_be_claimed(database: Database) -> None:
 async def test_what_decides_about_the_next_compaction_is_remembered(database: Database) -> None:
     await claimed(database)
     async with database.write() as tx:
-        await agents.remember(tx, ADA, paused=True, cooldown=2, calibration=1.25)
+        await agents.remember(tx, ADA, paused=True, cooldown=2, calibration=1.25, calibrated_for="a-model")
         await agents.ensure(tx, HERE, now=2.0)
         row = await agents.claim(tx, ADA)
     assert row
-    assert (row.address, row.paused, row.cooldown, row.calibration) == (HERE, True, 2, 1.25)
+    assert (row.address, row.paused, row.cooldown) == (HERE, True, 2)
+    assert (row.calibration, row.calibrated_for) == (1.25, "a-model")
 
 
 @pytest.mark.parametrize("prefix", ["postgres://", "postgresql://", "postgresql+asyncpg://"])

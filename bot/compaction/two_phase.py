@@ -1,0 +1,166 @@
+"""``two_phase``: old tool outputs are cleared first; only if that is not enough, everything but the recent messages is
+summarised.
+
+From eunice (FEATURES E2 to E5). Phase 1 calls no model, and is often all that is needed. Phase 2 asks for a structured
+checkpoint, which stands before the recent messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from bot.compaction.boundaries import Ends, Page, fewer
+from bot.compaction.checks import must_keep
+from bot.compaction.goal import Goal, can_win
+from bot.compaction.plan import SUMMARY, Inserted, Plan, PlanContext, within
+from bot.compaction.reset import DETAILS_SHARE
+from bot.compaction.tool_outputs import Cleared, cleared
+from bot.estimate import Level, Meter
+from bot.history import Entry, EntryKind, as_request
+
+TARGET_SHARE = 0.5
+"""Of the limit: phase 1 has to reach that, even where ``target_tokens`` allows more."""
+
+CHECKPOINT = f"""\
+## Continuing from compressed context
+
+This is a checkpoint that another model wrote of a longer conversation, which is out of view now. What it reports as \
+done is done.
+
+{SUMMARY}
+
+---
+
+Please continue with the task."""
+
+ASKS = """\
+This conversation is about to leave the context of the model that works on it. Write a checkpoint of it. Another model \
+will go on with the task from your checkpoint and from the newest messages, which stay as they are; it knows nothing \
+else, so whatever it needs has to be in your text.
+
+Preserve:
+- the original task: what the person asked for, in their words where the wording matters
+- what is done, with its outcome, and what is in progress at this moment
+- every file that was read, written or changed, by its exact path, with a few words about what it holds or what changed
+- the results of tools that still matter: errors, values, findings
+- the decisions that were made, and why
+- constraints: requirements, preferences and limits that the person stated
+- issues that are not resolved: errors, defects, what blocks the work
+- the next steps
+
+Discard:
+- output of tools whose finding is stated already, and the contents of files beyond the lines that matter
+- repetition, small talk, and attempts that led nowhere, except what was learnt from them
+- debugging output that no longer says anything about the present state
+
+Use these Markdown headings in this order, and leave out those that have nothing to say:
+## Original task
+## Done
+## In progress
+## Files
+## Tool results
+## Decisions
+## Constraints
+## Unresolved issues
+## Next steps
+## Exact details
+
+Under the last one list the names, numbers, dates, ids, addresses and quotes that may be needed again, letter by \
+letter. Do not invent anything, do not answer the conversation, and do not call tools. Write in the conversation's \
+language."""
+
+
+@dataclass(frozen=True)
+class TwoPhaseOptions:
+    """The levels as shares of the limit; ``target_tokens`` of the whole request; ``preserve_recent`` in messages as the
+    model reads them (see :mod:`bot.compaction.boundaries`)."""
+
+    warning: float = 0.75
+    critical: float = 0.90
+    enabled: bool = True
+    """Off: only people and overflows compact."""
+    target_tokens: int = 8000
+    preserve_recent: int = 10
+    try_lightweight_first: bool = True
+
+    def __post_init__(self) -> None:
+        """Raise ``ValueError`` for a target without room and for a negative number of messages."""
+        if self.target_tokens <= 0:
+            raise ValueError(f"target_tokens={self.target_tokens} must be more than 0")
+        if self.preserve_recent < 0:
+            raise ValueError(f"preserve_recent={self.preserve_recent} must not be negative")
+
+
+@dataclass(frozen=True)
+class TwoPhase:
+    """Old tool outputs cleared; then, if need be, a checkpoint and the recent messages."""
+
+    options: TwoPhaseOptions = TwoPhaseOptions()
+    name: str = "two_phase"
+
+    def level(self, meter: Meter) -> Level:
+        """Two thresholds; always OK when it is not enabled."""
+        return meter.level(self.options.warning, self.options.critical) if self.options.enabled else Level.OK
+
+    def plan(self, view: Sequence[Entry], meter: Meter, context: PlanContext) -> Plan | None:
+        """Phase 1 alone where it comes to the target, else with phase 2; None when neither can win anything.
+
+        Fewer recent messages are preserved than the options say, down to the request that waits, where nothing is
+        older than they are or where they alone are too large for the target; but when nobody asked for this
+        compaction and the context has no target, never.
+        """
+        if context.unasked and not self.options.enabled:
+            return None
+        page = Page.of(view)
+        goal = Goal.of(view, meter, context, self.options.warning)
+        light_target: float = min(self.options.target_tokens, TARGET_SHARE * meter.limit)
+        if context.target is not None:
+            light_target = context.target
+        tokens = sum(entry.tokens for entry in view)
+        lightest: Plan | None = None
+        found: tuple[Ends, Cleared] | None = None
+        for recent in self._numbers(fixed=context.unasked and goal.tokens is None):
+            clear = cleared(page.view, page.recent(recent)) if self.options.try_lightweight_first else Cleared()
+            light = self._light(view, clear)
+            if light and goal.scale.total(tokens - sum(clear.saved.values())) <= light_target:
+                return light
+            ends = page.ends(0, recent)
+            if ends is None or not can_win(ends, _inserted(ends), context):
+                lightest = light or lightest
+                continue
+            found = ends, clear
+            saved = sum(clear.saved.get(entry.seq, 0) for entry in ends.kept)
+            if goal.is_met(ends, _inserted(ends), saved=saved):
+                break
+        return self._summarised(*found, goal, context) if found else lightest
+
+    def _numbers(self, *, fixed: bool) -> Iterator[int]:
+        numbers = (last for _, last in fewer(0, self.options.preserve_recent))
+        return islice(numbers, 1 if fixed else None)
+
+    def _light(self, view: Sequence[Entry], clear: Cleared) -> Plan | None:
+        if not clear.blocks:
+            return None
+        seqs = [entry.seq for entry in view]
+        return Plan(strategy=self.name, upto=max(seqs), floor=min(seqs), replaced=clear.blocks)
+
+    def _summarised(self, ends: Ends, clear: Cleared, goal: Goal, context: PlanContext) -> Plan:
+        kept = {entry.seq for entry in ends.kept}
+        return Plan(
+            strategy=self.name,
+            upto=ends.upto,
+            floor=ends.floor,
+            hidden=ends.hidden,
+            replaced={seq: blocks for seq, blocks in clear.blocks.items() if seq in kept},
+            inserted=_inserted(ends),
+            summarise=tuple(entry.seq for entry in ends.gone),
+            must_keep=within(must_keep(as_request(ends.gone), rules=context.rules), goal.part(DETAILS_SHARE)),
+            focus=context.focus,
+            asks=ASKS,
+        )
+
+
+def _inserted(ends: Ends) -> tuple[Inserted, ...]:
+    return (Inserted(ends.place, EntryKind.SUMMARY, CHECKPOINT),)

@@ -1,0 +1,76 @@
+"""Plans an agent's compactions: gives its strategy what it needs to know, and weighs what it answers.
+
+Plans are made in a thread, since a large page takes a while, and nobody's command waits for that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from bot.compaction import Plan, PlanContext
+from bot.compaction.fallback import hide_oldest
+from bot.compaction.goal import SUMMARY_RATE, SUMMARY_SHARE
+from bot.compaction.plan import Trigger
+from bot.context import Context
+from bot.embeddings import vectors_for
+from bot.history import Entry, History
+
+LEAST_GAIN = 0.03
+"""Of the limit: what the program compacts unasked frees at least so much, or it would do it again and again."""
+
+
+class Planner:
+    """Plans for one agent."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._services = context.services
+
+    async def plan(self, trigger: Trigger, focus: str = "") -> Plan | None:
+        """What to do now; None when nothing would be won. A recovery always finds something that can go, if anything
+        can."""
+        context, strategy = self._context, self._context.strategy
+        history, meter = context.history, context.meter
+        view = history.visible
+        if not view:
+            return None
+        rules = self._services.settings.compaction.must_keep
+        knowing = PlanContext(focus, rules, trigger, vectors=await self._vectors(view))
+        plan = await asyncio.to_thread(strategy.plan, view, meter, knowing)
+        least = LEAST_GAIN * meter.limit if knowing.unasked else 0
+        if plan and not plan.summarise and self.gain(plan, history=history) <= least:
+            plan = None
+        return self.fallback() if plan is None and trigger == "recovery" else plan
+
+    def fallback(self) -> Plan | None:
+        """Without a strategy and without a model: the oldest turns go."""
+        context = self._context
+        room = (context.limit - context.head_tokens) / context.factor
+        return hide_oldest(context.history.visible, room)
+
+    def gain(self, plan: Plan, summary: str = "", *, history: History | None = None) -> int:
+        """The tokens that this would free, by our own count of what goes and comes and by what people are shown,
+        whichever is less; a summary that is not written yet takes nothing."""
+        context, before = self._context, history or self._context.history
+        layer, inserted = plan.layer(-1, context.next_seq, run=None, summary=summary)
+        counted = [replace(entry, tokens=context.entry_tokens(entry.role, entry.blocks)) for entry in inserted]
+        after = before.covered(layer, counted)
+        counts = before.tally.total - after.tally.total
+        return min(counts, context.measured(before).total - context.measured(after).total)
+
+    async def outlook(self) -> int:
+        """About how many tokens a compaction would free if somebody asked for it now; 0 for none."""
+        plan = await self.plan("manual")
+        if plan is None:
+            return 0
+        wanted = set(plan.summarise)
+        stood_for = sum(entry.tokens for entry in self._context.history.visible if entry.seq in wanted)
+        summary = min(SUMMARY_SHARE * self._context.limit, SUMMARY_RATE * stood_for * self._context.factor)
+        return max(0, self.gain(plan) - round(summary))
+
+    async def _vectors(self, view: Sequence[Entry]) -> Mapping[int, Sequence[float]]:
+        if not getattr(self._context.strategy, "wants_vectors", False):
+            return {}
+        return await vectors_for(self._services.embedder, self._services.database, self._context.agent_id, view)

@@ -1,0 +1,225 @@
+"""`palimpsest compact` and `palimpsest estimate`, in this process. FEATURES P4, P6, E5, E6."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+import structlog
+from typer.testing import CliRunner, Result
+
+from bot.cli import app
+from bot.compaction import compact_history
+from bot.estimate import estimate_tokens
+from tests.unit.by_hand import assistant, talk, user
+from tests.unit.entries import call, result
+
+Run: TypeAlias = Callable[..., Result]
+SYSTEM, TOOLS = "You are careful. " * 9, [{"name": "look", "input_schema": {"type": "object"}}]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    """The program in an empty folder; its log ends with the test."""
+    monkeypatch.chdir(tmp_path)
+    root = logging.getLogger()
+    handlers, level, known = root.handlers, root.level, structlog.get_config()
+    yield lambda *words, **more: CliRunner().invoke(app, words, **more)
+    root.handlers = handlers
+    root.setLevel(level)
+    structlog.configure(**known)
+
+
+def write(name: str, value: object) -> str:
+    Path(name).write_text(json.dumps(value, ensure_ascii=False), encoding="utf-8")
+    return name
+
+
+def as_object(messages: object) -> dict[str, Any]:
+    return {"system": SYSTEM, "tools": TOOLS, "messages": messages, "metadata": {"user_id": "7"}}
+
+
+def test_json_is_one_document_with_the_strategy_the_seven_statistics_and_the_messages(run: Run) -> None:
+    done = run("compact", write("t.json", talk(4)), "--json")
+    made = compact_history(talk(4))
+    assert json.loads(done.stdout) == {"strategy": "monologue", **made.stats, "messages": made.messages}
+    assert done.exit_code == 0
+
+
+def test_people_read_the_statistics_the_share_and_what_became_of_each_message(run: Run) -> None:
+    done = run("compact", write("t.json", talk(3)))
+    stats = compact_history(talk(3)).stats
+    lines = done.stdout.splitlines()
+    assert [line.split() for line in lines[:8]] == [["strategy", "monologue"], *([k, str(v)] for k, v in stats.items())]
+    share = round(100 * stats["compactedTokens"] / stats["originalTokens"])
+    assert lines[8] == f"Compressed to {share} % of the original size."
+    assert lines[10] == "= 1 unchanged"
+    assert lines[11].split()[:4] == ["-", "1", "Assistant:", "I"]
+    assert [line[0] for line in lines[10:]] == list("=----=----=")
+    assert "\x1b" not in done.stdout
+
+
+def test_the_limit_is_that_of_the_whole_request_and_out_is_written_in_the_same_form(run: Run) -> None:
+    messages = talk(6)
+    whole = estimate_tokens(messages, system=SYSTEM, tools=TOOLS)
+    done = run("compact", write("t.json", as_object(messages)), "--limit", str(whole - 1), "--out", "o.json", "--json")
+    stats, written = json.loads(done.stdout), json.loads(Path("o.json").read_text())
+    assert stats["originalTokens"] == whole
+    assert written == {**as_object(messages), "messages": stats["messages"]}
+    assert list(written) == list(as_object(messages))
+    assert json.loads(run("estimate", "o.json", "--json").stdout)["total"] == stats["compactedTokens"] < whole
+    untouched = run("compact", "t.json", "--limit", str(whole), "--json")
+    assert json.loads(untouched.stdout)["messages"] == messages
+
+
+def test_jsonl_stays_jsonl_and_the_file_itself_is_not_changed(run: Run) -> None:
+    lines = "\n".join(json.dumps(message) for message in talk(3))
+    Path("t.jsonl").write_text(lines)
+    run("compact", "t.jsonl", "--out", "o.jsonl")
+    written = [json.loads(line) for line in Path("o.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert written == compact_history(talk(3)).messages
+    assert Path("t.jsonl").read_text() == lines
+
+
+def test_standard_input_is_read_for_a_hyphen(run: Run) -> None:
+    done = run("compact", "-", "--json", input=json.dumps(talk(2)))
+    assert json.loads(done.stdout)["originalCount"] == 12
+
+
+def test_options_come_from_the_settings_and_then_from_the_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STRATEGY__MONOLOGUE__MIN_SEGMENTS_TO_KEEP", "3")
+    write("t.json", talk(4))
+    removed = [
+        json.loads(run("compact", "t.json", "--json", *words).stdout)["removed"]
+        for words in ((), ("--option", "minSegmentsToKeep=2"), ("--option", "min_segments_to_keep=4"))
+    ]
+    assert removed == [4, 8, 0]
+
+
+def test_a_summary_from_a_file_is_used(run: Run) -> None:
+    Path("s.md").write_text("Three questions were asked, and all are answered. 完。", encoding="utf-8")
+    done = run("compact", write("t.json", talk(3)), "--strategy", "reset", "--summary", "s.md", "--json")
+    assert "all are answered. 完。" in json.loads(done.stdout)["messages"][0]["content"][1]["text"]
+
+
+def test_a_strategy_of_ones_own_is_named_by_its_path(run: Run) -> None:
+    own = ("--strategy", "tests.unit.by_hand:Oldest", "--option", "count=7")
+    done = run("compact", write("t.json", talk(3)), "--json", *own)
+    assert json.loads(done.stdout)["strategy"] == "oldest"
+    assert json.loads(done.stdout)["messages"] == talk(3)[6:]
+
+
+def test_one_line_of_the_log_says_what_was_removed_and_saved_and_debug_says_all(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOG_FORMAT", "json")
+    write("t.json", talk(4))
+    (line,) = run("compact", "t.json", "--json").stderr.splitlines()
+    stats = compact_history(talk(4)).stats
+    said = json.loads(line)
+    assert (said["event"], said["level"]) == ("history_compacted", "info")
+    assert (said["removed"], said["tokensSaved"]) == (stats["removed"], stats["tokensSaved"])
+    monkeypatch.setenv("LOG_LEVEL", "DEBUG")
+    logged = [json.loads(line) for line in run("compact", "t.json", "--json").stderr.splitlines()]
+    (debug,) = [line for line in logged if line["event"] == "compaction_stats"]
+    assert {name: debug[name] for name in stats} == stats
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--strategy", "magic"), "'magic' is not a strategy; there is: "),
+        (("--strategy", "no_such_module:Mine"), "No module named"),
+        (("--option", "keep=1"), "has no option 'keep'; it has: "),
+        (("--option", "keepLastSegment=maybe"), "cannot be 'maybe'"),
+        (("--option", "keepLastSegment"), "--option takes key=value"),
+        (("--option", "min_segments_to_keep=-1"), "must not be negative"),
+        (("--limit", "0"), "greater than or equal to 1"),
+        (("--limit", "many"), "Input should be a valid integer"),
+        (("--out", "-"), "--out takes a file"),
+        (("--summary", "s.md", "--with-model"), "choose one"),
+    ],
+)
+def test_a_usage_error_is_exit_code_2_and_nothing_on_standard_output(
+    run: Run, words: tuple[str, ...], sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "1000")
+    monkeypatch.setenv("TERMINAL_WIDTH", "1000")
+    done = run("compact", write("t.json", talk(2)), "--json", *words)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert sentence in " ".join(done.stderr.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("content", "words", "sentence"),
+    [
+        (talk(2), ("--strategy", "reset"), "The strategy reset wants a summary of "),
+        (talk(2), ("--strategy", "reset", "--summary", "empty.md"), "The summary that was given says nothing."),
+        (talk(2), ("--summary", "missing.md"), "missing.md cannot be read: No such file or directory."),
+        ([user("large " * 500)], ("--limit", "100"), "messages[0] (user) alone takes about"),
+        (as_object(talk(2)), ("--limit", "20"), "the system prompt alone takes about"),
+        ([{"role": "system", "content": "x"}], (), "messages[0] has the role 'system'"),
+        ({"a": 1}, (), "t.json is no transcript"),
+    ],
+)
+def test_what_goes_wrong_is_one_line_and_exit_code_1_and_out_is_not_written(
+    run: Run, content: object, words: tuple[str, ...], sentence: str
+) -> None:
+    Path("empty.md").write_text("\n")
+    done = run("compact", write("t.json", content), "--json", "--out", "o.json", *words)
+    assert (done.exit_code, done.stdout) == (1, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("palimpsest: ")
+    assert sentence in line
+    assert not Path("o.json").exists()
+
+
+def test_nothing_to_do_is_said(run: Run) -> None:
+    done = run("compact", write("t.json", []))
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[-2:] == ["Compressed to 100 % of the original size.", "Nothing was changed."]
+
+
+def test_the_list_of_what_changed_is_bounded_and_obeys_no_control_characters(run: Run) -> None:
+    messages = [message for at in range(200) for message in (user("q"), assistant(f"\x1b[31m{at}", call(str(at))),
+                {"role": "user", "content": [result(str(at))]}, assistant("done"))]  # fmt: skip
+    done = run("compact", write("t.json", messages))
+    assert len(done.stdout.splitlines()) == 10 + 61
+    assert done.stdout.splitlines()[-1].startswith("= and ")
+    assert "\x1b" not in done.stdout
+
+
+def test_an_estimate_has_parts_that_add_up_to_its_total(run: Run) -> None:
+    write("t.json", as_object(talk(3)))
+    said = json.loads(run("estimate", "t.json", "--json").stdout)
+    assert said["total"] == estimate_tokens(talk(3), system=SYSTEM, tools=TOOLS) == sum(said["parts"].values())
+    assert list(said["parts"]) == ["system prompt", "tools", "user", "assistant", "tool calls", "tool results"]
+    assert all(tokens > 0 for tokens in said["parts"].values())
+    assert (said["model"], said["family"], said["messages"]) == (None, "newer", 18)
+
+
+def test_the_model_of_an_estimate_is_that_of_the_option_or_of_the_file(run: Run) -> None:
+    write("t.json", {**as_object(talk(3)), "model": "claude-3-opus"})
+    said = json.loads(run("estimate", "t.json", "--json").stdout)
+    assert (said["model"], said["family"]) == ("claude-3-opus", "older")
+    assert said["total"] == estimate_tokens(talk(3), system=SYSTEM, tools=TOOLS, model="claude-3-opus")
+    newer = json.loads(run("estimate", "t.json", "--json", "--model", "claude-sonnet-5").stdout)
+    assert newer["family"] == "newer"
+    assert newer["total"] > said["total"]
+
+
+def test_people_read_an_estimate_as_a_table(run: Run) -> None:
+    lines = run("estimate", write("t.json", talk(2))).stdout.splitlines()
+    assert lines[0].split() == ["total", f"{estimate_tokens(talk(2)):,}"]
+    assert len(lines) == 8
+    assert lines[-1].startswith("12 messages, in tokens of the newest models")
+
+
+def test_a_file_that_is_no_transcript_is_not_estimated(run: Run) -> None:
+    done = run("estimate", write("t.json", [{"role": "user"}]), "--json")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr.splitlines() == ["palimpsest: messages[0] has no content: it is a text or a list of blocks."]
