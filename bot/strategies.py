@@ -31,7 +31,10 @@ class Strategies:
 
 def configured(strategies: Mapping[str, Strategy], settings: Settings) -> Strategies:
     """Raises ConfigurationError for a name that there is not, and for an option that cannot be."""
-    chosen = named(settings.agents.strategy, strategies)
+    try:
+        chosen = named(settings.agents.strategy, strategies)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"AGENTS__STRATEGY: {error}") from error
     known = {**strategies, chosen.name: chosen}
     for name in settings.strategy:
         if name not in known:

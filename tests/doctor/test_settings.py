@@ -46,7 +46,8 @@ def test_an_empty_variable_is_none() -> None:
 
 async def test_a_strategy_that_there_is_not_is_a_problem(case: MakeCase) -> None:
     finding = await the_one(check_variables, case(agents={"strategy": "rest"}), "problem")
-    assert "there is: reset" in finding.sentence
+    assert finding.sentence.startswith("AGENTS__STRATEGY: 'rest' is not a strategy; there is: ")
+    assert "reset" in finding.sentence
 
 
 @pytest.mark.parametrize("entry", ["12345", "@ada", "telegram:@ada", "telegram:", "signal:1"])

@@ -6,12 +6,13 @@ import pytest
 
 from bot.compaction import STRATEGIES
 from bot.errors import ConfigurationError
+from bot.estimate import estimate_tokens
 from bot.history import EntryKind
 from bot.messages import Address
 from bot.store import runs
 from tests.conftest import OpenHouse
 from tests.house import House, Room
-from tests.servers.messages import MessagesRequest, MessagesServer
+from tests.servers.messages import MessagesServer
 
 LINE = "This is line {} and it talks about the weather in a town, which is mild, and about nothing else at all."
 
@@ -19,6 +20,14 @@ LINE = "This is line {} and it talks about the weather in a town, which is mild,
 async def talk(room: Room, count: int) -> None:
     for number in range(count):
         await room.asks(LINE.format(number))
+
+
+def up_to(total: int, room: Room) -> str:
+    """Something so long that the context comes to about this, as we estimate it."""
+    text, room_for_it = "", total - room.facts["1"]["total"]
+    while estimate_tokens([{"role": "user", "content": text}]) < room_for_it:
+        text += LINE.format(1)
+    return text
 
 
 async def last_run(house: House) -> runs.Run:
@@ -133,7 +142,7 @@ async def test_a_guess_near_a_level_is_counted_by_the_provider_before_it_decides
     async with house(agents={"compact_ahead": False, "emergency_context_limit": 1_000}):
         await room.asks("Something short.")
         assert not model.counts, "nothing hangs on it yet"
-        await room.asks(LINE.format(1) * 18)
+        await room.asks(up_to(740, room))
         assert len(model.counts) == 1
         assert "counted by the provider" in await room.commands("/context")
 
@@ -143,14 +152,11 @@ async def test_where_nobody_counts_the_guess_decides_and_nobody_is_asked_again(
 ) -> None:
     model.counts_for_others = False
     async with house(agents={"compact_ahead": False, "emergency_context_limit": 1_000}):
-        await room.asks(LINE.format(1) * 18)
+        await room.asks("Something short.")
+        await room.asks(up_to(740, room))
         await room.asks(LINE.format(2))
         assert len(model.counts) == 1
-        assert len(room.replies()) == 2
-
-
-def is_summary(request: MessagesRequest) -> bool:
-    return request.is_summary
+        assert len(room.replies()) == 3
 
 
 async def test_the_context_tells_what_a_compaction_would_free_now(house: OpenHouse, room: Room) -> None:
