@@ -21,7 +21,7 @@ class StatedNumbers:
     limit: int | None
 
 
-_N = r"\b(\d{1,3}(?:,\d{3}){1,3}|\d{3,9}|\d{1,4}k)\b"
+_N = r"(?<![a-z\d])(\d{1,3}(?:,\d{3}){1,3}|\d{3,9}|\d{1,4}k)(?![a-z\d])"
 _ANY = r"\b(\d{1,3}(?:,\d{3}){1,3}|\d{1,9})\b"
 _SAYS_MORE = (
     r"(?:exceed\w*|cannot exceed|is (?:longer|larger|greater|more) than"
@@ -31,6 +31,7 @@ _SAYS_MORE = (
 _ASKED_IN_TWO = (
     (re.compile(rf"{_ANY} \+ {_ANY} (?:>|is greater than|exceeds)\D{{1,40}}{_ANY}"), (1, 2, 3)),
     (re.compile(rf"\({_N} > {_N} {_N}\)"), (1, 3, 2)),
+    (re.compile(rf"\({_N}\) \+ [a-z ]{{1,30}}\({_N}\) exceeds? [a-z ]{{1,30}}\({_N}\)"), (1, 2, 3)),
     (re.compile(rf"must be <= {_N}\. given: {_N} inputs tokens and {_N}"), (2, 3, 1)),
 )
 """The request in two parts, and which groups are the parts and the limit.
@@ -43,7 +44,8 @@ _ASKED_THEN_LIMIT = tuple(
     for pattern in (
         rf"{_ANY} tokens? > {_ANY}",
         rf"\({_N} (?:>|/) {_N}\)",
-        rf"n keep \({_N}\) >= n ctx \({_N}\)",
+        rf"n keep\W{{1,2}}{_N}\)? ?>= n ctx\W{{1,2}}{_N}",
+        rf"tokens \({_N}\) >=? n ctx \({_N}\)",
         rf"n prompt tokens\W{{1,4}}{_N}\W{{1,6}}n ctx\W{{1,4}}{_N}",
         rf"prompt contains {_N} tokens.{{0,80}}?with {_N} maximum",
         rf"passed {_N} input tokens.{{0,80}}?context length is only {_N}",
@@ -56,6 +58,14 @@ _ASKED_THEN_LIMIT = tuple(
         rf"has {_N} tokens, but .{{0,40}}?context size is {_N}",
         rf"count is {_N} but\D{{1,80}}{_N}",
         rf"has {_N} tokens, max prompt/context tokens is {_N}",
+        rf"\({_N}\) > (?:context|model|max\w*)\D{{1,20}}{_N}",
+        rf"{_N} tokens > (?:n|num) ctx {_N}",
+        rf"{_N} requested, {_N} available",
+        rf"used {_N}/{_N}",
+        rf"当前\D{{0,4}}{_N}\D{{0,12}}最大\D{{0,6}}{_N}",
+        rf"{_N}[^。；;\d]{{0,12}}(?:超过|超出|大于|超過)[^。；;\d]{{0,20}}{_N}(?! ?(?:个?字|bytes|[mk]b))",
+        rf"{_N} tokens,? (?:while|but|and) \D{{0,30}}(?:at most|only|up to|maximum|limit) (?:of |is )?{_N}",
+        rf"{_N} tokens, more than \D{{0,20}}{_N}",
         rf"{_N}\)?(?: tokens?\)?)?(?:, which)? {_SAYS_MORE}\D{{1,80}}{_N}",
     )
 )
@@ -75,6 +85,9 @@ _LIMIT_THEN_ASKED = tuple(
         rf"must have less than {_N} tokens\. given: {_N}",
         rf"slot context: {_N} tokens, prompt {_N}",
         rf"cannot truncate to {_N}, required {_N}",
+        rf"token limit: {_N} tokens current usage: {_N}",
+        rf"最大上下文长度\D{{0,3}}{_N}[^。;；]{{0,20}}?(?:包含|请求了?|共)\D{{0,6}}{_N}",
+        rf"(?:only|at most|up to) (?:process |handle |accept |take )?{_N} tokens,? but\D{{1,40}}{_N}",
     )
 )
 _LIMIT_ONLY = re.compile(

@@ -21,6 +21,7 @@ _DEEPEST = 4
 
 _ESCAPED_CHARACTER = re.compile(r"\\{1,4}u([0-9a-fA-F]{4})")
 _ESCAPED_SPACE = re.compile(r"\\{1,4}[nrt]")
+_RUN_TOGETHER = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _NOT = re.compile(r"n't\b|n’t\b", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[\s_\-`'\"’“”\\*]+")
 
@@ -35,7 +36,8 @@ class Wording:
     """One error, without its causes."""
 
     words: str
-    """Lower case; one space for white space, underscores, hyphens, quotes and backslashes."""
+    """Lower case; one space for white space, underscores, hyphens, quotes and backslashes, and one before a capital
+    inside a name in camel case."""
     type_name: str
     """The exception's class; empty for a text."""
     status: int | None
@@ -56,7 +58,7 @@ def normalized(text: str) -> str:
     if len(text) > LONGEST:
         text = f"{text[: LONGEST // 2]} {text[-LONGEST // 2 :]}"
     text = _ESCAPED_CHARACTER.sub(lambda found: chr(int(found[1], 16)), text)
-    text = _NOT.sub("nt", _ESCAPED_SPACE.sub(" ", text))
+    text = _NOT.sub("nt", _RUN_TOGETHER.sub(" ", _ESCAPED_SPACE.sub(" ", text)))
     return _SEPARATORS.sub(" ", text.lower()).strip()
 
 

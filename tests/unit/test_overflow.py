@@ -85,8 +85,8 @@ class TestTheCollection:
     """Each wording with its source: what the rules must know."""
 
     def test_it_has_enough_of_either_kind_and_no_wording_twice(self) -> None:
-        assert len(OVERFLOWS) >= 250
-        assert len(OTHERS) >= 300
+        assert len(OVERFLOWS) >= 600
+        assert len(OTHERS) >= 700
         assert len({error.text for error in ERRORS}) == len(ERRORS)
         assert all(error.source for error in ERRORS)
 
@@ -164,6 +164,29 @@ class TestStatusAndType:
     def test_the_type_of_an_exception_is_enough(self) -> None:
         assert is_context_overflow(ContextWindowExceededError())
         assert is_context_overflow(ContextWindowExceededError("of a plan with 3 credits left"))
+
+
+class TestWordsThatMeanOtherThings:
+    """The same word in an overflow and out of one."""
+
+    @pytest.mark.parametrize("text", ["Too long.", "error: over limit", '{"error": {"message": "too long"}}'])
+    def test_a_text_that_says_nothing_but_too_long_is_an_overflow(self, text: str) -> None:
+        assert is_context_overflow(text)
+
+    @pytest.mark.parametrize("text", ["name: too long", "MESSAGE_TOO_LONG", "password too long", "disk over limit"])
+    def test_what_says_of_another_thing_that_it_is_too_long_is_none(self, text: str) -> None:
+        assert not is_context_overflow(text)
+
+    @pytest.mark.parametrize("place", ["in the prompt", "for this model", "in your request", "", ": 9000"])
+    @pytest.mark.parametrize("elsewhere", ["on line 14", "in QR", "issued for this session", "processed"])
+    def test_too_many_tokens_are_an_overflow_only_in_a_request(self, place: str, elsewhere: str) -> None:
+        assert is_context_overflow(f"too many tokens {place}")
+        assert not is_context_overflow(f"too many tokens {elsewhere}")
+
+    @pytest.mark.parametrize("parameter", ["temperature", "top_p", "logit_bias", "presence_penalty"])
+    def test_a_parameter_out_of_its_range_is_none_though_a_quoted_request_may_name_it(self, parameter: str) -> None:
+        assert not is_context_overflow(f"the input {parameter} is larger than the maximum of 2, exceeds the limit")
+        assert is_context_overflow(f'the input length exceeds the limit of 4096 tokens; {{"{parameter}": 1}}')
 
 
 class TestShapes:
@@ -265,6 +288,10 @@ class Stated:
         Stated("prompt is too long: 39 tokens > 10 maximum", 39, 10),
         Stated("input length and `max_tokens` exceed context limit: 5 + 1 > 4", 6, 4),
         Stated("The prompt exceeds gpt-4's context window", None, None),
+        Stated("输入的token数41022超过了模型上限32768", 41_022, 32_768),
+        Stated("n_keep: 13055>= n_ctx: 4096", 13_055, 4_096),
+        Stated("prompt length (9000) + max output tokens (1000) exceeds max_seq_len (8192)", 10_000, 8_192),
+        Stated("提问长度5000超过2000字", None, None),
         Stated("prompt too long; exceeded max context length by 4096 tokens", None, None),
         Stated("Request payload size exceeds the limit: 20971520 bytes", None, None),
     ],
