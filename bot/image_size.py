@@ -1,6 +1,6 @@
 """How large a picture is, read from the first bytes of its base64 text: PNG, JPEG, GIF and WebP.
 
-Pure, and bounded: at most the first ``_HEAD`` characters are decoded, however large the picture is.
+Pure, and bounded: at most the first ``_JPEG_HEAD`` characters are decoded, however large the picture is.
 """
 
 from __future__ import annotations
@@ -8,8 +8,10 @@ from __future__ import annotations
 import base64
 import binascii
 
-_HEAD = 262_144
-"""Characters of base64 looked at. A JPEG may carry a thumbnail and a colour profile before its size."""
+_HEAD = 64
+"""Characters of base64 that hold the size in all formats but JPEG."""
+_JPEG_HEAD = 262_144
+"""Characters of base64 looked at in a JPEG, which may carry a thumbnail and a colour profile before its size."""
 
 _PNG_HEAD, _GIF_HEAD, _WEBP_HEAD, _JPEG_FRAME = 24, 10, 30, 9
 """Bytes up to the end of the size."""
@@ -25,20 +27,25 @@ _JPEG_BARE = frozenset({0x01, *range(0xD0, 0xD8)})
 
 def image_size(data: str) -> tuple[int, int] | None:
     """Width and height in pixels of a base64 picture, or ``None`` where they cannot be read."""
-    head = data[: _HEAD - _HEAD % 4]
-    try:
-        raw = base64.b64decode(head + "=" * (-len(head) % 4))
-    except (binascii.Error, ValueError):
-        return None
+    raw = _decoded(data, _HEAD)
+    if raw.startswith(b"\xff\xd8"):
+        return _jpeg(_decoded(data, _JPEG_HEAD))
     if raw.startswith(b"\x89PNG\r\n\x1a\n") and len(raw) >= _PNG_HEAD:
         return _positive(int.from_bytes(raw[16:20], "big"), int.from_bytes(raw[20:24], "big"))
     if raw[:6] in (b"GIF87a", b"GIF89a") and len(raw) >= _GIF_HEAD:
         return _positive(int.from_bytes(raw[6:8], "little"), int.from_bytes(raw[8:10], "little"))
     if raw[:4] == b"RIFF" and raw[8:12] == b"WEBP":
         return _webp(raw)
-    if raw.startswith(b"\xff\xd8"):
-        return _jpeg(raw)
     return None
+
+
+def _decoded(data: str, most: int) -> bytes:
+    """The bytes of the first so many characters (a multiple of 4); none where they are no base64."""
+    head = data[:most]
+    try:
+        return base64.b64decode(head + "=" * (-len(head) % 4))
+    except (binascii.Error, ValueError):
+        return b""
 
 
 def _positive(width: int, height: int) -> tuple[int, int] | None:

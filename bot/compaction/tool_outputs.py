@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.estimate import Family, message_tokens
+from bot.estimate import Family, messages_tokens
 from bot.history import Entry, EntryKind
 from bot.messages import Block, tool_calls
 
@@ -51,18 +51,17 @@ class Cleared:
 def cleared(view: Sequence[Entry], before: int) -> Cleared:
     """Clear the long outputs among the first ``before`` entries. What was cleared already is short, so it stays."""
     names: dict[str, str] = {}
-    blocks: dict[int, tuple[Block, ...]] = {}
-    saved: dict[int, int] = {}
+    short: list[tuple[Entry, tuple[Block, ...]]] = []
     for entry in view[:before]:
         names.update((call["id"], str(call["name"])) for call in tool_calls(entry.blocks))  # some servers use ids again
         if entry.kind is not EntryKind.RESULT or not any(_is_long(block) for block in entry.blocks):
             continue
-        short = tuple(_short(block, names) if _is_long(block) else block for block in entry.blocks)
-        tokens = math.ceil(message_tokens({"role": entry.role, "content": list(short)}, family=Family.NEWER))
-        if tokens < entry.tokens:
-            blocks[entry.seq] = short
-            saved[entry.seq] = entry.tokens - tokens
-    return Cleared(blocks, saved)
+        short.append((entry, tuple(_short(block, names) if _is_long(block) else block for block in entry.blocks)))
+    messages = [{"role": entry.role, "content": list(blocks)} for entry, blocks in short]
+    counts = map(math.ceil, messages_tokens(messages, family=Family.NEWER))
+    saved = {entry.seq: entry.tokens - tokens for (entry, _), tokens in zip(short, counts, strict=True)}
+    blocks = {entry.seq: blocks for entry, blocks in short if saved[entry.seq] > 0}
+    return Cleared(blocks, {seq: saved[seq] for seq in blocks})
 
 
 def exit_code(text: str) -> int | None:
@@ -99,6 +98,8 @@ def _is_long(block: Block) -> bool:
     """Pictures and documents are long whatever text stands beside them."""
     if block.get("type") != "tool_result":
         return False
+    if isinstance(content := block.get("content"), str):
+        return len(content) > LONGEST_KEPT
     texts, others = _parts(block)
     return bool(others) or sum(map(len, texts)) > LONGEST_KEPT
 
@@ -118,7 +119,9 @@ def _short(block: Block, names: Mapping[str, str]) -> Block:
 def _parts(block: Block) -> tuple[list[str], Counter[str]]:
     """The texts of a result, and how many parts of other types it has."""
     content: Any = block.get("content")
-    parts = [{"type": "text", "text": content}] if isinstance(content, str) else list(content or ())
+    if isinstance(content, str):
+        return [content], Counter()
+    parts = list(content or ())
     texts = [str(part.get("text") or "") for part in parts if part.get("type") == "text"]
     return texts, Counter(str(part.get("type")) for part in parts if part.get("type") != "text")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import select
 
 from bot.compaction import STRATEGIES
 from bot.errors import ConfigurationError
@@ -10,6 +11,7 @@ from bot.estimate import estimate_tokens
 from bot.history import EntryKind
 from bot.messages import Address
 from bot.store import runs
+from bot.store.schema import agents
 from tests.conftest import OpenHouse
 from tests.house import House, Room
 from tests.servers.messages import MessagesServer
@@ -22,9 +24,11 @@ async def talk(room: Room, count: int) -> None:
         await room.asks(LINE.format(number))
 
 
-def up_to(total: int, room: Room) -> str:
-    """Something so long that the context comes to about this, as we estimate it."""
-    text, room_for_it = "", total - room.facts["1"]["total"]
+async def up_to(total: int, room: Room, running: House) -> str:
+    """Something so long that the context comes to about this, as we estimate it and as the provider corrected us."""
+    async with running.parts.database.read() as tx:
+        factor = (await tx.execute(select(agents.c.calibration))).scalar_one()
+    text, room_for_it = "", (total - room.facts["1"]["total"]) / factor
     while estimate_tokens([{"role": "user", "content": text}]) < room_for_it:
         text += LINE.format(1)
     return text
@@ -139,10 +143,11 @@ async def test_a_later_compaction_covers_an_earlier_summary_and_each_undo_takes_
 async def test_a_guess_near_a_level_is_counted_by_the_provider_before_it_decides(
     house: OpenHouse, room: Room, model: MessagesServer
 ) -> None:
-    async with house(agents={"compact_ahead": False, "emergency_context_limit": 1_000}):
+    async with house(agents={"compact_ahead": False, "emergency_context_limit": 1_000}) as running:
         await room.asks("Something short.")
+        await room.asks("Something short again.")  # so that the correction of the first turn is written down
         assert not model.counts, "nothing hangs on it yet"
-        await room.asks(up_to(740, room))
+        await room.asks(await up_to(740, room, running))
         assert len(model.counts) == 1
         assert "counted by the provider" in await room.commands("/context")
 
@@ -151,12 +156,13 @@ async def test_where_nobody_counts_the_guess_decides_and_nobody_is_asked_again(
     house: OpenHouse, room: Room, model: MessagesServer
 ) -> None:
     model.counts_for_others = False
-    async with house(agents={"compact_ahead": False, "emergency_context_limit": 1_000}):
+    async with house(agents={"compact_ahead": False, "emergency_context_limit": 1_000}) as running:
         await room.asks("Something short.")
-        await room.asks(up_to(740, room))
+        await room.asks("Something short again.")
+        await room.asks(await up_to(740, room, running))
         await room.asks(LINE.format(2))
         assert len(model.counts) == 1
-        assert len(room.replies()) == 3
+        assert len(room.replies()) == 4
 
 
 async def test_the_context_tells_what_a_compaction_would_free_now(house: OpenHouse, room: Room) -> None:

@@ -1,0 +1,113 @@
+"""What a text alone takes is near the truth for every kind of text."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.text_tokens import Family, family_of, text_tokens, texts_tokens
+
+_LINES = (Path(__file__).parent / "token_vectors.jsonl").read_text(encoding="utf-8").splitlines()
+VECTORS: list[dict[str, Any]] = [json.loads(line) for line in _LINES]
+"""Pieces of text that the rates were not fitted to, with their tokens in both families."""
+CLOSE_ENOUGH = {"base64_hex_ids": 0.25}
+"""Of the true count; 10 % for every other kind of text."""
+
+
+@pytest.mark.parametrize("family", Family)
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: str(vector["class"]))
+def test_the_estimate_of_every_kind_of_text_is_near_its_true_count(vector: dict[str, Any], family: Family) -> None:
+    true = vector[f"tokens_{family.value}"]
+    error = text_tokens(vector["text"], family=family) / true - 1
+    assert abs(error) <= CLOSE_ENOUGH.get(vector["class"], 0.10)
+
+
+@pytest.mark.parametrize(
+    ("model", "family"),
+    [
+        ("claude-3-opus-20240229", Family.OLDER),
+        ("claude-3-5-sonnet-latest", Family.OLDER),
+        ("claude-sonnet-4-20250514", Family.OLDER),
+        ("claude-haiku-4-5-20251001", Family.OLDER),
+        ("claude-opus-4-6", Family.OLDER),
+        ("us.anthropic.claude-opus-4-1-20250805-v1:0", Family.OLDER),
+        ("anthropic.claude-v2:1", Family.OLDER),
+        ("claude-opus-4-1@20250805", Family.OLDER),
+        ("anthropic/claude-3.7-sonnet", Family.OLDER),
+        ("claude-instant-1.2", Family.OLDER),
+        ("claude-opus-4-8", Family.NEWER),
+        ("claude-sonnet-5", Family.NEWER),
+        ("anthropic/claude-opus-5.1", Family.NEWER),
+        ("claude-opus-latest", Family.NEWER),
+        ("llama3", Family.NEWER),
+        ("", Family.NEWER),
+        (None, Family.NEWER),
+    ],
+)
+def test_a_models_name_chooses_the_tokenizer_family(model: str | None, family: Family) -> None:
+    assert family_of(model) is family
+
+
+@given(st.lists(st.text(max_size=40)), st.sampled_from(Family))
+def test_many_texts_at_once_take_what_each_takes_alone(texts: list[str], family: Family) -> None:
+    alone = {text: text_tokens(text, family=family) for text in ("", *texts)}
+    assert texts_tokens(texts, family=family) == alone
+
+
+def test_texts_that_fill_several_batches_take_what_each_takes_alone() -> None:
+    texts = [f"{word} {'x' * length}{VECTORS[0]['text']}" * 7 for length in range(20) for word in ("plain", "größer")]
+    assert sum(map(len, texts)) > 500_000
+    expected = {text: text_tokens(text, family=Family.OLDER) for text in ("", *texts)}
+    assert texts_tokens(texts, family=Family.OLDER) == expected
+
+
+@given(st.text(max_size=200), st.text(max_size=200), st.sampled_from(Family))
+def test_a_longer_text_never_takes_fewer_tokens(text: str, more: str, family: Family) -> None:
+    longer = text_tokens(f"{text}\n{more}", family=family)
+    assert longer >= text_tokens(text, family=family) >= 0
+
+
+def test_lone_surrogates_and_text_without_spaces_are_counted() -> None:
+    assert text_tokens("\ud83d\udc00", family=Family.NEWER) > 0
+    assert text_tokens("x" * 8_000, family=Family.OLDER) > 1_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "これは日本語の文章です。東京は大きな都市であり、多くの人々が住んでいます。",
+        "안녕하세요. 저는 한국어를 공부하고 있습니다.",
+        "مرحبا كيف حالك اليوم؟ أتمنى أن تكون بخير.",
+        "नमस्ते, आप कैसे हैं? मुझे आशा है कि आप ठीक हैं।",
+        "สวัสดีครับ วันนี้อากาศดีมาก",
+        "Καλημέρα, τι κάνεις σήμερα;",
+        "𝐀𝐁𝐂 𒀀𒀁 𠀀𠀁",
+    ],
+)
+def test_a_script_without_known_counts_is_rather_taken_for_a_dear_one(text: str) -> None:
+    assert text_tokens(text, family=Family.NEWER) > 0.7 * len(text)
+
+
+@pytest.mark.parametrize("run", ["=" * 400, "-" * 400, "# " + "*" * 400, " " * 400])
+def test_a_drawn_line_and_wide_space_take_few_tokens(run: str) -> None:
+    assert text_tokens(run, family=Family.NEWER) < 0.15 * len(run)
+
+
+def test_random_ids_take_about_a_token_for_every_character_and_a_third() -> None:
+    ids = base64.b64encode(bytes(range(256)) * 3).decode()
+    for family in Family:
+        assert 0.5 < text_tokens(ids, family=family) / len(ids) < 1.0
+
+
+def test_a_megabyte_is_estimated_in_well_under_a_second() -> None:
+    text = "The quick brown fox jumps over 13 lazy dogs.\n" * 25_000
+    began = time.perf_counter()
+    text_tokens(text, family=Family.NEWER)
+    assert time.perf_counter() - began < 0.5
