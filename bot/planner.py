@@ -42,7 +42,9 @@ class Planner:
         least = LEAST_GAIN * meter.limit if knowing.unasked else 0
         if plan and not plan.summarise and self.gain(plan, history=history) <= least:
             plan = None
-        return self.fallback() if plan is None and trigger == "recovery" else plan
+        if trigger == "recovery" and (plan is None or self._leaves_too_much(plan)):
+            return self.fallback() or plan
+        return plan
 
     def fallback(self) -> Plan | None:
         """Without a strategy and without a model: the oldest turns go."""
@@ -59,6 +61,11 @@ class Planner:
         after = before.covered(layer, counted)
         counts = before.tally.total - after.tally.total
         return min(counts, context.measured(before).total - context.measured(after).total)
+
+    def _leaves_too_much(self, plan: Plan) -> bool:
+        """Whether a layer without a summary would still not fit: the turn would ask for another one at once."""
+        meter = self._context.meter
+        return not plan.summarise and meter.total - self.gain(plan) > meter.limit
 
     async def outlook(self) -> int:
         """About how many tokens a compaction would free if somebody asked for it now; 0 for none."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import chain, dropwhile, islice, takewhile
 from typing import Any
 
 from bot.messages import text_of
@@ -18,6 +18,12 @@ LONGEST_ITEM = 200
 
 _LONGEST_TEXT = 20_000
 """Characters of one message that are searched, half of them from its end."""
+
+_SEARCHED = 300_000
+"""Characters that are searched for one kind of detail, from the newest message back."""
+
+_REACH = 100
+"""Characters around a telling one in which a detail lies, and then up to the next space."""
 
 _CAPITAL, _SMALL = "A-ZÀ-ÖØ-ÞА-ЯЁ", "a-zß-öø-ÿа-яё"
 
@@ -36,6 +42,7 @@ _ADDRESSES = re.compile(
     """,
     re.VERBOSE,
 )
+_IN_ADDRESSES = re.compile(r"[/@\\]|\.\w")
 _IDS = re.compile(
     r"""
     \b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b
@@ -48,6 +55,7 @@ _IDS = re.compile(
     """,
     re.VERBOSE,
 )
+_IN_IDS = re.compile(r"[\d_]")
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.?"
 _NUMBERS = re.compile(
     rf"""
@@ -66,6 +74,7 @@ _NUMBERS = re.compile(
     """,
     re.VERBOSE,
 )
+_IN_NUMBERS = re.compile(r"\d")
 _QUOTED = re.compile(
     r"“([^”\n]{2,80})”|«([^»\n]{2,80})»|「([^」\n]{2,80})」|《([^》\n]{2,80})》|(?<!`)`([^`\n]{2,80})`(?!`)|\"([^\"\n]{2,80})\""
 )
@@ -103,8 +112,9 @@ _CONSTRAINT = re.compile(
     | \b(?:nunca|siempre|solo|sólo|sin|jamais|toujours|seulement|sans|ne\ pas)\b
     | 必须|不要|不能|不得|不许|不可|禁止|只能|只要|务必|一定要|最多|至少|不超过|不少于|千万|仅限|总是|永远
     """,
-    re.VERBOSE | re.IGNORECASE,
+    re.VERBOSE,
 )
+"""In small letters: a search without regard to case takes twice as long."""
 
 _QUOTAS = {
     "rules": 20,
@@ -130,26 +140,20 @@ def must_keep(messages: Sequence[Mapping[str, Any]], *, rules: Sequence[str] = (
     patterns = [re.compile(rule) for rule in rules]
     newest = list(reversed(messages))
     asked = [text for message in newest if message.get("role") == "user" and (text := _said(message))]
-    said = [text for message in newest if (text := _said(message))]
-    results = [text for message in newest for text in _results(message)]
-    everything = [text for message in newest for text in (_said(message), *_results(message))]
+    latest = takewhile(lambda message: message.get("role") == "user", dropwhile(_is_silent, newest))
+    said = list(_first_of(text for message in newest if (text := _said(message))))
+    results = list(_first_of(text for message in newest for text in _results(message)))
 
     kinds: list[tuple[int, Iterable[str]]] = [
-        (1, asked[:1]),
-        (
-            _QUOTAS["rules"],
-            (hit for text in everything for rule in patterns for hit in _matches(rule, text)),
-        ),
-        (_QUOTAS["constraints"], (sentence for text in asked for sentence in _constraints(text))),
-        (_QUOTAS["addresses"], (hit for text in said for hit in _matches(_ADDRESSES, text))),
-        (_QUOTAS["ids"], (hit for text in said for hit in _matches(_IDS, text))),
-        (_QUOTAS["numbers"], (hit for text in said for hit in _matches(_NUMBERS, text))),
+        (1, ["\n".join(reversed([text for message in latest if (text := _said(message))]))]),
+        (_QUOTAS["rules"], (hit for message in newest for rule in patterns for hit in _ruled(rule, message))),
+        (_QUOTAS["constraints"], (sentence for text in _first_of(asked) for sentence in _constraints(text))),
+        (_QUOTAS["addresses"], (hit for text in said for hit in _matches(_ADDRESSES, text, _IN_ADDRESSES))),
+        (_QUOTAS["ids"], (hit for text in said for hit in _matches(_IDS, text, _IN_IDS))),
+        (_QUOTAS["numbers"], (hit for text in said for hit in _matches(_NUMBERS, text, _IN_NUMBERS))),
         (_QUOTAS["quoted"], (hit for text in said for hit in _matches(_QUOTED, text))),
-        (_QUOTAS["names"], (name for text in (*asked, *said) for name in _names(text))),
-        (
-            _QUOTAS["tools"],
-            (hit for text in results for hit in chain(_matches(_ADDRESSES, text), _matches(_IDS, text))),
-        ),
+        (_QUOTAS["names"], (name for text in chain(_first_of(asked), said) for name in _names(text))),
+        (_QUOTAS["tools"], (hit for text in results for hit in _places_and_ids(text))),
     ]
     kept: dict[str, str] = {}
     for quota, found in kinds:
@@ -181,6 +185,21 @@ def _bounded(text: str) -> str:
     return text if len(text) <= _LONGEST_TEXT else f"{text[:half]}\n{text[-half:]}"
 
 
+def _is_silent(message: Mapping[str, Any]) -> bool:
+    """Whether it is not words of the user: a reply, or results alone."""
+    return message.get("role") != "user" or not _said(message)
+
+
+def _first_of(texts: Iterable[str]) -> Iterator[str]:
+    """As many of these texts as are searched for one kind of detail."""
+    left = _SEARCHED
+    for text in texts:
+        if left <= 0:
+            return
+        left -= len(text)
+        yield text
+
+
 def _said(message: Mapping[str, Any]) -> str:
     return _bounded(text_of(message.get("content") or "").strip())
 
@@ -194,17 +213,46 @@ def _results(message: Mapping[str, Any]) -> Iterator[str]:
             yield _bounded(text_of(block["content"]))
 
 
-def _matches(pattern: re.Pattern[str], text: str) -> Iterator[str]:
-    """What the pattern finds, the last first: its first group that matched, or all of it."""
-    for found in reversed(list(pattern.finditer(text))):
+def _ruled(rule: re.Pattern[str], message: Mapping[str, Any]) -> Iterator[str]:
+    for text in (_said(message), *_results(message)):
+        yield from _matches(rule, text)
+
+
+def _places_and_ids(text: str) -> Iterator[str]:
+    yield from _matches(_ADDRESSES, text, _IN_ADDRESSES)
+    yield from _matches(_IDS, text, _IN_IDS)
+
+
+def _matches(pattern: re.Pattern[str], text: str, telling: re.Pattern[str] | None = None) -> Iterator[str]:
+    """What the pattern finds, the last first: its first group that matched, or all of it.
+
+    ``telling``: characters of which each match has one, so that only what is near them is searched.
+    """
+    spans = _near(telling, text) if telling else [(0, len(text))]
+    for found in reversed([found for start, end in spans for found in pattern.finditer(text, start, end)]):
         hit = next((group for group in found.groups() if group), found[0]).strip().rstrip(".,;:!?'’")
         if hit and any(char.isalnum() for char in hit):
             yield hit
 
 
+def _near(telling: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
+    """What lies near a match of ``telling``: start and end of each stretch, which begins and ends at a space."""
+    start, end = 0, 0
+    for found in telling.finditer(text):
+        if found.start() + _REACH <= end:
+            continue
+        begin = text.rfind(" ", end, max(end, found.start() - _REACH))
+        if begin > end:
+            yield start, end
+            start = begin
+        last = text.find(" ", found.start() + _REACH)
+        end = last if last > 0 else len(text)
+    yield start, end
+
+
 def _constraints(text: str) -> Iterator[str]:
     for sentence in reversed(_SENTENCE_END.split(text)):
-        if _CONSTRAINT.search(sentence) and len(sentence.strip()) >= len("不要用X"):
+        if len(sentence.strip()) >= len("不要用X") and _CONSTRAINT.search(sentence.lower()):
             yield sentence.strip().lstrip("-*• ")
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bot.compaction.checks import must_keep
-from bot.compaction.plan import Inserted, Plan, everything_but, within
-from bot.history import Entry, EntryKind, as_request
+from bot.compaction.plan import Inserted, Plan, details_of, everything_but
+from bot.history import Entry, EntryKind
 from bot.messages import Audience, Block, text_block, text_of
 
 _HEADROOM = 0.5
@@ -65,7 +64,7 @@ def _note(gone: Sequence[Entry], room: float) -> str:
         "because none could be written. Exact details from them:"
     )
     lines = [opening]
-    lines += [f"- {item}" for item in within(must_keep(as_request(gone)), room * 0.1)]
+    lines += [f"- {item}" for item in details_of(gone, room * 0.1)]
     return "\n".join(lines)
 
 

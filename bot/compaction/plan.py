@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
+from bot.compaction.details import must_keep
 from bot.compaction.facts import Fact
 from bot.estimate import Family, Level, Meter, text_tokens
 from bot.history import Entry, EntryKind, Layer, Ranges
@@ -164,6 +165,12 @@ def everything_but(kept: Sequence[Entry], upto: int) -> Ranges:
     if low <= upto:
         spans.append((low, upto))
     return tuple(spans)
+
+
+def details_of(entries: Iterable[Entry], tokens: float, rules: Sequence[str] = ()) -> tuple[str, ...]:
+    """What a summary of these entries must keep, in at most so many tokens."""
+    messages = [{"role": entry.role, "content": entry.blocks} for entry in entries]
+    return within(must_keep(messages, rules=rules), tokens)
 
 
 def within(items: Sequence[str], tokens: float) -> tuple[str, ...]:

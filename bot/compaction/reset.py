@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from bot.compaction.checks import must_keep
-from bot.compaction.plan import SUMMARY, Inserted, Plan, PlanContext, everything_but, within
+from bot.compaction.plan import SUMMARY, Inserted, Plan, PlanContext, details_of, everything_but
 from bot.estimate import Level, Meter
-from bot.history import ASKED, Entry, EntryKind, as_request
+from bot.history import ASKED, Entry, EntryKind
 from bot.messages import Audience
 
 MARKER = "Session context compacted."
@@ -50,7 +49,8 @@ class Reset:
     def plan(self, view: Sequence[Entry], meter: Meter, context: PlanContext) -> Plan | None:
         """None when there is nothing but the latest request and earlier summaries."""
         kept = self._kept(view, meter)
-        rest = [entry for entry in view if entry not in kept]
+        staying = {entry.seq for entry in kept}
+        rest = [entry for entry in view if entry.seq not in staying]
         if not any(entry.kind in (EntryKind.SAID, EntryKind.REPLY, EntryKind.RESULT) for entry in rest):
             return None
         upto = max(entry.seq for entry in view)
@@ -65,7 +65,7 @@ class Reset:
                 Inserted(place, EntryKind.SUMMARY, f"{SUMMARY}\n\n{GO_ON}"),
             ),
             summarise=tuple(entry.seq for entry in rest if entry.kind is not EntryKind.MARKER),
-            must_keep=within(must_keep(as_request(rest), rules=context.rules), DETAILS_SHARE * meter.limit),
+            must_keep=details_of(rest, DETAILS_SHARE * meter.limit, context.rules),
             focus=context.focus,
         )
 

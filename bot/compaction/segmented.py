@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from itertools import islice
 
 from bot.compaction.boundaries import Ends, Page, fewer
-from bot.compaction.checks import must_keep
 from bot.compaction.goal import Goal, can_win
-from bot.compaction.plan import SUMMARY, Inserted, Plan, PlanContext, within
+from bot.compaction.plan import SUMMARY, Inserted, Plan, PlanContext, details_of
 from bot.compaction.reset import DETAILS_SHARE
 from bot.estimate import Level, Meter
-from bot.history import Entry, EntryKind, as_request
+from bot.history import Entry, EntryKind
 
 SUMMARY_TEXT = f"Messages were taken out of the conversation here. This is a summary of them:\n\n{SUMMARY}"
 GO_ON = (
@@ -77,7 +76,7 @@ class Segmented:
             hidden=ends.hidden,
             inserted=_inserted(ends),
             summarise=tuple(entry.seq for entry in ends.gone),
-            must_keep=within(must_keep(as_request(ends.gone), rules=context.rules), goal.part(DETAILS_SHARE)),
+            must_keep=details_of(ends.gone, goal.part(DETAILS_SHARE), context.rules),
             focus=context.focus,
         )
 

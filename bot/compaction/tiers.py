@@ -14,15 +14,14 @@ from functools import cached_property
 
 from bot.compaction.boundaries import TALK, open_exchange, waiting_request
 from bot.compaction.bundles import Bundle, bundles_of, units_of
-from bot.compaction.checks import must_keep
 from bot.compaction.details import clipped
 from bot.compaction.file_references import FileReference, files_in, stale, with_outlines
 from bot.compaction.goal import SUMMARY_SHARE, frame_tokens
-from bot.compaction.plan import SUMMARY, Inserted, Plan, PlanContext, Scale, everything_but, within
+from bot.compaction.plan import SUMMARY, Inserted, Plan, PlanContext, Scale, details_of, everything_but, within
 from bot.compaction.reset import DETAILS_SHARE, MARKER
 from bot.compaction.similarity import relevance
 from bot.estimate import Family, Meter, message_tokens
-from bot.history import Entry, EntryKind, as_request
+from bot.history import Entry, EntryKind
 from bot.messages import Audience, Block, text_of
 
 GO_ON = (
@@ -53,10 +52,6 @@ OUTLINES_SHARE = 0.05
 _MOST_OUTLINES = 8
 _MOST_NAMED = 20
 _MOST_MATCHES = 20
-_SEARCHED_TOKENS = 60_000
-"""Of what is summarised: where exact details are looked for, which takes a second per million characters."""
-_MOST_OF_ONE = 7_000
-"""Tokens of one message that are searched."""
 _SEARCHED_CHARACTERS = 20_000
 _OUT_OF_VIEW = re.compile(r"\[([\d,]{1,12}) older messages of this conversation are out of view")
 
@@ -187,23 +182,10 @@ def emergency(page: Reading, *, strategy: str, keep_last: int, outlined: Iterabl
 
 
 def with_details(plan: Plan, page: Reading) -> Plan:
-    """The same plan with the exact details that its summary must keep, if it has one.
-
-    On a very long page they are looked for in what people said, then in the rest, the newest first, as far as that is
-    quick.
-    """
+    """The same plan with the exact details that its summary must keep, if it has one."""
     wanted = set(plan.summarise)
-    entries = [entry for entry in page.view if entry.seq in wanted]
-    left = _SEARCHED_TOKENS
-    searched: set[int] = set()
-    for entry in sorted(entries, key=lambda entry: (entry.kind is not EntryKind.SAID, -entry.seq)):
-        left -= min(entry.tokens, _MOST_OF_ONE)
-        if left < 0:
-            break
-        searched.add(entry.seq)
-    messages = as_request([entry for entry in entries if entry.seq in searched])
-    found = must_keep(messages, rules=page.context.rules)
-    return replace(plan, must_keep=within(found, DETAILS_SHARE * page.meter.limit))
+    gone = [entry for entry in page.view if entry.seq in wanted]
+    return replace(plan, must_keep=details_of(gone, DETAILS_SHARE * page.meter.limit, page.context.rules))
 
 
 def _least_relevant(page: Reading, keep_share: float, keep_last: int) -> list[Entry]:

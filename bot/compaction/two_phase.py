@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from itertools import islice
 
 from bot.compaction.boundaries import Ends, Page, fewer
-from bot.compaction.checks import must_keep
 from bot.compaction.goal import Goal, can_win
-from bot.compaction.plan import SUMMARY, Inserted, Plan, PlanContext, within
+from bot.compaction.plan import SUMMARY, Inserted, Plan, PlanContext, details_of
 from bot.compaction.reset import DETAILS_SHARE
 from bot.compaction.tool_outputs import Cleared, cleared
 from bot.estimate import Level, Meter
-from bot.history import Entry, EntryKind, as_request
+from bot.history import Entry, EntryKind
 
 TARGET_SHARE = 0.5
 """Of the limit: phase 1 has to reach that, even where ``target_tokens`` allows more."""
@@ -156,7 +155,7 @@ class TwoPhase:
             replaced={seq: blocks for seq, blocks in clear.blocks.items() if seq in kept},
             inserted=_inserted(ends),
             summarise=tuple(entry.seq for entry in ends.gone),
-            must_keep=within(must_keep(as_request(ends.gone), rules=context.rules), goal.part(DETAILS_SHARE)),
+            must_keep=details_of(ends.gone, goal.part(DETAILS_SHARE), context.rules),
             focus=context.focus,
             asks=ASKS,
         )
