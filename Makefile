@@ -6,15 +6,17 @@ UV_VERSION := 0.13.8
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help chat test chaos check format lock setup clean FORCE
+.PHONY: help chat test chaos bench-quality bench-decide check format lock setup clean FORCE
 
 help:
 	@echo "make chat     talk to it in this terminal"
 	@echo "make test     run the tests, in two processes (JOBS=4; ARGS='tests/unit -k history' for some of them)"
 	@echo "make chaos    kill it 20 times in each of many ways, for half an hour (ROUNDS=5, SEED=7, ARGS='-k worker')"
+	@echo "make bench-quality  what compactions keep (DATA=FILE.jsonl OUT=docs/quality.md ARGS=--quick)"
+	@echo "make bench-decide   how long a strategy takes to decide"
 	@echo "make check    what CI checks: ruff, mypy, import rules"
 	@echo "make format   let ruff format and fix"
-	@echo "make lock     write requirements.lock anew (UPGRADE=1 for the newest versions)"
+	@echo "make lock     write requirements.lock and requirements-bench.lock anew (UPGRADE=1 for the newest versions)"
 	@echo "make clean    remove .venv and caches; data/ stays"
 
 chat: .venv/.installed
@@ -27,6 +29,18 @@ chaos: .venv/.installed
 	@CHAOS_ROUNDS=$(or $(ROUNDS),20) CROWD=500 DROPS=50 $(if $(SEED),CHAOS_SEED=$(SEED)) \
 		$(BIN)/python -m pytest tests/chaos -s $(ARGS)
 
+bench-quality: .venv/bench/.installed
+	@.venv/bench/bin/python -m tests.bench.quality $(if $(DATA),--data $(DATA)) $(if $(OUT),--out $(OUT)) $(ARGS)
+
+bench-decide: .venv/bench/.installed
+	@.venv/bench/bin/python -m tests.bench.decide $(ARGS)
+
+# What the benches compare with, in an environment of its own; it goes with .venv.
+.venv/bench/.installed: requirements-bench.lock | .venv/.installed
+	@$(BIN)/python -m venv --clear .venv/bench
+	@.venv/bench/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-bench.lock
+	@touch $@
+
 check: .venv/.installed
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
@@ -37,13 +51,15 @@ format: .venv/.installed
 	$(BIN)/python -m ruff check --fix-only .
 	$(BIN)/python -m ruff format .
 
+UV_LOCK = --universal --python-version 3.11 --generate-hashes --no-annotate --quiet \
+	--custom-compile-command "make lock" $(if $(UPGRADE),--upgrade) --output-file
+
 # The lock names no index, so that it serves whoever has a mirror. uv is wanted only here, so it is not in the lock.
 lock: .venv/.installed
 	@test -x .venv/lock/bin/uv || { $(BIN)/python -m venv .venv/lock && \
 		.venv/lock/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION); }
-	.venv/lock/bin/uv pip compile pyproject.toml --group build --group model --group dev \
-		--universal --python-version 3.11 --generate-hashes --no-annotate --quiet \
-		--custom-compile-command "make lock" $(if $(UPGRADE),--upgrade) --output-file requirements.lock
+	.venv/lock/bin/uv pip compile pyproject.toml --group build --group model --group dev $(UV_LOCK) requirements.lock
+	.venv/lock/bin/uv pip compile --group bench --constraint requirements.lock $(UV_LOCK) requirements-bench.lock
 
 setup: .venv/.installed
 	@:

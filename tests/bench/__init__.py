@@ -1,0 +1,1 @@
+"""Benches: what compactions keep, and how long decisions take. Commands, not tests."""
