@@ -255,7 +255,7 @@ def valid_request(messages: Sequence[Message]) -> list[Message]:
             message["content"] = [_call_or_text(block, answers) for block in message["content"]]
         else:
             calls = _ids(before, "tool_use", "id")
-            blocks = [_result_or_text(block, calls) for block in message["content"]]
+            blocks = [shown for block in message["content"] for shown in _result_or_parts(block, calls)]
             blocks.sort(key=lambda block: block.get("type") != "tool_result")
             message["content"] = blocks
     if merged and merged[0]["role"] == "assistant":
@@ -299,18 +299,24 @@ def _call_or_text(block: Block | str, answered: set[str]) -> Block:
     return text_block(f"[Called the tool {block['name']}; its result is no longer shown.]")
 
 
-def _result_or_text(block: Block | str, calls: set[str]) -> Block:
-    """``calls`` is used up: the second result of the same call answers none of them."""
+def _result_or_parts(block: Block | str, calls: set[str]) -> list[Block]:
+    """A result, or what is in it if it answers none of these calls: its text, and its pictures and documents.
+
+    ``calls`` is used up: the second result of the same call answers none of them.
+    """
     assert not isinstance(block, str)
     if block.get("type") != "tool_result":
-        return block
-    content = block.get("content", "")
+        return [block]
+    content = block.get("content") or ""
     if block["tool_use_id"] in calls:
         calls.remove(block["tool_use_id"])
         blank = isinstance(content, str) and not content.strip()
-        return {**block, "content": ""} if blank else block
-    text = content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
-    return text_block(f"[Result of an earlier tool call]\n{text}")
+        return [{**block, "content": ""} if blank else block]
+    parts = [text_block(content)] if isinstance(content, str) else list(content)
+    text = "\n".join(part["text"] for part in parts if part.get("type") == "text")
+    failed = " that failed" if block.get("is_error") else ""
+    others = [part for part in parts if part.get("type") in ("image", "document", "search_result")]
+    return [text_block(f"[Result of an earlier tool call{failed}]\n{text}"), *others]
 
 
 def _is_for_models(entry: Entry) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypedDict
+from typing import Any
 
 from bot.compaction.checks import is_no_summary, missing, with_exact_details
 from bot.compaction.given import Given, GivenMessage, Shown, entries_of
@@ -17,6 +17,7 @@ from bot.compaction.options import with_options
 from bot.compaction.plan import Plan, PlanContext, Strategy
 from bot.compaction.refusals import CannotFit, NeedsSummary, NoSummary
 from bot.compaction.similarity import comparable_text
+from bot.compaction.statistics import Stats, statistics
 from bot.estimate import Family, Meter, Part, estimate_tokens, family_of
 from bot.history import Entry, EntryKind, History, as_request
 from bot.measure import entry_tokens
@@ -27,19 +28,6 @@ __all__ = ["CompactionResult", "Embed", "Stats", "compact_history", "entries_of"
 
 Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 """Texts to vectors of one length, in the same order; or to none at all, where none can be had."""
-
-
-class Stats(TypedDict):
-    """ProbeAgent's seven statistics. Tokens are estimates of the whole request, system prompt and tools included."""
-
-    originalCount: int
-    compactedCount: int
-    removed: int
-    reductionPercent: float
-    """Of the messages; to one decimal."""
-    originalTokens: int
-    compactedTokens: int
-    tokensSaved: int
 
 
 @dataclass(frozen=True)
@@ -188,16 +176,11 @@ class _Request:
         return self._total(self.given.untouched())
 
     def _stats(self, page: tuple[Shown, ...], total: int) -> Stats:
-        original, count = self._original_tokens, len(self.given.messages)
-        removed = count - len(page)
-        return Stats(
-            originalCount=count,
-            compactedCount=len(page),
-            removed=removed,
-            reductionPercent=round(100 * removed / count, 1) if count else 0.0,
-            originalTokens=original,
-            compactedTokens=total,
-            tokensSaved=original - total,
+        return statistics(
+            count=len(self.given.messages),
+            compacted=len(page),
+            tokens=self._original_tokens,
+            compacted_tokens=total,
         )
 
     def _blame(self, page: tuple[Shown, ...], total: int, limit: int) -> str:

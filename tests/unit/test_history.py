@@ -54,6 +54,14 @@ def test_a_result_without_its_call_becomes_text() -> None:
     ]
 
 
+def test_pictures_in_a_result_without_its_call_stay_and_a_failure_is_said() -> None:
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGVu"}}
+    failed = {**result("a", [text_block("half a fox"), picture]), "is_error": True}
+    assert valid_request([Message(role="user", content=[failed])]) == [
+        {"role": "user", "content": [text_block("[Result of an earlier tool call that failed]\nhalf a fox"), picture]}
+    ]
+
+
 def test_a_result_after_another_reply_becomes_text_and_so_does_its_call() -> None:
     page = history(said(1, "look"), replied(2, "", "a"), said(3, "?"), replied(4, "wait"), returned(5, "a", "a fox"))
     assert shown(page)[1:] == [

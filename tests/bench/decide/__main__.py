@@ -11,6 +11,7 @@ import gc
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -18,7 +19,8 @@ from bot.compaction import STRATEGIES, PlanContext
 from bot.compaction.given import Given
 from bot.estimate import Meter, Part, estimate_tokens
 from bot.history import History
-from bot.messages import Message
+from bot.measure import measure
+from bot.messages import Message, text_block
 from tests.bench.decide.conversation import agent_history, characters
 from tests.bench.decide.langchain import REFERENCE, counted, translated, trimmed
 
@@ -77,6 +79,26 @@ def decisions(history: History, repetitions: int) -> Iterator[Row]:
         )
 
 
+def meters(history: History, repetitions: int) -> Iterator[Row]:
+    """The program's meter: of a history that was just loaded, and after one more message."""
+
+    def anew() -> History:
+        return History(history.entries, history.layers)
+
+    def counted() -> History:
+        page = anew()
+        measure(page, (), limit=1)
+        return page
+
+    last = history.entries[-1]
+    following = replace(last, seq=last.seq + 1, blocks=(text_block("One more message."),), tokens=8)
+    yield "meter: a history just loaded", best(lambda page: measure(page, (), limit=1), anew, repetitions)
+    yield (
+        "meter: the next message",
+        best(lambda page: measure(page.appended(following), (), limit=1), counted, repetitions),
+    )
+
+
 def others(messages: list[Message], repetitions: int) -> Iterator[Row]:
     """What langchain does with the same history; nothing where it is not installed."""
     try:
@@ -118,6 +140,7 @@ def main() -> None:
         rows = [
             *others(messages, chosen.repetitions),
             *estimates(messages, chosen.repetitions),
+            *meters(history, chosen.repetitions),
             *decisions(history, chosen.repetitions),
         ]
         say(table(rows))
