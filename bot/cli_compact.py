@@ -64,9 +64,9 @@ def compact(
             "history_compacted",
             strategy=chosen.name,
             removed=result.stats["removed"],
-            tokensSaved=result.stats["tokensSaved"],
+            tokens_saved=result.stats["tokensSaved"],
         )
-        log.debug("compaction_stats", **result.stats)
+        log.debug("compaction_statistics", **result.stats)
         if out:
             transcript_file.write_text(out, transcript.written(result.messages))
         if as_json:

@@ -87,6 +87,7 @@ STRATEGIES: Mapping[str, str] = MappingProxyType(
     {
         "reset": "everything summarised; the summary and the latest request stay",
         "segmented": "the beginning and the end stay word for word, the middle is summarised",
+        "memory": "facts, rules and results are listed; no model is asked",
         "monologue": "questions and answers stay, what was done in between goes; no model is asked",
         "tiered": "files first, then what has least to do with the question, then a summary",
         "two_phase": "old tool results first; if that is not enough, a summary and the latest messages",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from bot.compaction.manual import CompactionResult, compact_history
+from bot.compaction.memory import Memory
 from bot.compaction.monologue import Monologue
 from bot.compaction.plan import Plan, PlanContext, Strategy
 from bot.compaction.reset import Reset
@@ -14,7 +15,7 @@ from bot.compaction.tiered import Tiered
 from bot.compaction.two_phase import TwoPhase
 
 STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
-    {strategy.name: strategy for strategy in (Reset(), Segmented(), Monologue(), Tiered(), TwoPhase())}
+    {strategy.name: strategy for strategy in (Reset(), Segmented(), Memory(), Monologue(), Tiered(), TwoPhase())}
 )
 """Every strategy by its name, with its default options."""
 

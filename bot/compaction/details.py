@@ -128,11 +128,13 @@ _QUOTAS = {
 }
 
 
-def must_keep(messages: Sequence[Mapping[str, Any]], *, rules: Sequence[str] = (), limit: int = 60) -> tuple[str, ...]:
+def must_keep(
+    messages: Sequence[Mapping[str, Any]], *, rules: Sequence[str] = (), limit: int = 60, latest: bool = True
+) -> tuple[str, ...]:
     """What a summary of ``messages`` must preserve: what matters most first, then the newest.
 
-    The latest request of the user, matches of ``rules``, sentences in which the user sets a constraint, then
-    paths, URLs, emails, ids, numbers, quoted and proper names from what was said, then paths and ids of tool
+    The latest request of the user if ``latest``, matches of ``rules``, sentences in which the user sets a constraint,
+    then paths, URLs, emails, ids, numbers, quoted and proper names from what was said, then paths and ids of tool
     results. At most ``limit`` items of at most ``LONGEST_ITEM`` characters, none twice.
 
     ``rules``: regular expressions; ``re.error`` is raised for one that is none.
@@ -140,12 +142,12 @@ def must_keep(messages: Sequence[Mapping[str, Any]], *, rules: Sequence[str] = (
     patterns = [re.compile(rule) for rule in rules]
     newest = list(reversed(messages))
     asked = [text for message in newest if message.get("role") == "user" and (text := _said(message))]
-    latest = takewhile(lambda message: message.get("role") == "user", dropwhile(_is_silent, newest))
+    request = takewhile(lambda message: message.get("role") == "user", dropwhile(_is_silent, newest))
     said = list(_first_of(text for message in newest if (text := _said(message))))
     results = list(_first_of(text for message in newest for text in _results(message)))
 
     kinds: list[tuple[int, Iterable[str]]] = [
-        (1, ["\n".join(reversed([text for message in latest if (text := _said(message))]))]),
+        (int(latest), ["\n".join(reversed([text for message in request if (text := _said(message))]))]),
         (_QUOTAS["rules"], (hit for message in newest for rule in patterns for hit in _ruled(rule, message))),
         (_QUOTAS["constraints"], (sentence for text in _first_of(asked) for sentence in _constraints(text))),
         (_QUOTAS["addresses"], (hit for text in said for hit in _matches(_ADDRESSES, text, _IN_ADDRESSES))),

@@ -25,7 +25,8 @@ def hide_oldest(view: Sequence[Entry], room: float) -> Plan | None:
     kept = list(view[cut:])
     if requests and _tokens(kept) > room * _HEADROOM:
         kept = [view[latest]]
-    gone = [entry for entry in view if entry not in kept]
+    staying = {entry.seq for entry in kept}
+    gone = [entry for entry in view if entry.seq not in staying]
     if not any(entry.kind in (EntryKind.SAID, EntryKind.REPLY, EntryKind.RESULT) for entry in gone):
         return None
     upto = max(entry.seq for entry in view)
@@ -35,7 +36,7 @@ def hide_oldest(view: Sequence[Entry], room: float) -> Plan | None:
         upto=upto,
         floor=place,
         hidden=everything_but(kept, upto),
-        inserted=(Inserted(place, EntryKind.NOTE, _note(gone, room), Audience.MODEL),),
+        inserted=(Inserted(place, EntryKind.NOTE, _note(gone, kept, room), Audience.MODEL),),
     )
 
 
@@ -58,13 +59,13 @@ def _beginning(text: str) -> str:
     return f"[This was too long to be read: {len(text):,} characters. It begins:]\n{text[:_EXCERPT_CHARACTERS]}"
 
 
-def _note(gone: Sequence[Entry], room: float) -> str:
+def _note(gone: Sequence[Entry], kept: Sequence[Entry], room: float) -> str:
     opening = (
         f"Session context compacted. {len(gone)} older messages are hidden without a summary, "
         "because none could be written. Exact details from them:"
     )
     lines = [opening]
-    lines += [f"- {item}" for item in details_of(gone, room * 0.1)]
+    lines += [f"- {item}" for item in details_of(gone, room * 0.1, kept=kept)]
     return "\n".join(lines)
 
 

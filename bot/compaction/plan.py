@@ -167,10 +167,16 @@ def everything_but(kept: Sequence[Entry], upto: int) -> Ranges:
     return tuple(spans)
 
 
-def details_of(entries: Iterable[Entry], tokens: float, rules: Sequence[str] = ()) -> tuple[str, ...]:
-    """What a summary of these entries must keep, in at most so many tokens."""
-    messages = [{"role": entry.role, "content": entry.blocks} for entry in entries]
-    return within(must_keep(messages, rules=rules), tokens)
+def details_of(
+    gone: Iterable[Entry], tokens: float, rules: Sequence[str] = (), *, kept: Iterable[Entry] = ()
+) -> tuple[str, ...]:
+    """What a summary of the entries that go must keep, in at most so many tokens.
+
+    Their latest request is part of it, unless a request stays: then it is history.
+    """
+    messages = [{"role": entry.role, "content": entry.blocks} for entry in gone]
+    latest = not any(entry.kind is EntryKind.SAID for entry in kept)
+    return within(must_keep(messages, rules=rules, latest=latest), tokens)
 
 
 def within(items: Sequence[str], tokens: float) -> tuple[str, ...]:

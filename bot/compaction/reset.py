@@ -65,7 +65,7 @@ class Reset:
                 Inserted(place, EntryKind.SUMMARY, f"{SUMMARY}\n\n{GO_ON}"),
             ),
             summarise=tuple(entry.seq for entry in rest if entry.kind is not EntryKind.MARKER),
-            must_keep=details_of(rest, DETAILS_SHARE * meter.limit, context.rules),
+            must_keep=details_of(rest, DETAILS_SHARE * meter.limit, context.rules, kept=kept),
             focus=context.focus,
         )
 

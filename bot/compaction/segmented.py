@@ -76,7 +76,7 @@ class Segmented:
             hidden=ends.hidden,
             inserted=_inserted(ends),
             summarise=tuple(entry.seq for entry in ends.gone),
-            must_keep=details_of(ends.gone, goal.part(DETAILS_SHARE), context.rules),
+            must_keep=details_of(ends.gone, goal.part(DETAILS_SHARE), context.rules, kept=ends.kept),
             focus=context.focus,
         )
 

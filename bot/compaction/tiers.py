@@ -185,7 +185,10 @@ def with_details(plan: Plan, page: Reading) -> Plan:
     """The same plan with the exact details that its summary must keep, if it has one."""
     wanted = set(plan.summarise)
     gone = [entry for entry in page.view if entry.seq in wanted]
-    return replace(plan, must_keep=details_of(gone, DETAILS_SHARE * page.meter.limit, page.context.rules))
+    hidden = {seq for low, high in plan.hidden for seq in range(low, high + 1)}
+    kept = [entry for entry in page.view if entry.seq not in hidden]
+    details = details_of(gone, DETAILS_SHARE * page.meter.limit, page.context.rules, kept=kept)
+    return replace(plan, must_keep=details)
 
 
 def _least_relevant(page: Reading, keep_share: float, keep_last: int) -> list[Entry]:

@@ -155,7 +155,7 @@ class TwoPhase:
             replaced={seq: blocks for seq, blocks in clear.blocks.items() if seq in kept},
             inserted=_inserted(ends),
             summarise=tuple(entry.seq for entry in ends.gone),
-            must_keep=details_of(ends.gone, goal.part(DETAILS_SHARE), context.rules),
+            must_keep=details_of(ends.gone, goal.part(DETAILS_SHARE), context.rules, kept=ends.kept),
             focus=context.focus,
             asks=ASKS,
         )

@@ -254,3 +254,9 @@ def test_adding_the_same_details_twice_changes_nothing(summary: str, items: list
     once = with_exact_details(summary, items)
     assert with_exact_details(once, items) == once
     assert missing(once, items) == ()
+
+
+def test_a_request_that_something_newer_followed_is_history_and_is_not_kept() -> None:
+    joke = [user("Tell me a joke about towns"), assistant("Sure.")]
+    assert must_keep(joke) == ("Tell me a joke about towns",)
+    assert must_keep(joke, latest=False) == ()

@@ -100,6 +100,34 @@ def test_options_come_from_the_settings_and_then_from_the_command(run: Run, monk
     assert removed == [4, 8, 0]
 
 
+@pytest.mark.parametrize("as_setting", [True, False])
+@pytest.mark.parametrize(
+    ("option", "cleared"),
+    [
+        ("enabled=true", 11),
+        ("enabled=false", 11),  # unasked it would do nothing
+        ("target_tokens=200", None),
+        ("preserve_recent=2", 13),
+        ("try_lightweight_first=false", None),
+    ],
+)
+def test_two_phase_is_set_up_by_settings_and_by_options(
+    run: Run, monkeypatch: pytest.MonkeyPatch, option: str, cleared: int | None, *, as_setting: bool
+) -> None:
+    messages = [message for at in range(14) for message in (user("q"), assistant(call(str(at))),
+                {"role": "user", "content": [result(str(at), "x" * 900)]}, assistant("done"))]  # fmt: skip
+    if as_setting:
+        name, _, value = option.partition("=")
+        monkeypatch.setenv(f"STRATEGY__TWO_PHASE__{name.upper()}", value)
+    words = () if as_setting else ("--option", option)
+    done = run("compact", write("t.json", messages), "--strategy", "two_phase", "--json", *words)
+    if cleared is None:
+        assert done.exit_code == 1
+        assert "two_phase wants a summary" in done.stderr
+    else:
+        assert done.stdout.count("[Tool: look returned 900 chars]") == cleared
+
+
 def test_a_summary_from_a_file_is_used(run: Run) -> None:
     Path("s.md").write_text("Three questions were asked, and all are answered. 完。", encoding="utf-8")
     done = run("compact", write("t.json", talk(3)), "--strategy", "reset", "--summary", "s.md", "--json")
@@ -122,10 +150,10 @@ def test_one_line_of_the_log_says_what_was_removed_and_saved_and_debug_says_all(
     stats = compact_history(talk(4)).stats
     said = json.loads(line)
     assert (said["event"], said["level"]) == ("history_compacted", "info")
-    assert (said["removed"], said["tokensSaved"]) == (stats["removed"], stats["tokensSaved"])
+    assert (said["removed"], said["tokens_saved"]) == (stats["removed"], stats["tokensSaved"])
     monkeypatch.setenv("LOG_LEVEL", "DEBUG")
     logged = [json.loads(line) for line in run("compact", "t.json", "--json").stderr.splitlines()]
-    (debug,) = [line for line in logged if line["event"] == "compaction_stats"]
+    (debug,) = [line for line in logged if line["event"] == "compaction_statistics"]
     assert {name: debug[name] for name in stats} == stats
 
 

@@ -1,0 +1,64 @@
+"""The candidates of one entry: the first of the two stages of finding facts. Pure; what it answers can be kept.
+
+The second stage is :mod:`bot.compaction.fact_merge`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from bot.compaction.fact_checkpoint import facts_in, is_checkpoint
+from bot.compaction.fact_speech import speech_candidates
+from bot.compaction.fact_tools import path_candidates, tool_candidates
+from bot.compaction.facts import Candidate, Speaker
+from bot.history import Entry, EntryKind
+from bot.messages import Block, text_of, tool_calls
+
+_HEAD_OF_A_FILE = 200
+"""Characters in which the name and the place of a file stand."""
+
+_SPEAKERS = {
+    EntryKind.SAID: Speaker.PERSON,
+    EntryKind.REPLY: Speaker.MODEL,
+    EntryKind.SUMMARY: Speaker.MODEL,
+    EntryKind.NOTE: Speaker.MODEL,
+}
+
+
+def candidates_in(entry: Entry, calls: Mapping[str, Block] | None = None) -> tuple[Candidate, ...]:
+    """The lines of this entry that may become facts, and those that may not, with the reason.
+
+    ``calls``: the tool calls that its results answer, by their ids (:func:`note_calls`). The answer depends on
+    nothing else, so that it can be kept with the entry.
+    """
+    found: list[Candidate] = []
+    for block in entry.blocks:
+        if block.get("type") == "tool_result":
+            call = (calls or {}).get(str(block.get("tool_use_id")))
+            found.extend(tool_candidates(call, block, entry.seq))
+    text = text_of(entry.blocks)
+    speaker = _SPEAKERS.get(entry.kind)
+    if entry.layer is not None and is_checkpoint(text):
+        found.extend(facts_in(text, entry.seq))
+    elif entry.kind is EntryKind.FILE:  # what stands in it is nobody's word, and can be read again
+        found.extend(path_candidates(text[:_HEAD_OF_A_FILE], entry.seq))
+    elif speaker is not None and text.strip():
+        found.extend(speech_candidates(text, entry.seq, speaker))
+        found.extend(path_candidates(text[:20_000], entry.seq))
+    return tuple(found)
+
+
+def note_calls(entry: Entry, calls: dict[str, Block]) -> None:
+    """Remember the tool calls of an entry for the results that follow. An id that comes again means the later call."""
+    for call in tool_calls(entry.blocks):
+        calls[str(call.get("id"))] = call
+
+
+def candidates_of(entries: Iterable[Entry]) -> tuple[Candidate, ...]:
+    """All candidates of entries in reading order."""
+    calls: dict[str, Block] = {}
+    found: list[Candidate] = []
+    for entry in entries:
+        note_calls(entry, calls)
+        found.extend(candidates_in(entry, calls))
+    return tuple(found)
