@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bot.blame import Blame, blame
 from bot.estimate import Part
-from bot.history import History
+from bot.history import Entry, EntryKind, History
+from bot.messages import text_block
 from tests.unit.entries import full, history, replied, returned, said, shown
 
 
@@ -55,6 +56,17 @@ def test_a_tool_result_that_does_not_fit_is_to_blame_and_stays_a_result() -> Non
     after = covered(page, found)
     assert shown(after)[-1] == ("user", ["tool_result a"])
     assert "yyy" in after.visible[-1].blocks[0]["content"]
+
+
+def test_a_file_that_does_not_fit_is_to_blame_and_leaves_the_view_but_for_its_beginning() -> None:
+    file = Entry(2, "user", (text_block("[File: a.txt]\n" + "z" * 9_000),), EntryKind.FILE, tokens=990, turn="t")
+    page = history(said(1, "look", turn="t"), file)
+    found = blamed(page, 1_100)
+    assert found
+    assert found.sentence.startswith("Your file alone is too large for the model: about 990 tokens, and 950 fit.")
+    after = covered(page, found)
+    assert shown(after)[0][1][0] == "look"
+    assert len(str(shown(after))) < 700
 
 
 def test_what_an_earlier_turn_said_is_never_to_blame() -> None:

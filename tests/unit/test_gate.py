@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bot.compaction.reset import Reset
 from bot.estimate import Level, Meter
@@ -65,6 +69,21 @@ def test_two_messages_after_a_compaction_are_skipped() -> None:
         restraint = restraint.next_message()
         skipped.append(restraint.skipping)
     assert skipped == [True, True, False, False]
+
+
+@given(st.lists(st.sampled_from(("ok", "warning", "critical")), max_size=30), st.booleans())
+def test_however_full_it_is_unasked_compactions_are_three_messages_apart(levels: list[str], ahead: bool) -> None:
+    restraint, compacted = FREE, []
+    for message, level in enumerate(levels):
+        restraint = restraint.next_message()
+        for _ in ("the first request", "after a tool ran"):
+            if gate(level, restraint) is Gate.COMPACT:
+                restraint = restraint.compacted()
+                compacted.append(message)
+        if after_reply(LEVELS[level].level(0.75, 0.9), restraint, automatic=ahead):
+            restraint = restraint.compacted()
+            compacted.append(message)
+    assert all(then - first > COOLDOWN for first, then in pairwise(compacted))
 
 
 def test_an_undo_pauses_and_a_compaction_ends_the_pause() -> None:

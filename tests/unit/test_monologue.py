@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any, get_args
 
 import pytest
+from hypothesis import HealthCheck, given, settings
 
 from bot.compaction import STRATEGIES, PlanContext
 from bot.compaction.monologue import Monologue, MonologueOptions
 from bot.compaction.plan import Trigger
+from bot.compaction.segments import segments_of
 from bot.estimate import Level
 from bot.history import Entry, EntryKind, History
 from bot.messages import text_block
+from tests.unit.any_history import histories
 from tests.unit.entries import call, full, history, replied, returned, said, shown
 
 THINKING = {"type": "thinking", "thinking": "hm", "signature": "s"}
@@ -46,6 +49,20 @@ def test_older_segments_keep_request_and_answer_and_the_last_one_is_whole() -> N
         ("user", ["tool_result c9"]),
         ("assistant", ["a9"]),
     ]
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(histories(layers=0))
+def test_on_any_history_requests_and_answers_stay_and_the_last_segment_is_untouched(page: History) -> None:
+    plan = Monologue().plan(page.visible, full(900), PlanContext())
+    after = page.visible
+    if plan:
+        layer, _ = plan.layer(1, page.last_seq + 1, run=None)
+        after = page.covered(layer, []).visible
+    segments = segments_of(page.visible)
+    for segment in segments:
+        assert all(entry in after for part in (segment.asked, segment.answer, segment.apart) for entry in part)
+    assert all(entry in after for segment in segments[-1:] for entry in segment.monologue)
 
 
 def test_a_result_that_was_the_answer_is_read_as_text() -> None:

@@ -90,6 +90,11 @@ class TestTheCollection:
         assert len({error.text for error in ERRORS}) == len(ERRORS)
         assert all(error.source for error in ERRORS)
 
+    @pytest.mark.parametrize("provider", ["Anthropic", "OpenAI", "Google", "Gemini", "Vertex"])
+    def test_it_has_overflows_and_other_errors_of_each_large_provider(self, provider: str) -> None:
+        assert sum(error.provider == provider for error in OVERFLOWS) >= 5
+        assert sum(error.provider == provider for error in OTHERS) >= 5
+
     @pytest.mark.parametrize("error", OVERFLOWS, ids=_name)
     def test_an_overflow_is_recognised_by_its_text_alone(self, error: ProviderError) -> None:
         assert is_context_overflow(error.text)
@@ -130,6 +135,24 @@ class TestStatusAndType:
     def test_nothing_at_all_is_no_overflow(self) -> None:
         assert not is_context_overflow("")
         assert not is_context_overflow(Exception())
+
+    @pytest.mark.parametrize(
+        ("status", "worded"),
+        [
+            (429, "This request would exceed your organization's rate limit of 40,000 input tokens per minute"),
+            (429, "Rate limit reached for gpt-4o on tokens per min (TPM): Limit 30000, Used 28000, Requested 9000"),
+            (429, "You exceeded your current quota, please check your plan and billing details."),
+            (429, "RESOURCE_EXHAUSTED: Quota exceeded for metric: generate_content_free_tier_input_token_count"),
+            (400, "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing."),
+            (402, "Insufficient credits: this request needs 9000 tokens, and you can only afford 4000"),
+            (401, "Incorrect API key provided: it is longer than the maximum length"),
+            (400, "API key not valid. Please pass a valid API key."),
+        ],
+    )
+    def test_rate_limits_quotas_bills_and_wrong_keys_are_never_overflows(self, status: int, worded: str) -> None:
+        assert not is_context_overflow(worded)
+        assert not is_context_overflow(worded, status)
+        assert not is_context_overflow(_anthropic_error(status, worded))
 
     @pytest.mark.parametrize("worded", ["on tokens per minute (TPM)", "the image is too large", "your plan"])
     def test_a_413_that_is_worded_otherwise_is_no_overflow(self, worded: str) -> None:
