@@ -5,17 +5,21 @@ The second stage is :mod:`bot.compaction.fact_merge`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from bot.compaction.fact_checkpoint import facts_in, is_checkpoint
-from bot.compaction.fact_speech import speech_candidates
+from bot.compaction.fact_checkpoint import apart, facts_in, is_checkpoint
+from bot.compaction.fact_quotes import SENT
+from bot.compaction.fact_speech import clipped, speech_candidates
 from bot.compaction.fact_tools import path_candidates, tool_candidates
-from bot.compaction.facts import Candidate, Speaker
+from bot.compaction.facts import Candidate, FactKind, Speaker
 from bot.history import Entry, EntryKind
 from bot.messages import Block, text_of, tool_calls
 
 _HEAD_OF_A_FILE = 200
 """Characters in which the name and the place of a file stand."""
+
+_LONGEST_NOTE = 160
+_WEIGHT_OF_A_NOTE = 4.0
 
 _SPEAKERS = {
     EntryKind.SAID: Speaker.PERSON,
@@ -37,15 +41,29 @@ def candidates_in(entry: Entry, calls: Mapping[str, Block] | None = None) -> tup
             call = (calls or {}).get(str(block.get("tool_use_id")))
             found.extend(tool_candidates(call, block, entry.seq))
     text = text_of(entry.blocks)
+    if entry.role == "user" and is_checkpoint(text):
+        checkpoint, text = apart(text)
+        found.extend(facts_in(checkpoint, entry.seq))
     speaker = _SPEAKERS.get(entry.kind)
-    if entry.layer is not None and is_checkpoint(text):
-        found.extend(facts_in(text, entry.seq))
-    elif entry.kind is EntryKind.FILE:  # what stands in it is nobody's word, and can be read again
+    if entry.kind in (EntryKind.SAID, EntryKind.FILE):
+        found.extend(_sent(entry, text))
+    if entry.kind is EntryKind.FILE:  # what stands in it is nobody's word, and can be read again
         found.extend(path_candidates(text[:_HEAD_OF_A_FILE], entry.seq))
     elif speaker is not None and text.strip():
         found.extend(speech_candidates(text, entry.seq, speaker))
         found.extend(path_candidates(text[:20_000], entry.seq))
     return tuple(found)
+
+
+def _sent(entry: Entry, text: str) -> Iterator[Candidate]:
+    """A note of the pictures and documents that a message brings: they go with it."""
+    for kind, name in (("image", "picture"), ("document", "document")):
+        blocks = [block for block in entry.blocks if block.get("type") == kind]
+        if blocks:
+            titles = ", ".join(str(block["title"]) for block in blocks if block.get("title"))
+            what = f"a {name}" if len(blocks) == 1 else f"{len(blocks)} {name}s"
+            note = f"{SENT}{what}{': ' if titles else ''}{titles}] {text[:_HEAD_OF_A_FILE]}"
+            yield Candidate(FactKind.STATEMENT, clipped(note, _LONGEST_NOTE), entry.seq, weight=_WEIGHT_OF_A_NOTE)
 
 
 def note_calls(entry: Entry, calls: dict[str, Block]) -> None:

@@ -55,6 +55,22 @@ def is_checkpoint(text: str) -> bool:
     return text.startswith(HEADING)
 
 
+def apart(text: str) -> tuple[str, str]:
+    """A text that begins with a checkpoint as the checkpoint and what follows it: from a blank line on, or from a line
+    that is none of a checkpoint.
+    """
+    lines = text.split("\n")
+    columns = 0
+    for at, line in enumerate(lines[2:], start=2):
+        if line.startswith(_COLUMNS):
+            columns = line.count(SEPARATOR) + 1
+        elif line.startswith((_SECTION, _BULLET)):
+            columns = 0
+        elif not line or line.count(SEPARATOR) + 1 != columns:
+            return "\n".join(lines[:at]), "\n".join(lines[at:]).strip()
+    return text, ""
+
+
 def rendered(facts: Sequence[Fact]) -> str:
     """The checkpoint of these facts, each with its ``text``; without any, only the heading."""
     parts: list[str] = []
@@ -76,7 +92,8 @@ def rendered(facts: Sequence[Fact]) -> str:
 def line_of(fact: Fact) -> str:
     """A fact as a line of its own."""
     said = _ASSISTANT if fact.speaker is Speaker.MODEL and fact.kind in (FactKind.GOAL, FactKind.CONSTRAINT) else ""
-    return f"{_BULLET}{_MARKS.get(fact.status, '')}{said}{_clean(fact.text)}"
+    mark = _MARKS.get(fact.status, "")
+    return f"{_BULLET}{mark}{said}{_clean(fact.text).removeprefix(mark)}"
 
 
 def facts_in(text: str, seq: int) -> Iterator[Candidate]:
@@ -115,9 +132,8 @@ def _has_section(fact: Fact) -> bool:
 def _candidate(line: str, section: tuple[str, FactKind, Speaker | None, tuple[FactStatus, ...]], seq: int) -> Candidate:
     _, kind, speaker, statuses = section
     status = statuses[0]
-    for marked, mark in _MARKS.items():
-        if line.startswith(mark):
-            status, line = marked, line.removeprefix(mark)
+    while marked := next((name for name, mark in _MARKS.items() if line.startswith(mark)), None):
+        status, line = marked, line.removeprefix(_MARKS[marked])
     who = speaker or (Speaker.TOOL if kind in (FactKind.ACTION, FactKind.VALUE, FactKind.PATH) else Speaker.PERSON)
     if line.startswith(_ASSISTANT):
         who, line = Speaker.MODEL, line.removeprefix(_ASSISTANT)

@@ -21,7 +21,7 @@ class Cue:
         return self.pattern.search(text.lower()) is not None
 
 
-def _cue(words: str, *, anywhere: str = "", begins: str = "", ends: str = "") -> Cue:
+def cue(words: str, *, anywhere: str = "", begins: str = "", ends: str = "") -> Cue:
     """``words`` stand by themselves; ``anywhere`` also inside of words, as Chinese is written."""
     parts = [rf"\b(?:{_either(words)})\b"] if words.strip() else []
     parts += [_either(anywhere)] if anywhere.strip() else []
@@ -34,7 +34,7 @@ def _either(words: str) -> str:
     return "|".join(word.replace("_", " ") for word in words.split())
 
 
-RULE = _cue(
+RULE = cue(
     """
     must(?:n['’]t)? never always do_not don['’]?t_(?!know|think|see|worry|have|mind|understand|remember) only
     at_(?:most|least) no_(?:more|less|fewer|later|earlier|sooner|longer)_than make_sure be_sure_to ensure avoid
@@ -68,7 +68,7 @@ RULE = _cue(
     """,
 )
 
-DECISION = _cue(
+DECISION = cue(
     """
     decid\\w+ decision agreed settled_(?:on|for) ch(?:o|oo)sen? opted_for opt_for
     (?:go|going|went)_(?:with|for|ahead_with) let['’]?s_(?:use|go|take|stick|keep|do|make|call)
@@ -81,7 +81,7 @@ DECISION = _cue(
     anywhere="决定 选择了 选定 确定 同意 定下 就用 采用 商定 敲定",
 )
 
-REQUEST = _cue(
+REQUEST = cue(
     """
     i(?:['’]d|_would)_(?:like|love) i(?:['’]m|_am)_(?:looking|trying|planning|going|hoping|interested)
     i_(?:want|need|wish|plan|have_to) we_(?:want|need|have_to|plan) (?:can|could|would|will)_you help_(?:me|us) please
@@ -100,7 +100,7 @@ REQUEST = _cue(
     """,
 )
 
-OWN = _cue(
+OWN = cue(
     """
     i(?:['’][mv]e?)? my mine we our ours me us я мы мой моя моё мои наш\\w? у_меня у_нас меня нам мне
     (?:the|its|his|her|their)_[^.!?]{2,60}_(?:is|are|was|were|will_be|has|lives?|runs?|costs?)
@@ -109,7 +109,7 @@ OWN = _cue(
 )
 """A statement about somebody's or something's own state."""
 
-FINDING = _cue(
+FINDING = cue(
     """
     found caus(?:e|ed) because turned_out turns_out root due_to fails? works? fixed done complet\\w+
     success\\w* booked
@@ -128,7 +128,7 @@ _COURTESY = """
     спасибо да нет хорошо ладно ок привет понятно отлично конечно 好的? 谢谢 是的? 嗯 可以 行 你好 对
 """
 
-TALK = _cue(
+TALK = cue(
     """
     let_me_know would_you_like (?:is|was)_there_anything anything_else how_(?:can|may|else) feel_free happy_to_help
     glad_to you['’]?re_welcome have_a_(?:great|nice|good) i_apologi[sz]e i['’]?m_sorry one_moment
@@ -145,7 +145,7 @@ TALK = _cue(
 )
 """Courtesies, offers, questions back."""
 
-IGNORANCE = _cue(
+IGNORANCE = cue(
     """
     i_(?:do_not|don['’]?t|cannot|can['’]?t)_(?:know|see|find|recall|remember|have_(?:any|that|this|the)) i_have_no
     i['’]?m_not_sure no_idea не_знаю не_помню не_вижу у_меня_нет
@@ -154,7 +154,7 @@ IGNORANCE = _cue(
 )
 """The model has no answer."""
 
-CORRECTION = _cue(
+CORRECTION = cue(
     """
     actually correction make_(?:that|it) change_of_plans? changed_(?:to|from|my|our|it) changed_\\w+_minds?
     change_(?:it|that|this|the|my|our)
@@ -191,21 +191,21 @@ CORRECTION = _cue(
     ends="\\bnow \\binstead",
 )
 
-RETRACTION = _cue(
+RETRACTION = cue(
     """
     (?:do_not|don['’]?t|no_longer|won['’]?t)_(?:really_|actually_)?(?:need|want|require|bother)
     no_longer_(?:needed|necessary|required|relevant|wanted) never_?mind
     forget_(?:about_)?(?:the|that|my|it|what) scrap
     drop_the scratch_the skip_the call(?:ed)?_off not_(?:needed|necessary|required)_any_?more
     isn['’]?t_(?:needed|necessary|required) leave_out_the abandon hold_off_on we_can_(?:drop|skip|forget|leave)
-    off_the_(?:table|list)
+    off_the_(?:table|list) no_(?:\\w+_){1,3}at_all
     больше_не_(?:нуж\\w*|надо|требуется|актуал\\w+|хо\\w+) не_(?:нужн?[аоы]?|надо|понадобится) забудь(?:те)?_(?:про|о)
     отбой неактуал\\w+ передумал\\w*
     """,
     anywhere="不需要 不用 算了 不要了 别管 作罢 不必",
 )
 
-ENDING = _cue(
+ENDING = cue(
     """
     no not none never cannot off moot void lapse[sd]? obsolete pointless unnecessary need_no n['’]t won['’]?t
     isn['’]?t
@@ -223,9 +223,9 @@ ENDING = _cue(
 )
 """What may say that nobody wants something any more, if it speaks of it at all."""
 
-CANCELLING = _cue("cancel(?:led|ed|s)? отмен\\w*", anywhere="取消")
+CANCELLING = cue("cancel(?:led|ed|s)? отмен\\w*", anywhere="取消")
 
-COMPLETION = _cue(
+COMPLETION = cue(
     """
     done completed? finished successfully has_been have_been is_now i['’]ve i_have all_set booked sent created fixed
     resolved taken_care_of sorted
@@ -233,7 +233,7 @@ COMPLETION = _cue(
     anywhere="готово сделано выполнено заброниров отправлен исправлен 已经 完成 搞定 好了",
 )
 
-DOUBT = _cue(
+DOUBT = cue(
     """
     not n['’]t cannot unable will would could can once before if when after should fail\\w* error to_be не если когда
     """,

@@ -12,7 +12,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from bot.compaction.fact_changes import Sentence
+from bot.compaction.fact_sentences import Sentence
 from bot.compaction.fact_words import Value, is_code
 from bot.compaction.facts import Fact, FactKind
 
@@ -80,7 +80,7 @@ class Index:
             found.update(
                 (id(line), line) for line in list(self._by_term.get(f"={value.text.casefold()}", ()))[-_FEWER:]
             )
-        if new.corrects or new.retracts or new.cancels or new.completes or new.subject_key:
+        if new.corrects or new.retracts or new.cancels or new.completes or new.subject_key or new.ends_rules:
             found.update((id(line), line) for line in self._recent)
             terms = [*new.subject, *(f"={words.casefold()}" for words in new.replaced_words)]
             terms += [f"#{value.type}" for value in new.values if value.type.startswith("count:")]

@@ -9,22 +9,27 @@ reason (FEATURES A8).
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from bot.compaction.fact_brief import Vocabulary, briefly
 from bot.compaction.fact_changes import (
     Change,
-    Sentence,
     change_between,
     is_reached,
     restated,
     says_more,
+    says_the_same,
     shared_values,
     taken_back,
 )
 from bot.compaction.fact_lines import Index, Line
-from bot.compaction.fact_records import as_text, fields_of
+from bot.compaction.fact_quotes import is_note
+from bot.compaction.fact_records import Fields, as_text, fields_of
+from bot.compaction.fact_rows import identities, with_new_values
+from bot.compaction.fact_rules import are_opposed
+from bot.compaction.fact_sentences import Sentence
 from bot.compaction.fact_words import terms_of
 from bot.compaction.facts import Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
 
@@ -40,6 +45,9 @@ CAPS = {
 
 _MOST_SEQS = 8
 """Entries that a fact remembers to stand in: the first, and the last ones."""
+
+_SAME_ID = 24
+"""Records with one id that an action may have changed, at most."""
 
 _OVER = 3.0
 """Weight of a line that does not hold any more, at most."""
@@ -79,9 +87,11 @@ class _Merger:
     parts: dict[str, list[Line]] = field(default_factory=dict)
     by_key: dict[str, Line] = field(default_factory=dict)
     by_text: dict[str, Line] = field(default_factory=dict)
+    by_id: dict[str, deque[Line]] = field(default_factory=dict)
     index: Index = field(default_factory=Index)
 
     def know(self, fact: Fact) -> None:
+        self.vocabulary.note(_as_candidate(fact))
         self._add(Line(fact, None))
 
     def take(self, candidate: Candidate) -> None:
@@ -99,6 +109,7 @@ class _Merger:
             return
         if candidate.kind is FactKind.ACTION and candidate.status is FactStatus.ACTIVE:
             self._make_good(candidate)
+            self._renew_rows(fields_of(candidate.text), candidate.seq)
         older = self.by_key.get(candidate.key)
         if older is not None and older.alive:
             self._replace(older, line)
@@ -131,6 +142,9 @@ class _Merger:
             self.by_key[line.fact.key] = line
         if line.fact.kind in _PROSE:
             self.index.add(line)
+        elif line.fact.kind is FactKind.VALUE:
+            for cell in set(identities(fields_of(line.fact.text))):
+                self.by_id.setdefault(cell, deque(maxlen=_SAME_ID)).append(line)
 
     def _repeat(self, line: Line, candidate: Candidate) -> None:
         self._decide(len(self.decided) - 1, Decision.REJECTED, Reason.DUPLICATE)
@@ -144,7 +158,8 @@ class _Merger:
             whole = fields_of(older.fact.text) | fields_of(line.fact.text)
             line.fact = replace(line.fact, text=as_text(whole))
         self._retire_values(older, line)
-        line.fact = replace(line.fact, seqs=(*older.fact.seqs, *line.fact.seqs)[-_MOST_SEQS:], pinned=older.fact.pinned)
+        seqs = (*older.fact.seqs, *line.fact.seqs)[-_MOST_SEQS:]
+        line.fact = replace(line.fact, seqs=seqs, pinned=older.fact.pinned, number=older.fact.number)
         self._reject(older, Reason.SUPERSEDED)
         if line.origin is not None:
             self._decide(line.origin, Decision.ACCEPTED, Reason.UPDATE)
@@ -164,18 +179,34 @@ class _Merger:
         if failed is not None and failed.alive:
             self._reject(failed, Reason.RETRIED)
 
+    def _renew_rows(self, action: Fields, seq: int) -> None:
+        """What an action gave a new value to is not told with the old one."""
+        for cell in identities(action):
+            for line in self.by_id.get(cell, ()):
+                whole = with_new_values(fields_of(line.fact.text), line.fact.key, action) if line.alive else None
+                if whole is not None:
+                    line.fact = replace(line.fact, text=as_text(whole), seqs=_with_seq(line.fact.seqs, seq))
+                    self.by_text[_plain(line.fact.text)] = line
+
     def _apply_changes(self, line: Line) -> None:
         new = line.sentence
         assert new is not None
         assert line.origin is not None
+        if new.changes_nothing:
+            return
         for older in self.index.related(new):
-            if older.sentence is not None and self._changes(line, new, older, older.sentence):
+            if (
+                older.sentence is not None
+                and not is_note(older.fact.text)
+                and self._changes(line, new, older, older.sentence)
+            ):
                 self._decide(line.origin, Decision.ACCEPTED, Reason.UPDATE)
 
     def _changes(self, line: Line, new: Sentence, older: Line, old: Sentence) -> bool:
         """Apply to an older line what the new one says of it. Answers whether the new one corrects it."""
         is_task = older.fact.kind is FactKind.GOAL
-        if status := taken_back(new, old, is_task=is_task):
+        is_rule = older.fact.kind is FactKind.CONSTRAINT
+        if status := taken_back(new, old, is_task=is_task, is_rule=is_rule):
             self._mark(older, status)
             self._follow(line, older)
         elif new.completes and is_task and is_reached(new, old):
@@ -183,7 +214,7 @@ class _Merger:
         elif change := change_between(new, old, len(self.lines) - older.order):
             self._correct(older, old, new, change)
             for other in self.index.saying(change.old):
-                if other is not older and other.sentence and other.sentence.subject & (old.subject | new.subject):
+                if other is not older and other.sentence and says_the_same(other.sentence, old, new, change):
                     self._correct(other, other.sentence, new, change)
             self._follow(line, older)
             return True
@@ -214,10 +245,11 @@ class _Merger:
     def _correct(self, older: Line, old: Sentence, new: Sentence, change: Change) -> None:
         """Only what still holds of an older line stays, with the new value in place of the old one."""
         self._retire_place(change.old)
-        if not change.new or not says_more(old, new):
+        if not change.new or old.subject <= new.subject:
             self._reject(older, Reason.SUPERSEDED)
             return
-        whole = rf"(?<![A-Za-z0-9]){re.escape(change.old)}(?![A-Za-z0-9])"
+        value = re.escape(change.old)
+        whole = rf"\[now {value}\]|(?<![A-Za-z0-9]){value}(?![A-Za-z0-9])"
         text = re.sub(whole, lambda _: f"[now {change.new}]", older.fact.text, flags=re.IGNORECASE)
         older.fact = replace(older.fact, text=text)
         older.sentence = Sentence(text)
@@ -258,6 +290,8 @@ def _may_restate(line: Line, older: Line) -> bool:
     """Of two wishes both may hold; and the model does not take back what a person said without saying so."""
     if line.sentence is not None and line.sentence.corrects:
         return True
+    if older.fact.kind is FactKind.CONSTRAINT and are_opposed(line.fact.text, older.fact.text):
+        return False
     return older.fact.kind is not FactKind.GOAL and (
         line.fact.speaker is not Speaker.MODEL or older.fact.speaker is Speaker.MODEL
     )
@@ -273,6 +307,13 @@ def _fact_of(candidate: Candidate) -> Fact:
         speaker=candidate.speaker,
         weight=candidate.weight,
     )
+
+
+def _as_candidate(fact: Fact) -> Candidate:
+    """Of an action the names of the fields are those of arguments."""
+    fields = fields_of(fact.text) if fact.kind is FactKind.ACTION else {}
+    names = tuple(name for name in fields if name not in ("tool", "result", "error"))
+    return Candidate(fact.kind, fact.text, max(fact.seqs, default=0), fact.key, fact.speaker, names=names)
 
 
 def _with_seq(seqs: tuple[int, ...], seq: int) -> tuple[int, ...]:

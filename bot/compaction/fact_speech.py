@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from bot.compaction.fact_cues import DECISION, FINDING, IGNORANCE, OWN, REQUEST, RULE, TALK
+from bot.compaction.fact_quotes import QUOTED, own_words, parts_of
+from bot.compaction.fact_splits import split_sentences
 from bot.compaction.fact_words import terms_of, values_of
 from bot.compaction.facts import Candidate, Decision, FactKind, Reason, Speaker
 
@@ -23,21 +25,19 @@ MOST_OF_ONE_ENTRY = 60
 _LONGEST_TEXT = 24_000
 """Characters of one message that are searched, half of them from its end."""
 
-_FENCED = re.compile(r"```[^`]{0,20000}(?:```|\Z)")
 _LINE_ITEM = re.compile(r"^\s*(?:[-*•–]|\d{1,3}[.)]|#{1,6})\s+")
 _INDENTED = re.compile(r"\s{2,}")
 _ENDED = re.compile(r"[.!?。！？]\Z")
 _PART_OF_ITEM = re.compile(
     r"^\s{2,}(?:[-*•–]|\d{1,3}[.)])\s+|^\s*[-*•–]\s+(?:\*\*)?[\w /]{2,40}(?:\*\*)?\s*[:：]",
 )
-_SENTENCE_END = re.compile(
-    r"(?<=[.!?…][\"”')\]])\s+|(?<=[.!?…])(?<!\b[A-Za-zА-я]\.)(?<!\bM[rs]\.)(?<!Mrs\.)(?<!\bDr\.)(?<!e\.g\.)(?<!i\.e\.)\s+"
-    r"|(?<=[。！？；])"
-)
 _BACK = re.compile(
     r"\b(?:it|its|it['’]s|that|this|them|they|these|those|one|instead|он[аои]?|это|его|её|их|там)\b|它|这|那|该|其",
     re.IGNORECASE,
 )
+_SAYS = re.compile(r"\w|[^\x00-\u2fff]")
+"""A line of nothing but marks says nothing."""
+_WEIGHT_OF_QUOTED = 4.0
 _LONGEST_LEANING = 120
 _FEW_WORDS = 3
 _MARKUP = re.compile(r"\*\*|__|^>\s?|^#{1,6}\s+")
@@ -49,10 +49,8 @@ _NOISE = re.compile(
 
 def sentences_in(text: str) -> list[str]:
     """The sentences and list items of a text, each one line; nested items stay with what they belong to."""
-    half = _LONGEST_TEXT // 2
-    bounded = text if len(text) <= _LONGEST_TEXT else f"{text[:half]}\n{text[-half:]}"
     units: list[str] = []
-    for line in _FENCED.sub("\n", bounded).splitlines():
+    for line in text.splitlines():
         if not line.strip():
             continue
         item = " ".join(_MARKUP.sub("", _LINE_ITEM.sub("", line)).split())
@@ -60,13 +58,20 @@ def sentences_in(text: str) -> list[str]:
         if belongs and len(units[-1]) + len(item) < LONGEST_SENTENCE:
             units[-1] = f"{units[-1]}; {item}"
         else:
-            units.extend(part.strip() for part in _SENTENCE_END.split(item) if part.strip())
+            units.extend(split_sentences(item))
     return units
 
 
 def speech_candidates(text: str, seq: int, speaker: Speaker) -> Iterator[Candidate]:
     """Every sentence of a message as a candidate; those without use are rejected at once, with the reason."""
-    found = [_judged(sentence, seq, speaker) for sentence in _joined(sentences_in(text))]
+    half = _LONGEST_TEXT // 2
+    bounded = text if len(text) <= _LONGEST_TEXT else f"{text[:half]}\n{text[-half:]}"
+    found = [
+        _quoted(sentence, seq, speaker) if quoted else _judged(sentence, seq, speaker)
+        for quoted, part in parts_of(bounded)
+        for sentence in _joined(sentences_in(part))
+        if _SAYS.search(sentence)
+    ]
     if len(found) > MOST_OF_ONE_ENTRY:
         floor = sorted((item.weight for item in found), reverse=True)[MOST_OF_ONE_ENTRY]
         crowded = replace
@@ -113,12 +118,23 @@ def _judged(sentence: str, seq: int, speaker: Speaker) -> Candidate:
     return Candidate(kind, text, seq, speaker=speaker, weight=weight)
 
 
-def _person(sentence: str) -> tuple[FactKind, float]:
-    exact = bool(values_of(sentence))
+def _quoted(sentence: str, seq: int, speaker: Speaker) -> Candidate:
+    """What is pasted or quoted: its values may be of use, but it wants nothing and forbids nothing."""
+    text = clipped(f"{QUOTED}{sentence}")
+    if _NOISE.match(sentence):
+        return _rejected(text, seq, speaker, Reason.ERROR_NOISE)
+    if not any(value.type != "name" for value in values_of(sentence)):
+        return _rejected(text, seq, speaker, Reason.LOW_VALUE)
+    return Candidate(FactKind.STATEMENT, text, seq, speaker=speaker, weight=_WEIGHT_OF_QUOTED)
+
+
+def _person(whole: str) -> tuple[FactKind, float]:
+    exact = bool(values_of(whole))
+    sentence = own_words(whole)
     if TALK.marks(sentence) and not exact and not RULE.marks(sentence):
         return FactKind.STATEMENT, 0.0
     asks = sentence.endswith(("?", "？"))
-    if DECISION.marks(sentence) or (RULE.marks(sentence) and not asks):
+    if (DECISION.marks(sentence) or RULE.marks(sentence)) and not asks:
         return FactKind.CONSTRAINT, 9.0 if exact else 8.5
     if REQUEST.marks(sentence) and (exact or len(terms_of(sentence)) > 1):
         return FactKind.GOAL, 8.0 if exact else 6.5
@@ -131,8 +147,9 @@ def _person(sentence: str) -> tuple[FactKind, float]:
     return FactKind.STATEMENT, 5.0 if OWN.marks(sentence) else 3.0
 
 
-def _model(sentence: str) -> tuple[FactKind, float]:
-    exact = bool(values_of(sentence))
+def _model(whole: str) -> tuple[FactKind, float]:
+    exact = bool(values_of(whole))
+    sentence = own_words(whole)
     asks = sentence.endswith(("?", "？", ":", "："))
     if asks or TALK.marks(sentence) or IGNORANCE.marks(sentence):
         return FactKind.STATEMENT, 1.5 if exact else 0.0

@@ -158,6 +158,11 @@ def path_candidates(text: str, seq: int) -> Iterator[Candidate]:
         )
 
 
+def is_place(text: str) -> bool:
+    """Whether a text is a path or URL, and no date that looks like one."""
+    return bool(_PATH.fullmatch(text)) and not _DATE_LIKE.fullmatch(text)
+
+
 def _records(answer: _Answer) -> Iterator[Candidate]:
     has_id = isinstance(answer.value, Mapping) and any(_ID_NAME.search(str(name)) for name in answer.value)
     wrapped = wrapped_rows(answer.value) if isinstance(answer.value, Mapping) and not has_id else None

@@ -80,6 +80,7 @@ _DENSE = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 """Scripts that are written without spaces."""
 _WORD = re.compile(rf"[^\W\d_{_DENSE}]{{3,40}}|[{_DENSE}]{{2,60}}")
 _IDEOGRAPH = re.compile(rf"[{_DENSE}]")
+_CHINESE = re.compile(r"[\u3400-\u9fff]")
 _DENSE_COMMON = re.compile(
     r"现在|今天|昨天|明天|以后|以前|之前|已经|另外|对了|我们|你们|他们|应该|一下|新的|原来|因为|所以|但是|可以"
     r"|[的了是在我你他她它们和与有就也都很从到为把被这那个又吧啊呢吗]"
@@ -111,9 +112,17 @@ day record later meanwhile morning evening moment heads fyi best fine sake told 
 went come comes came back called find found мой моя моё мое мои наш наша наше наши твой ваш это что как так его она
 они мы вы ты мне нас вас них для при под над или если когда чтобы уже еще ещё только очень может нужно надо пожалуйста
 спасибо теперь лучше вместо больше есть был была было были будет быть нет все всё тоже поправка сегодня вчера завтра
-кстати будущее другое другой другая другие новый новая новое нам дали раз понадобится
+кстати будущее другое другой другая другие новый новая новое нам дали раз понадобится second thought thoughts typo
+scratch опечатка
 """
-_COMMON = frozenset(_COMMON_WORDS.split())
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The words of a list that is separated by white space."""
+    return frozenset(text.split())
+
+
+_COMMON = words_of(_COMMON_WORDS)
 
 
 class Value(NamedTuple):
@@ -126,6 +135,16 @@ class Value(NamedTuple):
 def is_code(value: Value) -> bool:
     """Whether a value is some code: an id, or a number that is too long to be a count."""
     return value.type == "id" or (len(value.text) >= _SHORTEST_CODE and value.text.isdigit())
+
+
+def is_ideographic(text: str) -> bool:
+    """Whether a text has ideographs."""
+    return bool(_CHINESE.search(text))
+
+
+def is_common(word: str) -> bool:
+    """Whether a word, in small letters, carries no meaning of its own."""
+    return word in _COMMON
 
 
 @lru_cache(maxsize=_KEPT)

@@ -66,6 +66,8 @@ class Fact:
     """The same in fewer words, for when room is short; empty: there is no shorter form."""
     weight: float = 5.0
     """How much a later step would miss it, from 0 (not at all) to 10."""
+    number: int = 0
+    """What it is called in the book of its agent, also when it says something newer; 0: it is in none yet."""
 
 
 class Decision(StrEnum):
@@ -96,6 +98,8 @@ class Reason(StrEnum):
     """A failure that a later call made good."""
     DATE_LIKE = "date_like"
     """It looks like a path but is a date, such as ``2024/7/19``."""
+    FORGOTTEN = "forgotten"
+    """A person had it forgotten."""
     OVER_CAP = "over_cap"
     """There are too many of its kind; the least useful go."""
 

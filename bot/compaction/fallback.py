@@ -8,6 +8,9 @@ from bot.compaction.plan import Inserted, Plan, details_of, everything_but
 from bot.history import Entry, EntryKind
 from bot.messages import Audience, Block, text_block, text_of
 
+FALLBACK = "fallback"
+"""The name of these plans; no strategy is called so."""
+
 _HEADROOM = 0.5
 """The share of the limit that may be filled afterwards."""
 _EXCERPT_CHARACTERS = 400
@@ -32,7 +35,7 @@ def hide_oldest(view: Sequence[Entry], room: float) -> Plan | None:
     upto = max(entry.seq for entry in view)
     place = min((entry.seq for entry in kept), default=upto + 1)
     return Plan(
-        strategy="fallback",
+        strategy=FALLBACK,
         upto=upto,
         floor=place,
         hidden=everything_but(kept, upto),
@@ -61,8 +64,7 @@ def _beginning(text: str) -> str:
 
 def _note(gone: Sequence[Entry], kept: Sequence[Entry], room: float) -> str:
     opening = (
-        f"Session context compacted. {len(gone)} older messages are hidden without a summary, "
-        "because none could be written. Exact details from them:"
+        f"Session context compacted. {len(gone)} older messages are hidden without a summary. Exact details from them:"
     )
     lines = [opening]
     lines += [f"- {item}" for item in details_of(gone, room * 0.1, kept=kept)]

@@ -119,7 +119,7 @@ class _Request:
             if plan is not None:
                 after = self._covered(history, plan, page)
                 made = self.given.shown(after)
-                if (size := self._total(made)) < total:
+                if made and (size := self._total(made)) < total:
                     history, page, total, won = after, made, size, self.limit is not None
         result = CompactionResult(page, self._stats(page, total))
         if self.limit is not None and total > self.limit:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import ceil
+from typing import ClassVar
 
 from bot.compaction.boundaries import TALK, answered_by, open_exchange, waiting_request
 from bot.compaction.fact_candidates import candidates_of
@@ -59,6 +60,7 @@ class Memory:
 
     options: MemoryOptions = MemoryOptions()
     name: str = "memory"
+    wants_facts: ClassVar[bool] = True
 
     def level(self, meter: Meter) -> Level:
         """The two thresholds."""

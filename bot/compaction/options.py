@@ -40,7 +40,8 @@ def with_options(strategy: Strategy, values: Mapping[str, object]) -> Strategy:
     try:
         changed: Strategy = replace(owner, options=replace(options, **chosen))
     except ValueError as error:
-        named = ", ".join(f"{name}={value!r}" for name, value in chosen.items())
+        told = {name: value for name, value in chosen.items() if f"{name}=" in str(error)} or chosen
+        named = ", ".join(f"{name}={value!r}" for name, value in told.items())
         raise ValueError(f"The strategy {strategy.name} cannot have {named}: {_sentence(str(error))}") from error
     return changed
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
@@ -70,22 +71,41 @@ class Plan:
     asks: str = ""
     """What the summary is to hold, for the model that writes it; empty: what every summary holds."""
 
-    def layer(self, number: int, next_seq: int, *, run: str | None, summary: str = "") -> tuple[Layer, list[Entry]]:
-        """The layer and the entries it inserts, numbered from ``next_seq`` on."""
+    def layer(
+        self, number: int, next_seq: int, *, run: str | None, summary: str = "", recall: bool = False
+    ) -> tuple[Layer, list[Entry]]:
+        """The layer and the entries it inserts, numbered from ``next_seq`` on. ``recall``: whether the model can look
+        up what is hidden; then it is told which entries those are."""
         layer = Layer(number, self.upto, self.hidden, dict(self.replaced), self.kind, self.floor, run)
         added = [
             Entry(
                 seq=next_seq + index,
                 role="user",
-                blocks=(text_block(item.text.replace(SUMMARY, summary)),),
+                blocks=(text_block(text.replace(SUMMARY, summary)),),
                 kind=item.kind,
                 audience=item.audience,
                 layer=number,
                 place=item.place,
             )
-            for index, item in enumerate(self.inserted)
+            for index, (item, text) in enumerate(zip(self.inserted, self._texts(recall=recall), strict=True))
         ]
         return layer, added
+
+    def _texts(self, *, recall: bool) -> list[str]:
+        """What is inserted. Where to look is said once: after the summary, else after the first line of the last note,
+        since what follows that may be a list that is read again."""
+        texts = [item.text for item in self.inserted]
+        if not recall or not self.hidden:
+            return texts
+        for at, text in enumerate(texts):
+            if SUMMARY in text:
+                texts[at] = text.replace(SUMMARY, f"{SUMMARY}\n\n{_where(self.hidden)}", 1)
+                return texts
+        notes = [at for at, item in enumerate(self.inserted) if item.kind is EntryKind.NOTE]
+        for at in notes[-1:]:
+            first, end, rest = texts[at].partition("\n")
+            texts[at] = f"{first}\n{_where(self.hidden)}{end}{rest}"
+        return texts
 
     def as_json(self) -> dict[str, Any]:
         """For the run's row."""
@@ -112,7 +132,8 @@ class Plan:
 class Strategy(Protocol):
     """A pure decision: what of this page to hide, replace or summarise.
 
-    One that has an attribute ``wants_vectors`` that is true gets embeddings of the entries, where they can be had.
+    One that has an attribute ``wants_vectors`` that is true gets embeddings of the entries, where they can be had; one
+    with ``wants_facts`` gets what is known of the conversation.
     """
 
     @property
@@ -167,6 +188,18 @@ def everything_but(kept: Sequence[Entry], upto: int) -> Ranges:
     return tuple(spans)
 
 
+_MOST_SPANS = 3
+_WHERE = re.compile(r"\(Out of view: [^()]{1,120}\)")
+
+
+def _where(hidden: Ranges) -> str:
+    """Which entries a summary or a note stands for, and how they are read (FEATURES B3)."""
+    spans = hidden if len(hidden) <= _MOST_SPANS else ((hidden[0][0], hidden[-1][1]),)
+    named = ", ".join(str(low) if low == high else f"{low} to {high}" for low, high in spans)
+    gaps = " with gaps" if len(hidden) > _MOST_SPANS else ""
+    return f"(Out of view: messages {named}{gaps}; recall finds and reads them.)"
+
+
 def details_of(
     gone: Iterable[Entry], tokens: float, rules: Sequence[str] = (), *, kept: Iterable[Entry] = ()
 ) -> tuple[str, ...]:
@@ -174,9 +207,16 @@ def details_of(
 
     Their latest request is part of it, unless a request stays: then it is history.
     """
-    messages = [{"role": entry.role, "content": entry.blocks} for entry in gone]
+    messages = [{"role": entry.role, "content": _without_where(entry)} for entry in gone]
     latest = not any(entry.kind is EntryKind.SAID for entry in kept)
     return within(must_keep(messages, rules=rules, latest=latest), tokens)
+
+
+def _without_where(entry: Entry) -> Sequence[Block]:
+    """Where an earlier summary says to look is no detail: the next one says it anew."""
+    if entry.layer is None:
+        return entry.blocks
+    return [{**b, "text": _WHERE.sub("", b["text"])} if b.get("type") == "text" else b for b in entry.blocks]
 
 
 def within(items: Sequence[str], tokens: float) -> tuple[str, ...]:

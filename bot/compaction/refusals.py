@@ -36,7 +36,7 @@ class NeedsSummary(NotCompacted):
 
     def __init__(self, plan: Plan, messages: Sequence[Message], *, updates: bool) -> None:
         super().__init__(
-            f"The strategy {plan.strategy} wants a summary of {len(plan.summarise)} entries that it takes out: "
+            f"The strategy {plan.strategy} wants a summary of what it takes out: "
             "give its text (--summary FILE), or let a model write it (--with-model)."
         )
         self.plan = plan

@@ -34,6 +34,11 @@ class ResetOptions:
     critical: float = 0.90
     keep_exchange_share: float = 0.15
 
+    def __post_init__(self) -> None:
+        """Raise ``ValueError`` for a share that is none."""
+        if not 0 <= self.keep_exchange_share <= 1:
+            raise ValueError(f"keep_exchange_share={self.keep_exchange_share} must be from 0 to 1")
+
 
 @dataclass(frozen=True)
 class Reset:

@@ -37,7 +37,10 @@ class TieredOptions:
     emergency_keep_last: int = 4
 
     def __post_init__(self) -> None:
-        """Raise ``ValueError`` for a negative number and a share that is none."""
+        """Raise ``ValueError`` for a negative number, a share that is none and thresholds that do not rise."""
+        if not 0 < self.soft <= self.hard <= self.emergency <= 1:
+            given = f"soft={self.soft}, hard={self.hard}, emergency={self.emergency}"
+            raise ValueError(f"{given} must rise, above 0 and up to 1")
         for name in ("file_stale_after", "keep_last", "emergency_keep_last"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name}={getattr(self, name)} must not be negative")

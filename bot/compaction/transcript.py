@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from bot.messages import Block, Message
+from bot.server_tools import is_result, told
 from bot.text_tokens import Family, text_tokens
 
 REMOVAL_SHARES = (0.0, 0.10, 0.20, 0.50, 1.0)
@@ -55,6 +56,8 @@ def _piece(block: Block, speaker: str) -> str:
             return f"{label}: {_inside(block.get('content'))}"
         case "thinking" | "redacted_thinking":
             return ""
+        case _ if is_result(block):
+            return f"{speaker}: {told(block)}"
         case _:
             return f"{speaker}: {_placeholder(block)}"
 

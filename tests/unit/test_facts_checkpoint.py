@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from bot.compaction.fact_candidates import candidates_of
 from bot.compaction.fact_checkpoint import facts_in, is_checkpoint, rendered
 from bot.compaction.fact_choice import checkpoint_of, checkpoint_tokens
 from bot.compaction.fact_merge import merged
 from bot.compaction.facts import Fact, FactKind, FactStatus, Speaker
+from tests.unit.entries import said
 
 FACTS = (
     Fact(FactKind.GOAL, "Book a hotel in Ghent.", (1,)),
@@ -97,3 +99,19 @@ def test_where_room_is_short_a_record_keeps_what_nobody_could_guess() -> None:
     )
     text = checkpoint_of(rows, 120)
     assert all(f"O-{at}7" in text for at in range(9))
+
+
+def test_a_checkpoint_in_a_plain_message_is_read_as_one_and_what_follows_it_as_words() -> None:
+    text = f"{rendered(FACTS)}\n\nMy new budget is 800 euros.\n\n- Never call Ann."
+    found = merged(candidates_of([said(20, text)])).facts
+    assert essence(found) >= essence(FACTS) - {essence((FACTS[5],)).pop()}
+    assert "My new budget is 800 euros." in [fact.text for fact in found]
+    assert (FactKind.CONSTRAINT, "Never call Ann.") in [(fact.kind, fact.text) for fact in found]
+    assert not [fact for fact in found if fact.text.startswith(("[", "#", ">", "- "))]
+
+
+def test_a_mark_is_never_doubled() -> None:
+    done = Fact(FactKind.GOAL, "[done] Fix the lamp.", (1,), status=FactStatus.DONE)
+    assert rendered([done]).count("[done]") == 1
+    twice = rendered([done]).replace("[done]", "[done] [done]")
+    assert [fact.text for fact in merged(facts_in(twice, 2)).facts] == ["Fix the lamp."]
