@@ -9,6 +9,7 @@ from sqlalchemy import RowMapping, func, or_, select, update
 
 from bot.history import Anchor, Entry, EntryKind, History, Layer, Usage, merge_ranges
 from bot.messages import AgentId, Audience
+from bot.store import word_index
 from bot.store.database import Tx, insert_into
 from bot.store.schema import entries, heads, layers
 from bot.text_tokens import Family
@@ -20,21 +21,19 @@ _MOST_SPANS = 200
 async def load(tx: Tx, agent_id: AgentId, family: Family = Family.NEWER) -> History:
     """The entries that can be seen through all layers, and perhaps a few more. Its cost does not grow with what
     layers hide."""
-    stack = [
-        _layer(row)
-        for row in (
-            await tx.execute(
-                select(layers)
-                .where(layers.c.agent_id == agent_id, layers.c.removed_at.is_(None))
-                .order_by(layers.c.number)
-            )
-        ).mappings()
-    ]
+    stack = await load_layers(tx, agent_id)
     spans = [
         entries.c.seq >= low if high is None else entries.c.seq.between(low, high) for low, high in _open_spans(stack)
     ]
     rows = await tx.execute(select(entries).where(entries.c.agent_id == agent_id, or_(*spans)).order_by(entries.c.seq))
-    return History(tuple(_entry(row) for row in rows.mappings()), tuple(stack), family)
+    return History(tuple(entry_of(row) for row in rows.mappings()), stack, family)
+
+
+async def load_layers(tx: Tx, agent_id: AgentId) -> tuple[Layer, ...]:
+    """The layers that are on, the lowest first."""
+    chosen = select(layers).where(layers.c.agent_id == agent_id, layers.c.removed_at.is_(None))
+    rows = await tx.execute(chosen.order_by(layers.c.number))
+    return tuple(_layer(row) for row in rows.mappings())
 
 
 def _open_spans(stack: Sequence[Layer]) -> list[tuple[int, int | None]]:
@@ -60,7 +59,7 @@ async def last_seq(tx: Tx, agent_id: AgentId) -> int:
 
 
 async def append(tx: Tx, agent_id: AgentId, added: Sequence[Entry], *, now: float) -> None:
-    """Add entries; their seqs are the caller's, who is the only writer."""
+    """Add entries, and what they are found by; their seqs are the caller's, who is the only writer."""
     if not added:
         return
     await tx.execute(
@@ -84,6 +83,7 @@ async def append(tx: Tx, agent_id: AgentId, added: Sequence[Entry], *, now: floa
             for entry in added
         ],
     )
+    await word_index.add(tx, agent_id, added)
 
 
 async def next_layer(tx: Tx, agent_id: AgentId) -> int:
@@ -137,7 +137,8 @@ async def head(tx: Tx, digest: str) -> object:
     return (await tx.execute(select(heads.c.content).where(heads.c.hash == digest))).scalar_one()
 
 
-def _entry(row: RowMapping) -> Entry:
+def entry_of(row: RowMapping) -> Entry:
+    """The entry of a whole row of its table."""
     anchor = row["anchor"]
     return Entry(
         seq=row["seq"],

@@ -131,20 +131,35 @@ async def fetched(tx: Tx, row_id: int, files: Sequence[Kept]) -> None:
     )
 
 
-async def mark(tx: Tx, ids: Sequence[int], *, marked: bool) -> None:
-    """These messages show a mark that says that they wait, or no longer do."""
-    await tx.execute(update(inbox).where(inbox.c.id.in_(ids)).values(marked=marked))
+async def mark(tx: Tx, ids: Sequence[int], *, marked: bool) -> frozenset[int]:
+    """These messages show a mark that says that they wait, or no longer do; returns those that were to be marked.
+
+    What a turn has taken waits no more, and is not marked.
+    """
+    found = update(inbox).where(inbox.c.id.in_(ids))
+    if marked:
+        found = found.where(inbox.c.state == "waiting")
+    rows = await tx.execute(found.values(marked=marked).returning(inbox.c.id))
+    return frozenset(row[0] for row in rows)
 
 
 async def take(tx: Tx, ids: Sequence[int], turn_id: str) -> Mapping[int, str]:
-    """Give rows to a turn; returns their texts as they are now, which no edit changes any more."""
+    """Give rows that wait to a turn; returns the texts of those that still did, as they are now: no edit changes them
+    any more.
+    """
     taken = await tx.execute(
         update(inbox)
-        .where(inbox.c.id.in_(ids))
+        .where(inbox.c.id.in_(ids), inbox.c.state == "waiting")
         .values(state="taken", turn_id=turn_id)
         .returning(inbox.c.id, inbox.c.text)
     )
     return {row[0]: row[1] for row in taken}
+
+
+async def people_of(tx: Tx, turn_id: str) -> frozenset[str]:
+    """Who is answered in this turn."""
+    rows = await tx.execute(select(inbox.c.person).where(inbox.c.turn_id == turn_id).distinct())
+    return frozenset(row[0] for row in rows)
 
 
 async def close(tx: Tx, ids: Sequence[int]) -> None:

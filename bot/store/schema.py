@@ -229,3 +229,56 @@ vectors = Table(
     Column("model", String(120), primary_key=True),
     Column("vector", LargeBinary, nullable=False),  # float32, little-endian
 )
+
+indexed_agents = Table(
+    "indexed_agents",  # their numbers in the index of words, `entry_words`, which each database makes in its own way
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("agent_id", String(120), nullable=False),
+    UniqueConstraint("agent_id", name="indexed_agents_agent"),
+)
+
+memories = Table(
+    "memories",  # how far an agent's memory has read its history
+    metadata,
+    Column("agent_id", String(120), primary_key=True),
+    Column("upto", Integer, nullable=False),  # the newest entry that facts were looked for in
+    Column("version", Integer, nullable=False),  # raised by every change of its facts
+    Column("next_number", Integer, nullable=False),  # of a fact; none is used twice
+    Column("line", JSON, nullable=False),  # what people were told of it, and in which message
+    Column("told", JSON, nullable=False),  # what the next trace says of it
+)
+
+memory_facts = Table(
+    "memory_facts",
+    metadata,
+    Column("agent_id", String(120), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("kind", String(20), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("brief", Text, nullable=False),
+    Column("seqs", JSON, nullable=False),  # of the entries that it stands in
+    Column("key", Text, nullable=False),
+    Column("status", String(20), nullable=False),
+    Column("speaker", String(20), nullable=False),
+    Column("weight", Double, nullable=False),
+    Column("pinned", Boolean, nullable=False),
+    Column("source", String(20), nullable=False),  # cfpm_auto, or person
+    Column("forgotten", Boolean, nullable=False),  # a person does not want it back
+)
+
+memory_candidates = Table(
+    "memory_candidates",  # what might have become a fact, and why it did or did not
+    metadata,
+    Column("id", _big, primary_key=True, autoincrement=True),
+    Column("agent_id", String(120), nullable=False),
+    Column("seq", Integer, nullable=False),
+    Column("kind", String(20), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("speaker", String(20), nullable=False),
+    Column("decision", String(10), nullable=False),
+    Column("reason", String(20), nullable=False),
+    Column("created_at", Double, nullable=False),
+    Index("memory_candidates_agent", "agent_id", "id"),
+)

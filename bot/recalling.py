@@ -1,0 +1,143 @@
+"""What was found or read again, as text: for a model, and for people."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from bot.entry_text import RECALLED
+from bot.history import ASKED, EntryKind
+from bot.messages import AgentId
+from bot.snippets import snippet
+from bot.store import Database, recall
+from bot.store.recall import Recalled
+from bot.tools.bounds import fitting, tokens_of
+from bot.words import query_words
+
+MOST_HITS = 10
+_WIDEST, _NARROWEST = 300, 100
+"""Characters of a snippet."""
+_NOTE_CHARACTERS, _NOTE_TOKENS = 120, 50
+"""For what is said at the end: where more is."""
+_LINE_TOKENS = 2
+"""Between two lines, and what the guesses for single lines are short of the guess for all."""
+_PEOPLE_CHARACTERS = 1_700
+"""One message, on the platform whose messages are the shortest."""
+_PEOPLE_SNIPPET = 160
+_PEOPLE_PIECE = 500
+_RANGE = re.compile(r"#?(\d{1,9})(?:\s*[-–—]\s*#?(\d{1,9}))?")
+USAGE = "/recall WORDS finds what was said in this conversation, /recall 12-40 reads messages 12 to 40."
+
+
+def hits_for_model(query: str, found: Sequence[Recalled], *, room: int, tokens: int) -> str:
+    """The best hits, as many as fit into ``room`` characters and so many tokens."""
+    asked = query[:_NARROWEST]
+    if not found:
+        return f"{RECALLED}nothing that is out of view answers {asked!r}. What is in view was not searched.]"
+    lines = [f"{RECALLED}messages out of view for {asked!r}, the best first. from_seq and to_seq read them in full.]"]
+    words = query_words(query)
+    width = max(_NARROWEST, min(_WIDEST, (room - len(lines[0])) // 6))
+    room, tokens = room - len(lines[0]), tokens - tokens_of(lines[0])
+    for item in found[:MOST_HITS]:
+        line = f"{_label(item, me='you')}: {snippet(item.text, words, width)}"
+        room, tokens = room - len(line) - 1, tokens - tokens_of(line) - _LINE_TOKENS
+        if min(room, tokens) >= 0:
+            lines.append(line)
+            continue
+        if len(lines) == 1:  # there is little room, and the best hit is worth it in part
+            room, tokens = room + len(line), tokens + tokens_of(line)
+            lines.append(line[: fitting(line[: max(1, room)], max(1, tokens))])
+        break
+    return "\n".join(lines)
+
+
+def range_for_model(found: Sequence[Recalled], high: int, *, offset: int, room: int, tokens: int) -> str:
+    """Entries in full, as many as fit into ``room`` characters and so many tokens; a single one that is larger from
+    ``offset`` (characters) on. Says where more is."""
+    opening = f"{RECALLED}as it was said.]"
+    if not found:
+        return f"{RECALLED}there are no messages with these numbers.]"
+    lines = [opening]
+    room, tokens = room - len(opening) - _NOTE_CHARACTERS, tokens - tokens_of(opening) - _NOTE_TOKENS
+    for item in found:
+        skipped = offset if item is found[0] else 0
+        label = _label(item, me="you")
+        text = item.text[skipped:] or "(nothing to read)"
+        whole = f"{label}: {text}"
+        if len(whole) <= room and tokens_of(whole) <= tokens:
+            room, tokens = room - len(whole) - 1, tokens - tokens_of(whole) - _LINE_TOKENS
+            lines.append(whole)
+            continue
+        if len(lines) > 1:
+            return "\n".join([*lines, f"[More: recall from_seq={item.seq} to_seq={high}]"])
+        shown = text[: fitting(text[: max(1, room - len(label))], max(1, tokens - tokens_of(label)))]
+        more = f"[More: recall from_seq={item.seq} to_seq={high} offset={skipped + len(shown)}]"
+        return "\n".join([opening, f"{label}: {shown}", more])
+    rest = found[-1].seq + 1
+    if len(found) == recall.MOST_READ and rest <= high:
+        lines.append(f"[More: recall from_seq={rest} to_seq={high}]")
+    return "\n".join(lines)
+
+
+async def answer_people(database: Database, agent_id: AgentId, argument: str) -> str:
+    """The answer to /recall, in one message."""
+    if not argument:
+        return USAGE
+    span = _RANGE.fullmatch(argument)
+    async with database.read() as tx:
+        if span:
+            low, high = int(span[1]), int(span[2] or span[1])
+            read = await recall.read(tx, agent_id, audience=recall.PEOPLE, low=low, high=high)
+            if read:
+                return _range_for_people(read, high)
+        found = await recall.search(tx, agent_id, argument, audience=recall.PEOPLE, most=MOST_HITS)
+    if span and not found:
+        return "There are no messages with these numbers in this conversation."
+    return _hits_for_people(argument, found)
+
+
+def _hits_for_people(query: str, found: Sequence[Recalled]) -> str:
+    if not found:
+        return f"I find nothing about {query[:_NARROWEST]!r} in this conversation."
+    words = query_words(query)
+    lines: list[str] = []
+    room = _PEOPLE_CHARACTERS
+    for item in found:
+        line = f"{_label(item, me='me')}: {snippet(item.text, words, _PEOPLE_SNIPPET)}"
+        room -= len(line) + 1
+        if room < 0:
+            break
+        lines.append(line)
+    first = found[0].seq
+    return "\n".join([*lines, f"/recall {first}-{first + 1} reads them in full."])
+
+
+def _range_for_people(read: Sequence[Recalled], high: int) -> str:
+    lines: list[str] = []
+    room = _PEOPLE_CHARACTERS
+    for item in read:
+        text = item.text.strip() or "(nothing to read)"
+        piece = text if len(text) <= _PEOPLE_PIECE else f"{text[:_PEOPLE_PIECE].rstrip()} …"
+        line = f"{_label(item, me='me')}: {piece}"
+        room -= len(line) + 1
+        if room < 0:
+            return "\n".join([*lines, f"More: /recall {item.seq}-{high}"])
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _label(item: Recalled, *, me: str) -> str:
+    day = datetime.fromtimestamp(item.at, UTC).strftime("%Y-%m-%d %H:%M")
+    return f"#{item.seq} ({day}, {_who(item, me)})"
+
+
+def _who(item: Recalled, me: str) -> str:
+    kind = item.entry.kind
+    if kind in ASKED:
+        return item.who or "a person"
+    if kind is EntryKind.REPLY:
+        return me
+    if kind is EntryKind.RESULT:
+        return f"result of {item.who or 'a tool'}"
+    return kind.value

@@ -1,0 +1,167 @@
+"""What is known of a conversation: its facts, the candidates that they came from, and how far it was read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from sqlalchemy import RowMapping, delete, select
+
+from bot.compaction.fact_life import MOST_CANDIDATES, Known, Source
+from bot.compaction.facts import Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
+from bot.history import Entry, EntryKind
+from bot.messages import AgentId
+from bot.store.database import Tx, insert_into
+from bot.store.histories import entry_of
+from bot.store.schema import entries, memories, memory_candidates, memory_facts
+
+_AT_ONCE = 500
+"""Numbers that one statement names."""
+
+
+@dataclass(frozen=True)
+class MemoryRow:
+    """``upto``: the newest entry that facts were looked for in; ``version``: raised by every change; ``next_number``:
+    of a fact; ``line``: what people were told, and where; ``told``: what the next trace says."""
+
+    upto: int = 0
+    version: int = 0
+    next_number: int = 1
+    line: Mapping[str, int] = field(default_factory=dict)
+    told: tuple[str, ...] = ()
+
+
+async def get(tx: Tx, agent_id: AgentId) -> MemoryRow:
+    """How far this memory is; an empty one for an agent that has none yet."""
+    row = (await tx.execute(select(memories).where(memories.c.agent_id == agent_id))).mappings().one_or_none()
+    if row is None:
+        return MemoryRow()
+    return MemoryRow(row["upto"], row["version"], row["next_number"], dict(row["line"]), tuple(row["told"]))
+
+
+async def put(tx: Tx, agent_id: AgentId, memory: MemoryRow) -> None:
+    """From now on it is so far."""
+    values = {**asdict(memory), "line": dict(memory.line), "told": list(memory.told)}
+    added = insert_into(tx, memories).values(agent_id=agent_id, **values)
+    await tx.execute(added.on_conflict_do_update(index_elements=["agent_id"], set_=values))
+
+
+async def take_told(tx: Tx, agent_id: AgentId, taken: Sequence[str]) -> None:
+    """These notices stand in a trace now."""
+    row = await get(tx, agent_id)
+    if taken:
+        await put(tx, agent_id, replace(row, told=tuple(line for line in row.told if line not in taken)))
+
+
+async def load(tx: Tx, agent_id: AgentId) -> tuple[Known, ...]:
+    """All facts of this agent by their numbers, tombstones included."""
+    chosen = select(memory_facts).where(memory_facts.c.agent_id == agent_id).order_by(memory_facts.c.number)
+    return tuple(_known(row) for row in (await tx.execute(chosen)).mappings())
+
+
+async def change(tx: Tx, agent_id: AgentId, before: Sequence[Known], after: Sequence[Known]) -> None:
+    """Bring the rows from one state of the facts to another; all have numbers. What is the same is not touched."""
+    was = {item.fact.number: item for item in before}
+    now = {item.fact.number: item for item in after}
+    changed = [item for number, item in now.items() if was.get(number) != item]
+    gone = [number for number, item in was.items() if now.get(number) != item]
+    for at in range(0, len(gone), _AT_ONCE):
+        named = memory_facts.c.number.in_(gone[at : at + _AT_ONCE])
+        await tx.execute(delete(memory_facts).where(memory_facts.c.agent_id == agent_id, named))
+    if changed:
+        await tx.execute(memory_facts.insert(), [{"agent_id": agent_id, **_values(item)} for item in changed])
+
+
+async def add_candidates(tx: Tx, agent_id: AgentId, found: Sequence[Candidate], *, now: float) -> None:
+    """Write down what was decided about these; of one agent only the last ones are kept."""
+    rows = [
+        {
+            "agent_id": agent_id,
+            "seq": item.seq,
+            "kind": item.kind,
+            "text": _storable(item.text),
+            "key": _storable(item.key),
+            "speaker": item.speaker,
+            "decision": item.decision,
+            "reason": item.reason,
+            "created_at": now,
+        }
+        for item in found[-MOST_CANDIDATES:]
+    ]
+    if not rows:
+        return
+    await tx.execute(memory_candidates.insert(), rows)
+    own = memory_candidates.c.agent_id == agent_id
+    newest = select(memory_candidates.c.id).where(own).order_by(memory_candidates.c.id.desc())
+    last = newest.offset(MOST_CANDIDATES).limit(1).scalar_subquery()
+    await tx.execute(delete(memory_candidates).where(own, memory_candidates.c.id <= last))
+
+
+async def candidates(tx: Tx, agent_id: AgentId) -> tuple[Candidate, ...]:
+    """The candidates that are kept, oldest first."""
+    own = memory_candidates.c.agent_id == agent_id
+    rows = await tx.execute(select(memory_candidates).where(own).order_by(memory_candidates.c.id))
+    return tuple(
+        Candidate(
+            kind=FactKind(row["kind"]),
+            text=row["text"],
+            seq=row["seq"],
+            key=row["key"],
+            speaker=Speaker(row["speaker"]),
+            decision=Decision(row["decision"]),
+            reason=Reason(row["reason"]),
+        )
+        for row in rows.mappings()
+    )
+
+
+async def unread(tx: Tx, agent_id: AgentId, after: int, most: int) -> tuple[Entry, ...]:
+    """What was said since, the last so many entries of it in their order; what layers inserted is left out."""
+    chosen = select(entries).where(
+        entries.c.agent_id == agent_id,
+        entries.c.seq > after,
+        entries.c.layer.is_(None),
+        entries.c.kind.not_in([EntryKind.MARKER, EntryKind.SUMMARY, EntryKind.NOTE]),
+    )
+    rows = await tx.execute(chosen.order_by(entries.c.seq.desc()).limit(most))
+    return tuple(entry_of(row) for row in reversed(rows.mappings().all()))
+
+
+def _values(item: Known) -> dict[str, Any]:
+    fact = item.fact
+    return {
+        "number": fact.number,
+        "kind": fact.kind,
+        "text": _storable(fact.text),
+        "brief": _storable(fact.brief),
+        "seqs": list(fact.seqs),
+        "key": _storable(fact.key),
+        "status": fact.status,
+        "speaker": fact.speaker,
+        "weight": fact.weight,
+        "pinned": fact.pinned,
+        "source": item.source,
+        "forgotten": item.forgotten,
+    }
+
+
+def _known(row: RowMapping) -> Known:
+    fact = Fact(
+        kind=FactKind(row["kind"]),
+        text=row["text"],
+        seqs=tuple(row["seqs"]),
+        pinned=row["pinned"],
+        key=row["key"],
+        status=FactStatus(row["status"]),
+        speaker=Speaker(row["speaker"]),
+        brief=row["brief"],
+        weight=row["weight"],
+        number=row["number"],
+    )
+    return Known(fact, Source(row["source"]), row["forgotten"])
+
+
+def _storable(text: str) -> str:
+    """PostgreSQL's texts hold no NUL, and neither database half a character."""
+    return text.replace("\0", "").encode(errors="replace").decode()

@@ -1,0 +1,182 @@
+"""The index of words: which entries of an agent hold which words. FTS5 in SQLite, a GIN over tsvectors in PostgreSQL.
+
+Both hold the words that :mod:`bot.words` makes of a text, and take no text apart themselves. An agent's entries are a
+range of their own in it: in SQLite by the row's number (the agent's, then the seq), in PostgreSQL by the beginning of
+each word. So a search costs what the agent's own entries cost, however many other agents there are, and finds nothing
+of theirs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import TextClause, select, text
+
+from bot.entry_text import text_to_find
+from bot.history import Entry
+from bot.messages import AgentId
+from bot.store.database import Tx, insert_into
+from bot.store.schema import indexed_agents
+from bot.words import PREFIX, Wanted, words_in
+
+_SEQ_BITS = 32
+_LONG = 8_000
+"""Characters: a longer text is taken apart in a thread."""
+
+_INSERT = {
+    "sqlite": text("INSERT INTO entry_words (rowid, words) VALUES ((:agent << 32) | :seq, :words)"),
+    "postgresql": text(
+        "INSERT INTO entry_words (agent, seq, words) "
+        "VALUES (:agent, :seq, array_to_tsvector(string_to_array(CAST(:words AS text), ' ')))"
+    ),
+}
+_DELETE = {
+    "sqlite": text("DELETE FROM entry_words WHERE rowid BETWEEN (:agent << 32) AND (:agent << 32) | 4294967295"),
+    "postgresql": text("DELETE FROM entry_words WHERE agent = :agent"),
+}
+_NEWEST = (
+    "SELECT * FROM (SELECT {at} AS at, rowid & 4294967295 AS seq FROM entry_words WHERE entry_words MATCH :q{at} "
+    "AND rowid BETWEEN (:agent << 32) | :low AND (:agent << 32) | :high ORDER BY rowid DESC LIMIT :most)"
+)
+_SAMPLE = 1_000
+"""PostgreSQL: the newest entries, which are read to see which queries have many answers."""
+_MANY = 12
+"""In the sample: a query with so many answers has too many to read them all."""
+_ASKED = "CAST(CAST(:q{at} AS text) AS tsquery)"
+_IN_SAMPLE = (
+    "SELECT seq, mask FROM (SELECT seq, {mask} AS mask FROM entry_words, (SELECT {asked} OFFSET 0) AS asked "
+    "WHERE agent = :agent AND seq BETWEEN :low AND :high) AS sample WHERE mask > 0 ORDER BY seq DESC"
+)
+_BY_WORDS = (  # OFFSET 0 keeps the planner from reading backwards until it has met enough, which may be never
+    "(SELECT {at} AS at, seq FROM (SELECT agent, seq FROM entry_words "
+    "WHERE words @@ CAST(CAST(:q{at} AS text) AS tsquery) OFFSET 0) AS found "
+    "WHERE agent = :agent AND seq BETWEEN :low AND :high ORDER BY seq DESC LIMIT :most)"
+)
+
+
+@dataclass(frozen=True)
+class Hits:
+    """Seqs of entries, the newest first. ``complete``: there are no more."""
+
+    seqs: Sequence[int]
+    complete: bool
+
+
+async def add(tx: Tx, agent_id: AgentId, entries: Sequence[Entry]) -> None:
+    """Index entries that are written in this transaction."""
+    texts = {entry.seq: text_to_find(entry.blocks) for entry in entries}
+    if sum(map(len, texts.values())) > _LONG:
+        words = await asyncio.to_thread(_words_of, texts)
+    else:
+        words = _words_of(texts)
+    if words:
+        number = await _number(tx, agent_id) or await _new_number(tx, agent_id)
+        await tx.execute(*insertion(tx.dialect.name, number, words))
+
+
+async def forget(tx: Tx, agent_id: AgentId) -> None:
+    """Take all entries of an agent out of the index."""
+    number = await _number(tx, agent_id)
+    if number is not None:
+        await tx.execute(_DELETE[tx.dialect.name], {"agent": number})
+        await tx.execute(indexed_agents.delete().where(indexed_agents.c.agent_id == agent_id))
+
+
+async def newest(
+    tx: Tx, agent_id: AgentId, queries: Sequence[Sequence[Wanted]], *, low: int, high: int, most: int
+) -> list[Hits]:
+    """For each query the newest entries of this agent from ``low`` to ``high`` that have all its words: at most
+    ``most``, and where there are very many, perhaps fewer."""
+    number = await _number(tx, agent_id)
+    if number is None or not queries or low > high:
+        return [Hits((), complete=True) for _ in queries]
+    asked = {f"q{at}": _expression(tx.dialect.name, number, query) for at, query in enumerate(queries)}
+    bounds = {"agent": number, "low": low, "high": high}
+    if tx.dialect.name == "sqlite":
+        found = await _found(tx, _NEWEST, range(len(queries)), {**asked, **bounds, "most": most})
+        return [Hits(seqs, len(seqs) < most) for seqs in found.values()]
+    return await _newest_in_postgresql(tx, asked, bounds, most)
+
+
+async def _newest_in_postgresql(tx: Tx, asked: Mapping[str, str], bounds: Mapping[str, int], most: int) -> list[Hits]:
+    """Queries with many answers are answered by reading the newest entries, the others by the index: its cost is that
+    of all answers."""
+    begin = max(bounds["low"], bounds["high"] - _SAMPLE + 1)
+    statement = _IN_SAMPLE.format(
+        mask=" + ".join(f"CASE WHEN words @@ q{at} THEN {1 << at} ELSE 0 END" for at in range(len(asked))),
+        asked=", ".join(f"{_ASKED.format(at=at)} AS q{at}" for at in range(len(asked))),
+    )
+    sample: list[list[int]] = [[] for _ in asked]
+    for seq, mask in await tx.execute(text(statement), {**asked, **bounds, "low": begin}):
+        for at, seqs in enumerate(sample):
+            if mask >> at & 1:
+                seqs.append(seq)
+    if begin == bounds["low"]:
+        return [Hits(seqs[:most], len(seqs) <= most) for seqs in sample]
+    few = [at for at, seqs in enumerate(sample) if len(seqs) < _MANY]
+    named = {f"q{at}": asked[f"q{at}"] for at in few}
+    found = await _found(tx, _BY_WORDS, few, {**named, **bounds, "most": most})
+    return [
+        Hits(found[at], len(found[at]) < most) if at in found else Hits(seqs[:most], complete=False)
+        for at, seqs in enumerate(sample)
+    ]
+
+
+async def _found(tx: Tx, select_one: str, places: Sequence[int], values: Mapping[str, object]) -> dict[int, list[int]]:
+    """What these queries find, by their places; all asked at once."""
+    found: dict[int, list[int]] = {at: [] for at in places}
+    if found:
+        statement = text(" UNION ALL ".join(select_one.format(at=at) for at in places))
+        for at, seq in await tx.execute(statement, values):
+            found[at].append(seq)
+    return {at: sorted(seqs, reverse=True) for at, seqs in found.items()}
+
+
+def insertion(
+    dialect: str, number: int, words: Mapping[int, Sequence[str]]
+) -> tuple[TextClause, list[dict[str, object]]]:
+    """What puts the words of entries, by their seqs, into the index of the agent with this number."""
+    rows: list[dict[str, object]] = [
+        {"agent": number, "seq": seq, "words": " ".join(_stored(dialect, number, word) for word in own)}
+        for seq, own in words.items()
+    ]
+    return _INSERT[dialect], rows
+
+
+def _words_of(texts: Mapping[int, str]) -> dict[int, list[str]]:
+    found = {seq: words_in(content) for seq, content in texts.items()}
+    return {seq: words for seq, words in found.items() if words}
+
+
+async def _number(tx: Tx, agent_id: AgentId) -> int | None:
+    row = await tx.execute(select(indexed_agents.c.number).where(indexed_agents.c.agent_id == agent_id))
+    return row.scalar_one_or_none()
+
+
+async def _new_number(tx: Tx, agent_id: AgentId) -> int:
+    await tx.execute(
+        insert_into(tx, indexed_agents).values(agent_id=agent_id).on_conflict_do_nothing(index_elements=["agent_id"])
+    )
+    number = await _number(tx, agent_id)
+    assert number is not None
+    return number
+
+
+def _stored(dialect: str, number: int, word: str) -> str:
+    return word if dialect == "sqlite" else f"{number}|{word}"
+
+
+def _expression(dialect: str, number: int, query: Sequence[Wanted]) -> str:
+    """All words, each in one of its forms, as this database asks for them."""
+    both, either = (" AND ", " OR ") if dialect == "sqlite" else (" & ", " | ")
+
+    def term(word: str) -> str:
+        bare, ending = (word[:-1], "*") if word.endswith(PREFIX) else (word, "")
+        if dialect == "sqlite":
+            return f'"{bare}"{ending}'
+        quoted = _stored(dialect, number, bare).replace("'", "''")
+        return f"'{quoted}'{':*' if ending else ''}"
+
+    return both.join(f"({either.join(f'({both.join(map(term, form))})' for form in wanted.forms)})" for wanted in query)

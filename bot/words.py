@@ -1,0 +1,259 @@
+"""A text as the words that it is found by, the same for every database. Pure.
+
+Words are runs of letters, marks and digits, in one case and in Unicode's compatibility form. Scripts without spaces
+become overlapping pairs of characters. What is written in one piece (``user_id``, ``getUserName``, ``src/app.py``,
+``ABC-123``) is one word, and its parts are words too. Beside each word stands what is left of it without its ending,
+marked, so that ``doors`` finds ``door``.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import pairwise
+from typing import Protocol
+
+from snowballstemmer.arabic_stemmer import ArabicStemmer
+from snowballstemmer.armenian_stemmer import ArmenianStemmer
+from snowballstemmer.dutch_stemmer import DutchStemmer
+from snowballstemmer.english_stemmer import EnglishStemmer
+from snowballstemmer.french_stemmer import FrenchStemmer
+from snowballstemmer.german_stemmer import GermanStemmer
+from snowballstemmer.greek_stemmer import GreekStemmer
+from snowballstemmer.hindi_stemmer import HindiStemmer
+from snowballstemmer.italian_stemmer import ItalianStemmer
+from snowballstemmer.portuguese_stemmer import PortugueseStemmer
+from snowballstemmer.russian_stemmer import RussianStemmer
+from snowballstemmer.spanish_stemmer import SpanishStemmer
+from snowballstemmer.tamil_stemmer import TamilStemmer
+
+STEM = "~"
+"""Before a word without its ending. No word begins with it."""
+PREFIX = "*"
+"""After the beginning of a word, in a query. No word ends in it."""
+JOINERS = "_./:@'-"
+"""What holds one word together, besides letters, marks and digits."""
+SIGNS = "+#"
+"""What a word may end in: C++, C#."""
+
+LONGEST_WORD = 64
+"""Characters of one word; a SHA-256 in hex has so many."""
+MOST_BYTES = 400_000
+"""UTF-8 of all words of one text. PostgreSQL takes a megabyte."""
+LONGEST_QUERY = 2_000
+"""Characters of a query that are read."""
+MOST_QUERY_WORDS = 16
+_MOST_PARTS = 16
+_MOST_DIGIT_PARTS = 4
+"""A hash is no identifier: `a1b2c3d4` has no parts."""
+_SHORTEST_STEM = 2
+
+
+class _Stemmer(Protocol):
+    def stemWord(self, word: str) -> str:  # noqa: N802  # the library's name
+        """The word without its ending."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One word of a query. A text has it when it has every word of one of its ``forms``; the first is the word itself.
+
+    A form that ends in ``PREFIX`` is the beginning of a word.
+    """
+
+    word: str
+    forms: tuple[tuple[str, ...], ...]
+
+
+def words_in(text: str) -> list[str]:
+    """The words that this text is found by, each once, in the order of the text; those after ``MOST_BYTES`` are left
+    out."""
+    normal = _normal(text)
+    latin = _latin_stemmers(normal)
+    found: dict[str, None] = {}
+    left = MOST_BYTES
+    for token in _TOKENS.finditer(normal):
+        for word in _run_words(token[0]) if token["run"] else _token_words(token[0], latin):
+            if word not in found:
+                left -= len(word.encode()) + 1
+                if left < 0:
+                    return list(found)
+                found[word] = None
+    return list(found)
+
+
+def query_words(query: str) -> tuple[Wanted, ...]:
+    """What a query asks for. Words that every text has ("the", "what") count only where there are no others."""
+    wanted: dict[str, Wanted] = {}
+    for token in _TOKENS.finditer(_normal(query[:LONGEST_QUERY])):
+        for item in _run_wanted(token[0]) if token["run"] else [_token_wanted(token[0])]:
+            wanted.setdefault(item.word, item)
+    telling = [item for word, item in wanted.items() if word not in _EVERYWHERE]
+    return tuple((telling or list(wanted.values()))[:MOST_QUERY_WORDS])
+
+
+def plain(text: str) -> str:
+    """A text as phrases are compared: one case, one form, one space between words."""
+    return " ".join(_in_one_case(_normal(text)).split())
+
+
+_UNSPACED = (
+    "\u0e01-\u0e3a\u0e40-\u0e4e"  # Thai
+    "\u0e81-\u0ebd\u0ec0-\u0ece\u0edc-\u0edf"  # Lao
+    "\u1000-\u103f\u1050-\u108f"  # Burmese
+    "\u1780-\u17b3\u17b6-\u17d3"  # Khmer
+    "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U000323af"
+)
+_MARKS = "".join(
+    chr(code)
+    for code in (*range(0x300, 0xAC00), *range(0x11000, 0x12000))
+    if unicodedata.category(chr(code)).startswith("M")
+)
+_LETTER = rf"(?:[^\W{_UNSPACED}]|[{_MARKS}])"
+_TOKENS = re.compile(rf"(?P<run>[{_UNSPACED}]+)|[^\W_{_UNSPACED}]{_LETTER}*(?:[{JOINERS}]{_LETTER}+)*[{SIGNS}]{{0,2}}")
+_DIGIT_GROUPS = re.compile(r"(?<=\d)[,\u00a0\u202f](?=\d{3}(?!\d))")
+_LETTERS = re.compile(rf"(?:[^\W\d_]|['{_MARKS}])+")
+_BETWEEN_PARTS = re.compile(rf"[{SIGNS}{JOINERS}]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_BESIDE_DIGITS = re.compile(r"(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])")
+_APOSTROPHES = str.maketrans({"’": "'", "ʼ": "'", "‐": "-", "‑": "-", "\\": "/"})
+
+_FUNCTION_WORDS = {
+    "english": "the of and to in is was it for that with on are this be at what who when where how which did do does "
+    "my your his her our their a an i you he she we they me as by or from about have has had not",
+    "german": "der die das und ist nicht ein eine ich du wir sie er mit auf für von dem den zu im was wer wann wo wie",
+    "french": "le la les et est une un je tu nous vous il elle dans pour pas que qui avec sur des du quel où quand",
+    "spanish": "el los las y es una un yo tú ella por para con no que en se lo del como qué quién cuándo dónde cuál",
+    "italian": "il lo gli e è una un io non che di con per sono della nel del come cosa chi quando dove qual",
+    "portuguese": "o os as e é uma um eu não que de com para por do da na no como quem quando onde qual",
+    "dutch": "de het een en is niet ik jij wij zij van met voor op dat wat wie wanneer waar hoe",
+    "russian": "и в на не что как это с по из за к у от до о а но где когда кто какой какая какое мой моя мы вы он она",
+}
+_EVERYWHERE = frozenset(word for words in _FUNCTION_WORDS.values() for word in words.split())
+_LATIN: dict[str, Callable[[], _Stemmer]] = {
+    "english": EnglishStemmer,
+    "german": GermanStemmer,
+    "french": FrenchStemmer,
+    "spanish": SpanishStemmer,
+    "italian": ItalianStemmer,
+    "portuguese": PortugueseStemmer,
+    "dutch": DutchStemmer,
+}
+_SCRIPTS: tuple[tuple[int, int, Callable[[], _Stemmer]], ...] = (
+    (0x0370, 0x03FF, GreekStemmer),
+    (0x0400, 0x052F, RussianStemmer),
+    (0x0530, 0x058F, ArmenianStemmer),
+    (0x0600, 0x06FF, ArabicStemmer),
+    (0x0900, 0x097F, HindiStemmer),
+    (0x0B80, 0x0BFF, TamilStemmer),
+)
+_LAST_LATIN = 0x024F
+_ACCENTED = re.compile("[\u0370-\u03ff\u0590-\u06ff\u1f00-\u1fff]")
+"""Greek, Hebrew and Arabic: scripts that are read without their signs too, as Latin is."""
+_SAMPLE = 20_000
+"""Characters of a text that show its language."""
+
+
+def _normal(text: str) -> str:
+    composed = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    return _DIGIT_GROUPS.sub("", composed.translate(_APOSTROPHES))
+
+
+def _in_one_case(text: str) -> str:
+    return text.casefold().replace("ё", "е")
+
+
+def _run_words(run: str) -> Iterator[str]:
+    """Pairs; and the last character, so that a query of one character finds it as the beginning of a word."""
+    yield from map("".join, pairwise(run))
+    yield run[-1]
+
+
+def _run_wanted(run: str) -> list[Wanted]:
+    if len(run) == 1:
+        return [Wanted(run, ((run + PREFIX,),))]
+    return [Wanted(pair, ((pair,),)) for pair in map("".join, pairwise(run))]
+
+
+@lru_cache(maxsize=50_000)
+def _token_words(token: str, latin: tuple[str, ...]) -> tuple[str, ...]:
+    words: dict[str, None] = {}
+    for part in (token, *_parts(token)):
+        word = _in_one_case(part.strip("_"))[:LONGEST_WORD]
+        words.update(dict.fromkeys(filter(None, (word, _without_accents(word)))))
+        words.update((STEM + stem, None) for stem in _stems(word, latin) if stem != word)
+    return tuple(words)
+
+
+def _token_wanted(token: str) -> Wanted:
+    word = _in_one_case(token.strip("_"))[:LONGEST_WORD]
+    bare = _without_accents(word)
+    forms: list[tuple[str, ...]] = [(word,), (bare,)] if bare else [(word,)]
+    for stem in _stems(word, tuple(_LATIN)):
+        forms += [(stem,), (STEM + stem,)]
+    if len(parts := _parts(token)) > 1:
+        forms.append(tuple(_in_one_case(part)[:LONGEST_WORD] for part in parts))
+    return Wanted(word, tuple(dict.fromkeys(forms)))
+
+
+def _parts(token: str) -> list[str]:
+    """What a compound is made of; nothing for a simple word."""
+    parts: list[str] = []
+    for piece in _BETWEEN_PARTS.split(token):
+        finer = _BESIDE_DIGITS.split(piece)
+        parts += finer if len(finer) <= _MOST_DIGIT_PARTS else [piece]
+    parts = [part for part in parts if part]
+    return parts[:_MOST_PARTS] if parts != [token] else []
+
+
+def _without_accents(word: str) -> str:
+    """``cafe`` for ``café``; empty where accents are none, or letters of their own."""
+    if word.isascii() or not (_is_latin(word) or _ACCENTED.match(word)):
+        return ""
+    bare = "".join(char for char in unicodedata.normalize("NFD", word) if unicodedata.category(char) != "Mn")
+    return bare if bare != word else ""
+
+
+def _is_latin(word: str) -> bool:
+    return ord(word[0]) <= _LAST_LATIN or "\u1e00" <= word[0] <= "\u1eff"
+
+
+def _latin_stemmers(text: str) -> tuple[str, ...]:
+    """English, and what else the text is written in, if it is."""
+    counts = dict.fromkeys(_LATIN, 0)
+    for word in text[:_SAMPLE].casefold().split():
+        for language in _languages().get(word.strip(".,;:!?¿¡\"'()"), ()):
+            counts[language] += 1
+    other = max((language for language in counts if language != "english"), key=lambda language: counts[language])
+    return ("english", other) if counts[other] > counts["english"] else ("english",)
+
+
+@cache
+def _languages() -> dict[str, tuple[str, ...]]:
+    """The languages of Latin script that each function word belongs to."""
+    found: dict[str, list[str]] = {}
+    for language in _LATIN:
+        for word in _FUNCTION_WORDS[language].split():
+            found.setdefault(word, []).append(language)
+    return {word: tuple(languages) for word, languages in found.items()}
+
+
+def _stems(word: str, latin: Iterable[str]) -> list[str]:
+    """Without its ending, in each language that its script allows."""
+    if not _LETTERS.fullmatch(word):
+        return []
+    if _is_latin(word):
+        made = [_stem(_LATIN[language], word) for language in latin]
+    else:
+        code = ord(word[0])
+        made = [_stem(stemmer, word) for low, high, stemmer in _SCRIPTS if low <= code <= high]
+    return [stem for stem in dict.fromkeys(made) if len(stem) >= _SHORTEST_STEM]
+
+
+@lru_cache(maxsize=100_000)
+def _stem(stemmer: Callable[[], _Stemmer], word: str) -> str:
+    """A stemmer holds the word that it works on, so each thread has its own; making one is cheap."""
+    return stemmer().stemWord(word)

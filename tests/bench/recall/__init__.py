@@ -1,0 +1,1 @@
+"""How long it takes to find what was said, in a large book."""
