@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from tests.servers.messages_media import problem_of
+from tests.servers.messages_server_tools import FIELDS, check_server_tools
 from tests.servers.messages_tool_rules import check_tool_pairs, check_tools
 from tests.servers.messages_wire import Json, Refused, blocks_of, count
 
@@ -53,6 +54,7 @@ BLOCK_FIELDS: dict[str, frozenset[str]] = {
     "tool_result": frozenset({"tool_use_id", "content", "is_error"}),
     "thinking": frozenset({"thinking", "signature"}),
     "redacted_thinking": frozenset({"data"}),
+    **FIELDS,
 }
 CACHE_MARKS = 4
 
@@ -84,6 +86,7 @@ class Rules:
         _check_cache_marks(body)
         check_tools(body)
         check_tool_pairs(merged(messages))
+        check_server_tools(body, merged(messages))
         tokens = count(body)
         if not counting and tokens > self.window:
             refusal = f"prompt is too long: {tokens} tokens > {self.window} maximum"
@@ -107,6 +110,8 @@ class Rules:
         blocks = blocks_of(last["content"])
         if any(block["type"] == "tool_use" for block in blocks):
             return  # the rule about pairs words this one
+        if any(block["type"] in FIELDS for block in blocks):
+            return  # a paused reply that is gone on with
         if not self.prefill:
             raise Refused(
                 "This model does not support assistant message prefill. The conversation must end with a user message."

@@ -15,6 +15,7 @@ class Answer:
 
     id: str
     model: str
+    blocks: tuple[Json, ...]
     text: str
     tool_calls: tuple[ToolCall, ...]
     stop_reason: str
@@ -23,7 +24,7 @@ class Answer:
     def content(self) -> list[Json]:
         """The content blocks."""
         texts: list[Json] = [{"type": "text", "text": self.text}] if self.text else []
-        return texts + [
+        return [*self.blocks, *texts] + [
             {"type": "tool_use", "id": c.id, "name": c.name, "input": dict(c.input)} for c in self.tool_calls
         ]
 
@@ -63,9 +64,13 @@ class Answer:
 
 
 def _block_events(index: int, block: Json, pieces: int) -> Iterator[Json]:
+    deltas: list[Json]
     if block["type"] == "text":
-        start = {**block, "text": ""}
-        deltas = [{"type": "text_delta", "text": p} for p in split(block["text"], pieces)]
+        start = {**block, "text": ""} if "citations" not in block else {**block, "text": "", "citations": []}
+        deltas = [{"type": "citations_delta", "citation": citation} for citation in block.get("citations") or ()]
+        deltas += [{"type": "text_delta", "text": p} for p in split(block["text"], pieces)]
+    elif block["type"] in ("web_search_tool_result", "web_fetch_tool_result"):
+        start, deltas = {**block}, []  # they come whole
     else:
         start = {**block, "input": {}}
         parts = split(json.dumps(block["input"]), pieces) if block["input"] else []
@@ -92,21 +97,29 @@ def answer(reply: Reply, body: Json, prompt: Usage, window: int) -> Answer:
     room = window - prompt.prompt_tokens
     allowed = min(body["max_tokens"], room)
     calls = tuple(ToolCall(c.name, c.input, c.id or f"toolu_{secrets.token_hex(12)}") for c in reply.tool_calls)
-    text, stop_reason = reply.text, reply.stop_reason
-    tokens = tokens_of_text(text)
+    text, stop_reason, blocks = reply.text, reply.stop_reason, tuple(reply.blocks)
+    tokens = tokens_of_text(text) + sum(tokens_of_text(str(b["text"])) for b in blocks if b["type"] == "text")
     tokens += sum(tokens_of_text(c.name + json.dumps(dict(c.input))) for c in calls)
     if tokens > allowed:
-        text, calls, tokens = _shorten(text, allowed), (), allowed
+        text, calls, blocks, tokens = _shorten(text, allowed), (), (), allowed
         exceeded = room < body["max_tokens"]
         stop_reason = "model_context_window_exceeded" if exceeded else "max_tokens"
     return Answer(
         id=f"msg_{secrets.token_hex(12)}",
         model=str(body["model"]),
+        blocks=blocks,
         text=text,
         tool_calls=calls,
         stop_reason=stop_reason or ("tool_use" if calls else "end_turn"),
-        usage=Usage(**{**vars(prompt), "output_tokens": tokens}),
+        usage=Usage(**{**vars(prompt), "output_tokens": tokens, "server_tool_use": _uses(blocks)}),
     )
+
+
+def _uses(blocks: tuple[Json, ...]) -> Json | None:
+    names = [block["name"] for block in blocks if block["type"] == "server_tool_use"]
+    if not names:
+        return None
+    return {"web_search_requests": names.count("web_search"), "web_fetch_requests": names.count("web_fetch")}
 
 
 def _shorten(text: str, tokens: int) -> str:

@@ -1,9 +1,13 @@
 """What crosses the wire of the Messages API, as values that tests can look at."""
 
+import base64
+import binascii
 import json
 import math
 import time
+import zlib
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -75,6 +79,27 @@ def texts_of(content: object) -> Iterator[str]:
                     yield str(block["source"].get("data", ""))
             case "thinking":
                 yield str(block.get("thinking", ""))
+            case "server_tool_use":
+                yield f"{block.get('name', '')} {json.dumps(block.get('input'), ensure_ascii=False)}"
+            case "web_search_tool_result" | "web_fetch_tool_result":
+                yield from _texts_from_the_web(block.get("content"))
+
+
+def _texts_from_the_web(content: object) -> Iterator[str]:
+    for result in content if isinstance(content, list) else [content]:
+        if isinstance(result, Mapping):
+            yield f"{result.get('title', '')} {result.get('url', '')}"
+            yield from texts_of([result.get("content")])
+            with suppress(ValueError, binascii.Error):
+                yield unsealed(str(result.get("encrypted_content", "")))
+
+
+def unsealed(value: str) -> str:
+    """What `sealed` made unreadable. Raises ValueError where somebody changed it."""
+    data = base64.b64decode(value, validate=True)
+    if zlib.crc32(data[4:]).to_bytes(4, "big") != data[:4]:
+        raise ValueError(value)
+    return data[4:].decode()
 
 
 def tokens_of_text(text: str) -> int:
@@ -122,11 +147,13 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class Reply:
-    """What the model says; without `stop_reason` it follows from the tool calls."""
+    """What the model says; without `stop_reason` it follows from the tool calls. `blocks` come before the text: what
+    the server's own tools did, and texts with citations."""
 
     text: str = ""
     tool_calls: Sequence[ToolCall] = ()
     stop_reason: str | None = None
+    blocks: Sequence[Json] = ()
 
 
 @dataclass(frozen=True)
@@ -137,6 +164,8 @@ class Usage:
     cache_creation_input_tokens: int = 0
     cache_read_input_tokens: int = 0
     output_tokens: int = 0
+    server_tool_use: Json | None = None
+    """How often the server's own tools ran."""
 
     @property
     def prompt_tokens(self) -> int:

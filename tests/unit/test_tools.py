@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 from collections.abc import Mapping
@@ -10,8 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
-from bot.tools import TOOLS, Toolbox
+from bot.files import filled
+from bot.messages import Message
+from bot.tools import own_folder
+from bot.tools.files import FILE_TOOLS
+from bot.tools.tool import Occasion, Tool, ToolError
+from bot.tools.toolbox import Toolbox
 
 OUTSIDE = "Only files in this conversation's folder can be read."
 NO_SUCH_FILE = "There is no such file"
@@ -102,7 +109,7 @@ async def test_what_is_not_there_is_not_there(folder: Path, path: str) -> None:
 
 
 async def test_a_name_that_no_disk_takes_is_refused(folder: Path) -> None:
-    assert "cannot be read" in await refuses(folder, "x" * 5_000)
+    assert "cannot be done" in await refuses(folder, "x" * 5_000)
 
 
 async def test_a_pipe_is_no_file_and_does_not_block(folder: Path) -> None:
@@ -131,11 +138,22 @@ async def test_a_long_file_is_read_piece_by_piece_without_a_gap(folder: Path) ->
     assert read == text
 
 
-async def test_a_huge_file_gives_a_small_result(folder: Path) -> None:
-    with (folder / "huge.bin").open("wb") as file:
+async def test_a_huge_file_gives_a_small_result_at_once(folder: Path) -> None:
+    with (folder / "huge.txt").open("wb") as file:
+        file.write(b"line\n" * 100_000)
         file.truncate(1 << 33)  # a hole: it takes no place
-    assert len(await reads(folder, "huge.bin")) < 8_100
-    assert "More follows" in await reads(folder, "huge.bin", offset=100_000)
+    assert len(await reads(folder, "huge.txt")) < 8_100
+    assert "More follows" in await reads(folder, "huge.txt", offset=100_000)
+    assert "first 100,000,000 characters" in await refuses(folder, "huge.txt", offset=1 << 32)
+
+
+async def test_a_piece_takes_no_more_tokens_than_a_result_may_and_the_next_begins_where_it_ended(folder: Path) -> None:
+    text = "".join(chr(0x4E00 + number % 5_000) for number in range(9_000))
+    (folder / "chinese.txt").write_text(text)
+    first, _, note = (await reads(folder, "chinese.txt")).partition("\n[More")
+    assert len(first) < 4_100
+    assert note.endswith(f"offset {len(first)}.]")
+    assert (await reads(folder, "chinese.txt", offset=len(first))).startswith(text[len(first) : len(first) + 100])
 
 
 async def test_an_offset_behind_the_end_gives_nothing(folder: Path) -> None:
@@ -148,9 +166,74 @@ async def test_an_offset_that_is_no_count_is_refused(folder: Path, offset: objec
     assert "whole number" in await refuses(folder, "notes.txt", offset=offset)
 
 
-async def test_what_is_no_text_is_read_as_well_as_it_can_be(folder: Path) -> None:
-    (folder / "photo.jpg").write_bytes(b"\xff\xd8 JFIF \x00\x80 end")
-    assert "JFIF" in await reads(folder, "photo.jpg")
+@pytest.mark.parametrize(
+    ("name", "content", "kind"),
+    [
+        ("a.zip", b"PK\x03\x04\x00\x00", "a ZIP archive"),
+        ("b", b"\x7fELF\x02\x01\x00", "a program"),
+        ("c.pdf", b"%PDF-1.7\n\x00", "a PDF"),
+        ("d.mp3", b"\x00\x01\x02", "audio/mpeg"),
+        ("e", b"\x00\x01\x02", "not known"),
+    ],
+)
+async def test_what_is_no_text_is_told_by_its_kind_and_size(folder: Path, name: str, content: bytes, kind: str) -> None:
+    (folder / name).write_bytes(content)
+    told = await reads(folder, name)
+    assert "Not a text" in told
+    assert kind in told
+    assert f"{len(content)} bytes" in told
+
+
+@pytest.mark.parametrize(("encoding", "text"), [("utf-16", "Grüße 你好"), ("cp1252", "Grüße"), ("utf-8-sig", "Grüße")])
+async def test_text_is_read_in_the_encodings_that_files_come_in(folder: Path, encoding: str, text: str) -> None:
+    (folder / "text.txt").write_bytes(text.encode(encoding))
+    assert await reads(folder, "text.txt") == text
+    assert await reads(folder, "text.txt", offset=2) == text[2:]
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "WEBP"])
+async def test_a_picture_is_seen(folder: Path, kind: str) -> None:
+    Image.new("RGB", (40, 30), "teal").save(folder / "picture", kind)
+    block = await run(folder, "read_file", path="picture")
+    text, image = block["content"]
+    assert text["text"] == "[File: picture]"
+    assert (image["source"]["width"], image["source"]["height"]) == (40, 30)
+    assert (folder / image["source"]["path"]).read_bytes() == (folder / "picture").read_bytes()
+
+
+async def test_a_picture_that_was_seen_stays_as_it_was_when_the_file_changes(folder: Path) -> None:
+    Image.new("RGB", (40, 30), "teal").save(folder / "picture.png")
+    block = await run(folder, "read_file", path="picture.png")
+    (folder / "picture.png").unlink()
+    (folder / "picture.png").symlink_to(folder.parent / "secret.txt")
+    [message] = filled(folder, [Message(role="user", content=[block])])
+    assert not isinstance(message["content"], str)
+    image = message["content"][0]["content"][1]
+    assert image["source"]["type"] == "base64"
+    assert base64.b64decode(image["source"]["data"]).startswith(b"\x89PNG")
+
+
+async def test_a_broken_picture_is_an_error_for_the_model(folder: Path) -> None:
+    (folder / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\nnothing")
+    assert "cannot be shown" in await refuses(folder, "picture.png")
+
+
+async def test_a_link_that_is_put_in_the_way_after_the_look_is_not_followed(folder: Path) -> None:
+    found = own_folder.inside(folder, "notes.txt")
+    (folder / "notes.txt").unlink()
+    (folder / "notes.txt").symlink_to(folder.parent / "secret.txt")
+    with pytest.raises(ToolError, match="link"), own_folder.opened(folder, found):
+        pytest.fail("it was opened")
+
+
+async def test_a_folder_that_becomes_a_link_after_the_look_is_not_entered(folder: Path) -> None:
+    (folder / "sub").mkdir()
+    (folder / "sub" / "secret.txt").write_text("of our own")
+    found = own_folder.inside(folder, "sub/secret.txt")
+    (folder / "sub").rename(folder / "gone")
+    (folder / "sub").symlink_to(folder.parent)
+    with pytest.raises(ToolError), own_folder.opened(folder, found):
+        pytest.fail("it was opened")
 
 
 @pytest.mark.parametrize("text", ["", "\n \t\n"])
@@ -203,25 +286,31 @@ class Broken:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     idempotent: bool = False
 
-    async def run(self, folder: Path, arguments: Mapping[str, Any], *, room: int) -> str:
+    async def run(self, arguments: Mapping[str, Any], occasion: Occasion) -> str:
         raise PermissionError(13, "Permission denied")
 
 
 async def test_a_disk_that_fails_is_an_error_for_the_model(folder: Path) -> None:
     box = Toolbox(folder, [Broken()])
     block = (await box.run({"type": "tool_use", "id": "1", "name": "broken", "input": {}})).block
-    assert (block["content"], block["is_error"]) == ("That cannot be read: Permission denied", True)
+    assert (block["content"], block["is_error"]) == ("That cannot be done: Permission denied", True)
 
 
 def test_only_idempotent_tools_that_exist_may_run_again(folder: Path) -> None:
-    assert Toolbox(folder).may_run_again("read_file")
-    assert not Toolbox(folder, [Broken()]).may_run_again("broken")
-    assert not Toolbox(folder).may_run_again("gone")
+    def may_run_again(name: str, *tools: Tool, **arguments: Any) -> bool:
+        call = {"type": "tool_use", "id": "1", "name": name, "input": arguments}
+        return Toolbox(folder, tools or FILE_TOOLS).may_run_again(call)
+
+    assert may_run_again("read_file", path="a")
+    assert may_run_again("write_file", path="a", content="b")
+    assert not may_run_again("write_file", path="a", content="b", append=True)
+    assert not may_run_again("broken", Broken())
+    assert not may_run_again("gone")
 
 
 def test_the_definitions_are_as_the_api_takes_them(folder: Path) -> None:
     definitions = Toolbox(folder).definitions
-    assert [definition["name"] for definition in definitions] == [tool.name for tool in TOOLS]
+    assert [definition["name"] for definition in definitions] == [tool.name for tool in FILE_TOOLS]
     assert all(definition["input_schema"]["type"] == "object" for definition in definitions)
 
 
@@ -229,8 +318,19 @@ async def test_a_file_of_the_folder_is_sent_with_its_caption(folder: Path) -> No
     call = {"type": "tool_use", "id": "1", "name": "send_file", "input": {"path": "notes.txt", "caption": " Here. "}}
     done = await Toolbox(folder).run(call)
     assert done.sending
-    assert (done.sending.file.path, done.sending.file.name, done.sending.caption) == ("notes.txt", "notes.txt", "Here.")
+    assert (done.sending.file.name, done.sending.caption) == ("notes.txt", "Here.")
+    assert (folder / done.sending.file.path).read_text() == "remember the milk"
     assert "is_error" not in done.block
+
+
+async def test_what_is_sent_is_what_the_file_was_whatever_it_becomes(folder: Path) -> None:
+    done = await Toolbox(folder).run(
+        {"type": "tool_use", "id": "1", "name": "send_file", "input": {"path": "notes.txt"}}
+    )
+    (folder / "notes.txt").unlink()
+    (folder / "notes.txt").symlink_to(folder.parent / "secret.txt")
+    assert done.sending
+    assert (folder / done.sending.file.path).read_text() == "remember the milk"
 
 
 @pytest.mark.parametrize("path", ["../secret.txt", "/etc/passwd", "gone.txt", ".", "empty.txt", 7])

@@ -23,7 +23,7 @@ def _seconds_until(served: Served, ada: Talk, text: str) -> float:
 async def _fill_to_the_warning(ada: Talk) -> None:
     """Until one more message must be compacted for: 1,620 of 2,160 tokens."""
     await ada.asks("The harbour code is 771-Q.")
-    await ada.says_much(945, lines=4)
+    await ada.says_much(720, lines=4)
 
 
 async def test_a_manual_compaction_whose_summary_hangs_is_aborted_at_once_and_changes_nothing(

@@ -88,7 +88,7 @@ async def test_everything_talks_and_no_secret_is_said(
         await discord.wait_for(lambda it: it.connected, PATIENCE)
         ada, bob = telegram.person(), discord.person()
         for number in range(6):
-            ada.says(f"My key is {KEY}. This is message {number}. " + "So it goes on. " * 30)
+            ada.says(f"My key is {KEY}. This is message {number}. " + "So it goes on. " * 18)
             await telegram.wait_for(lambda it: len(it.texts(ada.id)) > number, PATIENCE)  # noqa: B023
         await _make_trouble(model, telegram, discord)
         ada.says("/compact")

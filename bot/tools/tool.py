@@ -1,0 +1,99 @@
+"""What a tool is, and what a call of one comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from bot.messages import Block, OutFile
+from bot.tools.bounds import MOST_TOKENS
+
+INTERRUPTED = "[interrupted: the program stopped while this tool ran; it may have run]"
+
+
+@dataclass(frozen=True)
+class Occasion:
+    """Where and for whom a call happens: the agent's own folder, how many characters and tokens its result may have
+    (a longer one is shown in part and kept whole in a file), and whether everybody who is answered in this turn is an
+    admin.
+    """
+
+    folder: Path
+    room: int
+    by_admin: bool = False
+    tokens: int = MOST_TOKENS
+
+
+@dataclass(frozen=True)
+class Sending:
+    """A result that lets people have a file: it is sent when the result is written down, so exactly once."""
+
+    text: str
+    file: OutFile
+    caption: str = ""
+
+
+class Tool(Protocol):
+    """Something a model can call."""
+
+    @property
+    def name(self) -> str:
+        """As the model calls it."""
+
+    @property
+    def description(self) -> str:
+        """What it is for, for the model."""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """A JSON schema of its arguments."""
+
+    @property
+    def idempotent(self) -> bool:
+        """Whether it may be run again when a crash cut it off."""
+
+    async def run(self, arguments: Mapping[str, Any], occasion: Occasion) -> str | Sequence[Block] | Sending:
+        """The result as text, or as blocks where it has pictures. Raises ToolError with a sentence for the model."""
+
+
+@runtime_checkable
+class SometimesIdempotent(Tool, Protocol):
+    """A tool of which it depends on the arguments whether a call may be run again; its ``idempotent`` is False."""
+
+    def may_repeat(self, arguments: Mapping[str, Any]) -> bool:
+        """Whether a call with these may."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a call came to: the block for the model, and what goes to people with it."""
+
+    block: Block
+    sending: Sending | None = None
+
+
+class ToolError(Exception):
+    """What the model did wrong, or what went wrong, in a sentence for the model."""
+
+
+def schema(required: Sequence[str], **properties: str | Mapping[str, Any]) -> Mapping[str, Any]:
+    """A JSON schema of an object: each property by its type, or by a schema of its own."""
+    return {
+        "type": "object",
+        "properties": {
+            name: {"type": kind} if isinstance(kind, str) else dict(kind) for name, kind in properties.items()
+        },
+        "required": list(required),
+    }
+
+
+def result_block(call: Block, text: str | Sequence[Block], *, error: bool = False) -> Block:
+    """The answer to a call."""
+    block: dict[str, Any] = {
+        "type": "tool_result",
+        "tool_use_id": call["id"],
+        "content": text if isinstance(text, str) else list(text),
+    }
+    return {**block, "is_error": True} if error else block
