@@ -29,3 +29,17 @@ class KeepTwo:
         if len(view) <= 2:
             return None
         return Plan(self.name, view[-1].seq, kept[0].seq, hidden=everything_but(kept, view[-1].seq))
+
+
+@dataclass(frozen=True)
+class Broken:
+    """It raises whatever it is asked."""
+
+    options: KeepTwoOptions = KeepTwoOptions()
+    name: str = "broken"
+
+    def level(self, meter: Meter) -> Level:
+        raise RuntimeError("no level today")
+
+    def plan(self, view: Sequence[Entry], meter: Meter, context: PlanContext) -> Plan | None:
+        raise RuntimeError("no plan today")

@@ -9,7 +9,8 @@ from bot.store import inbox
 from bot.store.inbox import EDITED
 from tests.conftest import OpenHouse
 from tests.house import Room
-from tests.servers.messages import MessagesServer
+from tests.servers.messages import MessagesRequest, MessagesServer, Reply, ToolCall, remembering_brain
+from tests.servers.messages_wire import blocks_of
 
 
 async def test_a_message_that_has_to_wait_is_marked_until_it_is_taken(
@@ -39,6 +40,49 @@ async def test_with_interrupt_a_new_message_stops_the_answer_and_is_answered(
         assert "one" in said
         assert "no, two" in said
         await model.wait_for(lambda s: s.running == 0)
+
+
+def looks_first(request: MessagesRequest) -> Reply:
+    """It lists the files before it answers."""
+    if any(block["type"] == "tool_result" for message in request.messages for block in blocks_of(message["content"])):
+        return remembering_brain(request)
+    return Reply("I look.", [ToolCall("list_files", {})])
+
+
+async def test_with_steer_what_is_said_meanwhile_joins_the_answer_after_a_tool(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    model.brain = looks_first
+    model.hang(times=1)
+    async with house(agents={"when_busy": "steer"}):
+        await room.says("What is the colour?", ref="first")
+        await model.wait_for(lambda s: s.running == 1)
+        await room.says("The colour is blue.", ref="second")
+        await room.says("/context")
+        await room.says("What is the colour?", ref="third")
+        await room.until(lambda: room.reactions.get("third") == ["👀"])
+        model.release()
+        await room.until(room.replies)
+        assert room.replies() == ["The colour is blue."]
+        assert (room.reactions["second"], room.reactions["third"]) == (["👀", ""], ["👀", ""])
+        await room.says("Thanks.")
+        await room.until(lambda: len(room.replies()) == 2)
+    assert len(model.requests) == 3
+    assert not model.refused
+
+
+async def test_with_steer_and_no_tool_what_is_said_meanwhile_is_answered_next(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    model.hang(times=1)
+    async with house(agents={"when_busy": "steer"}):
+        await room.says("one")
+        await model.wait_for(lambda s: s.running == 1)
+        await room.says("two", ref="second")
+        await room.until(lambda: room.reactions.get("second") == ["👀"])
+        model.release()
+        await room.until(lambda: len(room.replies()) == 2)
+        await room.until(lambda: room.reactions["second"] == ["👀", ""])
 
 
 async def test_an_answer_names_what_it_answers(house: OpenHouse, room: Room) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -198,4 +199,6 @@ async def test_the_model_sends_a_file(house: OpenHouse, room: Room, model: Messa
         [sent] = [message for message in room.shown["1"].values() if message.file]
         assert sent.text == "As you wished."
         assert sent.file
-        assert sent.file.path == str(opened.folder() / "files" / "notes.txt")
+        assert sent.file.name == "notes.txt"
+        assert Path(sent.file.path).is_relative_to(opened.folder())
+        assert Path(sent.file.path).read_bytes() == b"hello"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from collections import Counter
 from dataclasses import fields
@@ -30,7 +31,11 @@ SUMMARISING = frozenset({"reset", "segmented", "two_phase"})
 _courses: dict[str, Course] = {}
 
 
-@pytest.fixture(params=sorted(STRATEGIES))
+HELD = sorted(STRATEGIES) if "LONG" in os.environ else ["memory", "monologue", "two_phase"]
+"""Each conversation takes a third of a minute, so that `make test` holds those that differ most; LONG=1 all."""
+
+
+@pytest.fixture(params=HELD)
 def course(request: pytest.FixtureRequest, tmp_path: Path) -> Course:
     """The whole conversation by one strategy: it is held once, and looked at by each test."""
     if request.param not in _courses:

@@ -140,14 +140,26 @@ async def test_a_later_compaction_covers_an_earlier_summary_and_each_undo_takes_
         assert await room.commands("/undo") == "There is nothing to undo."
 
 
+async def test_a_strategy_of_ones_own_that_fails_is_told_and_the_conversation_goes_on(
+    house: OpenHouse, room: Room
+) -> None:
+    async with house(agents={"strategy": "tests.fundamentals.own_strategy:Broken", "emergency_context_limit": 1_200}):
+        await talk(room, 2)
+        await room.commands("/compact")
+        assert room.notices()[-1] == "The strategy broken failed: RuntimeError: no plan today."
+        assert "Context:" in await room.commands("/context")
+        await talk(room, 20)
+        assert len(room.replies()) == 22
+
+
 async def test_a_guess_near_a_level_is_counted_by_the_provider_before_it_decides(
     house: OpenHouse, room: Room, model: MessagesServer
 ) -> None:
-    async with house(agents={"compact_ahead": False, "emergency_context_limit": 1_000}) as running:
+    async with house(agents={"compact_ahead": False, "emergency_context_limit": 1_400}) as running:
         await room.asks("Something short.")
         await room.asks("Something short again.")  # so that the correction of the first turn is written down
         assert not model.counts, "nothing hangs on it yet"
-        await room.asks(await up_to(740, room, running))
+        await room.asks(await up_to(1_040, room, running))
         assert len(model.counts) == 1
         assert "counted by the provider" in await room.commands("/context")
 
@@ -156,10 +168,10 @@ async def test_where_nobody_counts_the_guess_decides_and_nobody_is_asked_again(
     house: OpenHouse, room: Room, model: MessagesServer
 ) -> None:
     model.counts_for_others = False
-    async with house(agents={"compact_ahead": False, "emergency_context_limit": 1_000}) as running:
+    async with house(agents={"compact_ahead": False, "emergency_context_limit": 1_400}) as running:
         await room.asks("Something short.")
         await room.asks("Something short again.")
-        await room.asks(await up_to(740, room, running))
+        await room.asks(await up_to(1_040, room, running))
         await room.asks(LINE.format(2))
         assert len(model.counts) == 1
         assert len(room.replies()) == 4

@@ -1,0 +1,303 @@
+"""The memory gate: which commands get a path from memory, how it is quoted there, and which stay as they are."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bot.compaction.facts import Fact, FactKind, Speaker
+from bot.compaction.memory_gate import GATE, Rewrite, looks_for_a_folder, rewrite
+
+WINDOWS = "C:\\Users\\Ada\\Desktop"
+HOME = "/data/ada/Desktop"
+
+
+def place(path: str, **more: object) -> Fact:
+    return Fact(FactKind.PATH, path, (1,), speaker=Speaker.TOOL, **more)  # type: ignore[arg-type]
+
+
+def gated(command: str, *facts: Fact, tool: str = "shell", asked: str = "What is on my desktop?") -> Rewrite | None:
+    return rewrite(tool, {"command": command}, facts or (place(HOME),), asked)
+
+
+def run_as(command: str, path: str, tool: str = "shell") -> str:
+    found = gated(command, place(path), tool=tool)
+    assert found is not None, command
+    return found.rewritten
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("ls ~/Desktop", f"ls {HOME}"),
+        ("ls ~/Desktop/notes", f"ls {HOME}/notes"),
+        ("cat ~/Desktop/*.txt | head", f"cat {HOME}/*.txt | head"),
+        ("ls $HOME/Desktop", f"ls {HOME}"),
+        ("ls ${HOME}/Desktop/", f"ls {HOME}/"),
+        ('ls "$HOME/Desktop/my notes"', f'ls "{HOME}/my notes"'),
+        ('ls "${HOME}/Desktop"', f'ls "{HOME}"'),
+        ('ls "$HOME"/Desktop', f"ls {HOME}"),
+        ('ls "~/Desktop"', f'ls "{HOME}"'),
+        ("d=~/Desktop; ls $d", f"d={HOME}; ls $d"),
+        ("bash -c 'ls ~/Desktop'", f"bash -c 'ls {HOME}'"),
+        ('sh -lc "ls $HOME/Desktop"', f'sh -lc "ls {HOME}"'),
+        ("ls ~/Desktop 2>/dev/null", f"ls {HOME} 2>/dev/null"),
+        ("find ~/Desktop -name '*.md'", f"find {HOME} -name '*.md'"),
+    ],
+)
+def test_probes_of_a_posix_shell_are_rewritten(command: str, expected: str) -> None:
+    assert run_as(command, HOME) == expected
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("dir $env:USERPROFILE/Desktop", f"dir {WINDOWS}"),
+        ("dir $env:USERPROFILE\\Desktop\\*.txt", f"dir {WINDOWS}\\*.txt"),
+        ('Get-ChildItem "$env:USERPROFILE\\Desktop"', f'Get-ChildItem "{WINDOWS}"'),
+        ("Get-ChildItem ${env:USERPROFILE}\\Desktop", f"Get-ChildItem {WINDOWS}"),
+        ('Get-ChildItem "$($env:USERPROFILE)\\Desktop"', f'Get-ChildItem "{WINDOWS}"'),
+        ("Get-ChildItem $env:HOME/Desktop", f"Get-ChildItem {WINDOWS}"),
+        ("Get-ChildItem ~\\Desktop", f"Get-ChildItem {WINDOWS}"),
+        ("Get-ChildItem '~/Desktop'", f"Get-ChildItem '{WINDOWS}'"),
+        ("Get-ChildItem $HOME\\Desktop", f"Get-ChildItem {WINDOWS}"),
+        ("[Environment]::GetFolderPath('Desktop')", f"'{WINDOWS}'"),
+        ('$d = [System.Environment]::GetFolderPath("Desktop"); ls $d', f"$d = '{WINDOWS}'; ls $d"),
+        ("[Environment]::GetFolderPath([Environment+SpecialFolder]::Desktop)", f"'{WINDOWS}'"),
+        ("[environment]::getfolderpath('DesktopDirectory')", f"'{WINDOWS}'"),
+        ("ls \"$([Environment]::GetFolderPath('Desktop'))\\a\"", f'ls "{WINDOWS}\\a"'),
+        ("Get-ChildItem (Join-Path $env:USERPROFILE 'Desktop')", f"Get-ChildItem ('{WINDOWS}')"),
+        ("Join-Path -Path $HOME -ChildPath Desktop | ls", f"'{WINDOWS}' | ls"),
+        ('ls (Join-Path "$env:USERPROFILE" "Desktop\\a b")', f"ls ('{WINDOWS}\\a b')"),
+        ('powershell -Command "dir $env:USERPROFILE\\Desktop"', f'powershell -Command "dir {WINDOWS}"'),
+        ("powershell -c \"[Environment]::GetFolderPath('Desktop')\"", f"powershell -c \"'{WINDOWS}'\""),
+        ("dir %USERPROFILE%\\Desktop", f"dir {WINDOWS}"),
+        ("dir /b %userprofile%\\desktop", f"dir /b {WINDOWS}"),
+        ('dir "%USERPROFILE%\\Desktop\\my notes"', f'dir "{WINDOWS}\\my notes"'),
+        ('cmd /c "dir %USERPROFILE%\\Desktop"', f'cmd /c "dir {WINDOWS}"'),
+    ],
+)
+def test_probes_of_windows_shells_are_rewritten(command: str, expected: str) -> None:
+    assert run_as(command, WINDOWS) == expected
+
+
+@pytest.mark.parametrize("folder", ["Desktop", "Documents", "Downloads"])
+def test_it_is_the_same_for_each_of_the_three_folders(folder: str) -> None:
+    for probe in (f"~/{folder}", f"$HOME/{folder}", f"$env:USERPROFILE/{folder}", f"%USERPROFILE%\\{folder}"):
+        assert run_as(f"ls {probe}", f"/data/{folder}") == f"ls /data/{folder}"
+    assert run_as(f"[Environment]::GetFolderPath('{folder}')", f"/data/{folder}") == f"'/data/{folder}'"
+
+
+def test_windows_calls_the_documents_by_other_names_too() -> None:
+    for name in ("MyDocuments", "Personal"):
+        assert run_as(f"[Environment]::GetFolderPath('{name}')", "D:\\Documents") == "'D:\\Documents'"
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("dir $env:USERPROFILE\\Desktop\\*.txt", "dir 'C:\\My Files\\Desktop\\*.txt'"),
+        ("dir (Join-Path $HOME Desktop)", "dir ('C:\\My Files\\Desktop')"),
+        ("dir %USERPROFILE%\\Desktop\\a.txt", 'dir "C:\\My Files\\Desktop\\a.txt"'),
+        ('dir "%USERPROFILE%\\Desktop"', 'dir "C:\\My Files\\Desktop"'),
+        ('pwsh -Command "dir $HOME/Desktop/a"', "pwsh -Command \"dir 'C:\\My Files\\Desktop/a'\""),
+    ],
+)
+def test_a_windows_path_with_blanks_is_quoted_with_what_follows(command: str, expected: str) -> None:
+    assert run_as(command, "C:\\My Files\\Desktop") == expected
+
+
+def test_a_quote_in_a_path_is_doubled_in_powershell() -> None:
+    path = "C:\\Ada's\\Desktop"
+    assert run_as("dir $env:USERPROFILE\\Desktop", path) == "dir 'C:\\Ada''s\\Desktop'"
+    assert run_as("[Environment]::GetFolderPath('Desktop')", path) == "'C:\\Ada''s\\Desktop'"
+
+
+@pytest.mark.parametrize("name", ["plain", "with blank", "Ada's", "a & b (c)", "данные 桌面", "back\\slash"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat ~/Desktop/a.txt",
+        'cat "$HOME/Desktop/a.txt"',
+        "cat ${HOME}/Desktop/*.txt",
+        'cat "$HOME"/Desktop/a.txt',
+        "sh -c 'cat ~/Desktop/*.txt'",
+        'sh -c "cat ~/Desktop/a.txt"',
+        "cd ~/Desktop && cat a.txt",
+    ],
+)
+def test_a_real_shell_finds_what_is_there_whatever_the_path_looks_like(command: str, name: str, tmp_path: Path) -> None:
+    folder = tmp_path / name / "Desktop"
+    folder.mkdir(parents=True)
+    (folder / "a.txt").write_text("found")
+    ran = subprocess.run(["bash", "-c", run_as(command, str(folder))], capture_output=True, text=True, check=False)
+    assert (ran.stdout, ran.stderr) == ("found", "")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ls",
+        "ls Desktop",
+        "ls ~/Desktop-old ~/Desktop.bak ~/Desktops",
+        "ls ~/Desktop\\ 2",
+        "ls ~/Desktop*",
+        "ls ~bo/Desktop",
+        "ls backup~/Desktop",
+        "ls $HOMEWORK/Desktop",
+        "ls mnt$HOME/Desktop",
+        "scp host:~/Desktop/a .",
+        "grep '~/Desktop' notes.md",
+        "echo '$HOME/Desktop'",
+        'echo "I look at ~/Desktop"',
+        "echo \\$HOME/Desktop",
+        "ls ~/Pictures",
+    ],
+)
+def test_what_is_no_probe_stays(command: str) -> None:
+    assert gated(command) is None
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ls /home/bo && ls ~/Desktop",
+        "cp ~/Desktop/a /tmp/a",
+        "ls --root=/srv ~/Desktop",
+        "find / -path ~/Desktop",
+        "copy $env:USERPROFILE\\Desktop\\a D:\\b",
+        "copy %USERPROFILE%\\Desktop\\a \\\\server\\share",
+    ],
+)
+def test_a_command_with_an_absolute_path_runs_as_it_is(command: str) -> None:
+    assert gated(command) is None
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm -rf ~/Desktop/tmp",
+        "\\rm -r ~/Desktop/old",
+        "`rm ~/Desktop/a`",
+        "find ~/Desktop -delete",
+        "find ~/Desktop -name '*.tmp' | xargs rm",
+        "cd ~/Desktop && git clean -fdx",
+        "truncate -s 0 ~/Desktop/a",
+        "> ~/Desktop/a.txt",
+        'echo "my-password" >> ~/Desktop/keys.txt',
+        "mv ~/Desktop/a ~/Desktop/b",
+        "cp a.txt ~/Desktop && ls ~/Desktop",
+        "cat <<'EOF'\n~/Desktop\nEOF",
+        'git commit -m "moved to $HOME/Desktop"',
+        "Remove-Item $HOME/Desktop/a",
+        "Get-ChildItem $env:USERPROFILE\\Desktop -Recurse | Remove-Item",
+        "(Get-Item $HOME\\Desktop\\a.txt).Delete()",
+        "Clear-Content $HOME\\Desktop\\a.txt",
+        "for %f in (%USERPROFILE%\\Desktop\\*) do @del",
+    ],
+)
+def test_what_does_more_than_look_runs_where_the_model_meant_it(command: str) -> None:
+    assert gated(command) is None
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ssh host ls ~/Desktop",
+        "docker exec c sh -c 'ls ~/Desktop'",
+        "docker-compose exec web sh -c 'ls ~/Desktop'",
+        "sudo -u bo ls ~/Desktop",
+        "sudo --user=bob sh -c 'ls ~/Desktop'",
+        "Enter-PSSession srv; dir $HOME\\Desktop",
+        "HOME=x ls ~/Desktop",
+    ],
+)
+def test_another_home_is_not_the_one_that_memory_knows(command: str) -> None:
+    assert gated(command) is None
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "Check again where my desktop is.",
+        "Please re-check the path.",
+        "recheck",
+        "Verify it first.",
+        "double-check that",
+        "Look for my desktop again",
+        "Перепроверь путь.",
+        "Проверь ещё раз, где рабочий стол",
+        "Посмотри снова",
+        "重新检查一下桌面路径",
+        "再确认一次",
+        "请核实路径",
+    ],
+)
+def test_a_person_who_wants_it_checked_again_gets_it_checked(asked: str) -> None:
+    assert gated("ls ~/Desktop", asked=asked) is None
+
+
+@pytest.mark.parametrize(
+    "asked", ["List my desktop", "Что на рабочем столе?", "桌面上有什么？", "", "Thanks, now the files"]
+)
+def test_other_wishes_do_not_stop_the_gate(asked: str) -> None:
+    assert gated("ls ~/Desktop", asked=asked)
+
+
+@pytest.mark.parametrize(
+    "tool", ["shell", "bash", "run_shell", "PowerShell", "mcp__box__terminal", "executeBash", "exec"]
+)
+def test_a_tool_that_is_called_like_a_shell_is_one_whatever_its_argument(tool: str) -> None:
+    found = rewrite(tool, {"line": "ls ~/Desktop", "seconds": 3}, [place(HOME)], "")
+    assert found
+    assert found.arguments == {"line": f"ls {HOME}", "seconds": 3}
+
+
+@pytest.mark.parametrize("argument", ["command", "cmd", "script", "Command"])
+def test_a_command_of_any_tool_goes_through_the_gate(argument: str) -> None:
+    found = rewrite("mcp__box__do", {argument: "ls ~/Desktop", "why": "to see"}, [place(HOME)], "")
+    assert found
+    assert found.arguments[argument] == f"ls {HOME}"
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"path": "~/Desktop"}, {"text": "ls ~/Desktop"}, {"command": ["ls", "~/Desktop"]}, {}]
+)
+def test_other_calls_are_no_commands(arguments: dict[str, object]) -> None:
+    assert rewrite("write_file", arguments, [place(HOME)], "") is None
+    assert not looks_for_a_folder("write_file", arguments)
+
+
+def test_the_notice_for_machines_is_prefixed_json() -> None:
+    found = gated("ls ~/Desktop", tool="bash")
+    assert found
+    (notice,) = found.notices
+    assert notice.startswith(GATE)
+    assert json.loads(notice.removeprefix(GATE)) == {
+        "tool": "bash",
+        "target": "Desktop",
+        "path": HOME,
+        "originalCommand": "ls ~/Desktop",
+        "rewrittenCommand": f"ls {HOME}",
+    }
+
+
+def test_the_model_is_told_what_was_run_and_no_marker_of_machines() -> None:
+    found = gated("ls ~/Desktop")
+    assert found
+    assert f"ls {HOME}" in found.note
+    assert GATE not in found.note
+
+
+def test_a_huge_or_odd_command_is_looked_at_quickly() -> None:
+    assert gated("echo " + "~/" * 9_000) is None
+    assert gated("ls ~/Desktop " + "x" * 30_000) is None
+    assert gated("ls '" + '"' * 5_000 + " ~/Desktop") is None
+
+
+def test_rewritten_words_are_still_one_word_to_a_shell() -> None:
+    assert shlex.split(run_as("ls ~/Desktop/x y", "/a b/Desktop")) == ["ls", "/a b/Desktop/x", "y"]
