@@ -10,7 +10,7 @@ BIN := .venv/bin
 
 help:
 	@echo "make chat     talk to it in this terminal"
-	@echo "make test     run the tests, in two processes (JOBS=4; ARGS='tests/unit -k history' for some of them)"
+	@echo "make test     run the tests, in two processes (JOBS=4; LONG=1 for all; ARGS='tests/unit -k history' for some)"
 	@echo "make chaos    kill it 20 times in each of many ways, for half an hour (ROUNDS=5, SEED=7, ARGS='-k worker')"
 	@echo "make bench-quality  what compactions keep (DATA=FILE.jsonl OUT=docs/quality.md ARGS=--quick)"
 	@echo "make bench-decide   how long a strategy takes to decide"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Sequence
+from dataclasses import replace
 from typing import Any
 
 import structlog
@@ -17,8 +18,10 @@ from bot.commands import DEFAULT, Command
 from bot.compaction.plan import Plan, everything_but
 from bot.compactor import Compactor, Outcome, Request
 from bot.context import Context
-from bot.errors import StaleEpoch, StoreUnavailable
+from bot.errors import StaleEpoch, StoreUnavailable, StrategyFailed
 from bot.gate import AHEAD_BELOW_WARNING, after_reply, is_automatic
+from bot.memory import AgentMemory
+from bot.recalling import answer_people
 from bot.services import Services
 from bot.store import inbox, people, runs, turns
 from bot.store.agents import AgentRow
@@ -46,6 +49,7 @@ class Agent:
     def __init__(self, services: Services, row: AgentRow) -> None:
         self._services = services
         self._context = Context(services, row)
+        self._memory = AgentMemory(self._context)
         self._topic = f"inbox:{row.id}"
         self._turn: Turn | None = None
         self._fetching: int | None = None
@@ -110,20 +114,24 @@ class Agent:
         """Answer these, unless something is under way, or files that belong to them: then they wait, visibly."""
         if not messages or (self._turn is None and self._fetching is not None):
             return
-        if self._turn is None:
+        turn, when_busy = self._turn, self._services.settings.agents.when_busy
+        if turn is None:
             self._start(await Turn.begin(self._context, self._compactor, messages))
-        elif self._services.settings.agents.when_busy == "interrupt":
-            self._turn.abort()
+        elif when_busy == "interrupt":
+            turn.abort()
         else:
             await self._mark(messages)
+            if when_busy == "steer" and self._fetching is None:
+                turn.steer([replace(message, marked=bool(message.ref)) for message in messages])
 
     async def _mark(self, messages: Sequence[Waiting]) -> None:
         new = [message for message in messages if message.ref and not message.marked]
         if new:
             async with self._context.step() as step:
-                await inbox.mark(step.tx, [message.id for message in new], marked=True)
+                still_waiting = await inbox.mark(step.tx, [message.id for message in new], marked=True)
             for message in new:
-                self._context.react(message.ref, WAITS)
+                if message.id in still_waiting:
+                    self._context.react(message.ref, WAITS)
 
     def _start(self, turn: Turn) -> None:
         self._turn = turn
@@ -140,6 +148,7 @@ class Agent:
         finally:
             self._turn = None
         self._context.show_meter()
+        self._tasks.create_task(self._remember())
         self._compact_ahead()
         self._services.bus.ring(self._topic)
 
@@ -147,6 +156,15 @@ class Agent:
         """A defect of this program ends the turn, and is told."""
         await self._context.reload()
         await turn.end_crashed()
+
+    async def _remember(self, mode: str = "turn") -> None:
+        """Take in what was said. A defect in there costs facts, and no answer."""
+        try:
+            await self._memory.refresh(mode)
+        except (StaleEpoch, StoreUnavailable):
+            raise
+        except Exception:
+            log.exception("memory_not_refreshed")
 
     def _compact_ahead(self) -> None:
         settings, context = self._services.settings.agents, self._context
@@ -157,16 +175,17 @@ class Agent:
 
     async def _obey(self, command: Command, message: Waiting) -> None:
         log.info("command", command=command.name)
+        told = {"start": commands.hello, "help": commands.help_text, "status": self._status_text}
         if not command.known:
             await self._obey_unknown(command, message)
-        elif command.name == "start":
-            await self._answer(message, commands.hello())
-        elif command.name == "help":
-            await self._answer(message, commands.help_text())
+        elif command.name in told:
+            await self._answer(message, told[command.name]())
         elif command.name == "context":
             self._aside(message, self._show_context(message))
-        elif command.name == "status":
-            await self._answer(message, self._status_text())
+        elif command.name == "recall":
+            self._aside(message, self._recall(command, message))
+        elif command.name == "memory":
+            await self._answer(message, await self._memory.obey(command.argument, busy=self._busy))
         elif command.name == "strategy":
             await self._strategy(command, message)
         elif command.name == "abort":
@@ -240,8 +259,13 @@ class Agent:
         """A compaction that was asked for shows itself, unless it does not come to that."""
         if not await self._compactor.planned():
             outcome = await self._compactor.join()
-            stopped = outcome is Outcome.ABORTED
-            await self._answer(message, "Stopped." if stopped else "There is nothing to compact yet.")
+            stopped = "Stopped." if outcome is Outcome.ABORTED else ""
+            text = stopped or self._compactor.problem or "There is nothing to compact yet."
+            await self._answer(message, text)
+
+    async def _recall(self, command: Command, message: Waiting) -> None:
+        text = await answer_people(self._services.database, self._context.agent_id, command.argument)
+        await self._answer(message, text)
 
     async def _strategy(self, command: Command, message: Waiting) -> None:
         """Show how this conversation is compacted, or choose it; what runs goes on as it began."""
@@ -256,6 +280,7 @@ class Agent:
             return
         text = commands.strategy_text(context.strategy.name, strategies.names, chosen=bool(wanted))
         await self._answer(message, text)
+        self._tasks.create_task(self._remember("catch_up"))
         context.show_meter()
 
     async def _undo(self, command: Command, message: Waiting) -> None:
@@ -295,7 +320,7 @@ class Agent:
         try:
             async with asyncio.timeout(_OUTLOOK_SECONDS):
                 freed = await self._compactor.outlook()
-        except TimeoutError:
+        except (TimeoutError, StrategyFailed):
             freed = None
         text = commands.context_text(
             context.meter,
@@ -318,5 +343,6 @@ class Agent:
             f"Layers: {len(context.history.layers)}",
             f"Conversation: {context.agent_id}",
             f"Now: {doing}",
+            *commands.servers_text(self._services.mcp.status(context.agent_id)),
         ]
         return "\n".join(lines)

@@ -103,11 +103,9 @@ def _load() -> None:
 
 def inner_roles(parts: Parts, roles: Sequence[Role]) -> list[Coroutine[Any, Any, None]]:
     """The roles that hold no platform's token, as coroutines that run until cancelled."""
-    from bot.host import Host
-
     work: list[Coroutine[Any, Any, None]] = []
     if "agents" in roles:
-        work.append(Host(services_of(parts)).run())
+        work.append(_agents(services_of(parts)))
     if "worker" in roles:
         from workers.main import work as run_worker
 
@@ -115,11 +113,20 @@ def inner_roles(parts: Parts, roles: Sequence[Role]) -> list[Coroutine[Any, Any,
     return work
 
 
+async def _agents(services: Services) -> None:
+    """The agents of this process, and after them the servers of their tools, which no agent must see end."""
+    from bot.host import Host
+
+    async with services.mcp:
+        await Host(services).run()
+
+
 def services_of(parts: Parts) -> Services:
     """What the agents of this process share."""
     from bot.compaction import STRATEGIES
     from bot.services import Services
     from bot.strategies import configured
+    from bot.tools.mcp import servers_of
 
     return Services(
         settings=parts.settings,
@@ -131,6 +138,7 @@ def services_of(parts: Parts) -> Services:
         strategies=configured(STRATEGIES, parts.settings),
         access=_access(parts.settings),
         embedder=_embedder(parts.settings),
+        mcp=servers_of(parts.settings),
     )
 
 

@@ -89,7 +89,8 @@ def _chosen(settings: Settings, name: str, options: Sequence[str]) -> Strategy:
     """With the options of the settings, and then with those of the command. Raises BadParameter."""
     from bot.compaction import STRATEGIES
     from bot.compaction.options import with_options
-    from bot.strategies import configured
+    from bot.foreign_strategy import ForeignStrategy
+    from bot.strategies import configured, guarded
     from bot.strategy_path import named
 
     known = configured(STRATEGIES, settings)
@@ -101,7 +102,9 @@ def _chosen(settings: Settings, name: str, options: Sequence[str]) -> Strategy:
         values[key] = value
     try:
         there = {each: found for each in known.names if (found := known.get(each))}
-        return with_options(named(name, there), values)
+        found = named(name, there)
+        bare = found.strategy if isinstance(found, ForeignStrategy) else found
+        return guarded(with_options(bare, values))
     except (ConfigurationError, ValueError) as error:
         raise typer.BadParameter(str(error)) from error
 

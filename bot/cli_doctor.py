@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -49,13 +47,7 @@ async def _examine(settings: Settings, *, probe: bool) -> list[Finding]:
 
     from bot.doctor import Case, examine
     from bot.doctor.web import Web
+    from bot.settings import variables
 
     async with aiohttp.ClientSession() as session:
-        return await examine(Case(settings, Web(session, time.time), _variables(), probe))
-
-
-def _variables() -> Mapping[str, str]:
-    """What is set, in `.env` and in the environment."""
-    from dotenv import dotenv_values
-
-    return {name: value or "" for name, value in {**dotenv_values(".env"), **os.environ}.items()}
+        return await examine(Case(settings, Web(session, time.time), variables(), probe))

@@ -11,6 +11,7 @@ from bot.compaction import Strategy
 from bot.estimate import Level, Meter
 from bot.gate import Restraint
 from bot.store.runs import Run
+from bot.tools.mcp_state import ServerStatus, State
 
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {
@@ -20,6 +21,8 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "context": "how full the context is, and why",
         "undo": "take back the last compaction (or /new)",
         "new": "start afresh; /undo brings the conversation back",
+        "recall": "find what was said before: /recall WORDS, or read it: /recall 12-40",
+        "memory": "the facts I know of this conversation; pin, unpin, forget or add one",
         "strategy": "how I compact; /strategy NAME chooses another way",
         "status": "what I run on",
         "start": "say hello",
@@ -101,6 +104,17 @@ def strategy_text(name: str, names: Sequence[str], *, chosen: bool) -> str:
     lines = [f"From the next compaction on: {name}." if chosen else f"I compact this conversation by: {name}."]
     lines += [f"/strategy {other}: {STRATEGIES.get(other, 'your own')}" for other in names if other != name]
     return "\n".join([*lines, f"/strategy {DEFAULT}: as all conversations"])
+
+
+def servers_text(servers: Sequence[ServerStatus]) -> list[str]:
+    """The lines of /status about MCP servers."""
+    return [f"MCP server {server.name}: {_how(server)}" for server in servers]
+
+
+def _how(server: ServerStatus) -> str:
+    if server.state is State.CONNECTED:
+        return f"connected, {server.tools} {'tool' if server.tools == 1 else 'tools'}"
+    return f"{server.state.value}: {server.reason}" if server.reason else server.state.value
 
 
 def unknown_strategy(name: str, names: Sequence[str]) -> str:

@@ -21,10 +21,12 @@ import structlog
 
 from bot.compaction import Plan
 from bot.compaction.checks import is_no_summary
+from bot.compaction.fallback import FALLBACK
 from bot.compaction.plan import Trigger
 from bot.compaction.statistics import Stats, statistics
 from bot.context import Context, Step, meter_json
 from bot.errand import Errand
+from bot.errors import StrategyFailed
 from bot.estimate import Meter
 from bot.messages import Button
 from bot.planner import Planner
@@ -74,6 +76,8 @@ class Compactor:
         self._run_id: str | None = None
         self._ended: str | None = None
         self._statistics: Stats | None = None
+        self.problem = ""
+        """What the last compaction that came to nothing failed of, in a sentence for people."""
         self._begun = asyncio.Event()
         self._given_up = asyncio.Event()
 
@@ -85,7 +89,7 @@ class Compactor:
 
     def start(self, request: Request) -> None:
         """Begin to plan, and to carry out what is planned. The caller sees to it that none is running."""
-        self._run_id = None
+        self._run_id, self.problem = None, ""
         self._begun, self._given_up = asyncio.Event(), asyncio.Event()
         self._task = self._tasks.create_task(self._carry_out(request))
 
@@ -140,6 +144,9 @@ class Compactor:
             if plan is None:
                 return Outcome.NOTHING
             run = await self._begin(plan, request, stack)
+        except StrategyFailed as error:
+            self.problem = str(error)
+            return Outcome.NOTHING
         finally:
             self._begun.set()
         return await self._see_through(run)
@@ -210,7 +217,8 @@ class Compactor:
             return await self._without_summary(run, RunState.FAILED, "the history was changed meanwhile")
         if not self._planner.gain(plan, summary) > 0:
             return await self._without_summary(run, RunState.EMPTY, "it would not make the context smaller")
-        return await self._commit(run, plan, summary)
+        bare = "without a summary: the oldest messages are hidden" if plan.strategy == FALLBACK else ""
+        return await self._commit(run, plan, summary, bare)
 
     async def _commit(self, run: Run, plan: Plan, summary: str, note: str = "") -> Outcome:
         try:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from bot.compaction import Plan, Strategy
+from bot.entry_text import RECALL
 from bot.estimate import Family, Level, Meter, Part, family_of
 from bot.files import filled, has_media
 from bot.gate import Restraint
@@ -21,10 +22,12 @@ from bot.live import Presence, address_json
 from bot.measure import NEW, Counted, calibration, entry_tokens, guess, head_parts, measure, trusted
 from bot.messages import Address, Audience, Block, Button, Message, OutFile, Role
 from bot.model import Head, Limits, Reply
+from bot.server_tools import continued
 from bot.services import Services
 from bot.store import Tx, agents, histories, inbox, outbox
 from bot.store.agents import AgentRow
-from bot.tools import Toolbox
+from bot.tools.choosing import provider_tools, tools_of
+from bot.tools.toolbox import Toolbox
 
 ANSWER_TOKENS = 8_192
 """Room for an answer, at most; a quarter of the window, if that is less."""
@@ -51,7 +54,7 @@ class Context:
         self.history = History()
         self.next_seq = 1
         self.folder = services.folder(row.id)
-        self.toolbox = Toolbox(self.folder)
+        self.toolbox = Toolbox(self.folder, tools_of(services, row.id))
         self.head = Head(services.model_name, ANSWER_TOKENS, _system_prompt(services))
         self.limit = 1
         self.limit_is_known = True
@@ -64,6 +67,7 @@ class Context:
         """Read the history, and ask the model for its limits."""
         await self.reload()
         await self.learn_limits()
+        await self.choose_tools()
 
     async def reload(self) -> None:
         """Read the history again."""
@@ -71,11 +75,18 @@ class Context:
             self.history = await histories.load(tx, self.agent_id, self.family)
             self.next_seq = await histories.last_seq(tx, self.agent_id) + 1
 
+    async def choose_tools(self) -> None:
+        """Take over which tools there are. Within a turn they stay, and so does the head of its requests."""
+        await self.services.mcp.look(waited_for=[call["name"] for call in self.history.open_calls()])
+        self.toolbox = Toolbox(self.folder, tools_of(self.services, self.agent_id, self.limit))
+        await self.learn_limits()
+
     async def learn_limits(self) -> None:
         """Take over what is known now of the model's window."""
         limits = await self.services.model.limits(self.services.model_name)
         answer = min(ANSWER_TOKENS, limits.answer, max(1, limits.window // 4))
-        self.head = Head(self.services.model_name, answer, _system_prompt(self.services), self.toolbox.definitions)
+        tools = (*self.toolbox.definitions, *provider_tools(self.services.settings))
+        self.head = Head(self.services.model_name, answer, _system_prompt(self.services), tools)
         # Only Anthropic itself adds a prompt of its own to requests with tools; elsewhere a model's name says nothing.
         counted_as = self.head.model if self.services.settings.anthropic_base_url is None else None
         self._parts = head_parts(self.head.system, self.head.tools, counted_as)
@@ -175,13 +186,13 @@ class Context:
         event = {"kind": "react", "address": address_json(self.address), "ref": ref, "emoji": emoji}
         self.services.bus.live(self.address.connector, event)
 
-    async def ask(self, on_text: Callable[[str], None]) -> Reply:
+    async def ask(self, on_text: Callable[[str], None], *, may_call: bool = True) -> Reply:
         """One request to the model, with the page as it is now. Raises a ModelError."""
-        return await self.services.model.ask(self.head, await self._page(), on_text)
+        return await self.services.model.ask(self.head, await self._page(), on_text, may_call=may_call)
 
     async def _page(self) -> Sequence[Message]:
         """What is sent, with the bytes of its files."""
-        page = self.history.view()
+        page = continued(self.history.view())
         return await asyncio.to_thread(filled, self.folder, page) if has_media(page) else page
 
     def entry_tokens(self, role: Role, blocks: Sequence[Block]) -> int:
@@ -235,9 +246,9 @@ class Step:
 
     async def put(self, plan: Plan, *, run: str | None = None, summary: str = "") -> None:
         """Put a layer on top."""
-        agent_id = self._context.agent_id
+        agent_id, recall = self._context.agent_id, self._context.toolbox.has(RECALL)
         number = await histories.next_layer(self.tx, agent_id)
-        layer, inserted = plan.layer(number, self.next_seq, run=run, summary=summary)
+        layer, inserted = plan.layer(number, self.next_seq, run=run, summary=summary, recall=recall)
         inserted = [replace(e, tokens=self._context.entry_tokens(e.role, e.blocks)) for e in inserted]
         await histories.put(self.tx, agent_id, layer, inserted, now=self._now)
         self.history = self.history.covered(layer, inserted)

@@ -26,6 +26,10 @@ class PalimpsestError(Exception):
     """Root of all."""
 
 
+class StrategyFailed(PalimpsestError):
+    """A strategy that is not ours failed; the text is one sentence for people."""
+
+
 class ConfigurationError(PalimpsestError):
     """A setting is wrong or missing; the text is one sentence that says what to do."""
 

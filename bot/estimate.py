@@ -55,6 +55,9 @@ UNKNOWN_IMAGE_TOKENS = 1_600
 PDF_PAGE_TOKENS = 2_250
 """A page of a PDF, its text and a picture of it: 1,500 to 3,000 in Anthropic's page on PDF support."""
 
+ENCRYPTED_CHARACTERS_PER_TOKEN = 4.0
+"""Of a search result: base64 of an encrypted English text, whose tokens are those of the text."""
+
 UNKNOWN_DOCUMENT_TOKENS = 3 * PDF_PAGE_TOKENS
 
 
@@ -216,8 +219,19 @@ class _Contents:
             case "document":
                 waiting += (block.get("title"), block.get("context"))
                 self._add_document(_source(block), waiting)
+            case "web_search_tool_result" | "web_fetch_tool_result":
+                self.fixed += BLOCK_TOKENS
+                self._add_from_the_web(block.get("content"), waiting)
             case _:
                 self.add_json(block)
+
+    def _add_from_the_web(self, content: object, waiting: list[Any]) -> None:
+        """What was found or read; an encrypted text is longer than what the model reads of it."""
+        for item in content if isinstance(content, list) else [content]:
+            if isinstance(item, Mapping):
+                encrypted = str(item.get("encrypted_content") or "")
+                self.fixed += len(encrypted) / ENCRYPTED_CHARACTERS_PER_TOKEN
+                waiting += (item.get("title"), item.get("url"), item.get("page_age"), item.get("content"))
 
     def _add_document(self, source: Mapping[str, Any], waiting: list[Any]) -> None:
         match source.get("type"):

@@ -99,7 +99,12 @@ def unreadable(file: Kept, why: str) -> tuple[list[Block], str]:
 
 def has_media(messages: Sequence[Message]) -> bool:
     """Whether there is anything in it that is no text."""
-    return any(_is_media(block) for message in messages for block in message["content"] if not isinstance(block, str))
+    return any(
+        is_media(block) or any(map(is_media, parts_of(block)))
+        for message in messages
+        for block in message["content"]
+        if not isinstance(block, str)
+    )
 
 
 def filled(folder: Path, messages: Sequence[Message]) -> list[Message]:
@@ -110,22 +115,36 @@ def filled(folder: Path, messages: Sequence[Message]) -> list[Message]:
 def _filled_content(folder: Path, content: str | list[Block]) -> str | list[Block]:
     if isinstance(content, str):
         return content
-    return [_filled_block(folder, block) if _is_media(block) else block for block in content]
+    return [_filled_result(folder, block) if parts_of(block) else _filled_block(folder, block) for block in content]
+
+
+def _filled_result(folder: Path, block: Block) -> Block:
+    return {**block, "content": [_filled_block(folder, part) for part in parts_of(block)]}
 
 
 def _filled_block(folder: Path, block: Block) -> Block:
-    source = block["source"]
+    source = block["source"] if is_media(block) else {}
     if source.get("type") != FOLDER_SOURCE:
         return block
+    path = (folder / source["path"]).resolve()
     try:
-        data = (folder / source["path"]).read_bytes()
+        data = path.read_bytes() if path.is_relative_to(folder.resolve()) else None
     except OSError:
+        data = None
+    if data is None:
         return text_block(f"[{block['type']}: {source['path']} is no longer in this conversation's folder]")
     filled_source = {"type": "base64", "media_type": source["media_type"], "data": base64.b64encode(data).decode()}
     return {**block, "source": filled_source}
 
 
-def _is_media(block: Block) -> bool:
+def parts_of(block: Block) -> list[Block]:
+    """The blocks in a tool's result, where it has any."""
+    content = block.get("content") if block.get("type") == "tool_result" else None
+    return [part for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
+
+
+def is_media(block: Block) -> bool:
+    """Whether it is a picture or a document."""
     return block.get("type") in ("image", "document") and isinstance(block.get("source"), Mapping)
 
 

@@ -17,6 +17,7 @@ from functools import cached_property
 
 from bot.estimate import Family, message_tokens
 from bot.messages import Audience, Block, Message, Role, text_block
+from bot.server_tools import paired
 
 Ranges = tuple[tuple[int, int], ...]
 """Seqs as sorted, disjoint, inclusive ranges."""
@@ -55,6 +56,10 @@ class Usage:
     cache_read: int = 0
     cache_creation: int = 0
     output: int = 0
+    searches: int = 0
+    """In the web, which the provider charges for."""
+    fetches: int = 0
+    """Of pages."""
 
     @property
     def context(self) -> int:
@@ -67,6 +72,8 @@ class Usage:
             self.cache_read + other.cache_read,
             self.cache_creation + other.cache_creation,
             self.output + other.output,
+            self.searches + other.searches,
+            self.fetches + other.fetches,
         )
 
 
@@ -242,7 +249,8 @@ def valid_request(messages: Sequence[Message]) -> list[Message]:
 
     Adjacent messages of one role are merged; a user message comes first; results stand at the front of the message
     right after their calls; a result without its call, and a call without its result, become text, and so do those
-    whose id was used before. Thinking that nothing of its reply follows goes.
+    whose id was used before. Thinking that nothing of its reply follows goes. Tools that the provider runs:
+    see :func:`bot.server_tools.paired`.
     """
     merged = _merged(messages)
     used: set[str] = set()
@@ -258,6 +266,7 @@ def valid_request(messages: Sequence[Message]) -> list[Message]:
             blocks = [shown for block in message["content"] for shown in _result_or_parts(block, calls)]
             blocks.sort(key=lambda block: block.get("type") != "tool_result")
             message["content"] = blocks
+    paired(merged)
     if merged and merged[0]["role"] == "assistant":
         merged.insert(0, Message(role="user", content=[text_block(OPENING)]))
     return merged

@@ -48,11 +48,13 @@ class Presence:
 class LiveReply:
     """Sends a reply while it is being written: always the whole text so far, at most ten times a second."""
 
-    def __init__(self, bus: Bus, address: Address, slot: int) -> None:
+    def __init__(self, bus: Bus, address: Address, slot: int, before: str = "") -> None:
+        """``before``: how the reply began that is now gone on with."""
         self._bus = bus
         self._address = address
         self._slot = slot
-        self._text = ""
+        self._before = before
+        self._text = before
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -63,7 +65,7 @@ class LiveReply:
 
     def update(self, text: str) -> None:
         """There is more of it."""
-        self._text = text
+        self._text = self._before + text
         self._changed.set()
 
     async def __aenter__(self) -> Self:
@@ -82,6 +84,11 @@ class LiveReply:
             if self._text.strip():
                 self._bus.live(self._address.connector, event)
             await asyncio.sleep(DELTA_SECONDS)
+
+
+def show_written(bus: Bus, address: Address, slot: int, text: str) -> None:
+    """Show this in the place of what was written so far."""
+    bus.live(address.connector, {"kind": "text", "address": address_json(address), "slot": slot, "text": text})
 
 
 def address_json(address: Address) -> Mapping[str, Any]:

@@ -21,6 +21,7 @@ from bot.errors import ModelError, ModelOverflow, ModelRefused, ModelUnavailable
 from bot.history import Usage
 from bot.messages import Block, Message
 from bot.overflow import is_context_overflow, stated_numbers
+from bot.reply_blocks import for_head, plain
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -107,14 +108,21 @@ class Model:
         """Models whose endpoint does not count."""
         self._client: AsyncAnthropic | None = None
 
-    async def ask(self, head: Head, messages: Sequence[Message], on_text: Callable[[str], None] | None = None) -> Reply:
+    async def ask(
+        self,
+        head: Head,
+        messages: Sequence[Message],
+        on_text: Callable[[str], None] | None = None,
+        *,
+        may_call: bool = True,
+    ) -> Reply:
         """One request, streamed; ``on_text`` gets the whole text so far, and an empty text when a try starts again.
 
-        Cancelling closes the HTTP stream. Raises a ModelError.
+        ``may_call=False``: it is to answer without tools. Cancelling closes the HTTP stream. Raises a ModelError.
         """
         for attempt in range(1, _TRIES + 1):
             try:
-                return await self._stream(head, messages, on_text)
+                return await self._stream(head, messages, on_text, may_call=may_call)
             except _Again as again:
                 if attempt == _TRIES or again.wait > _LONGEST_WAIT:
                     raise ModelUnavailable(again.sentence) from again.__cause__
@@ -152,7 +160,7 @@ class Model:
         try:
             counted = await self._sdk().messages.count_tokens(
                 model=head.model,
-                messages=messages,  # type: ignore[arg-type]  # as in a request
+                messages=for_head(head.tools, messages),  # type: ignore[arg-type]  # as in a request
                 timeout=_COUNT_SECONDS,
                 **options,
             )
@@ -183,13 +191,17 @@ class Model:
         if self._client:
             await self._client.close()
 
-    async def _stream(self, head: Head, messages: Sequence[Message], on_text: Callable[[str], None] | None) -> Reply:
+    async def _stream(
+        self, head: Head, messages: Sequence[Message], on_text: Callable[[str], None] | None, *, may_call: bool
+    ) -> Reply:
         import anthropic  # a second to import: not before the prompt is shown
         import httpx2
 
         options: dict[str, Any] = {"tools": list(head.tools)} if head.tools else {}
         if head.system:
             options["system"] = head.system
+        if head.tools and not may_call:
+            options["tool_choice"] = {"type": "none"}
         text = ""
         if on_text:
             on_text("")
@@ -197,7 +209,7 @@ class Model:
             async with self._sdk().messages.stream(
                 model=head.model,
                 max_tokens=head.max_tokens,
-                messages=messages,  # type: ignore[arg-type]  # blocks are kept as the API's own JSON
+                messages=for_head(head.tools, messages),  # type: ignore[arg-type]  # the API's own JSON
                 cache_control={"type": "ephemeral"},
                 **options,
             ) as stream:
@@ -229,8 +241,10 @@ class Model:
             used.cache_read_input_tokens or 0,
             used.cache_creation_input_tokens or 0,
             used.output_tokens,
+            used.server_tool_use.web_search_requests if used.server_tool_use else 0,
+            used.server_tool_use.web_fetch_requests if used.server_tool_use else 0,
         )
-        return Reply(tuple(_plain(block) for block in answer.content), usage, answer.stop_reason)
+        return Reply(tuple(plain(block) for block in answer.content), usage, answer.stop_reason)
 
     def _raise_status(self, error: Any, head: Head) -> None:
         status, said = error.status_code, _said(error)
@@ -291,15 +305,6 @@ class _Again(ModelError):
         super().__init__(sentence)
         self.sentence = sentence
         self.wait = wait
-
-
-def _plain(block: Any) -> Block:
-    data: dict[str, Any] = block.model_dump(mode="json", exclude_none=True)
-    if data.get("type") == "text":
-        return {"type": "text", "text": data["text"]}
-    if data.get("type") == "tool_use":
-        return {"type": "tool_use", "id": data["id"], "name": data["name"], "input": data.get("input") or {}}
-    return data
 
 
 def _said(error: Any) -> str:

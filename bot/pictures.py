@@ -48,7 +48,7 @@ def view_of(path: Path) -> View:
         try:
             picture = Image.open(path)
         except UnidentifiedImageError as error:
-            raise NotAPicture(str(error)) from error
+            raise NotAPicture("it is no picture that can be read") from error
         with picture:
             if picture.width * picture.height > MOST_PIXELS:
                 raise TooLarge(f"{picture.width:,} × {picture.height:,} pixels are too many")

@@ -9,13 +9,20 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import structlog
+
 from bot.compaction import Plan, PlanContext
 from bot.compaction.fallback import hide_oldest
 from bot.compaction.goal import SUMMARY_RATE, SUMMARY_SHARE
 from bot.compaction.plan import Trigger
 from bot.context import Context
 from bot.embeddings import vectors_for
+from bot.entry_text import RECALL
+from bot.errors import StrategyFailed
 from bot.history import Entry, History
+from bot.memory import AgentMemory
+
+log = structlog.get_logger(__name__)
 
 LEAST_GAIN = 0.03
 """Of the limit: what the program compacts unasked frees at least so much, or it would do it again and again."""
@@ -27,18 +34,28 @@ class Planner:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._services = context.services
+        self._memory = AgentMemory(context)
 
     async def plan(self, trigger: Trigger, focus: str = "") -> Plan | None:
         """What to do now; None when nothing would be won. A recovery always finds something that can go, if anything
-        can."""
+        can. Raises StrategyFailed."""
         context, strategy = self._context, self._context.strategy
         history, meter = context.history, context.meter
         view = history.visible
         if not view:
             return None
         rules = self._services.settings.compaction.must_keep
-        knowing = PlanContext(focus, rules, trigger, vectors=await self._vectors(view))
-        plan = await asyncio.to_thread(strategy.plan, view, meter, knowing)
+        facts, vectors = await self._memory.known(), await self._vectors(view)
+        knowing = PlanContext(focus, rules, trigger, facts=facts, vectors=vectors)
+        try:
+            plan = await asyncio.to_thread(strategy.plan, view, meter, knowing)
+        except StrategyFailed:
+            log.exception("strategy_failed", strategy=strategy.name, asked="plan")
+            if trigger != "recovery":
+                raise
+            plan = None
+        if plan and not history.covered(*plan.layer(-1, context.next_seq, run=None, summary="-")).visible:
+            plan = None  # a model is never asked nothing
         least = LEAST_GAIN * meter.limit if knowing.unasked else 0
         if plan and not plan.summarise and self.gain(plan, history=history) <= least:
             plan = None
@@ -56,7 +73,8 @@ class Planner:
         """The tokens that this would free, by our own count of what goes and comes and by what people are shown,
         whichever is less; a summary that is not written yet takes nothing."""
         context, before = self._context, history or self._context.history
-        layer, inserted = plan.layer(-1, context.next_seq, run=None, summary=summary)
+        recall = context.toolbox.has(RECALL)
+        layer, inserted = plan.layer(-1, context.next_seq, run=None, summary=summary, recall=recall)
         counted = [replace(entry, tokens=context.entry_tokens(entry.role, entry.blocks)) for entry in inserted]
         after = before.covered(layer, counted)
         counts = before.tally.total - after.tally.total

@@ -8,7 +8,7 @@ import structlog
 
 from bot.context import Context
 from bot.redact import redact
-from bot.store import histories, runs
+from bot.store import facts, histories, runs
 from bot.store.runs import Run
 from bot.trace import render, write
 
@@ -25,11 +25,15 @@ async def record(context: Context, run: Run) -> None:
         head = await histories.head(tx, run.head)
         previous = await runs.latest(tx, agent_id, done=True, before=run.started_at)
         layer = await histories.layer_of_run(tx, agent_id, run.id)
+        memory = (await facts.get(tx, agent_id)).told
     said = previous.result.summary if previous and previous.result else None
     assert isinstance(head, dict)
-    text = run.trace or redact(render(run, head=head, previous_summary=said, layer=layer), services.settings.secrets)
+    section = run.trace or render(run, head=head, previous_summary=said, layer=layer, memory=memory)
+    text = run.trace or redact(section, services.settings.secrets)
     async with context.step() as step:
         await runs.set_trace(step.tx, run.id, text)
+        if not run.trace:
+            await facts.take_told(step.tx, agent_id, memory)
     try:
         await asyncio.to_thread(write, services.folder(agent_id), run, text)
     except OSError as error:

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bot.compaction import Plan
-from bot.files import blocks_of, unreadable, unseen
+from bot.files import blocks_of, is_media, parts_of, unreadable, unseen
 from bot.history import Entry
 from bot.messages import Block, text_block
 from bot.store.inbox import Waiting
 
 WITHOUT_WORDS = "(sent without words)"
 _FILE_SECONDS = 30.0
-_MEDIA = frozenset({"image", "document"})
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ async def files_of(folder: Path, message: Waiting, *, room: int) -> Files:
 def without_media(view: Sequence[Entry], turn: str) -> Plan | None:
     """A layer that shows the model only the names of pictures and documents: of this turn where it has any, else of
     all turns. None when there are none."""
-    media = [entry for entry in view if any(block.get("type") in _MEDIA for block in entry.blocks)]
+    media = [entry for entry in view if any(_has_media(block) for block in entry.blocks)]
     gone = [entry for entry in media if entry.turn == turn] or media
     if not gone:
         return None
@@ -59,9 +58,19 @@ def without_media(view: Sequence[Entry], turn: str) -> Plan | None:
         strategy="unseen",
         upto=max(entry.seq for entry in view),
         floor=min(entry.seq for entry in view),
-        replaced={
-            entry.seq: tuple(text_block(unseen(b)) if b.get("type") in _MEDIA else b for b in entry.blocks)
-            for entry in gone
-        },
+        replaced={entry.seq: tuple(_named(block) for block in entry.blocks) for entry in gone},
         kind="unseen",
     )
+
+
+def _has_media(block: Block) -> bool:
+    return is_media(block) or any(map(is_media, parts_of(block)))
+
+
+def _named(block: Block) -> Block:
+    """Only the names of what is no text, in the result of a tool too."""
+    if is_media(block):
+        return text_block(unseen(block))
+    if any(map(is_media, parts_of(block))):
+        return {**block, "content": [_named(part) for part in parts_of(block)]}
+    return block

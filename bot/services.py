@@ -15,6 +15,7 @@ from bot.model import Model
 from bot.settings import Settings
 from bot.store import Database
 from bot.strategies import Strategies
+from bot.tools.mcp import McpServers
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Services:
     strategies: Strategies
     access: Access
     embedder: Embedder
+    mcp: McpServers
 
     def folder(self, agent_id: AgentId) -> Path:
         """The agent's own folder: its files and its traces."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
+from dotenv import dotenv_values
 from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
 
@@ -24,7 +27,7 @@ class AgentsSettings(BaseModel):
     critical: float = 0.90
     strategy: str = "reset"
     compact_ahead: bool = True
-    when_busy: Literal["collect", "interrupt"] = "collect"
+    when_busy: Literal["collect", "steer", "interrupt"] = "collect"
 
 
 class CompactionSettings(BaseModel):
@@ -64,6 +67,30 @@ class FilesSettings(BaseModel):
     """`FILES__*`: what people send."""
 
     most_bytes: int = Field(default=20_000_000, gt=0)
+
+
+class ToolsSettings(BaseModel):
+    """`TOOLS__*`: what the model can do besides talking."""
+
+    most_rounds: int = Field(default=40, gt=0)
+    """Requests with tool calls in one turn; then it has to answer."""
+    most_file_bytes: int = Field(default=1_000_000, gt=0)
+    """Of a file that it writes."""
+    most_folder_bytes: int = Field(default=500_000_000, gt=0)
+    """Of all files of a conversation; a fuller folder takes no more."""
+    shell: Literal["off", "on", "unconfined"] = "off"
+    shell_network: bool = False
+    web: Literal["off", "search", "fetch", "both"] = "off"
+    """Run by the provider itself."""
+
+
+class MemorySettings(BaseModel):
+    """`MEMORY__*`: what the strategy `memory` does besides compacting."""
+
+    visibility: Literal["off", "brief", "debug"] = "brief"
+    """What people see of it in the chat."""
+    pre_tool_gate: bool = True
+    """Whether commands that look for a known folder get its path."""
 
 
 class Settings(BaseSettings):
@@ -109,6 +136,10 @@ class Settings(BaseSettings):
     strategy: dict[str, dict[str, str]] = Field(default_factory=dict)
     """Options of strategies by the strategy's name, as they are written; each strategy checks its own."""
     embeddings: EmbeddingsSettings = EmbeddingsSettings()
+    memory: MemorySettings = MemorySettings()
+    tools: ToolsSettings = ToolsSettings()
+    mcp_config: Path | None = None
+    """MCP servers; unset: `mcp.json` in the data folder, if there is one."""
 
     log_format: Literal["console", "json"] = "console"
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
@@ -139,6 +170,19 @@ class Settings(BaseSettings):
         return tuple(secret.get_secret_value() for secret in held if secret and secret.get_secret_value())
 
 
+def variables() -> Mapping[str, str]:
+    """What is set, in `.env` and in the environment, which wins."""
+    return {name: value or "" for name, value in {**dotenv_values(".env"), **os.environ}.items()}
+
+
+_FIELD = re.compile(r'field "(\w+)"')
+
+
+def _is_group(name: str) -> bool:
+    field = Settings.model_fields.get(name)
+    return field is not None and isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
+
+
 def load_settings(**overrides: object) -> Settings:
     """The settings of this process. Raises ConfigurationError with one line for each wrong setting."""
     try:
@@ -150,6 +194,15 @@ def load_settings(**overrides: object) -> Settings:
             ".env is not UTF-8: save it as UTF-8, or take out the letters that are not."
         ) from error
     except SettingsError as error:
+        if '"strategy"' in str(error):
+            raise ConfigurationError(
+                "STRATEGY is not a setting: AGENTS__STRATEGY=NAME chooses, STRATEGY__NAME__OPTION=VALUE sets an option."
+            ) from error
+        if (found := _FIELD.search(str(error))) and _is_group(found[1]):
+            name = found[1].upper()
+            raise ConfigurationError(
+                f"{name} is no setting, but what a group of them begins with: {name}__…, as .env.example lists them."
+            ) from error
         raise ConfigurationError(f'{error}: lists are written as JSON, for example \'["ABC", "DEF"]\'') from error
 
 

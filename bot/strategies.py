@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 
-from bot.compaction import Strategy
+from bot.compaction import STRATEGIES, Strategy
 from bot.compaction.options import with_options
 from bot.errors import ConfigurationError
+from bot.foreign_strategy import ForeignStrategy
 from bot.settings import Settings
 from bot.strategy_path import named
 
@@ -35,6 +36,8 @@ def configured(strategies: Mapping[str, Strategy], settings: Settings) -> Strate
         chosen = named(settings.agents.strategy, strategies)
     except ConfigurationError as error:
         raise ConfigurationError(f"AGENTS__STRATEGY: {error}") from error
+    if chosen.name in strategies and chosen is not strategies[chosen.name]:
+        raise ConfigurationError(f"AGENTS__STRATEGY: {chosen.name} is the name of one of ours; give yours another.")
     known = {**strategies, chosen.name: chosen}
     for name in settings.strategy:
         if name not in known:
@@ -44,12 +47,18 @@ def configured(strategies: Mapping[str, Strategy], settings: Settings) -> Strate
     return Strategies({name: _with_settings(strategy, settings) for name, strategy in known.items()}, chosen.name)
 
 
+def guarded(strategy: Strategy) -> Strategy:
+    """A strategy that is not one of ours, so that its failures harm nobody."""
+    ours = strategy.name in STRATEGIES and type(strategy) is type(STRATEGIES[strategy.name])
+    return strategy if ours else ForeignStrategy(strategy)
+
+
 def _with_settings(strategy: Strategy, settings: Settings) -> Strategy:
     """With the levels of all agents where it has such options, and then with its own settings."""
     names = {field.name for field in fields(strategy.options)} if is_dataclass(strategy.options) else set()
     levels = {"warning": settings.agents.warning, "critical": settings.agents.critical}
     values: dict[str, object] = {name: value for name, value in levels.items() if name in names}
     try:
-        return with_options(strategy, values | settings.strategy.get(strategy.name, {}))
+        return guarded(with_options(strategy, values | settings.strategy.get(strategy.name, {})))
     except ValueError as error:
         raise ConfigurationError(f"STRATEGY__{strategy.name.upper()}__*: {error}") from error

@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 from bot.compaction import Plan
@@ -21,8 +22,16 @@ from bot.prices import cost
 from bot.store.runs import Run
 
 
-def render(run: Run, *, head: Mapping[str, Any], previous_summary: str | None, layer: int | None) -> str:
-    """The section of a run that ended. ``layer``: the number of the layer it put down, if it did."""
+def render(
+    run: Run,
+    *,
+    head: Mapping[str, Any],
+    previous_summary: str | None,
+    layer: int | None,
+    memory: Sequence[str] = (),
+) -> str:
+    """The section of a run that ended. ``layer``: the number of the layer it put down, if it did; ``memory``: what
+    became of the agent's memory since the run before."""
     plan = Plan.from_json(run.plan)
     finished = run.finished_at or run.started_at
     result = run.result
@@ -55,6 +64,8 @@ def render(run: Run, *, head: Mapping[str, Any], previous_summary: str | None, l
         lines += ["", "### Summary", "", fenced(result.summary)]
         if previous_summary:
             lines += ["", "### Difference to the previous summary", "", fenced(_diff(previous_summary, result.summary))]
+    if memory:
+        lines += ["", "### Memory", "", fenced("\n".join(memory))]
     if result:
         lines += _inference(result.inference, head)
     return "\n".join(lines) + "\n\n"
@@ -72,10 +83,14 @@ def write(folder: Path, run: Run, section: str) -> Path:
     day = datetime.fromtimestamp(run.started_at, UTC).strftime("%Y%m%d")
     path = folder / f"compaction_{day}.md"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if path.exists() and f"- **run**: {run.id}\n" in path.read_text(encoding="utf-8", errors="replace"):
-        return path
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    # A tool may have put something else in its place: a link would lead elsewhere, and a pipe would wait for ever.
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
     try:
+        if not S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(f"{path.name} is not a file")
+        with open(descriptor, encoding="utf-8", errors="replace", closefd=False) as there:
+            if f"- **run**: {run.id}\n" in there.read():
+                return path
         data = section.encode("utf-8", errors="replace")
         written = os.write(descriptor, data)
         if written < len(data):  # a disk that is full: no half section may stay, or it would be taken for a whole one

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from stat import S_IMODE
+from tempfile import NamedTemporaryFile
 from typing import Any, Literal
 
 from bot.errors import PalimpsestError
@@ -85,12 +88,36 @@ def read_transcript(name: str) -> Transcript:
 
 
 def write_text(name: str, text: str) -> None:
-    """Raises TranscriptError."""
+    """The whole text, or the file stays as it was. Raises TranscriptError."""
+    path = Path(name)
     try:
-        Path(name).write_text(text, encoding="utf-8", newline="\n")
+        if path.exists() and not path.is_file():  # /dev/stdout, a pipe
+            path.write_text(text, encoding="utf-8", newline="\n")
+        else:
+            _replace(path.resolve(), text)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise TranscriptError(f"{name} cannot be written: {reason}.") from error
+
+
+def _replace(path: Path, text: str) -> None:
+    mode = path.stat().st_mode if path.exists() else None
+    with NamedTemporaryFile("w", dir=path.parent, encoding="utf-8", newline="\n", delete=False) as beside:
+        written = Path(beside.name)
+        try:
+            beside.write(text)
+            beside.flush()
+            written.chmod(S_IMODE(mode) if mode is not None else 0o666 & ~_umask())
+            written.replace(path)
+        except BaseException:
+            written.unlink(missing_ok=True)
+            raise
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def parsed(text: str, what: str) -> Transcript:

@@ -15,42 +15,42 @@ Only waiting is ever interrupted by an abort, never a step.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Awaitable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 from uuid import uuid4
 
 import structlog
 
-from bot import said
+from bot import begun, said
 from bot.blame import Blame, blame
 from bot.compactor import Compactor, Outcome, Request
 from bot.context import Context, Step
 from bot.errors import ModelError, ModelOverflow, ModelRefused
 from bot.gate import Gate, before_request, is_automatic
+from bot.hearing import Heard, unmark
 from bot.history import Anchor, EntryKind, Usage
 from bot.live import LiveReply
-from bot.messages import Block, text_block, text_of, tool_calls
+from bot.messages import Audience, Block, text_block, text_of, tool_calls
 from bot.model import Reply
 from bot.redact import redact
+from bot.server_tools import PAUSED, open_calls, uses_server_tools
+from bot.spoken import for_people, spoken
 from bot.store import inbox, turns
 from bot.store.inbox import Waiting
 from bot.store.turns import TurnRow, TurnState
 from bot.tasks import stop
-from bot.tools import INTERRUPTED, Done, result_block
+from bot.tool_use import ToolUse
+from bot.tools.tool import INTERRUPTED, Done, result_block
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
-_FENCE = re.compile(r"^ {0,3}```", re.MULTILINE)
 
 MOST_COMPACTIONS = 3
-MOST_TOOL_ROUNDS = 25
-FILE_SHARE = 0.25
-"""Of the limit: what is shown at once of one text file."""
-RESULT_SHARE = 0.25
-"""Of the limit: what one tool result may take."""
 BARE_REFUSAL_SHARE = 0.9
 """Above it a bad request without a reason is taken for an overflow."""
+NO_MORE_TOOLS = "[No more tools in this answer. Say what you have found, and what is missing.]"
+NOT_FINISHED = "[The search was not finished. Go on without it.]"
 REACHED_MAXIMUM = (
     "Reached maximum compaction attempts. Please start a new session to continue. "
     "(/new starts one; /undo takes it back.)"
@@ -70,30 +70,21 @@ class Turn:
         self._aborted = asyncio.Event()
         self._written = ""
         self._anchor: Anchor | None = None
+        self._tools = ToolUse(context, row.id, row.slot)
+        self._rounds = 0
+        self._joining: dict[int, Waiting] = {}
         self.state = TurnState.RUNNING
 
     @classmethod
     async def begin(cls, context: Context, compactor: Compactor, taken: Sequence[Waiting]) -> Turn:
         """Take inbox rows: from here on they belong to this turn, and what they say is in the history."""
         turn_id = uuid4().hex
-        room = int(context.limit * FILE_SHARE * 2)  # two characters a token is little
-        files = [await said.files_of(context.folder, message, room=room) for message in taken]
+        heard = await Heard.of(context, taken)
         async with context.step() as step:
             slot = await step.open_slot(answers=taken[-1].ref)
             row = await turns.begin(step.tx, turn_id, context.agent_id, slot, now=context.services.database.clock())
-            texts = await inbox.take(step.tx, [message.id for message in taken], turn_id)
-            for message, sent in zip(taken, files, strict=True):
-                words = said.words_of(message, texts[message.id])
-                await step.append("user", [words], EntryKind.SAID, turn=turn_id)
-                for blocks in sent.blocks:
-                    await step.append("user", blocks, EntryKind.FILE, turn=turn_id)
-                for problem in sent.problems:
-                    await step.say(problem, answers=message.ref)
-            await inbox.mark(step.tx, [message.id for message in taken if message.marked], marked=False)
-            step.restraint = step.restraint.next_message()
-        for message in taken:
-            if message.marked:
-                context.react(message.ref, "")
+            await heard.enter(step, turn_id)
+        unmark(context, taken)
         return cls(context, compactor, row)
 
     async def run(self) -> None:
@@ -109,6 +100,10 @@ class Turn:
             except ModelError as error:
                 await self._end_failed(str(error))
 
+    def steer(self, messages: Sequence[Waiting]) -> None:
+        """These wait. They join at the next tool boundary; where none comes, they are left to the next turn."""
+        self._joining.update((message.id, message) for message in messages)
+
     def abort(self) -> None:
         """Stop waiting for anything; the turn then ends by itself."""
         self._aborted.set()
@@ -118,34 +113,65 @@ class Turn:
         await self._end_failed("Something went wrong in me, and it was written down. Your message is not lost.")
 
     async def _answer(self) -> None:
-        await self._context.learn_limits()
+        await self._context.choose_tools()
         await self._settle_open_calls()
-        for _ in range(MOST_TOOL_ROUNDS):
+        self._rounds = begun.replies(self._context.history, self.id)
+        while self._rounds < self._context.services.settings.tools.most_rounds:
             reply = await self._ask()
             calls = tool_calls(reply.blocks)
-            if not calls:
+            if not calls and reply.stop_reason != PAUSED:
                 await self._finish(reply)
                 return
             await self._record(reply)
-            await self._use(calls)
-        raise _CannotGoOnError(f"I used tools {MOST_TOOL_ROUNDS} times without coming to an answer, and stopped.")
+            self._rounds += 1
+            if calls:
+                await self._use(calls)
+                await self._join()
+        await self._finish(await self._last_word())
 
-    async def _ask(self) -> Reply:
+    async def _last_word(self) -> Reply:
+        """The model has used tools often enough, and is to answer with what it has."""
+        await self._note(NO_MORE_TOOLS)
+        reply = await self._ask(may_call=False)
+        blocks = tuple(block for block in reply.blocks if block.get("type") != "tool_use")
+        if not text_of(blocks).strip():
+            raise _CannotGoOnError(f"I used tools {self._rounds} times without coming to an answer, and stopped.")
+        return replace(reply, blocks=blocks)
+
+    async def _note(self, text: str) -> None:
+        """The program tells the model something."""
+        async with self._context.step() as step:
+            await step.append("user", [text_block(text)], EntryKind.NOTE, turn=self.id, audience=Audience.MODEL)
+
+    async def _join(self) -> None:
+        """What people said meanwhile, if it is to steer this turn."""
+        messages, self._joining = self._joining, {}
+        if not messages:
+            return
+        heard = await Heard.of(self._context, list(messages.values()))
+        async with self._context.step() as step:
+            joined = await heard.enter(step, self.id)
+        unmark(self._context, joined)
+        log.info("turn_steered", messages=len(joined))
+
+    async def _ask(self, *, may_call: bool = True) -> Reply:
         """One reply of the model. A context that the provider refuses is compacted, and sent again."""
         while True:
             await self._make_room()
             context = self._context
             stack, guessed = context.history.stack, context.guessed
+            before = spoken(begun.paused(context.history, self.id))
             try:
-                async with LiveReply(context.services.bus, context.address, self._slot) as live:
+                async with LiveReply(context.services.bus, context.address, self._slot, before) as live:
                     try:
-                        reply = await self._unless_aborted(context.ask(live.update))
+                        asked = context.ask(live.update, may_call=may_call)
+                        reply = await self._unless_aborted(asked)
                     finally:
                         self._written = live.text
             except ModelRefused as refused:
                 if refused.bare and context.meter.share > BARE_REFUSAL_SHARE:
                     await self._recover(str(refused))
-                elif not (refused.of_content and await self._go_on_without_media()):
+                elif not (refused.of_content and (await self._go_on_alone() or await self._go_on_without_media())):
                     raise
                 continue
             except ModelOverflow as overflow:
@@ -154,7 +180,8 @@ class Turn:
                 await context.learn_limits()
                 await self._recover(str(overflow))
                 continue
-            self._anchor = Anchor(reply.usage, stack, guessed) if reply.usage.context else None
+            several = uses_server_tools(reply.blocks)  # the provider then reports the sum of its own requests
+            self._anchor = Anchor(reply.usage, stack, guessed) if reply.usage.context and not several else None
             self._usage += reply.usage
             return reply
 
@@ -204,6 +231,13 @@ class Turn:
                 await self._give_up_on(found)
             # By our own count it fits, and nothing is left to compact: ask once more, which counts as an attempt.
 
+    async def _go_on_alone(self) -> bool:
+        """A server may refuse to go on with a search that it paused: then that is over."""
+        if not open_calls(begun.paused(self._context.history, self.id)):
+            return False
+        await self._note(NOT_FINISHED)
+        return True
+
     async def _go_on_without_media(self) -> bool:
         """A server may refuse what is no text: then what came in this turn goes first, and after that all of it."""
         plan = said.without_media(self._context.history.visible, self.id)
@@ -232,8 +266,7 @@ class Turn:
 
     async def _use(self, calls: Sequence[Block]) -> None:
         for call in calls:
-            room = int(self._context.limit * RESULT_SHARE * 2)  # two characters a token is little
-            done = await self._unless_aborted(self._context.toolbox.run(call, most_characters=room))
+            done = await self._unless_aborted(self._tools.run(call, written=self._written))
             await self._record_result(done)
             log.info("tool_called", tool=call["name"], failed=bool(done.block.get("is_error")))
 
@@ -246,16 +279,17 @@ class Turn:
     async def _settle_open_calls(self) -> None:
         """After a crash: calls without a result were cut off, and only idempotent ones are run again."""
         for call in self._context.history.open_calls():
-            if self._context.toolbox.may_run_again(call["name"]):
+            if self._context.toolbox.may_run_again(call):
                 await self._use([call])
             else:
                 await self._record_result(Done(result_block(call, INTERRUPTED, error=True)))
 
     async def _finish(self, reply: Reply) -> None:
         """The last step: the reply, the end of the turn, its inbox rows and its slot, in one transaction."""
+        whole = [*begun.paused(self._context.history, self.id), *reply.blocks]
         async with self._context.step() as step:
             await self._append_reply(step, reply)
-            await self._end(step, TurnState.DONE, _for_people(reply))
+            await self._end(step, TurnState.DONE, for_people(whole, reply.stop_reason))
 
     async def _end_aborted(self) -> None:
         """What people saw of the answer stays, marked; what was asked stays in any case."""
@@ -266,7 +300,8 @@ class Turn:
             if partial:
                 blocks = [text_block(f"{partial}\n[interrupted]")]
                 await step.append("assistant", blocks, EntryKind.REPLY, turn=self.id, interrupted=True)
-            await self._end(step, TurnState.ABORTED, f"{partial} …\n(stopped)" if partial else "")
+            shown = f"{partial} …\n(stopped)" if partial else "(stopped)" if self._rounds else ""
+            await self._end(step, TurnState.ABORTED, shown)
 
     async def _end_failed(self, sentence: str) -> None:
         sentence = redact(sentence, self._context.services.settings.secrets)
@@ -311,14 +346,3 @@ class _AbortedError(Exception):
 
 class _CannotGoOnError(Exception):
     """The turn ends without an answer; the text tells people why."""
-
-
-def _for_people(reply: Reply) -> str:
-    text = text_of(reply.blocks).strip()
-    if reply.stop_reason == "max_tokens":
-        if len(_FENCE.findall(text)) % 2:  # it was cut off within code
-            text = f"{text}\n```"
-        return f"{text}\n\n(The answer was cut off at its longest; ask me to go on.)"
-    if reply.stop_reason == "refusal":
-        return text or "The model declined to answer that."
-    return text or "(The model gave an empty answer.)"

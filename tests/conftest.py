@@ -26,8 +26,26 @@ from tests.servers.messages import MessagesServer
 BOOKS = ("embedded", "external")
 """SQLite with the embedded Valkey, and PostgreSQL with a Valkey of its own: everything holds on both."""
 
+ON_ONE_BOOK = frozenset(
+    {
+        "test_bare_refusals", "test_cooldown", "test_figures", "test_files", "test_mcp", "test_memory_seen",
+        "test_readers", "test_strategies", "test_summaries", "test_tiers", "test_too_large", "test_tools", "test_web",
+    }
+)  # fmt: skip
+"""Fundamentals that are not about the book or the bell: `make test` runs them on the embedded pair, LONG=1 on both."""
+
 MakeSettings = Callable[..., Settings]
 OpenHouse = Callable[..., AbstractAsyncContextManager[House]]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what only LONG=1 runs."""
+    if "LONG" in os.environ:
+        return
+    left_out = [item for item in items if item.path.stem in ON_ONE_BOOK and "[external" in item.name]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +53,8 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """A key or a URL in the environment of whoever runs the tests reaches no test."""
     for name in Settings.model_fields:
         monkeypatch.delenv(name.upper(), raising=False)
-    for name in [name for name in os.environ if name.startswith(("AGENTS__", "COMPACTION__", "STRATEGY__"))]:
+    groups = ("AGENTS__", "COMPACTION__", "STRATEGY__", "MEMORY__", "TOOLS__")
+    for name in [name for name in os.environ if name.startswith(groups)]:
         monkeypatch.delenv(name)
 
 

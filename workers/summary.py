@@ -27,6 +27,7 @@ from bot.files import filled, folder_of
 from bot.history import Entry, EntryKind, History, Usage, as_request, valid_request
 from bot.messages import Message, text_block, text_of, tool_calls
 from bot.model import Head, Limits
+from bot.server_tools import uses_server_tools
 from bot.store import histories
 from bot.store.runs import Result, Run
 from workers.desk import Desk
@@ -191,7 +192,7 @@ class _Writer:
             raise
         self.usage += reply.usage
         record["reply"] = text_of(reply.blocks)
-        if tool_calls(reply.blocks):
+        if tool_calls(reply.blocks) or uses_server_tools(reply.blocks):
             raise _NoSummaryError("the model called a tool")
         return text_of(reply.blocks).strip()
 

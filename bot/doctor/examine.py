@@ -13,9 +13,11 @@ from bot.doctor.database import check_database
 from bot.doctor.discord import check_discord
 from bot.doctor.finding import Finding, problem
 from bot.doctor.folder import check_folder
+from bot.doctor.mcp import check_mcp
 from bot.doctor.model import check_model
 from bot.doctor.people import check_people
 from bot.doctor.redis import check_redis
+from bot.doctor.shell import check_shell
 from bot.doctor.telegram import check_telegram
 from bot.doctor.variables import check_variables
 from bot.errors import PalimpsestError
@@ -28,6 +30,8 @@ CHECKS: Sequence[tuple[str, Check]] = (
     ("database", check_database),
     ("redis", check_redis),
     ("model", check_model),
+    ("mcp", check_mcp),
+    ("shell", check_shell),
     ("telegram", check_telegram),
     ("discord", check_discord),
     ("http", check_bind),

@@ -14,7 +14,8 @@ from connectors.discord.places import Place
 from connectors.discord.said import speaker_of
 
 _FOCUS = {"type": discord.AppCommandOptionType.string.value, "name": "focus", "description": "What to keep"}
-_OPTIONS: Mapping[str, Sequence[Any]] = {"compact": [_FOCUS], "summarize": [_FOCUS]}
+_WHAT = {"type": discord.AppCommandOptionType.string.value, "name": "what", "description": "Words, or numbers: 12-40"}
+_OPTIONS: Mapping[str, Sequence[Any]] = {"compact": [_FOCUS], "summarize": [_FOCUS], "recall": [_WHAT]}
 _CHAT_INPUT = discord.AppCommandType.chat_input.value
 _LONGEST_DESCRIPTION = 100
 _REF = "interaction"

@@ -11,14 +11,16 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import bot.context
 from bot.cli import main
-from bot.tools import TOOLS, Toolbox
+from bot.tools.files import FILE_TOOLS
+from bot.tools.tool import Occasion, Tool
+from bot.tools.toolbox import Toolbox
 
 PUNCHES = "punches.txt"
 PUNCH_SECONDS = 0.1
@@ -37,10 +39,10 @@ class Punch:
     description: str = "Punch a card."
     idempotent: bool = False
 
-    async def run(self, folder: Path, arguments: Mapping[str, Any], *, room: int) -> str:
+    async def run(self, arguments: Mapping[str, Any], occasion: Occasion) -> str:
         """The line is on the disk when it returns."""
         await asyncio.sleep(PUNCH_SECONDS / 2)
-        descriptor = os.open(folder / PUNCHES, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        descriptor = os.open(occasion.folder / PUNCHES, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             os.write(descriptor, f"{arguments['nonce']}\n".encode())
         finally:
@@ -52,8 +54,8 @@ class Punch:
 class PunchingToolbox(Toolbox):
     """The tools of an agent, and the punch."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder, (*TOOLS, Punch()))
+    def __init__(self, folder: Path, tools: Sequence[Tool] = FILE_TOOLS) -> None:
+        super().__init__(folder, (*tools, Punch()))
 
 
 def _tell_where_it_hangs(*_: object) -> None:

@@ -50,6 +50,13 @@ async def test_commands_that_cannot_be_offered_do_not_hold_up_the_talk(rig: Rig)
         await rig.stored(1)
 
 
+async def test_what_to_recall_is_an_option_of_its_command(rig: Rig) -> None:
+    await rig.restart(commands={"recall": "Find it"})
+    async with rig.running():
+        await acknowledged(rig, await rig.ada.slash("recall", {"what": "12-40"}))
+    assert rig.intake.last.text == "/recall 12-40"
+
+
 # What is stored
 
 

@@ -265,6 +265,7 @@ async def test_a_bot_that_may_not_read_messages_is_a_configuration_error(rig: Ri
 
 async def test_no_token_is_logged(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, logger="discord")  # the program's own logs may have been set up in this process
     async with rig.running():
         interaction = await rig.ada.slash("help")
         await rig.stored(1)

@@ -180,6 +180,17 @@ async def test_a_reply_that_starts_over_says_so(desk: Desk) -> None:
     await desk.shows("(The reply starts over.)\n\nSecond try.")
 
 
+async def test_what_tools_do_is_shown_until_the_reply_goes_on_and_leaves_nothing(desk: Desk) -> None:
+    await desk.deliver(Say(HERE, "I look into it.", "t", partial=True))
+    await desk.deliver(Edit(HERE, ("t",), "I look into it.\n🔧 read_file `notes.txt`", "t", partial=True))
+    await desk.shows("🔧 read_file notes.txt")
+    await desk.deliver(Edit(HERE, ("t",), "It says milk.\n\nAnd", "t", partial=True))
+    await desk.deliver(Edit(HERE, ("t",), "It says milk.\n\nAnd bread.", "t"))
+    await desk.shows("And bread.")
+    assert "🔧" not in desk.screen.text
+    assert "starts over" not in desk.screen.text
+
+
 async def test_a_status_message_changes_in_one_place_and_is_printed_when_final(desk: Desk) -> None:
     await desk.deliver(Say(HERE, "Compacting (76 %)…", "s", notice=True, buttons=(Button("Stop", "/abort"),)))
     await desk.shows("Compacting (76 %)…\n[Stop: /abort]")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import resource
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -251,3 +253,38 @@ def test_a_file_that_is_no_transcript_is_not_estimated(run: Run) -> None:
     done = run("estimate", write("t.json", [{"role": "user"}]), "--json")
     assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr.splitlines() == ["palimpsest: messages[0] has no content: it is a text or a list of blocks."]
+
+
+def test_a_file_that_cannot_be_written_whole_stays_as_it_was(run: Run, tmp_path: Path) -> None:
+    write("t.json", talk(40))
+    before = Path("t.json").read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
+    try:
+        done = run("compact", "t.json", "--out", "t.json")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert done.exit_code == 1
+    assert "t.json cannot be written: File too large." in done.stderr
+    assert Path("t.json").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["t.json"]
+
+
+def test_a_link_to_the_output_stays_a_link_and_its_file_keeps_who_may_read_it(run: Run) -> None:
+    write("t.json", talk(4))
+    Path("real.json").write_text("")
+    Path("real.json").chmod(0o600)
+    Path("link.json").symlink_to("real.json")
+    assert run("compact", "t.json", "--out", "link.json").exit_code == 0
+    assert Path("link.json").is_symlink()
+    assert Path("real.json").stat().st_mode & 0o777 == 0o600
+    assert json.loads(Path("real.json").read_text()) == compact_history(talk(4)).messages
+
+
+def test_a_strategy_of_ones_own_that_fails_is_told_in_one_line(run: Run) -> None:
+    write("t.json", talk(4))
+    done = run("compact", "t.json", "--strategy", "tests.fundamentals.own_strategy:Broken", "--limit", "50")
+    assert done.exit_code == 1
+    assert done.stderr == "palimpsest: The strategy broken failed: RuntimeError: no plan today.\n"

@@ -241,3 +241,15 @@ def test_whatever_was_said_the_result_is_valid_no_larger_and_never_invents_where
         assert shown.changed or not shown.sources or shown.message == messages[shown.sources[0]]
     places = [index for shown in made.page for index in shown.sources]
     assert places == sorted(set(places))
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_what_comes_out_is_never_nothing(strategy: str) -> None:
+    small_talk = [user("hi"), assistant("Hello! How are you today?"), user("ok"), assistant("Good to hear.")]
+    for messages in (small_talk, small_talk[:2], [user("thanks"), assistant("```\n" + "x = 1\n" * 200 + "```")]):
+        for limit in (None, 5, 40, 200):
+            try:
+                made = compact_history(messages, strategy=strategy, limit=limit, summary="They said hello.").messages
+            except CannotFit as error:
+                made = error.result.messages
+            assert made

@@ -15,7 +15,7 @@ from tests.unit.entries import call, result
 
 def test_a_strategy_that_wants_a_summary_says_so_and_says_of_what() -> None:
     messages = [user("the price is 4711"), assistant("noted " * 30), user("and now?")]
-    with pytest.raises(NeedsSummary, match=r"oldest wants a summary of 2 .*--summary FILE.*--with-model") as caught:
+    with pytest.raises(NeedsSummary, match=r"oldest wants a summary of what .*--summary FILE.*--with-model") as caught:
         compact_history(messages, strategy=Oldest(), wants_summary=True)
     assert [message["content"] for message in caught.value.messages] == [
         [{"type": "text", "text": "the price is 4711"}],

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.compaction.plan import SUMMARY, Inserted, Plan, everything_but, within
+from bot.compaction.fact_checkpoint import facts_in, is_checkpoint, rendered
+from bot.compaction.facts import Fact, FactKind
+from bot.compaction.plan import SUMMARY, Inserted, Plan, details_of, everything_but, within
 from bot.estimate import Family, text_tokens
 from bot.history import EntryKind
 from bot.messages import Audience, text_block
@@ -44,6 +47,52 @@ def test_what_a_layer_inserts_is_numbered_on_and_holds_the_summary_word_for_word
     ]
     assert [entry.blocks[0]["text"] for entry in inserted] == ["a marker", r"<\1 {0} %s <b>>"]
     assert [entry.audience for entry in inserted] == [Audience.EVERYONE, Audience.MODEL]
+
+
+WHERE = "(Out of view: messages 1 to 7, 9; recall finds and reads them.)"
+
+
+def texts(plan: Plan, *, recall: bool) -> list[str]:
+    _, inserted = plan.layer(3, 10, run=None, summary="s", recall=recall)
+    return [entry.blocks[0]["text"] for entry in inserted]
+
+
+def test_where_recall_is_had_the_summary_says_which_messages_it_stands_for() -> None:
+    assert texts(PLAN, recall=True) == ["a marker", f"<s\n\n{WHERE}>"]
+    assert texts(PLAN, recall=False) == ["a marker", "<s>"]
+
+
+def test_without_a_summary_the_last_note_says_it_after_its_first_line() -> None:
+    notes = (Inserted(8, EntryKind.NOTE, "first"), Inserted(8, EntryKind.NOTE, "second\n- a list"))
+    assert texts(replace(PLAN, inserted=notes), recall=True) == ["first", f"second\n{WHERE}\n- a list"]
+    assert texts(replace(PLAN, inserted=notes[:1]), recall=True) == [f"first\n{WHERE}"]
+
+
+def test_a_layer_that_hides_nothing_or_inserts_only_a_marker_says_nothing_of_it() -> None:
+    assert texts(replace(PLAN, hidden=()), recall=True) == ["a marker", "<s>"]
+    assert texts(replace(PLAN, inserted=PLAN.inserted[:1]), recall=True) == ["a marker"]
+
+
+def test_very_many_gaps_are_not_listed() -> None:
+    hidden = tuple((seq, seq) for seq in range(1, 100, 2))
+    assert "messages 1 to 99 with gaps;" in texts(replace(PLAN, hidden=hidden), recall=True)[1]
+
+
+def test_where_an_earlier_summary_stands_for_is_no_detail_of_the_next() -> None:
+    _, inserted = replace(PLAN, hidden=((100, 340),)).layer(3, 10, run=None, summary="It took 7,250 €.", recall=True)
+    assert "100 to 340" in inserted[1].blocks[0]["text"]
+    details = details_of(inserted, 1_000)
+    assert any("7,250" in item for item in details)
+    assert not any("340" in item or "recall" in item for item in details)
+
+
+def test_a_checkpoint_of_facts_is_read_again_as_it_was_written() -> None:
+    fact = Fact(FactKind.VALUE, "order=A-1; price=7", (1,))
+    text = rendered([fact])
+    plan = replace(PLAN, inserted=(Inserted(8, EntryKind.NOTE, text),))
+    assert list(facts_in(texts(plan, recall=True)[0], 9)) == list(facts_in(text, 9))
+    assert is_checkpoint(texts(plan, recall=True)[0])
+    assert list(facts_in(text, 9))
 
 
 @pytest.mark.parametrize("plan", [PLAN, Plan("x", 1, 0)])

@@ -69,7 +69,7 @@ def test_access_that_does_not_exist_is_refused_and_never_taken_for_open(access: 
         ("AGENTS__EMERGENCY_CONTEXT_LIMIT", "0"),
         ("AGENTS__EMERGENCY_CONTEXT_LIMIT", "many"),
         ("AGENTS__WARNING", "half"),
-        ("AGENTS__WHEN_BUSY", "steer"),
+        ("AGENTS__WHEN_BUSY", "queue"),
         ("LOG_FORMAT", "xml"),
         ("COMPACTION__MUST_KEEP", '["("]'),
     ],
@@ -81,7 +81,7 @@ def test_a_wrong_setting_is_named_as_it_is_written(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("COMPACTION__MUST_KEEP", r"ABC-\d+"), ("AGENTS", "0.6"), ("COMPACTION", "[")]
+    ("name", "value"), [("COMPACTION__MUST_KEEP", r"ABC-\d+"), ("AGENTS", "0.6"), ("COMPACTION", "["), ("TOOLS", "on")]
 )
 def test_what_should_be_json_and_is_not_is_a_wrong_setting_too(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str

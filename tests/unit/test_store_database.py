@@ -35,8 +35,13 @@ async def claimed(database: Database) -> int:
 
 async def test_the_migrations_make_exactly_the_tables_of_the_schema(database: Database) -> None:
     def differences(connection: Connection) -> list[Any]:
-        context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+        options = {"compare_type": True, "compare_server_default": True, "include_name": is_described}
+        context = MigrationContext.configure(connection, opts=options)
         return list(compare_metadata(context, metadata))
+
+    def is_described(name: str | None, kind: str, _parents: Any) -> bool:
+        """The index of words is no table to SQLAlchemy."""
+        return kind != "table" or not str(name).startswith("entry_words")
 
     def partial_indexes(connection: Connection) -> dict[str, str]:
         return {

@@ -49,7 +49,7 @@ def test_the_last_five_messages_always_stay() -> None:
     vectors = {seq: NEAR if seq in (1, 2, 13) else FAR for seq in range(1, 14)}
     page = history(*TALK)
     for last in (0, 1, 5, 6):
-        after = covered(page, planned(page, 0.8, PlanContext(vectors=vectors), keep_last=last, soft=0.79))
+        after = covered(page, planned(page, 0.8, PlanContext(vectors=vectors), keep_last=last, soft=0.79, hard=0.79))
         assert set(range(14 - last, 14)) <= set(visible_seqs(after))
         assert 13 in visible_seqs(after)
 
@@ -57,7 +57,8 @@ def test_the_last_five_messages_always_stay() -> None:
 def test_the_share_that_stays_can_be_set() -> None:
     page = history(*TALK)
     kept = [
-        len(visible_seqs(covered(page, planned(page, 0.8, keep_share=share, soft=0.79)))) for share in (0, 0.25, 0.75)
+        len(visible_seqs(covered(page, planned(page, 0.8, keep_share=share, soft=0.79, hard=0.79))))
+        for share in (0, 0.25, 0.75)
     ]
     assert kept == [5, 7, 11]
     assert planned(page, 0.8, keep_share=1.0, emergency_keep_last=20) is None
@@ -98,7 +99,7 @@ def test_a_call_stays_or_goes_with_its_results_and_never_without_its_question() 
         replied(10, "hashing of passwords it is", tokens=50),
     ]
     page = history(*work, *chat(11, 4), said(15, "tell me of passwords and hashing", tokens=50))
-    after = covered(page, planned(page, 0.8, soft=0.79))
+    after = covered(page, planned(page, 0.8, soft=0.79, hard=0.79))
     seqs = set(visible_seqs(after))
     assert {5, 10, 8, 9} <= seqs
     assert not {1, 2, 3, 4, 6, 7} & seqs

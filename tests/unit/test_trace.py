@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -160,3 +161,17 @@ def test_a_disk_that_takes_nothing_is_an_error_for_the_caller(tmp_path: Path) ->
     (tmp_path / "agents").write_text("a file where a folder should be")
     with pytest.raises(OSError, match="agents"):
         write(tmp_path / "agents" / "room-1", a_run(), "x")
+
+
+def test_a_pipe_or_a_link_in_the_place_of_the_file_is_refused_and_nobody_waits(tmp_path: Path) -> None:
+    name = write(tmp_path / "a", a_run(), section(a_run())).name
+    for made in ("pipe", "link"):
+        folder = tmp_path / made
+        folder.mkdir()
+        if made == "pipe":
+            os.mkfifo(folder / name)
+        else:
+            (folder / name).symlink_to(tmp_path / "secret.txt")
+        with pytest.raises(OSError, match=r"not a file|symbolic links"):
+            write(folder, a_run(), section(a_run()))
+    assert not (tmp_path / "secret.txt").exists()

@@ -1,0 +1,52 @@
+"""How what people said gets into a turn: into a new one, or, steered, into one that is under way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bot import said
+from bot.context import Context, Step
+from bot.history import EntryKind
+from bot.said import Files
+from bot.store import inbox
+from bot.store.inbox import Waiting
+
+FILE_SHARE = 0.25
+"""Of the limit: what is shown at once of one text file."""
+
+
+@dataclass(frozen=True)
+class Heard:
+    """Messages that wait, and their files as the model is shown them."""
+
+    messages: Sequence[Waiting]
+    files: Sequence[Files]
+
+    @classmethod
+    async def of(cls, context: Context, messages: Sequence[Waiting]) -> Heard:
+        """Open the files that came with these messages."""
+        room = int(context.limit * FILE_SHARE * 2)  # two characters a token is little
+        return cls(messages, [await said.files_of(context.folder, message, room=room) for message in messages])
+
+    async def enter(self, step: Step, turn_id: str) -> list[Waiting]:
+        """Give the messages to this turn and write them into the history; returns those that nobody had taken yet."""
+        texts = await inbox.take(step.tx, [message.id for message in self.messages], turn_id)
+        entered = [(m, sent) for m, sent in zip(self.messages, self.files, strict=True) if m.id in texts]
+        for message, sent in entered:
+            await step.append("user", [said.words_of(message, texts[message.id])], EntryKind.SAID, turn=turn_id)
+            for blocks in sent.blocks:
+                await step.append("user", blocks, EntryKind.FILE, turn=turn_id)
+            for problem in sent.problems:
+                await step.say(problem, answers=message.ref)
+        await inbox.mark(step.tx, [message.id for message, _ in entered], marked=False)
+        if entered:
+            step.restraint = step.restraint.next_message()
+        return [message for message, _ in entered]
+
+
+def unmark(context: Context, messages: Sequence[Waiting]) -> None:
+    """What said that these messages wait comes off them."""
+    for message in messages:
+        if message.marked:
+            context.react(message.ref, "")

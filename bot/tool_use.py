@@ -1,0 +1,55 @@
+"""The tool calls of one turn: each is shown to people while it runs, and bounded; what leads nowhere is said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bot.context import Context
+from bot.live import show_written
+from bot.memory import AgentMemory
+from bot.messages import Block
+from bot.store import inbox
+from bot.tools.calls import Progress, Repeats, with_note
+from bot.tools.tool import Done
+
+RESULT_SHARE = 0.25
+"""Of the limit: what one tool result may take."""
+_CHARACTERS_A_TOKEN = 2
+"""Is little: most texts have more."""
+
+
+class ToolUse:
+    """``slot``: where the reply of the turn is shown."""
+
+    def __init__(self, context: Context, turn_id: str, slot: int) -> None:
+        self._context = context
+        self._turn_id = turn_id
+        self._slot = slot
+        self._progress = Progress(context.services.settings.secrets)
+        self._repeats = Repeats()
+        self._memory = AgentMemory(context)
+
+    async def run(self, call: Block, *, written: str) -> Done:
+        """What a call comes to. ``written``: so much of the reply people see already."""
+        context = self._context
+        rewrite = await self._memory.rewritten(call)
+        if self._progress.add(call):
+            if rewrite:
+                self._memory.show_rewritten(self._progress, rewrite)
+            show_written(context.services.bus, context.address, self._slot, self._progress.below(written))
+        tokens = int(context.limit * RESULT_SHARE)
+        done = await context.toolbox.run(
+            {**call, "input": rewrite.arguments} if rewrite else call,
+            most_characters=tokens * _CHARACTERS_A_TOKEN,
+            most_tokens=tokens,
+            by_admin=await self._by_admins(),
+        )
+        block = self._repeats.noted(call, done.block)
+        return replace(done, block=with_note(block, rewrite.note) if rewrite else block)
+
+    async def _by_admins(self) -> bool:
+        """Whether all who are answered in this turn are admins: somebody may have joined them a moment ago."""
+        services, address = self._context.services, self._context.address
+        async with services.database.read() as tx:
+            people = await inbox.people_of(tx, self._turn_id)
+        return bool(people) and all(services.access.is_admin(address, person) for person in people)
