@@ -16,7 +16,8 @@ from bot.embedded.valkey import EmbeddedValkey
 
 
 async def main(name: str, data_dir: Path) -> None:
-    # By the loop: a handler of Python's own waits while the loop sleeps, if the signal comes just before it falls asleep.
+    # By the loop: a handler of Python's own waits while the loop sleeps, if the signal comes just
+    # before it falls asleep.
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGINT, lambda: print("interrupted", flush=True))  # noqa: T201  # a word for the test
     server: SharedServer = {"valkey": EmbeddedValkey, "model": LocalModel}[name](data_dir)
