@@ -29,7 +29,9 @@ class Moody(Room):
 
     async def deliver(self, outbound: Outbound) -> tuple[str, ...]:
         if self.error and isinstance(outbound, Say) and self.word in outbound.text and not outbound.partial:
-            self.tries += 1
+            async with self._changed:
+                self.tries += 1
+                self._changed.notify_all()
             raise self.error
         return await super().deliver(outbound)
 
@@ -65,6 +67,7 @@ async def test_a_chat_that_is_closed_is_left_alone_until_somebody_says_something
     room.error = ChatClosed("blocked")
     async with house():
         await room.says("/poison")
+        await room.until(lambda: room.tries)
         await room.asks("hello", chat="2")
         room.error = None
         assert room.notices() == []
