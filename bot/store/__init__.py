@@ -7,6 +7,7 @@ A caller opens a transaction and passes it to the functions of the modules here:
         await inbox.close(tx, turn_id)
 """
 
-from bot.store.database import Database, Tx
+from bot.store.database import Database
+from bot.store.tx import Tx
 
 __all__ = ["Database", "Tx"]

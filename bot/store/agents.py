@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import select, update
+from sqlalchemy import bindparam, select, update
 
 from bot.messages import Address, AgentId
-from bot.store.database import Tx, insert_into
 from bot.store.schema import agents
+from bot.store.tx import InEach, Tx
+
+_ENSURE = InEach(agents, lambda insert: insert.on_conflict_do_nothing(index_elements=["id"]))
+_THIS = agents.c.id == bindparam("agent")
+_CLAIM = update(agents).where(_THIS).values(epoch=agents.c.epoch + 1, starts=agents.c.starts + 1).returning(agents)
+_REMEMBER = update(agents).where(_THIS)
 
 
 @dataclass(frozen=True)
 class AgentRow:
     """One agent. ``paused``: after an undo; ``cooldown``: messages that automatic compaction still skips;
     ``calibration``: what the provider counts over what we guess, of the model ``calibrated_for``; ``strategy``: what
-    the agent chose, empty for none."""
+    the agent chose, empty for none; ``starts``: how often it was begun, this time counted, since it last wrote
+    anything."""
 
     id: AgentId
     address: Address
@@ -25,34 +31,32 @@ class AgentRow:
     calibration: float
     calibrated_for: str
     strategy: str
+    starts: int = 1
 
 
 async def ensure(tx: Tx, address: Address, *, now: float) -> None:
     """Make the row of a conversation, if it is new."""
     await tx.execute(
-        insert_into(tx, agents)
-        .values(
-            id=address.agent_id,
-            connector=address.connector,
-            chat=address.chat,
-            thread=address.thread,
-            epoch=0,
-            touched_at=now,
-            paused=False,
-            cooldown=0,
-            calibration=1.0,
-            calibrated_for="",
-            strategy="",
-        )
-        .on_conflict_do_nothing(index_elements=["id"])
+        _ENSURE.of(tx),
+        {
+            "id": address.agent_id,
+            "connector": address.connector,
+            "chat": address.chat,
+            "thread": address.thread,
+            "epoch": 0,
+            "touched_at": now,
+            "paused": False,
+            "cooldown": 0,
+            "calibration": 1.0,
+            "calibrated_for": "",
+            "strategy": "",
+        },
     )
 
 
 async def claim(tx: Tx, agent_id: AgentId) -> AgentRow | None:
     """Raise the epoch: from now on no other host can write for this agent. None for an unknown agent."""
-    raised = await tx.execute(
-        update(agents).where(agents.c.id == agent_id).values(epoch=agents.c.epoch + 1).returning(agents)
-    )
+    raised = await tx.execute(_CLAIM, {"agent": agent_id})
     row = raised.mappings().one_or_none()
     if row is None:
         return None
@@ -65,7 +69,13 @@ async def claim(tx: Tx, agent_id: AgentId) -> AgentRow | None:
         calibration=row["calibration"],
         calibrated_for=row["calibrated_for"],
         strategy=row["strategy"],
+        starts=row["starts"],
     )
+
+
+async def set_starts(tx: Tx, agent_id: AgentId, starts: int) -> None:
+    """Count on from there; 0: whatever kept it from starting is over."""
+    await tx.execute(update(agents).where(agents.c.id == agent_id).values(starts=starts))
 
 
 async def epoch(tx: Tx, agent_id: AgentId) -> int:
@@ -79,9 +89,14 @@ async def remember(
 ) -> None:
     """Keep what decides about the next automatic compaction."""
     await tx.execute(
-        update(agents)
-        .where(agents.c.id == agent_id)
-        .values(paused=paused, cooldown=cooldown, calibration=calibration, calibrated_for=calibrated_for)
+        _REMEMBER,
+        {
+            "agent": agent_id,
+            "paused": paused,
+            "cooldown": cooldown,
+            "calibration": calibration,
+            "calibrated_for": calibrated_for,
+        },
     )
 
 

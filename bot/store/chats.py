@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlalchemy import delete, select
+from sqlalchemy import bindparam, delete, select
 
 from bot.messages import Address
-from bot.store.database import Tx, insert_into
 from bot.store.schema import agents, closed_chats, moved_chats
+from bot.store.tx import Tx, insert_into
+
+_REOPEN = delete(closed_chats).where(
+    closed_chats.c.connector == bindparam("of"), closed_chats.c.chat == bindparam("reopened")
+)
+_MOVED = select(moved_chats.c.moved_to, moved_chats.c.chat).where(moved_chats.c.connector == bindparam("of"))
 
 
 async def closed(tx: Tx, connector: str) -> set[str]:
@@ -28,14 +33,12 @@ async def close(tx: Tx, connector: str, chat: str, *, now: float) -> None:
 
 async def reopen(tx: Tx, connector: str, chat: str) -> None:
     """It takes messages again."""
-    await tx.execute(delete(closed_chats).where(closed_chats.c.connector == connector, closed_chats.c.chat == chat))
+    await tx.execute(_REOPEN, {"of": connector, "reopened": chat})
 
 
 async def moved(tx: Tx, connector: str) -> Mapping[str, str]:
     """The id that a chat has now, to the one that its conversations began with."""
-    rows = await tx.execute(
-        select(moved_chats.c.moved_to, moved_chats.c.chat).where(moved_chats.c.connector == connector)
-    )
+    rows = await tx.execute(_MOVED, {"of": connector})
     return {row[0]: row[1] for row in rows}
 
 

@@ -6,16 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from sqlalchemy import RowMapping, delete, select
+from sqlalchemy import RowMapping, bindparam, delete, select
 
 from bot.compaction.fact_life import MOST_CANDIDATES, Known, Source
 from bot.compaction.facts import Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
 from bot.history import Entry, EntryKind
 from bot.messages import AgentId
-from bot.store.database import Tx, insert_into
 from bot.store.histories import entry_of
 from bot.store.schema import entries, memories, memory_candidates, memory_facts
+from bot.store.tx import Tx, insert_into
 
+_MEMORY = select(memories).where(memories.c.agent_id == bindparam("agent"))
 _AT_ONCE = 500
 """Numbers that one statement names."""
 
@@ -34,7 +35,7 @@ class MemoryRow:
 
 async def get(tx: Tx, agent_id: AgentId) -> MemoryRow:
     """How far this memory is; an empty one for an agent that has none yet."""
-    row = (await tx.execute(select(memories).where(memories.c.agent_id == agent_id))).mappings().one_or_none()
+    row = (await tx.execute(_MEMORY, {"agent": agent_id})).mappings().one_or_none()
     if row is None:
         return MemoryRow()
     return MemoryRow(row["upto"], row["version"], row["next_number"], dict(row["line"]), tuple(row["told"]))

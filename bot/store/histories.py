@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from sqlalchemy import RowMapping, func, or_, select, update
+from sqlalchemy import RowMapping, bindparam, func, or_, select, update
 
 from bot.history import Anchor, Entry, EntryKind, History, Layer, Usage, merge_ranges
 from bot.messages import AgentId, Audience
 from bot.store import word_index
-from bot.store.database import Tx, insert_into
 from bot.store.schema import entries, heads, layers
+from bot.store.tx import Tx, insert_into
 from bot.text_tokens import Family
 
+_LAYERS = (
+    select(layers)
+    .where(layers.c.agent_id == bindparam("agent"), layers.c.removed_at.is_(None))
+    .order_by(layers.c.number)
+)
+_LAST = select(func.max(entries.c.seq)).where(entries.c.agent_id == bindparam("agent"))
+_APPEND = entries.insert()
 _MOST_SPANS = 200
 """Stretches of visible entries that one query names; small gaps between more of them are read along."""
 
@@ -31,8 +38,7 @@ async def load(tx: Tx, agent_id: AgentId, family: Family = Family.NEWER) -> Hist
 
 async def load_layers(tx: Tx, agent_id: AgentId) -> tuple[Layer, ...]:
     """The layers that are on, the lowest first."""
-    chosen = select(layers).where(layers.c.agent_id == agent_id, layers.c.removed_at.is_(None))
-    rows = await tx.execute(chosen.order_by(layers.c.number))
+    rows = await tx.execute(_LAYERS, {"agent": agent_id})
     return tuple(_layer(row) for row in rows.mappings())
 
 
@@ -54,7 +60,7 @@ def _open_spans(stack: Sequence[Layer]) -> list[tuple[int, int | None]]:
 
 async def last_seq(tx: Tx, agent_id: AgentId) -> int:
     """The newest entry's seq; 0 when there is none."""
-    row = await tx.execute(select(func.max(entries.c.seq)).where(entries.c.agent_id == agent_id))
+    row = await tx.execute(_LAST, {"agent": agent_id})
     return row.scalar_one() or 0
 
 
@@ -63,7 +69,7 @@ async def append(tx: Tx, agent_id: AgentId, added: Sequence[Entry], *, now: floa
     if not added:
         return
     await tx.execute(
-        entries.insert(),
+        _APPEND,
         [
             {
                 "agent_id": agent_id,

@@ -5,13 +5,36 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from sqlalchemy import RowMapping, func, select, update
+from sqlalchemy import RowMapping, bindparam, func, select, tuple_, update
 
 from bot.messages import Address, AgentId, Attachment, Inbound
 from bot.store import agents
-from bot.store.database import Tx, insert_into
 from bot.store.schema import agents as agents_table
 from bot.store.schema import cursors, inbox, turns
+from bot.store.tx import InEach, Tx
+
+_OF_AGENT = inbox.c.agent_id == bindparam("agent")
+_ADD = InEach(inbox, lambda insert: insert.on_conflict_do_nothing(index_elements=["connector", "key"]))
+_KNOWN = select(inbox.c.key).where(
+    inbox.c.connector == bindparam("of"), inbox.c.key.in_(bindparam("keys", expanding=True))
+)
+MOST_SEEN = 200
+"""Of what waits for an agent, so much is looked at at once; and as many commands of those that came later."""
+_WAITING = (
+    select(inbox).where(_OF_AGENT, inbox.c.state == "waiting").order_by(inbox.c.position, inbox.c.id).limit(MOST_SEEN)
+)
+_FETCHING_SINCE = select(func.min(inbox.c.position)).where(_OF_AGENT, inbox.c.state == "fetching")
+_TAKE = (
+    update(inbox)
+    .where(inbox.c.id.in_(bindparam("rows", expanding=True)), inbox.c.state == "waiting")
+    .values(state="taken", turn_id=bindparam("turn_id"), marked=False)
+    .returning(inbox.c.id, inbox.c.text)
+)
+_CLOSE_TURN = update(inbox).where(inbox.c.turn_id == bindparam("turn")).values(state="done")
+_SET_CURSOR = InEach(
+    cursors,
+    lambda insert: insert.on_conflict_do_update(index_elements=["connector"], set_={"value": insert.excluded.value}),
+)
 
 EDITED = "(I changed what I wrote before. It now reads:)"
 
@@ -42,6 +65,8 @@ class Waiting:
     files: tuple[Kept, ...] = ()
     marked: bool = False
     position: int = 0
+    tries: int = 0
+    """How often it was tried, and nothing came of it, before a turn had it."""
 
 
 @dataclass(frozen=True)
@@ -62,59 +87,67 @@ async def add(tx: Tx, inbound: Inbound, *, now: float) -> bool:
         inbound = edited
     await agents.ensure(tx, inbound.address, now=now)
     added = await tx.execute(
-        insert_into(tx, inbox)
-        .values(
-            agent_id=inbound.address.agent_id,
-            connector=inbound.address.connector,
-            key=inbound.key,
-            kind=inbound.kind,
-            position=inbound.order,
-            person=inbound.person,
-            person_name=inbound.person_name,
-            text=inbound.text,
-            received_at=now,
-            state="fetching" if inbound.attachments else "waiting",
-            ref=inbound.ref,
-            speaker=inbound.speaker,
-            attachments=[asdict(attachment) for attachment in inbound.attachments],
-            marked=False,
-        )
-        .on_conflict_do_nothing(index_elements=["connector", "key"])
+        _ADD.of(tx),
+        {
+            "agent_id": inbound.address.agent_id,
+            "connector": inbound.address.connector,
+            "key": inbound.key,
+            "kind": inbound.kind,
+            "position": inbound.order,
+            "person": inbound.person,
+            "person_name": inbound.person_name,
+            "text": inbound.text,
+            "received_at": now,
+            "state": "fetching" if inbound.attachments else "waiting",
+            "ref": inbound.ref,
+            "speaker": inbound.speaker,
+            "attachments": [asdict(attachment) for attachment in inbound.attachments],
+            "marked": False,
+        },
     )
     return bool(added.rowcount == 1)
 
 
 async def known(tx: Tx, connector: str, keys: Collection[str]) -> frozenset[str]:
     """Those of these events that are stored already."""
-    rows = await tx.execute(select(inbox.c.key).where(inbox.c.connector == connector, inbox.c.key.in_(keys)))
+    rows = await tx.execute(_KNOWN, {"of": connector, "keys": list(keys)})
     return frozenset(row[0] for row in rows)
 
 
 async def waiting(tx: Tx, agent_id: AgentId) -> list[Waiting]:
-    """What waits for this agent, in the platform's order."""
-    rows = await tx.execute(
-        select(inbox)
-        .where(inbox.c.agent_id == agent_id, inbox.c.state == "waiting")
-        .order_by(inbox.c.position, inbox.c.id)
-    )
-    return [_waiting(row) for row in rows.mappings()]
+    """What waits for this agent, in the platform's order: the first :data:`MOST_SEEN`, and after them what looks like
+    control, which never queues behind work."""
+    found = [_waiting(row) for row in (await tx.execute(_WAITING, {"agent": agent_id})).mappings()]
+    if len(found) == MOST_SEEN:
+        seen = found[-1].position, found[-1].id
+        later = _WAITING.where(tuple_(inbox.c.position, inbox.c.id) > seen, inbox.c.text.startswith("/"))
+        found += [_waiting(row) for row in (await tx.execute(later, {"agent": agent_id})).mappings()]
+    return found
+
+
+async def count_try(tx: Tx, ids: Sequence[int]) -> None:
+    """These are tried, and perhaps nothing comes of it."""
+    await tx.execute(update(inbox).where(inbox.c.id.in_(ids)).values(tries=inbox.c.tries + 1))
 
 
 async def fetching_since(tx: Tx, agent_id: AgentId) -> int | None:
     """The position of the first message whose files are still on their way; None where there is none."""
-    rows = await tx.execute(
-        select(func.min(inbox.c.position)).where(inbox.c.agent_id == agent_id, inbox.c.state == "fetching")
-    )
+    rows = await tx.execute(_FETCHING_SINCE, {"agent": agent_id})
     position: int | None = rows.scalar_one()
     return position
 
 
+MOST_FETCHING = 100
+"""Rows whose files are looked for at once."""
+
+
 async def fetching(tx: Tx, connector: str, chat: str | None = None) -> list[Fetching]:
-    """What a connector still has to fetch (in this chat), oldest first."""
+    """What a connector still has to fetch (in this chat), oldest first, at most :data:`MOST_FETCHING`."""
     query = (
         select(inbox.c.id, inbox.c.agent_id, inbox.c.attachments)
         .where(inbox.c.connector == connector, inbox.c.state == "fetching")
         .order_by(inbox.c.id)
+        .limit(MOST_FETCHING)
     )
     if chat is not None:
         query = query.join(agents_table, agents_table.c.id == inbox.c.agent_id).where(agents_table.c.chat == chat)
@@ -147,12 +180,7 @@ async def take(tx: Tx, ids: Sequence[int], turn_id: str) -> Mapping[int, str]:
     """Give rows that wait to a turn; returns the texts of those that still did, as they are now: no edit changes them
     any more.
     """
-    taken = await tx.execute(
-        update(inbox)
-        .where(inbox.c.id.in_(ids), inbox.c.state == "waiting")
-        .values(state="taken", turn_id=turn_id)
-        .returning(inbox.c.id, inbox.c.text)
-    )
+    taken = await tx.execute(_TAKE, {"rows": list(ids), "turn_id": turn_id})
     return {row[0]: row[1] for row in taken}
 
 
@@ -169,7 +197,7 @@ async def close(tx: Tx, ids: Sequence[int]) -> None:
 
 async def close_turn(tx: Tx, turn_id: str) -> None:
     """All that this turn took is answered."""
-    await tx.execute(update(inbox).where(inbox.c.turn_id == turn_id).values(state="done"))
+    await tx.execute(_CLOSE_TURN, {"turn": turn_id})
 
 
 async def unanswered(tx: Tx, address: Address) -> int:
@@ -200,11 +228,7 @@ async def cursor(tx: Tx, connector: str) -> str | None:
 
 async def set_cursor(tx: Tx, connector: str, value: str) -> None:
     """Remember how far a platform was read."""
-    await tx.execute(
-        insert_into(tx, cursors)
-        .values(connector=connector, value=value)
-        .on_conflict_do_update(index_elements=["connector"], set_={"value": value})
-    )
+    await tx.execute(_SET_CURSOR.of(tx), {"connector": connector, "value": value})
 
 
 async def _edited(tx: Tx, inbound: Inbound) -> Inbound | None:
@@ -245,4 +269,5 @@ def _waiting(row: RowMapping) -> Waiting:
         files=tuple(Kept(**file) for file in row["attachments"]) if row["state"] != "fetching" else (),
         marked=row["marked"],
         position=row["position"],
+        tries=row["tries"],
     )

@@ -4,13 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
-from sqlalchemy import RowMapping, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, RowMapping, bindparam, func, insert, or_, select, update
 
 from bot.messages import Address, AgentId, Button, OutFile
-from bot.store.database import Tx
 from bot.store.schema import inbox, outbox
+from bot.store.tx import Tx
+
+_THIS = outbox.c.id == bindparam("slot")
+_PENDING = (
+    outbox.c.connector == bindparam("of"),
+    outbox.c.state == "ready",
+    outbox.c.delivered < outbox.c.version,
+)
+_THERE = outbox.c.chat == bindparam("there")
+_INSERT = insert(outbox).returning(outbox.c.id)
+_CHANGE = update(outbox).where(_THIS).values(version=outbox.c.version + 1, state="ready")
+_CHANGE = _CHANGE.values(text=bindparam("text"), buttons=bindparam("buttons"))
+_CHATS = select(outbox.c.chat).distinct().where(*_PENDING)
+_CHAT = _CHATS.where(_THERE)
+_ROWS = select(outbox).where(*_PENDING, _THERE).order_by(outbox.c.id)
+_OPEN = select(outbox).where(_THIS, outbox.c.state == "open")
+_SENDING = update(outbox).where(_THIS)
+_REFUSE_CHAT = (
+    update(outbox).where(*_PENDING, _THERE).values(state="refused", delivered=outbox.c.version, sending=False)
+)
 
 REPLY = "reply"
 NOTICE = "notice"
@@ -53,11 +71,7 @@ async def send_file(tx: Tx, address: Address, file: OutFile, text: str, *, now: 
 
 async def change(tx: Tx, slot: int, text: str, *, buttons: Sequence[Button] = ()) -> None:
     """This text now stands in that message."""
-    await tx.execute(
-        update(outbox)
-        .where(outbox.c.id == slot)
-        .values(text=text, buttons=[asdict(button) for button in buttons], version=outbox.c.version + 1, state="ready")
-    )
+    await tx.execute(_CHANGE, {"slot": slot, "text": text, "buttons": [asdict(button) for button in buttons]})
 
 
 async def void(tx: Tx, slot: int) -> None:
@@ -67,19 +81,19 @@ async def void(tx: Tx, slot: int) -> None:
 
 async def chats_with_pending(tx: Tx, connector: str, chat: str | None = None) -> set[str]:
     """Chats in which people do not see everything yet."""
-    rows = await tx.execute(_pending(select(outbox.c.chat).distinct(), connector, chat))
-    return {row[0] for row in rows}
+    query, values = (_CHATS, {"of": connector}) if chat is None else (_CHAT, {"of": connector, "there": chat})
+    return {row[0] for row in await tx.execute(query, values)}
 
 
 async def pending(tx: Tx, connector: str, chat: str) -> list[OutboxRow]:
     """What people in this chat do not see yet as it is, oldest first."""
-    rows = await tx.execute(_pending(select(outbox), connector, chat).order_by(outbox.c.id))
+    rows = await tx.execute(_ROWS, {"of": connector, "there": chat})
     return [_row(row) for row in rows.mappings()]
 
 
 async def get_open(tx: Tx, slot: int) -> OutboxRow | None:
     """The slot of a reply that is still being written; None once it is written."""
-    rows = await tx.execute(select(outbox).where(outbox.c.id == slot, outbox.c.state == "open"))
+    rows = await tx.execute(_OPEN, {"slot": slot})
     row = rows.mappings().one_or_none()
     return _row(row) if row else None
 
@@ -104,21 +118,21 @@ async def newest_ref_before(tx: Tx, address: Address, slot: int) -> str | None:
     return str(max(numbers)) if (numbers := [int(ref) for ref in refs if ref.isdigit()]) else None
 
 
-async def begin_sending(tx: Tx, slot: int) -> None:
-    """A first send begins: from here until `delivered` the platform may have it."""
-    await tx.execute(update(outbox).where(outbox.c.id == slot).values(sending=True))
+async def begin_sending(tx: Tx, slot: int, condition: ColumnElement[bool] | None = None) -> bool:
+    """A first send begins, unless the condition does not hold: from here until `delivered` the platform may have it."""
+    begun = _SENDING if condition is None else _SENDING.where(condition)
+    rows = await tx.execute(begun, {"slot": slot, "sending": True})
+    return bool(rows.rowcount == 1)
 
 
 async def not_sent(tx: Tx, slot: int) -> None:
     """The platform surely does not have it."""
-    await tx.execute(update(outbox).where(outbox.c.id == slot).values(sending=False))
+    await tx.execute(_SENDING, {"slot": slot, "sending": False})
 
 
 async def delivered(tx: Tx, slot: int, version: int, refs: Sequence[str]) -> None:
     """People see this version, under these ids of the platform."""
-    await tx.execute(
-        update(outbox).where(outbox.c.id == slot).values(delivered=version, refs=list(refs), sending=False)
-    )
+    await tx.execute(_SENDING, {"slot": slot, "delivered": version, "refs": list(refs), "sending": False})
 
 
 async def refuse(tx: Tx, slot: int, version: int) -> None:
@@ -130,9 +144,7 @@ async def refuse(tx: Tx, slot: int, version: int) -> None:
 
 async def refuse_chat(tx: Tx, connector: str, chat: str) -> None:
     """The platform takes nothing for this chat any more: what waits for it is not sent."""
-    await tx.execute(
-        _pending(update(outbox), connector, chat).values(state="refused", delivered=outbox.c.version, sending=False)
-    )
+    await tx.execute(_REFUSE_CHAT, {"of": connector, "there": chat})
 
 
 async def refs_in_chat(tx: Tx, address: Address) -> frozenset[str]:
@@ -164,13 +176,6 @@ def _message_id(key: str, ref: str) -> str:
     return ref or (key.rsplit(":", 1)[-1] if key.startswith("message:") else "")
 
 
-def _pending(query: Any, connector: str, chat: str | None) -> Any:
-    query = query.where(
-        outbox.c.connector == connector, outbox.c.state == "ready", outbox.c.delivered < outbox.c.version
-    )
-    return query if chat is None else query.where(outbox.c.chat == chat)
-
-
 async def _insert(
     tx: Tx,
     address: Address,
@@ -184,25 +189,24 @@ async def _insert(
     file: OutFile | None = None,
 ) -> int:
     added = await tx.execute(
-        insert(outbox)
-        .values(
-            agent_id=address.agent_id,
-            connector=address.connector,
-            chat=address.chat,
-            thread=address.thread,
-            kind=kind,
-            text=text,
-            buttons=[asdict(button) for button in buttons],
-            state=state,
-            version=1 if state == "ready" else 0,
-            delivered=0,
-            refs=[],
-            sending=False,
-            created_at=now,
-            answers=answers,
-            file=asdict(file) if file else None,
-        )
-        .returning(outbox.c.id)
+        _INSERT,
+        {
+            "agent_id": address.agent_id,
+            "connector": address.connector,
+            "chat": address.chat,
+            "thread": address.thread,
+            "kind": kind,
+            "text": text,
+            "buttons": [asdict(button) for button in buttons],
+            "state": state,
+            "version": 1 if state == "ready" else 0,
+            "delivered": 0,
+            "refs": [],
+            "sending": False,
+            "created_at": now,
+            "answers": answers,
+            "file": asdict(file) if file else None,
+        },
     )
     return int(added.scalar_one())
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from sqlalchemy import RowMapping, delete, func, select, update
 
 from bot.messages import Address
-from bot.store.database import Tx, insert_into
 from bot.store.schema import people
+from bot.store.tx import Tx, insert_into
 
 MOST_PENDING = 100
 """People who may wait to be let in; whoever comes then is not remembered."""

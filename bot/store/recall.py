@@ -15,8 +15,8 @@ from bot.entry_text import is_result, text_to_read
 from bot.history import ASKED, Entry, EntryKind, History, Layer
 from bot.messages import AgentId, Audience, tool_calls
 from bot.store import histories, word_index
-from bot.store.database import Tx
 from bot.store.schema import entries, inbox
+from bot.store.tx import Tx
 from bot.store.word_index import Hits
 from bot.words import LONGEST_QUERY, Wanted, plain, query_words
 

@@ -14,8 +14,8 @@ from sqlalchemy import RowMapping, func, select, update
 
 from bot.compaction.plan import Trigger
 from bot.messages import AgentId
-from bot.store.database import Tx
 from bot.store.schema import compactions, layers
+from bot.store.tx import Tx
 
 
 class RunState(StrEnum):
@@ -180,6 +180,22 @@ async def heartbeat(tx: Tx, run_id: str, job_id: str, *, now: float) -> bool:
         .values(state=RunState.RUNNING, heartbeat_at=now)
     )
     return beaten.rowcount == 1
+
+
+async def give_back(tx: Tx, run_id: str, job_id: str) -> bool:
+    """The worker ends before its job has: the run may ask for another one. False when it does not want this one's
+    result any more."""
+    given_back = await tx.execute(
+        update(compactions)
+        .where(
+            compactions.c.id == run_id,
+            compactions.c.job_id == job_id,
+            compactions.c.state.in_(OPEN),
+            compactions.c.result.is_(None),
+        )
+        .values(job_id=None, state=RunState.PLANNED, heartbeat_at=None)
+    )
+    return given_back.rowcount == 1
 
 
 async def report(tx: Tx, run_id: str, job_id: str, result: Result) -> bool:

@@ -40,6 +40,7 @@ agents = Table(
     Column("calibration", Double, nullable=False),  # what the provider counts over what we guess
     Column("strategy", String(200), nullable=False, server_default=text("''")),
     Column("calibrated_for", Text, nullable=False, server_default=text("''")),
+    Column("starts", Integer, nullable=False, server_default=text("0")),  # of its actor since it last wrote anything
 )
 
 inbox = Table(
@@ -55,19 +56,41 @@ inbox = Table(
     Column("person_name", Text, nullable=False),
     Column("text", Text, nullable=False),
     Column("received_at", Double, nullable=False),
-    Column("state", String(10), nullable=False),  # fetching (its files), waiting, taken (by a turn), done
+    Column("state", String(10), nullable=False),  # fetching (its files), waiting, taken (by a turn), done, parked
     Column("turn_id", String(40)),
     Column("ref", Text, nullable=False, server_default=text("''")),  # the platform's handle, for answers and reactions
     Column("speaker", Text, nullable=False, server_default=text("''")),  # named to the model, where several people talk
     Column("attachments", JSON, nullable=False, server_default=text("'[]'")),
     Column("marked", Boolean, nullable=False, server_default=text("false")),  # shows a mark that says: it waits
+    Column("tries", Integer, nullable=False, server_default=text("0")),  # to answer it, before any turn had it
+    Column("parked_at", Double),
+    Column("reason", Text, nullable=False, server_default=text("''")),  # why it is parked
     UniqueConstraint("connector", "key", name="inbox_key"),
     Index("inbox_waiting", "agent_id", "position", sqlite_where=text("state = 'waiting'"),
           postgresql_where=text("state = 'waiting'")),
     Index("inbox_turn", "turn_id"),
     Index("inbox_fetching", "connector", sqlite_where=text("state = 'fetching'"),
           postgresql_where=text("state = 'fetching'")),
+    Index("inbox_parked", "parked_at", sqlite_where=text("state = 'parked'"),
+          postgresql_where=text("state = 'parked'")),
 )  # fmt: skip
+
+skipped_updates = Table(
+    "skipped_updates",  # what a platform brought and the inbox could not take
+    metadata,
+    Column("id", _big, primary_key=True, autoincrement=True),
+    Column("connector", String(40), nullable=False),
+    Column("content", Text, nullable=False),  # as ASCII JSON, which every database takes
+    Column("reason", Text, nullable=False),
+    Column("skipped_at", Double, nullable=False),
+)
+
+volumes = Table(
+    "volumes",  # what the book's processes share beside it
+    metadata,
+    Column("name", String(40), primary_key=True),  # agents: the folders of conversations
+    Column("id", String(40), nullable=False),
+)
 
 people = Table(
     "people",
@@ -119,6 +142,7 @@ turns = Table(
     Column("started_at", Double, nullable=False),
     Column("ended_at", Double),
     Column("usage", JSON),
+    Column("tries", Integer, nullable=False, server_default=text("0")),  # begun since it last came any further
     Index("turns_running", "agent_id", sqlite_where=text("state = 'running'"),
           postgresql_where=text("state = 'running'")),
 )  # fmt: skip

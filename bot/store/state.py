@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, inspect, text
 
-from bot.store.database import Database, Tx, migration_scripts
+from bot.store.database import Database, migration_scripts
+from bot.store.tx import Tx
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
-from sqlalchemy import select, update
+from sqlalchemy import bindparam, literal, select, update
 
 from bot.history import Usage
 from bot.messages import AgentId
-from bot.store.database import Tx
-from bot.store.schema import turns
+from bot.store.schema import entries, turns
+from bot.store.tx import Tx
 
 
 class TurnState(StrEnum):
@@ -26,31 +26,64 @@ class TurnState(StrEnum):
     """It ended with a sentence that says why there is no answer."""
 
 
+_INSERT = turns.insert()
+_END = update(turns).where(turns.c.id == bindparam("turn"), turns.c.state == literal(TurnState.RUNNING))
+
+
 @dataclass(frozen=True)
 class TurnRow:
-    """One turn. ``recoveries`` counts the compactions that overflows of the provider have cost it."""
+    """One turn. ``recoveries`` counts the compactions that overflows of the provider have cost it; ``tries`` how often
+    it was begun or gone on with since it last came any further."""
 
     id: str
     agent_id: AgentId
     slot: int
     recoveries: int
+    tries: int = 1
 
 
-async def begin(tx: Tx, turn_id: str, agent_id: AgentId, slot: int, *, now: float) -> TurnRow:
-    """A new turn, running."""
-    await tx.execute(
-        turns.insert().values(
-            id=turn_id, agent_id=agent_id, state=TurnState.RUNNING, slot=slot, recoveries=0, started_at=now
-        )
-    )
-    return TurnRow(turn_id, agent_id, slot, 0)
+async def begin(tx: Tx, turn_id: str, agent_id: AgentId, slot: int, *, now: float, tries: int = 1) -> TurnRow:
+    """A new turn, running. ``tries``: this one counted, with those that its messages have cost before."""
+    values = {"id": turn_id, "agent_id": agent_id, "state": TurnState.RUNNING, "slot": slot}
+    await tx.execute(_INSERT, {**values, "recoveries": 0, "started_at": now, "tries": tries})
+    return TurnRow(turn_id, agent_id, slot, 0, tries)
 
 
 async def running(tx: Tx, agent_id: AgentId) -> TurnRow | None:
     """The turn that a crash or a move cut off, if any."""
     rows = await tx.execute(select(turns).where(turns.c.agent_id == agent_id, turns.c.state == TurnState.RUNNING))
     row = rows.mappings().first()
-    return TurnRow(row["id"], agent_id, row["slot"], row["recoveries"]) if row else None
+    return TurnRow(row["id"], agent_id, row["slot"], row["recoveries"], row["tries"]) if row else None
+
+
+async def has_entry(tx: Tx, agent_id: AgentId, turn_id: str, *, since: int) -> bool:
+    """Whether an entry of this turn with this number or a later one is in the history."""
+    found = select(entries.c.seq).where(
+        entries.c.agent_id == agent_id, entries.c.seq >= since, entries.c.turn_id == turn_id
+    )
+    return (await tx.execute(found.limit(1))).first() is not None
+
+
+async def count_try(tx: Tx, turn_id: str) -> None:
+    """It is tried once more."""
+    await tx.execute(update(turns).where(turns.c.id == turn_id).values(tries=turns.c.tries + 1))
+
+
+async def give_back_try(tx: Tx, turn_id: str) -> None:
+    """The try that was under way does not count: the program was asked to end."""
+    begun = (turns.c.id == turn_id) & (turns.c.tries > 0)
+    await tx.execute(update(turns).where(begun).values(tries=turns.c.tries - 1))
+
+
+async def give_back_moved(tx: Tx, agent_id: AgentId) -> None:
+    """The try that another host took from us does not count: nobody failed."""
+    begun = (turns.c.agent_id == agent_id) & (turns.c.state == TurnState.RUNNING) & (turns.c.tries > 0)
+    await tx.execute(update(turns).where(begun).values(tries=turns.c.tries - 1))
+
+
+async def progressed(tx: Tx, turn_id: str) -> None:
+    """It came further: what kills it now is something else than before."""
+    await tx.execute(update(turns).where(turns.c.id == turn_id).values(tries=0))
 
 
 async def count_recovery(tx: Tx, turn_id: str) -> None:
@@ -60,8 +93,4 @@ async def count_recovery(tx: Tx, turn_id: str) -> None:
 
 async def end(tx: Tx, turn_id: str, state: TurnState, usage: Usage, *, now: float) -> None:
     """The turn is over. Ending it twice changes nothing."""
-    await tx.execute(
-        update(turns)
-        .where(turns.c.id == turn_id, turns.c.state == TurnState.RUNNING)
-        .values(state=state, ended_at=now, usage=asdict(usage))
-    )
+    await tx.execute(_END, {"turn": turn_id, "state": state, "ended_at": now, "usage": asdict(usage)})

@@ -10,8 +10,8 @@ from itertools import islice
 from sqlalchemy import select
 
 from bot.messages import AgentId
-from bot.store.database import Tx, insert_into
 from bot.store.schema import vectors
+from bot.store.tx import Tx, insert_into
 
 _AT_ONCE = 500
 """Seqs that one question names: databases bound the number of parameters."""

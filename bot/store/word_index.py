@@ -12,13 +12,13 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import TextClause, select, text
+from sqlalchemy import TextClause, bindparam, select, text
 
 from bot.entry_text import text_to_find
 from bot.history import Entry
 from bot.messages import AgentId
-from bot.store.database import Tx, insert_into
 from bot.store.schema import indexed_agents
+from bot.store.tx import Tx, insert_into
 from bot.words import PREFIX, Wanted, words_in
 
 _SEQ_BITS = 32
@@ -32,6 +32,7 @@ _INSERT = {
         "VALUES (:agent, :seq, array_to_tsvector(string_to_array(CAST(:words AS text), ' ')))"
     ),
 }
+_NUMBER = select(indexed_agents.c.number).where(indexed_agents.c.agent_id == bindparam("agent"))
 _DELETE = {
     "sqlite": text("DELETE FROM entry_words WHERE rowid BETWEEN (:agent << 32) AND (:agent << 32) | 4294967295"),
     "postgresql": text("DELETE FROM entry_words WHERE agent = :agent"),
@@ -151,7 +152,7 @@ def _words_of(texts: Mapping[int, str]) -> dict[int, list[str]]:
 
 
 async def _number(tx: Tx, agent_id: AgentId) -> int | None:
-    row = await tx.execute(select(indexed_agents.c.number).where(indexed_agents.c.agent_id == agent_id))
+    row = await tx.execute(_NUMBER, {"agent": agent_id})
     return row.scalar_one_or_none()
 
 

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, inspect, select, text, update
 from bot.errors import StaleEpoch, StoreUnavailable
 from bot.messages import Address, AgentId
 from bot.store import Database, Tx, agents, histories
-from bot.store.database import _async_url
+from bot.store.postgres_server import driver_url
 from bot.store.schema import agents as agents_table
 from bot.store.schema import metadata
 from tests.unit.entries import said
@@ -245,4 +245,4 @@ async def test_what_decides_about_the_next_compaction_is_remembered(database: Da
 
 @pytest.mark.parametrize("prefix", ["postgres://", "postgresql://", "postgresql+asyncpg://"])
 def test_a_postgresql_url_may_be_written_as_people_write_it(prefix: str) -> None:
-    assert _async_url(f"{prefix}me@host/db") == "postgresql+asyncpg://me@host/db"
+    assert driver_url(f"{prefix}me@host/db") == "postgresql+asyncpg://me@host/db"

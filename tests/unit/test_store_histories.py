@@ -149,6 +149,6 @@ async def test_reading_costs_two_questions_however_long_a_history_is(database: D
     await write(database, History(tuple(said(seq, "x") for seq in range(1, 300))))
     asked: list[str] = []
     async with database.read() as tx:
-        event.listen(tx.sync_connection, "before_cursor_execute", lambda *of: asked.append(of[2]))
+        await tx.run_sync(event.listen, "before_cursor_execute", lambda *of: asked.append(of[2]))
         await histories.load(tx, ADA)
     assert len(asked) == 2

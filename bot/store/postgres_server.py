@@ -1,0 +1,69 @@
+"""The way to a book on a PostgreSQL server. Errors are SQLAlchemy's or the driver's."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import cast
+
+from sqlalchemy import NullPool
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from bot.store.tx import Tx
+
+_CONNECTIONS, _MORE_CONNECTIONS = 10, 20
+"""Kept open, and opened besides while much is going on."""
+_CONNECT_SECONDS = 10
+_ANSWER_SECONDS = 15
+"""A server that takes longer for one statement is away, also where its connections stay open and nothing comes."""
+
+
+class PostgresServer:
+    """The book at this URL, as people write it (``postgresql://…``)."""
+
+    def __init__(self, url: str) -> None:
+        self._url = driver_url(url)
+        self._engine = create_async_engine(
+            self._url,
+            pool_pre_ping=True,
+            pool_size=_CONNECTIONS,
+            max_overflow=_MORE_CONNECTIONS,
+            connect_args={"timeout": _CONNECT_SECONDS, "command_timeout": _ANSWER_SECONDS},
+        )
+
+    @asynccontextmanager
+    async def read(self, *, long: bool) -> AsyncIterator[Tx]:  # noqa: ARG002  # nothing here holds up the loop
+        """A look at one moment, also at several tables."""
+        async with self._engine.connect() as connection:
+            await connection.execution_options(isolation_level="REPEATABLE READ")
+            async with connection.begin():
+                yield cast(Tx, connection)  # its overloads say the same
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[Tx]:
+        """A transaction, committed at the end."""
+        async with self._engine.begin() as connection:
+            yield cast(Tx, connection)
+
+    @asynccontextmanager
+    async def upgrading(self) -> AsyncIterator[Tx]:
+        """A transaction that may take as long as it wants: it waits for others, and changes large tables."""
+        engine = create_async_engine(self._url, poolclass=NullPool, connect_args={"timeout": _CONNECT_SECONDS})
+        try:
+            async with engine.begin() as connection:
+                yield cast(Tx, connection)
+        finally:
+            await engine.dispose()
+
+    async def close(self) -> None:
+        """Let go of all connections."""
+        await self._engine.dispose()
+
+
+def driver_url(url: str) -> str:
+    """For the driver that this program has (it calls `sslmode` `ssl`)."""
+    url = url.replace("?sslmode=", "?ssl=").replace("&sslmode=", "&ssl=")
+    for prefix in ("postgresql://", "postgres://"):
+        if url.startswith(prefix):
+            return "postgresql+asyncpg://" + url.removeprefix(prefix)
+    return url
