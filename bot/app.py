@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import gc
 import importlib
 import signal
 import sys
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bot.errors import ConfigurationError
 from bot.messages import Address
 from bot.settings import Settings
+from bot.shutdown import Shutdown, until_signal
 from bot.tasks import stop
 
 if TYPE_CHECKING:
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
 Role = Literal["gateway", "agents", "worker"]
 ROLES: tuple[Role, ...] = ("gateway", "agents", "worker")
 _HEAVY = ("bot.parts", "bot.host", "bot.gateway", "workers.main", "anthropic", "alembic.command", "arq.jobs")
+
+_COLLECT = (10_000, 20, 20)
+"""Objects of each generation that are made before it is collected; a turn makes thousands that live for its time."""
 
 LOCAL_MODEL_NOTE = (
     "No key is set, so a small local model answers: a toy brain in a real body. For Claude set ANTHROPIC_API_KEY; "
@@ -42,17 +47,25 @@ async def run(settings: Settings, roles: Sequence[Role]) -> None:
 
     connectors = platforms(settings) if "gateway" in roles else []
     names = tuple(connector.name for connector in connectors)
-    async with _until_signal(signal.SIGTERM, signal.SIGINT), open_parts(settings, listen=names) as parts:
+    shutdown = Shutdown(settings.shutdown_seconds, agents="agents" in roles)
+    signals = until_signal(signal.SIGTERM, signal.SIGINT, shutdown=shutdown)
+    async with signals, open_parts(settings, listen=names) as parts:
+        if {"agents", "worker"} & set(roles):
+            await asyncio.to_thread(_load)  # else the first answer waits for it, and the leases of a host with it
         _announce(parts, roles, names)
+        _forget_start()
         checks = {"database": parts.database.ping, "redis": parts.bus.ping}
-        work = inner_roles(parts, roles)
-        gateways = [gateway_for(parts, connector, f"connector:{connector.name}") for connector in connectors]
+        work = inner_roles(parts, roles, shutdown)
+        gateways = [
+            gateway_for(parts, connector, f"connector:{connector.name}", shutdown=shutdown) for connector in connectors
+        ]
         work += [gateway.run() for gateway in gateways]
         hooks = {gateway.hook_path: gateway.receive for gateway in gateways if gateway.hook_path}
         needed = bool(hooks) or "http_bind" in settings.model_fields_set
-        work.append(_http(HttpServer(settings.http_bind, checks, hooks), needed=needed))
+        serving = _http(HttpServer(settings.http_bind, checks, hooks, shutdown), needed=needed)
+        signals.be_gentle()
         try:
-            await _all(work)
+            await _all([*work, shutdown.wait()], beside=[serving])
         finally:
             for connector in connectors:
                 await connector.close()
@@ -64,7 +77,7 @@ async def chat(settings: Settings, address: Address) -> None:
     Raises a PalimpsestError with a sentence that says what to do.
     """
     with _only_here(settings, address):
-        async with _until_signal(signal.SIGTERM, signal.SIGHUP):
+        async with until_signal(signal.SIGTERM, signal.SIGHUP):
             await _chat(settings, address)
 
 
@@ -101,24 +114,38 @@ def _load() -> None:
         importlib.import_module(name)
 
 
-def inner_roles(parts: Parts, roles: Sequence[Role]) -> list[Coroutine[Any, Any, None]]:
-    """The roles that hold no platform's token, as coroutines that run until cancelled."""
+def _forget_start() -> None:
+    """What is loaded stays: the garbage collector need not look at it again and again, while answers wait for it."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_COLLECT)
+
+
+def inner_roles(
+    parts: Parts, roles: Sequence[Role], shutdown: Shutdown | None = None
+) -> list[Coroutine[Any, Any, None]]:
+    """The roles that hold no platform's token, as coroutines that run until cancelled, or until the end comes."""
     work: list[Coroutine[Any, Any, None]] = []
     if "agents" in roles:
-        work.append(_agents(services_of(parts)))
+        work.append(_agents(services_of(parts), shutdown))
     if "worker" in roles:
         from workers.main import work as run_worker
 
-        work.append(run_worker(parts))
+        work.append(run_worker(parts, shutdown))
     return work
 
 
-async def _agents(services: Services) -> None:
+async def _agents(services: Services, shutdown: Shutdown | None) -> None:
     """The agents of this process, and after them the servers of their tools, which no agent must see end."""
     from bot.host import Host
+    from bot.housekeeping import keep_house
 
     async with services.mcp:
-        await Host(services).run()
+        cleaning = asyncio.create_task(keep_house(services))
+        try:
+            await Host(services, shutdown).run()
+        finally:
+            await stop(cleaning)
 
 
 def services_of(parts: Parts) -> Services:
@@ -142,7 +169,9 @@ def services_of(parts: Parts) -> Services:
     )
 
 
-def gateway_for(parts: Parts, connector: Connector, lease_name: str, chat: str | None = None) -> Any:
+def gateway_for(
+    parts: Parts, connector: Connector, lease_name: str, chat: str | None = None, shutdown: Shutdown | None = None
+) -> Any:
     """The gateway of a connector; ``chat``: the only one that it delivers to."""
     from bot.door import Door
     from bot.files import folder_of
@@ -158,6 +187,7 @@ def gateway_for(parts: Parts, connector: Connector, lease_name: str, chat: str |
         folder=partial(folder_of, settings.data_dir),
         most_bytes=settings.files.most_bytes,
         chat=chat,
+        shutdown=shutdown,
     )
 
 
@@ -262,42 +292,27 @@ async def _http(server: Any, *, needed: bool) -> None:
         structlog.get_logger(__name__).warning("http_off", reason=str(error))
 
 
-async def _all(work: Sequence[Coroutine[Any, Any, None]], *, until_first: bool = False) -> None:
-    """Run all until one fails; with ``until_first``, until the first one ends."""
-    tasks = [asyncio.create_task(item) for item in work]
+async def _all(
+    work: Sequence[Coroutine[Any, Any, None]],
+    *,
+    beside: Sequence[Coroutine[Any, Any, None]] = (),
+    until_first: bool = False,
+) -> None:
+    """Run all until one fails, or all have ended, and what is ``beside`` for as long; with ``until_first``, until the
+    first one ends."""
+    tasks = {asyncio.create_task(item) for item in work}
+    others = {asyncio.create_task(item) for item in beside}
+    pending, accompanying = set(tasks), set(others)
     try:
-        if until_first:
-            await asyncio.wait({tasks[0], *tasks[1:]}, return_when=asyncio.FIRST_COMPLETED)
-        else:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
-        for task in tasks:
-            if task.done():
+        while pending:
+            done, _ = await asyncio.wait(pending | accompanying, return_when=asyncio.FIRST_COMPLETED)
+            pending, accompanying = pending - done, accompanying - done
+            for task in done:
                 task.result()
+            if until_first:
+                return
     finally:
-        await stop(*tasks)
-
-
-class _until_signal:  # noqa: N801  # reads as a word where it is used
-    """These signals cancel what is inside; that ends it without an error."""
-
-    def __init__(self, *numbers: signal.Signals) -> None:
-        self._numbers = numbers
-
-    async def __aenter__(self) -> None:
-        self._task = asyncio.current_task()
-        self._told = False
-        for number in self._numbers:
-            asyncio.get_running_loop().add_signal_handler(number, self._tell)
-
-    def _tell(self) -> None:
-        self._told = True
-        if self._task:
-            self._task.cancel()
-
-    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> bool:
-        for number in self._numbers:
-            asyncio.get_running_loop().remove_signal_handler(number)
-        return self._told and kind is not None and issubclass(kind, asyncio.CancelledError)
+        await stop(*tasks, *others)
 
 
 def _announce(parts: Parts, roles: Sequence[Role], connectors: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import Any
 import structlog
 
 from bot.errors import ConfigurationError, PalimpsestError
+from bot.shutdown import Shutdown
 
 log = structlog.get_logger(__name__)
 
@@ -20,15 +22,24 @@ Check = Callable[[], Awaitable[None]]
 Hook = Callable[[Mapping[str, str], bytes], Awaitable[int]]
 """Takes the headers (small letters) and the body of a platform's call, returns the status of the answer."""
 _MOST_HOOK_BYTES = 4_000_000
+_CHECK_SECONDS = 6.0
+"""Whoever asks whether we are ready is answered, also when a part is not."""
 
 
 class HttpServer:
     """Serves on ``bind`` (host:port). ``checks`` are the parts by name, ``hooks`` what platforms call by its path."""
 
-    def __init__(self, bind: str, checks: Mapping[str, Check], hooks: Mapping[str, Hook] | None = None) -> None:
+    def __init__(
+        self,
+        bind: str,
+        checks: Mapping[str, Check],
+        hooks: Mapping[str, Hook] | None = None,
+        shutdown: Shutdown | None = None,
+    ) -> None:
         self._bind = bind
         self._checks = checks
         self._hooks = dict(hooks or {})
+        self._shutdown = shutdown or Shutdown()
 
     async def run(self) -> None:
         """Serve until cancelled. Raises ConfigurationError for an address that cannot be had."""
@@ -72,16 +83,25 @@ class HttpServer:
     async def _readyz(self, _request: Any) -> Any:
         from starlette.responses import JSONResponse
 
-        parts: dict[str, str] = {}
-        for name, check in self._checks.items():
-            try:
-                await check()
-            except (PalimpsestError, TimeoutError) as error:
-                parts[name] = str(error) or "no answer"
-            else:
-                parts[name] = "ok"
-        ready = all(state == "ok" for state in parts.values())
-        return JSONResponse({"status": "ok" if ready else "not ready", "parts": parts}, 200 if ready else 503)
+        found = await asyncio.gather(*(_state(check) for check in self._checks.values()))
+        parts = dict(zip(self._checks, found, strict=True))
+        if self._shutdown.begun:  # a balancer is to send nothing more here
+            return JSONResponse({"status": "ending", "parts": parts}, HTTPStatus.SERVICE_UNAVAILABLE)
+        if all(state == "ok" for state in parts.values()):
+            return JSONResponse({"status": "ok", "parts": parts})
+        return JSONResponse({"status": "not ready", "parts": parts}, HTTPStatus.SERVICE_UNAVAILABLE)
+
+
+async def _state(check: Check) -> str:
+    """``ok``, or what is wrong."""
+    try:
+        async with asyncio.timeout(_CHECK_SECONDS):
+            await check()
+    except TimeoutError:
+        return "no answer"
+    except PalimpsestError as error:
+        return str(error)
+    return "ok"
 
 
 def _called(hook: Hook) -> Any:

@@ -10,6 +10,7 @@ from uuid import uuid4
 from redis.exceptions import RedisError
 
 from bot.errors import BusUnavailable
+from bot.redis_pool import ANSWER_SECONDS, pool_at
 
 if TYPE_CHECKING:
     from arq.connections import ArqRedis
@@ -18,7 +19,6 @@ QUEUE = "palimpsest:jobs"
 SUMMARIZE = "summarize"
 Place = Literal["waiting", "taken", "gone"]
 """In the queue; with a worker, which may be dead by now; or unknown to Redis, which may have been wiped."""
-_ANSWER_SECONDS = 5.0
 
 
 def pack(job: dict[str, Any]) -> bytes:
@@ -38,7 +38,6 @@ class Jobs:
     def __init__(self, url: str) -> None:
         self._url = url
         self._pool: ArqRedis | None = None
-        self._opening = asyncio.Lock()
 
     async def summarize(self, run_id: str, job_id: str) -> None:
         """Ask for the summary of a run. The id is new for each try: arq remembers ids of jobs that ended.
@@ -46,9 +45,8 @@ class Jobs:
         Raises BusUnavailable.
         """
         try:
-            async with asyncio.timeout(_ANSWER_SECONDS):
-                pool = await self._open()
-                await pool.enqueue_job(SUMMARIZE, run_id, _job_id=job_id)
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await self._open().enqueue_job(SUMMARIZE, run_id, _job_id=job_id)
         except (RedisError, OSError) as error:
             raise BusUnavailable(f"The job cannot be enqueued: {error}") from error
 
@@ -57,8 +55,8 @@ class Jobs:
         from arq.jobs import Job, JobStatus
 
         try:
-            async with asyncio.timeout(_ANSWER_SECONDS):
-                status = await Job(job_id, await self._open(), _queue_name=QUEUE, _deserializer=unpack).status()
+            async with asyncio.timeout(ANSWER_SECONDS):
+                status = await Job(job_id, self._open(), _queue_name=QUEUE, _deserializer=unpack).status()
         except (RedisError, OSError) as error:
             raise BusUnavailable(f"The queue cannot be read: {error}") from error
         if status in (JobStatus.queued, JobStatus.deferred):
@@ -68,21 +66,22 @@ class Jobs:
     async def close(self) -> None:
         """Let go of connections."""
         if self._pool:
-            await self._pool.aclose()
+            await self._pool.aclose(close_connection_pool=True)
 
-    async def _open(self) -> ArqRedis:
-        from arq.connections import RedisSettings, create_pool  # slow to import
-
-        async with self._opening:
-            if self._pool is None:
-                self._pool = await create_pool(
-                    RedisSettings.from_dsn(self._url),
-                    retry=0,
-                    job_serializer=pack,
-                    job_deserializer=unpack,
-                    default_queue_name=QUEUE,
-                )
+    def _open(self) -> ArqRedis:
+        if self._pool is None:
+            self._pool = queue_at(self._url)
         return self._pool
+
+
+def queue_at(url: str) -> ArqRedis:
+    """arq's view of the Redis at this URL, over connections like everybody's here: none is waited on for ever.
+
+    Not by arq's own settings, which know neither the certificates of a URL nor its Sentinels' passwords.
+    """
+    from arq.connections import ArqRedis  # slow to import
+
+    return ArqRedis(pool_or_conn=pool_at(url), job_serializer=pack, job_deserializer=unpack, default_queue_name=QUEUE)
 
 
 def new_job_id() -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import structlog
 from pydantic import SecretStr
 
+from bot import volume
 from bot.bus import Bus
 from bot.embedded.local_model import LOCAL_CONTEXT, LOCAL_MODEL_NAME, LocalModel
 from bot.embedded.valkey import EmbeddedValkey
@@ -23,6 +24,8 @@ from bot.tasks import stop
 log = structlog.get_logger(__name__)
 
 _LOCAL_ANSWER = 512
+LOCAL_CALLS = 2
+"""As many conversations as its server holds at once."""
 _REDIS_SECONDS = 10.0
 """Redis is waited for so long at the start; later, for ever."""
 
@@ -52,6 +55,8 @@ async def open_parts(
         database = database_of(settings)
         stack.push_async_callback(database.close)
         await database.open()
+        if settings.database_url:
+            await volume.settle(database, settings.data_dir)
         valkey = None if settings.redis_url else EmbeddedValkey(settings.data_dir)
         if valkey:
             stack.push_async_callback(valkey.stop)
@@ -60,7 +65,7 @@ async def open_parts(
         bus = bus_at(url, listen, valkey)
         stack.push_async_callback(bus.close)
         if valkey and valkey.alone and clear_leases:
-            await bus.clear_leases()  # whoever held them is dead: nobody else is on this DATA_DIR
+            await bus.leases.clear()  # whoever held them is dead: nobody else is on this DATA_DIR
         hearing = asyncio.create_task(bus.run())
         stack.push_async_callback(stop, hearing)
         await _connected(bus, settings)
@@ -75,7 +80,10 @@ def bus_at(url: str, listen: tuple[str, ...] = (), valkey: EmbeddedValkey | None
     try:
         return Bus(url, listen=listen, revive=valkey.ensure if valkey else None)
     except ValueError as error:
-        raise ConfigurationError("REDIS_URL begins with redis://, rediss:// or unix://.") from error
+        raise ConfigurationError(
+            "REDIS_URL begins with redis://, rediss:// or unix://, or is one of Sentinels: "
+            "redis+sentinel://host:26379,host2:26379/mymaster/0."
+        ) from error
 
 
 async def _connected(bus: Bus, settings: Settings) -> None:
@@ -114,7 +122,7 @@ async def open_model(settings: Settings, stack: AsyncExitStack) -> tuple[Model, 
         stack.push_async_callback(local.stop)
         url = await local.start()
         fixed = Limits(LOCAL_CONTEXT, _LOCAL_ANSWER, known=True)
-        model = Model(api_key=LOCAL_API_KEY, base_url=url, fixed=fixed)
+        model = Model(api_key=LOCAL_API_KEY, base_url=url, fixed=fixed, calls=LOCAL_CALLS)
         name = LOCAL_MODEL_NAME
     else:
         model, name = named_model(settings)
@@ -126,7 +134,13 @@ def named_model(settings: Settings) -> tuple[Model, str]:
     """The model that the settings name, by a key or an endpoint, and its name there."""
     # A server of one's own often wants no key; the SDK insists on one.
     key = _secret(settings.anthropic_api_key) or (None if settings.anthropic_auth_token else LOCAL_API_KEY)
-    model = Model(api_key=key, auth_token=_secret(settings.anthropic_auth_token), base_url=settings.anthropic_base_url)
+    model = Model(
+        api_key=key,
+        auth_token=_secret(settings.anthropic_auth_token),
+        base_url=settings.anthropic_base_url,
+        calls=settings.model_calls,
+        remembered=settings.cache_life,
+    )
     return model, settings.model or DEFAULT_MODEL
 
 

@@ -22,12 +22,23 @@ from workers.summary import write_summary
 log = structlog.get_logger(__name__)
 
 HEARTBEAT_SECONDS = 1.0
+GIVE_BACK_SECONDS = 2.0
 
 
 async def summarize(ctx: dict[str, Any], run_id: str) -> None:
     """Write the summary of a run (arq calls this)."""
     desk: Desk = ctx["desk"]
     job_id: str = ctx["job_id"]
+    try:
+        await _summarize(desk, run_id, job_id)
+    except StoreUnavailable as error:  # it will be missed, and asked for again
+        log.warning("store_unavailable", run=run_id, reason=str(error))
+    except asyncio.CancelledError:  # this worker ends before its job has
+        await asyncio.shield(_give_back(desk, run_id, job_id))
+        raise
+
+
+async def _summarize(desk: Desk, run_id: str, job_id: str) -> None:
     if not await _beat(desk, run_id, job_id):
         return
     async with desk.database.read() as tx:
@@ -39,10 +50,30 @@ async def summarize(ctx: dict[str, Any], run_id: str) -> None:
         if result is None:
             log.info("summary_given_up")
             return
-        async with desk.database.write() as tx:
-            counted = await runs.report(tx, run_id, job_id, result)
+        counted = await _report(desk, run_id, job_id, result)
         desk.bus.ring(f"run:{run_id}")
         log.info("summary_written", outcome=result.outcome, counted=counted, **result.usage)
+
+
+async def _report(desk: Desk, run_id: str, job_id: str, result: Result) -> bool:
+    """Whether the run wanted it. A book that is away is waited for: what was written has cost something."""
+    while True:
+        try:
+            async with desk.database.write() as tx:
+                return await runs.report(tx, run_id, job_id, result)
+        except StoreUnavailable as error:
+            log.warning("store_unavailable", reason=str(error))
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+
+
+async def _give_back(desk: Desk, run_id: str, job_id: str) -> None:
+    """Let the run ask for another job at once, and not when this one's heart is missed."""
+    with suppress(StoreUnavailable, TimeoutError):
+        async with asyncio.timeout(GIVE_BACK_SECONDS), desk.database.write() as tx:
+            given_back = await runs.give_back(tx, run_id, job_id)
+        if given_back:
+            log.info("summary_given_back", run=run_id)
+            desk.bus.ring(f"run:{run_id}")
 
 
 async def _write(desk: Desk, run: Run, job_id: str) -> Result | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic import SecretStr
 
@@ -31,7 +31,8 @@ Check = Callable[[Case], Awaitable[Sequence[Finding]]]
 def secrets_of(settings: Settings) -> tuple[str, ...]:
     """What must be in no sentence: the secrets of the settings, and the passwords inside them."""
     urls = [urlsplit(url) for url in map(revealed, (settings.database_url, settings.redis_url)) if url]
-    passwords = [url.password for url in urls if url.password]
+    queries = [value for url in urls for name, value in parse_qsl(url.query) if name.endswith("password")]
+    passwords = [*(url.password for url in urls if url.password), *queries]
     return (*settings.secrets, *passwords, *map(unquote, passwords))
 
 

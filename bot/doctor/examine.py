@@ -20,6 +20,7 @@ from bot.doctor.redis import check_redis
 from bot.doctor.shell import check_shell
 from bot.doctor.telegram import check_telegram
 from bot.doctor.variables import check_variables
+from bot.doctor.volume import check_volume
 from bot.errors import PalimpsestError
 from bot.redact import redact
 
@@ -28,6 +29,7 @@ CHECKS: Sequence[tuple[str, Check]] = (
     ("access", check_people),
     ("data folder", check_folder),
     ("database", check_database),
+    ("volume", check_volume),
     ("redis", check_redis),
     ("model", check_model),
     ("mcp", check_mcp),

@@ -72,5 +72,8 @@ def _unavailable(error: BusUnavailable, *, own: bool) -> Finding:
     reason = str(error).rstrip(".")
     if not own:
         return problem(PART, f"The embedded Valkey does not answer: {reason}.", "Start the program again.")
-    advice = "Check host, port and password in REDIS_URL (rediss:// with TLS), and that this machine may connect."
+    advice = (
+        "Check host, port and password in REDIS_URL (rediss:// with TLS; redis+sentinel:// for Sentinels), and that "
+        "this machine may connect."
+    )
     return problem(PART, f"REDIS_URL: {reason}.", advice)

@@ -7,17 +7,20 @@ import random
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 from sqlalchemy import select, text
 
 from bot.app import inner_roles, services_of
-from bot.bus import LEASES
 from bot.context import Context
 from bot.errors import StaleEpoch
 from bot.history import EntryKind
+from bot.leases import LEASES
 from bot.messages import Address, text_block
 from bot.parts import open_parts
+from bot.settings import AgentsSettings
+from bot.shutdown import Shutdown
 from bot.store import agents, histories, inbox, outbox
 from bot.store.schema import entries
 from tests.conftest import MakeSettings, OpenHouse
@@ -100,9 +103,9 @@ async def test_a_summary_that_redis_forgot_is_asked_for_again(
 
 
 @asynccontextmanager
-async def _host(settings: MakeSettings) -> AsyncIterator[None]:
+async def _host(settings: MakeSettings, **changes: Any) -> AsyncIterator[None]:
     """One more agents host, with connections of its own."""
-    async with open_parts(settings(), clear_leases=False) as parts:
+    async with open_parts(settings(**changes), clear_leases=False) as parts:
         task = asyncio.create_task(inner_roles(parts, ("agents",))[0])
         yield
         task.cancel()
@@ -161,3 +164,63 @@ async def test_agents_that_share_a_head_may_keep_it_at_the_same_moment(house: Op
             others = [asyncio.create_task(keep()) for _ in range(4)]
             await asyncio.wait(others, timeout=0.2)
         await asyncio.gather(*others)
+
+
+async def test_a_host_with_room_for_two_takes_the_others_as_places_become_free_whoever_waited_longest_first(
+    house: OpenHouse, room: Room, model: MessagesServer, settings: MakeSettings
+) -> None:
+    async with house(("gateway",)):
+        for chat in range(6):
+            await room.says(f"hello from {chat}", chat=str(chat))
+        model.hang()
+        async with _host(settings, agents=AgentsSettings(at_once=2)):
+            await model.wait_for(lambda server: len(server.requests) == 2)
+            with pytest.raises(TimeoutError):
+                await model.wait_for(lambda server: len(server.requests) > 2, 0.3)
+            model.release()
+            await room.until(lambda: all(room.replies(str(chat)) for chat in range(6)))
+    answered = [int(record.request.last_user_texts[-1][-1]) for record in model.requests]
+    assert set(answered[:2]) == {0, 1}
+    assert set(answered[2:4]) == {2, 3}
+
+
+async def test_what_a_full_host_has_no_room_for_is_answered_by_another_one(
+    house: OpenHouse, room: Room, model: MessagesServer, settings: MakeSettings
+) -> None:
+    async with house(("gateway",)), _host(settings, agents=AgentsSettings(at_once=1)):
+        model.hang(times=1)
+        await room.says("hello", chat="1")
+        await model.wait_for(lambda server: server.requests)
+        await room.says("hello", chat="2")
+        async with _host(settings, agents=AgentsSettings(at_once=1)):
+            await room.until(lambda: room.replies("2"))
+            assert not room.replies("1")
+            model.release()
+            await room.until(lambda: room.replies("1"))
+
+
+async def test_an_agent_whose_host_died_is_taken_when_its_lease_has_run_out_and_no_bell_rings(
+    house: OpenHouse, room: Room, settings: MakeSettings
+) -> None:
+    async with house(("gateway",)) as running, _host(settings):
+        dead = running.parts.bus.lease(f"agent:{AGENT}", 1.0)
+        assert await dead.take()
+        before = asyncio.get_running_loop().time()
+        await room.says("hello")
+        await room.until(room.replies)
+        assert asyncio.get_running_loop().time() - before > 0.5, "the lease was respected"
+
+
+async def test_agents_are_handed_over_as_soon_as_they_are_idle_and_the_host_ends(
+    house: OpenHouse, room: Room, settings: MakeSettings
+) -> None:
+    async with house(("gateway",)) as running, open_parts(settings(), clear_leases=False) as parts:
+        shutdown = Shutdown(60, agents=True)
+        ending = asyncio.create_task(inner_roles(parts, ("agents",), shutdown)[0])
+        await room.asks("hello")
+        async with running.parts.bus.bell("inbox:"):
+            shutdown.begin()
+            await ending
+        assert not await running.parts.bus.is_held(f"agent:{AGENT}")
+        async with _host(settings):
+            assert await room.asks("still there?")

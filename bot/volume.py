@@ -1,0 +1,90 @@
+"""The volume that holds the folders of conversations: with a database that many hosts share, they share it as well.
+
+The gateway puts people's files there, agents read and write them, and workers show them to the model. A host with a
+folder of its own would go unnoticed until somebody asks for a file. So the volume has an id, in `agents/.volume`, and
+the book knows it: a process that finds another one, or none, does not start.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+from uuid import uuid4
+
+from bot.errors import ConfigurationError
+from bot.store import Database, volumes
+
+T = TypeVar("T")
+
+NAME = ".volume"
+ADOPT = "palimpsest volume adopt"
+
+
+async def settle(database: Database, data_dir: Path) -> None:
+    """See to it that this DATA_DIR is the book's volume; the first process that ever asks makes it so.
+
+    Raises ConfigurationError with a sentence that says what to do.
+    """
+    async with database.write() as tx:
+        found = await _in_thread(read, data_dir)
+        known = await volumes.known(tx)
+        if known is None:
+            ours = found or uuid4().hex
+            known = await volumes.claim(tx, ours)
+            if known == ours:
+                # Before the commit: whoever starts beside us finds it as soon as the book names it.
+                await _in_thread(_write, data_dir, ours)
+            found = await _in_thread(read, data_dir)
+    if reason := strange(known, found):
+        raise ConfigurationError(
+            f"DATA_DIR={data_dir} {reason}. Mount the volume there that all processes share; if this one is to be it "
+            f"from now on, run `{ADOPT}` here."
+        )
+
+
+async def adopt(database: Database, data_dir: Path) -> str:
+    """From now on this DATA_DIR is the book's volume; returns its id. Processes that run are not asked again."""
+    volume = await _in_thread(read, data_dir) or uuid4().hex
+    await _in_thread(_write, data_dir, volume)
+    async with database.write() as tx:
+        await volumes.change(tx, volume)
+    return volume
+
+
+def strange(known: str, found: str | None) -> str:
+    """Why this is not the volume that the book knows; empty where it is."""
+    if found == known:
+        return ""
+    if found is None:
+        return f"is not the volume of this database: there is no agents/{NAME} in it"
+    return f"is the volume of another database: its agents/{NAME} has another id than this database knows"
+
+
+def read(data_dir: Path) -> str | None:
+    """The id of the volume; None where it has none. Raises OSError."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        return (data_dir / "agents" / NAME).read_text(encoding="ascii", errors="replace").strip() or None
+    return None
+
+
+def _write(data_dir: Path, volume: str) -> None:
+    folder = data_dir / "agents"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    unfinished = folder / f"{NAME}.{uuid4().hex}"
+    with unfinished.open("w", encoding="ascii") as file:
+        file.write(f"{volume}\n")
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(folder / NAME)
+
+
+async def _in_thread(work: Callable[..., T], data_dir: Path, *more: str) -> T:
+    """Disks may be slow, and shared ones may be away."""
+    try:
+        return await asyncio.to_thread(work, data_dir, *more)
+    except OSError as error:
+        raise ConfigurationError(f"DATA_DIR={data_dir} cannot be used: {error.strerror or error}.") from error

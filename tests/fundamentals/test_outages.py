@@ -1,0 +1,196 @@
+"""PostgreSQL or Redis away for a while and back: everything waits, goes on, and says so. The wire between is real."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+from sqlalchemy import make_url, text
+from structlog.testing import capture_logs
+
+from bot.app import services_of
+from bot.context import Context
+from bot.errors import StoreUnavailable
+from bot.history import EntryKind
+from bot.messages import Address, text_block
+from bot.outage import AWAY, see_written, telling
+from bot.store import agents
+from tests.conftest import OpenHouse
+from tests.house import PATIENCE, House, Room
+from tests.servers.messages import MessagesServer
+from tests.servers.proxy import Proxy
+
+ADDRESS = Address("room", "1")
+
+
+@pytest.fixture
+async def postgres(postgres_database: str) -> AsyncIterator[Proxy]:
+    """The wire to PostgreSQL."""
+    async with Proxy(f"{make_url(postgres_database).query['host']}/.s.PGSQL.5432") as proxy:
+        yield proxy
+
+
+@pytest.fixture
+async def redis(external_valkey: str) -> AsyncIterator[Proxy]:
+    """The wire to Redis."""
+    async with Proxy(external_valkey.removeprefix("unix://")) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def book(postgres: Proxy, redis: Proxy, postgres_database: str) -> dict[str, Any]:
+    """Settings of the stores, behind the wires."""
+    name = make_url(postgres_database).database
+    return {
+        "database_url": f"postgresql://postgres@{postgres.address}/{name}",
+        "redis_url": f"redis://{redis.address}/0",
+    }
+
+
+async def _said(logs: Sequence[Mapping[str, Any]], event: str) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not any(line["event"] == event for line in logs):  # noqa: ASYNC110  # a log rings no bell
+            await asyncio.sleep(0.02)
+
+
+async def _asks_without_an_answer(room: Room, model: MessagesServer) -> None:
+    model.hang()
+    await room.says("hello")
+    await model.wait_for(lambda server: server.requests)
+
+
+async def test_an_answer_that_comes_while_the_database_is_away_is_written_when_it_is_back(
+    house: OpenHouse, room: Room, model: MessagesServer, postgres: Proxy
+) -> None:
+    async with house():
+        with capture_logs() as logs:
+            await _asks_without_an_answer(room, model)
+            postgres.cut()
+            model.release()
+            await _said(logs, "step_waits")
+            assert room.is_typing()
+            postgres.restore()
+            await room.until(room.replies)
+        assert len(model.requests) == 1, "the model is not asked again"
+
+
+async def test_an_answer_that_comes_while_the_database_does_not_answer_is_written_when_it_does(
+    house: OpenHouse, room: Room, model: MessagesServer, postgres: Proxy
+) -> None:
+    async with house():
+        await _asks_without_an_answer(room, model)
+        postgres.blackhole()
+        model.release()
+        await model.wait_for(lambda server: server.requests[0].outcome == "completed")
+        assert not room.replies()
+        postgres.restore()
+        await room.until(room.replies)
+        assert len(model.requests) == 1
+
+
+async def test_a_message_is_not_taken_while_the_database_is_away_and_answered_when_it_comes_again(
+    house: OpenHouse, room: Room, postgres: Proxy
+) -> None:
+    async with house():
+        await room.asks("hello")
+        postgres.cut()
+        with pytest.raises(StoreUnavailable):
+            await room.says("are you there?", key="message:1:again")
+        postgres.restore()
+        await room.says("are you there?", key="message:1:again")
+        await room.until(lambda: len(room.replies()) == 2)
+
+
+async def test_a_compaction_goes_on_when_the_database_is_back(
+    house: OpenHouse, room: Room, model: MessagesServer, postgres: Proxy
+) -> None:
+    async with house():
+        for number in range(12):
+            await room.asks(f"message {number}")
+        model.hang(lambda request: request.is_summary)
+        await room.says("/compact")
+        await model.wait_for(lambda server: any(record.request.is_summary for record in server.requests))
+        with capture_logs() as logs:
+            postgres.cut()
+            await _said(logs, "errand_waits")
+            postgres.restore()
+            model.release()
+            await room.until(lambda: "Compacted:" in room.notices()[-1])
+
+
+async def test_what_is_said_while_redis_is_away_is_answered_when_it_is_back(
+    house: OpenHouse, room: Room, redis: Proxy
+) -> None:
+    async with house():
+        await room.asks("hello")
+        with capture_logs() as logs:
+            redis.cut()
+            await _said(logs, "redis_lost")
+            await room.says("are you there?")
+            redis.restore()
+            await room.until(lambda: len(room.replies()) == 2)
+
+
+async def test_a_summary_is_not_lost_with_redis(
+    house: OpenHouse, room: Room, model: MessagesServer, redis: Proxy
+) -> None:
+    async with house():
+        for number in range(12):
+            await room.asks(f"message {number}")
+        model.hang(lambda request: request.is_summary)
+        await room.says("/compact")
+        await model.wait_for(lambda server: any(record.request.is_summary for record in server.requests))
+        with capture_logs() as logs:
+            redis.cut()
+            await _said(logs, "worker_lost_redis")
+            model.release()
+            redis.restore()
+            await room.until(lambda: "Compacted:" in room.notices()[-1])
+        assert len([record for record in model.requests if record.request.is_summary]) == 1
+
+
+async def test_a_step_that_was_committed_although_the_answer_got_lost_is_not_written_twice(
+    house: OpenHouse, room: Room
+) -> None:
+    async with house(("gateway",)) as running:
+        await room.says("hello")
+        context = await _context(running)
+        written = 0
+
+        async def write() -> None:
+            nonlocal written
+            written += 1
+            async with context.step() as step:
+                await step.append("assistant", [text_block("yes")], EntryKind.REPLY, turn="t")
+            raise StoreUnavailable("the connection was lost in the commit")
+
+        await see_written(context, "t", 0, "", write)
+        assert written == 1
+        async with running.parts.database.read() as tx:
+            rows = await tx.execute(text("SELECT count(*) FROM entries WHERE turn_id = 't'"))
+        assert rows.scalar_one() == 1
+        assert context.history.last_seq == context.next_seq - 1
+
+
+async def test_whoever_waits_long_for_the_database_is_told_below_what_was_written(house: OpenHouse, room: Room) -> None:
+    async with house(("gateway",)) as running:
+        await room.says("hello")
+        context = await _context(running)
+        async with context.step() as step:
+            slot = await step.open_slot()
+        room.shown["1"] = {}
+        async with telling(context, slot, "So far so good", after=0):
+            await room.until(
+                lambda: any(AWAY in m.text and "So far" in m.text for m in room.shown.get("1", {}).values())
+            )
+
+
+async def _context(running: House) -> Context:
+    async with running.parts.database.write() as tx:
+        row = await agents.claim(tx, ADDRESS.agent_id)
+    assert row
+    context = Context(services_of(running.parts), row)
+    await context.load()
+    return context

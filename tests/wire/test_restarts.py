@@ -1,0 +1,141 @@
+"""Programs that are told to end while people talk: nobody sees it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+
+from tests.servers.messages import MessagesServer
+from tests.servers.telegram import BotApiServer
+from tests.wire.program import PATIENCE, Program, Programs
+from tests.wire.talk import Talk
+
+
+async def _waits_for_the_model(model: MessagesServer, ada: Talk) -> None:
+    """Ada asks something, and the answer does not come yet."""
+    before = len(ada.turns)
+    model.hang(ada.is_my_turn)
+    ada.says("What is the colour?")
+    await model.wait_for(lambda _: len(ada.turns) > before, PATIENCE)
+
+
+async def _leaves(program: Program) -> None:
+    program.tell(signal.SIGTERM)
+    await program.wait_for(lambda it: it.logged("agents_leave"), PATIENCE)
+
+
+async def test_an_answer_under_way_is_brought_to_its_end_before_the_only_program_ends(
+    telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer
+) -> None:
+    served = await telegram_programs.serve()
+    ada = Talk(telegram, model, 1001)
+    await ada.asks("The colour is blue.")
+    await _waits_for_the_model(model, ada)
+    await _leaves(served)
+    model.release()
+    await ada.reads("The colour is blue.", after=1)
+    assert await served.ends() == 0
+    assert len(ada.turns) == 2, "nothing was asked twice"
+    assert not telegram_programs.has_valkey()
+
+
+async def test_what_is_said_while_one_of_two_programs_ends_is_answered_by_the_other_at_once(
+    telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer
+) -> None:
+    first = await telegram_programs.serve()
+    ada, bob = Talk(telegram, model, 1001), Talk(telegram, model, 1002)
+    await ada.asks("The colour is blue.")
+    second = await telegram_programs.serve()
+    await _waits_for_the_model(model, ada)
+    await _leaves(first)
+    assert await bob.asks("What is the colour?") == "I do not know the colour."
+    assert first.process.returncode is None, "it still waits for ada's answer"
+    model.release()
+    await ada.reads("The colour is blue.", after=1)
+    assert await first.ends() == 0
+    assert len(ada.turns) == 2, "nothing was asked twice"
+    assert second.logged("gateway_started")
+    assert not second.logged("turn_resumed")
+    assert not [call for call in telegram.calls if call.status == 409]
+
+
+async def test_an_answer_that_takes_longer_than_the_deadline_is_gone_on_with_by_another_program(
+    telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer
+) -> None:
+    first = await telegram_programs.serve("agents", SHUTDOWN_SECONDS="0.2")
+    await telegram_programs.serve("gateway", "worker")
+    ada = Talk(telegram, model, 1001)
+    await ada.asks("The colour is blue.")
+    second = await telegram_programs.serve("agents")
+    await _waits_for_the_model(model, ada)
+    assert await first.stop() == 0
+    assert first.logged("agents_handed_over")
+    await second.wait_for(lambda it: it.logged("turn_resumed"), PATIENCE)
+    model.release()
+    await ada.reads("The colour is blue.", after=1)
+    assert len(ada.texts) == 2
+
+
+async def test_a_second_signal_ends_it_without_waiting(
+    telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer
+) -> None:
+    served = await telegram_programs.serve(SHUTDOWN_SECONDS="600")
+    ada = Talk(telegram, model, 1001)
+    await ada.asks("The colour is blue.")
+    await _waits_for_the_model(model, ada)
+    await _leaves(served)
+    assert await served.stop() == 0
+
+
+async def test_a_summary_under_way_is_finished_by_the_worker_that_ends(
+    telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer
+) -> None:
+    worker, *_ = await asyncio.gather(telegram_programs.serve("worker"), telegram_programs.serve("gateway", "agents"))
+    ada = Talk(telegram, model, 1001)
+    await ada.asks("The colour is blue.")
+    await ada.says_much(600, lines=3)
+    model.hang(ada.is_my_summary)
+    ada.says("/compact")
+    await model.wait_for(lambda _: ada.summaries, PATIENCE)
+    worker.tell(signal.SIGTERM)
+    await worker.wait_for(lambda it: it.logged("worker_finishes"), PATIENCE)
+    model.release()
+    await ada.reads("🗜 Compacted: ")
+    assert await worker.ends() == 0
+    assert len(ada.summaries) == 1
+
+
+async def test_a_summary_that_a_worker_cannot_finish_goes_to_another_one_at_once(
+    telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer
+) -> None:
+    worker, *_ = await asyncio.gather(
+        telegram_programs.serve("worker", SHUTDOWN_SECONDS="0.2"), telegram_programs.serve("gateway", "agents")
+    )
+    ada = Talk(telegram, model, 1001)
+    await ada.asks("The colour is blue.")
+    await ada.says_much(600, lines=3)
+    model.hang(ada.is_my_summary)
+    ada.says("/compact")
+    await model.wait_for(lambda _: ada.summaries, PATIENCE)
+    await telegram_programs.serve("worker")
+    assert await worker.stop() == 0
+    assert worker.logged("summary_given_back")
+    await model.wait_for(lambda _: len(ada.summaries) == 2, PATIENCE)
+    model.release()
+    await ada.reads("🗜 Compacted: ")
+
+
+async def test_an_answer_of_a_host_that_was_killed_is_gone_on_with_by_another_one(
+    telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer
+) -> None:
+    first = await telegram_programs.serve("agents")
+    await telegram_programs.serve("gateway", "worker")
+    ada = Talk(telegram, model, 1001)
+    await ada.asks("The colour is blue.")
+    second = await telegram_programs.serve("agents")
+    await _waits_for_the_model(model, ada)
+    await first.kill()
+    await second.wait_for(lambda it: it.logged("turn_resumed"), PATIENCE)
+    model.release()
+    await ada.reads("The colour is blue.", after=1)
+    assert len(ada.texts) == 2

@@ -1,0 +1,74 @@
+"""The jobs of one worker process: taken as long as it stays, and brought to their end when it goes."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Any
+
+import structlog
+from arq.connections import ArqRedis
+from arq.worker import Worker
+from redis.exceptions import RedisError
+
+log = structlog.get_logger(__name__)
+
+_RESTART_SECONDS = 0.5
+_SILENT_SECONDS = 2.0
+
+
+class Shift:
+    """Works on a queue. ``options`` are arq's, ``most`` jobs at once."""
+
+    def __init__(self, queue: ArqRedis, most: int, **options: Any) -> None:
+        self._queue = queue
+        self._most = most
+        self._options = options
+        self._worker: Worker | None = None
+        self._jobs: set[asyncio.Task[Any]] = set()
+        """Under way for workers that have lost Redis: they need it no more, since their results go into the book."""
+
+    async def run(self) -> None:
+        """Take jobs until cancelled. A Redis that goes away and comes back is waited for, and the jobs go on."""
+        loop, tried = asyncio.get_running_loop(), 0.0
+        while True:
+            before, tried = tried, loop.time()
+            worker = self._worker = Worker(
+                redis_pool=self._queue,
+                handle_signals=False,
+                max_jobs=max(1, self._most - len(self._under_way)),
+                **self._options,
+            )
+            try:
+                await worker.async_run()
+            except (OSError, RedisError) as error:
+                if loop.time() - before > _SILENT_SECONDS:  # said at the beginning, and not with every try
+                    log.warning("worker_lost_redis", reason=str(error))
+            finally:
+                self._jobs = {*self._under_way}
+            await asyncio.sleep(_RESTART_SECONDS)
+
+    async def finish(self, seconds: float) -> None:
+        """Take no more jobs, and wait for those under way, but not longer than this."""
+        if self._worker:
+            self._worker.allow_pick_jobs = False
+        if jobs := self._under_way:
+            log.info("worker_finishes", jobs=len(jobs), seconds=round(seconds, 1))
+            await asyncio.wait(jobs, timeout=seconds)
+
+    async def close(self) -> None:
+        """Cut off what is still under way: each job gives its run back, for another worker.
+
+        Not by ``worker.close()``, which gives up at the first job that was cancelled and leaves its connections open.
+        """
+        jobs = self._under_way
+        for job in jobs:
+            job.cancel()
+        await asyncio.gather(*jobs, return_exceptions=True)
+        with suppress(OSError, RedisError):
+            await self._queue.aclose(close_connection_pool=True)
+
+    @property
+    def _under_way(self) -> set[asyncio.Task[Any]]:
+        own = self._worker.tasks.values() if self._worker else ()
+        return {job for job in (*self._jobs, *own) if not job.done()}
