@@ -7,40 +7,42 @@ until nothing has happened for a while. The host keeps the lease and cancels the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 import structlog
 
-from bot import access, commands
-from bot.commands import DEFAULT, Command
-from bot.compaction.plan import Plan, everything_but
-from bot.compactor import Compactor, Outcome, Request
+from bot import commands
+from bot.attempts import DIED, Attempts, hand_over, see_through
+from bot.bells import Bell
+from bot.compactor import Compactor, Request
 from bot.context import Context
-from bot.errors import StaleEpoch, StoreUnavailable, StrategyFailed
+from bot.control import Control, UnderWay
+from bot.ending import MOST_TRIES
+from bot.errors import StaleEpoch, StoreUnavailable
 from bot.gate import AHEAD_BELOW_WARNING, after_reply, is_automatic
+from bot.hearing import portion
 from bot.memory import AgentMemory
-from bot.recalling import answer_people
 from bot.services import Services
-from bot.store import inbox, people, runs, turns
+from bot.store import agents, inbox, turns
 from bot.store.agents import AgentRow
 from bot.store.inbox import Waiting
-from bot.store.turns import TurnState
+from bot.stranded import MOST_STARTS, Stranded
 from bot.turn import Turn
 
 log = structlog.get_logger(__name__)
 
 SWEEP_SECONDS = 5.0
-_OUTLOOK_SECONDS = 1.0
-"""Nobody waits longer for what /context says of a compaction that was not asked for."""
+_NAP_SECONDS = 15.0
+"""How often an idle agent looks whether it has been idle for long."""
 IDLE_SECONDS = 120.0
-BUSY = "Busy: I am still answering. Wait for the answer, or stop it with /abort."
+_REST_SECONDS = 1.0
+"""Before an agent that could not be set up is begun again: twice as long each time."""
 _OF_THE_PAST = frozenset({"compact", "undo", "new"})
 """Commands about what was said before them."""
 WAITS = "👀"
 """Put on a message that has to wait."""
-COMPACTING = "Busy: a compaction is under way. Wait for it, or stop it with /abort."
 
 
 class Agent:
@@ -50,21 +52,61 @@ class Agent:
         self._services = services
         self._context = Context(services, row)
         self._memory = AgentMemory(self._context)
+        self._attempts = Attempts(self._context)
         self._topic = f"inbox:{row.id}"
-        self._turn: Turn | None = None
+        self._starts = row.starts
+        self._under_way = UnderWay()
+        self._rests = False
+        """Messages wait a moment: what began with them has just failed."""
+        self._is_crashing = False
         self._fetching: int | None = None
         """The position of the first message whose files are on their way."""
-        self._in_hand: set[int] = set()
-        """Commands that are being answered, by their rows in the inbox."""
+        self._bell: Bell | None = None
+        self._leaving = False
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is under way here."""
+        return self._bell is not None and not self._busy and not self._control.in_hand
+
+    def leave(self) -> None:
+        """Begin nothing more, and end as soon as the turn has that runs. What else there is waits for the next host."""
+        self._leaving = True
+        if self._bell:
+            self._bell.strike(None)
 
     async def run(self) -> None:
         """Live until idle. Raises StaleEpoch when another host took over, StoreUnavailable."""
         with structlog.contextvars.bound_contextvars(agent=self._context.agent_id):
+            if self._starts > MOST_STARTS:
+                await Stranded(self._context).run()
+                return
             async with asyncio.TaskGroup() as tasks:
                 self._tasks = tasks
                 self._compactor = Compactor(self._context, tasks)
-                await self._set_up()
-                await self._loop()
+                self._control = Control(self._context, self._compactor, self._memory, self._under_way, tasks)
+                await self._begin()
+                try:
+                    await self._loop()
+                except Exception:
+                    self._is_crashing = True
+                    raise
+
+    async def _begin(self) -> None:
+        """Set up. What keeps an agent from that will do so again: it is let rest before another start."""
+        try:
+            await self._set_up()
+        except (StaleEpoch, StoreUnavailable):
+            raise
+        except asyncio.CancelledError:
+            with suppress(StaleEpoch, StoreUnavailable):  # this start was no failure
+                async with self._context.step() as step:
+                    await agents.set_starts(step.tx, self._context.agent_id, self._starts - 1)
+            raise
+        except Exception:
+            log.exception("agent_crashed", starts=self._starts)
+            await asyncio.sleep(_REST_SECONDS * 2 ** min(self._starts, MOST_STARTS))
+            raise
 
     async def _set_up(self) -> None:
         await self._context.load()
@@ -72,22 +114,53 @@ class Agent:
         async with self._services.database.read() as tx:
             cut_off = await turns.running(tx, self._context.agent_id)
         if cut_off:
-            log.info("turn_resumed", turn=cut_off.id)
-            self._start(Turn(self._context, self._compactor, cut_off))
+            await self._resume(Turn(self._context, self._compactor, cut_off))
+        if self._starts > 1:
+            async with self._context.step():
+                pass  # any step says that it could be set up
         self._context.show_meter()
+
+    async def _resume(self, turn: Turn) -> None:
+        """Go on with a turn that was cut off, unless that happened too often."""
+        if turn.tries >= MOST_TRIES:
+            await turn.put_aside(DIED)
+            return
+        await turn.again()
+        log.info("turn_resumed", turn=turn.id, tries=turn.tries)
+        self._start(turn)
 
     async def _loop(self) -> None:
         clock = self._services.database.clock
         active = clock()
         async with self._services.bus.bell(self._topic) as bell:
-            while self._busy or clock() - active < IDLE_SECONDS:
-                await bell.wait(SWEEP_SECONDS)
-                if await self._take_what_waits() or self._busy:
+            while self._stays(clock() - active):
+                rung = await bell.wait(SWEEP_SECONDS if self._busy else _NAP_SECONDS)
+                # Nobody rings for an idle agent unless something waits for it: its host looks into the book for all.
+                if ((rung or self._busy) and await self._looked()) or self._busy:
                     active = clock()
+                self._bell = bell
+        if self._leaving:
+            self._compactor.leave()
+
+    def _stays(self, quiet: float) -> bool:
+        """``quiet``: seconds for which nothing has happened."""
+        if self._leaving:
+            return self._under_way.turn is not None or bool(self._control.in_hand)
+        return self._busy or quiet < IDLE_SECONDS
 
     @property
     def _busy(self) -> bool:
-        return self._turn is not None or self._compactor.running
+        return self._under_way.turn is not None or self._compactor.running
+
+    async def _looked(self) -> bool:
+        """Whether anything waited. While something is under way, a book that is away does not end it."""
+        try:
+            return await self._take_what_waits()
+        except StoreUnavailable as error:
+            if not self._busy:
+                raise
+            log.warning("store_unavailable", reason=str(error))
+            return False
 
     async def _take_what_waits(self) -> bool:
         """Commands at once; messages into a turn when none runs, all that stand together into one."""
@@ -95,8 +168,9 @@ class Agent:
             waiting = await inbox.waiting(tx, self._context.agent_id)
             self._fetching = await inbox.fetching_since(tx, self._context.agent_id)
         collected: list[Waiting] = []
+        is_first = True
         for message in waiting:
-            if message.id in self._in_hand:
+            if message.id in self._control.in_hand:
                 continue
             command = commands.parse(message.text) if not message.files else None
             if command is None:
@@ -104,25 +178,54 @@ class Agent:
                 continue
             if command.name in _OF_THE_PAST and self._fetching is not None and self._fetching < message.position:
                 continue  # what was said before it is not complete yet
-            await self._begin_turn(collected)
-            collected = []
-            await self._obey(command, message)
-        await self._begin_turn(collected)
+            await self._begin_turn(collected, is_first=is_first)
+            is_first, collected = is_first and not collected, []
+            await self._control.obey(command, message)
+        await self._begin_turn(collected, is_first=is_first)
         return bool(waiting) or self._fetching is not None
 
-    async def _begin_turn(self, messages: Sequence[Waiting]) -> None:
-        """Answer these, unless something is under way, or files that belong to them: then they wait, visibly."""
-        if not messages or (self._turn is None and self._fetching is not None):
+    async def _begin_turn(self, messages: Sequence[Waiting], *, is_first: bool) -> None:
+        """Answer these, unless something is under way, or files that belong to them: then they wait, visibly.
+
+        What stands behind a command waits behind what stands before it, also when the turn has ended meanwhile that
+        kept both of them waiting: its end rings, and then both are looked at again.
+        """
+        if not messages or self._leaving or self._rests:
             return
-        turn, when_busy = self._turn, self._services.settings.agents.when_busy
+        turn, when_busy = self._under_way.turn, self._services.settings.agents.when_busy
+        if turn is None and (self._fetching is not None or not is_first):
+            return
         if turn is None:
-            self._start(await Turn.begin(self._context, self._compactor, messages))
+            await self._take(portion(messages, self._context))
         elif when_busy == "interrupt":
             turn.abort()
         else:
             await self._mark(messages)
             if when_busy == "steer" and self._fetching is None:
                 turn.steer([replace(message, marked=bool(message.ref)) for message in messages])
+
+    async def _take(self, messages: Sequence[Waiting]) -> None:
+        """Begin a turn with these. Whoever fails at that fails before there is a turn that could count it."""
+        if self._attempts.is_over(messages[0]):
+            await self._attempts.park(messages[0], DIED)
+            self._services.bus.wake(self._topic)  # what stands behind it
+            return
+        counted = any(message.files for message in messages)  # to open one is to run a parser on whatever came
+        if counted:
+            await self._attempts.count(messages)
+        try:
+            self._start(await Turn.begin(self._context, self._compactor, messages))
+        except (StaleEpoch, StoreUnavailable):
+            raise
+        except Exception as error:  # noqa: BLE001  # logged, counted and told there
+            self._rests = True
+            seconds = await self._attempts.failed(messages, error, counted=counted)
+            self._tasks.create_task(self._rest(seconds))
+
+    async def _rest(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        self._rests = False
+        self._services.bus.wake(self._topic)
 
     async def _mark(self, messages: Sequence[Waiting]) -> None:
         new = [message for message in messages if message.ref and not message.marked]
@@ -134,215 +237,28 @@ class Agent:
                     self._context.react(message.ref, WAITS)
 
     def _start(self, turn: Turn) -> None:
-        self._turn = turn
-        self._working = self._tasks.create_task(self._work(turn))
+        self._under_way.turn = turn
+        self._under_way.task = self._tasks.create_task(self._work(turn))
 
     async def _work(self, turn: Turn) -> None:
         try:
-            await turn.run()
-        except (StaleEpoch, StoreUnavailable):
+            await see_through(turn)
+        except asyncio.CancelledError:
+            if not self._is_crashing:
+                await hand_over(turn)
             raise
-        except Exception:
-            log.exception("turn_crashed", turn=turn.id)
-            await self._end_crashed(turn)
         finally:
-            self._turn = None
+            self._under_way.turn = None
         self._context.show_meter()
-        self._tasks.create_task(self._remember())
+        self._tasks.create_task(self._memory.remember())
         self._compact_ahead()
-        self._services.bus.ring(self._topic)
-
-    async def _end_crashed(self, turn: Turn) -> None:
-        """A defect of this program ends the turn, and is told."""
-        await self._context.reload()
-        await turn.end_crashed()
-
-    async def _remember(self, mode: str = "turn") -> None:
-        """Take in what was said. A defect in there costs facts, and no answer."""
-        try:
-            await self._memory.refresh(mode)
-        except (StaleEpoch, StoreUnavailable):
-            raise
-        except Exception:
-            log.exception("memory_not_refreshed")
+        self._services.bus.wake(self._topic)
 
     def _compact_ahead(self) -> None:
+        if self._leaving:
+            return
         settings, context = self._services.settings.agents, self._context
         soon = context.strategy.level(context.meter.raised(AHEAD_BELOW_WARNING))
         automatic = settings.compact_ahead and is_automatic(settings.warning)
         if after_reply(soon, context.restraint, automatic=automatic) and not self._compactor.running:
             self._compactor.start(Request("ahead"))
-
-    async def _obey(self, command: Command, message: Waiting) -> None:
-        log.info("command", command=command.name)
-        told = {"start": commands.hello, "help": commands.help_text, "status": self._status_text}
-        if not command.known:
-            await self._obey_unknown(command, message)
-        elif command.name in told:
-            await self._answer(message, told[command.name]())
-        elif command.name == "context":
-            self._aside(message, self._show_context(message))
-        elif command.name == "recall":
-            self._aside(message, self._recall(command, message))
-        elif command.name == "memory":
-            await self._answer(message, await self._memory.obey(command.argument, busy=self._busy))
-        elif command.name == "strategy":
-            await self._strategy(command, message)
-        elif command.name == "abort":
-            await self._answer(message, await self._abort())
-        elif self._busy:
-            await self._answer(message, BUSY if self._turn else COMPACTING)
-        elif command.name == "compact":
-            self._compactor.start(Request("manual", command.argument, closes=[message.id], answers=message.ref))
-            self._aside(message, self._see_planned(message))
-        elif command.name == "undo":
-            await self._undo(command, message)
-        elif command.name == "new":
-            await self._new(message)
-
-    async def _obey_unknown(self, command: Command, message: Waiting) -> None:
-        """What admins alone can do; else nothing. In a group it may be meant for another bot."""
-        if command.name == "pair" and self._is_admin(message):
-            await self._pair(command, message)
-        elif not message.speaker:
-            await self._answer(message, commands.unknown(command.name))
-        else:
-            async with self._context.step() as step:
-                await step.close([message.id])
-
-    async def _answer(self, message: Waiting, text: str) -> None:
-        async with self._context.step() as step:
-            await step.say(text, answers=message.ref)
-            await step.close([message.id])
-
-    def _is_admin(self, message: Waiting) -> bool:
-        return self._services.access.is_admin(self._context.address, message.person)
-
-    async def _pair(self, command: Command, message: Waiting) -> None:
-        """An admin lets somebody in."""
-        async with self._context.step() as step:
-            found = await people.approve(step.tx, command.argument.upper(), now=self._services.database.clock())
-            if found is None:
-                text = "I know no such code, or it has expired. /pair CODE lets somebody in."
-                await step.say(text, answers=message.ref)
-            else:
-                await step.say(f"{found.name or found.person} is let in.", answers=message.ref)
-                await step.say_to(found.address, access.welcome())
-            await step.close([message.id])
-
-    async def _abort(self) -> str:
-        """Stop the compaction and the turn that run; neither waits for a worker or the model."""
-        compacting = await self._compactor.abort()
-        turn = self._turn
-        if turn is None:
-            return "Stopped the compaction." if compacting else "There is nothing to stop."
-        turn.abort()
-        await asyncio.wait({self._working})
-        if turn.state is TurnState.ABORTED:
-            what = "Stopped the compaction and the answer" if compacting else "Stopped"
-            return f"{what}. Your message stays in the conversation."
-        return "I was just done."
-
-    def _aside(self, message: Waiting, answering: Coroutine[Any, Any, None]) -> None:
-        """Answer a command that takes a moment, without keeping the next one waiting."""
-
-        async def answer() -> None:
-            try:
-                await answering
-            finally:
-                self._in_hand.discard(message.id)
-
-        self._in_hand.add(message.id)
-        self._tasks.create_task(answer())
-
-    async def _see_planned(self, message: Waiting) -> None:
-        """A compaction that was asked for shows itself, unless it does not come to that."""
-        if not await self._compactor.planned():
-            outcome = await self._compactor.join()
-            stopped = "Stopped." if outcome is Outcome.ABORTED else ""
-            text = stopped or self._compactor.problem or "There is nothing to compact yet."
-            await self._answer(message, text)
-
-    async def _recall(self, command: Command, message: Waiting) -> None:
-        text = await answer_people(self._services.database, self._context.agent_id, command.argument)
-        await self._answer(message, text)
-
-    async def _strategy(self, command: Command, message: Waiting) -> None:
-        """Show how this conversation is compacted, or choose it; what runs goes on as it began."""
-        context, strategies = self._context, self._services.strategies
-        wanted = command.argument.lower()
-        if wanted == DEFAULT:
-            await context.choose_strategy("")
-        elif strategies.get(wanted):
-            await context.choose_strategy(wanted)
-        elif wanted:
-            await self._answer(message, commands.unknown_strategy(command.argument, strategies.names))
-            return
-        text = commands.strategy_text(context.strategy.name, strategies.names, chosen=bool(wanted))
-        await self._answer(message, text)
-        self._tasks.create_task(self._remember("catch_up"))
-        context.show_meter()
-
-    async def _undo(self, command: Command, message: Waiting) -> None:
-        context = self._context
-        if not context.history.layers:
-            await self._answer(message, "There is nothing to undo.")
-            return
-        top, before = context.history.layers[-1], context.meter
-        if command.argument and not (top.run or "").startswith(command.argument):
-            await self._answer(message, "That is not the last compaction any more. /undo takes back the last one.")
-            return
-        async with context.step() as step:
-            await step.take_off(top.number)
-            step.restraint = step.restraint.undone()
-            after = context.measured(step.history)
-            level = context.strategy.level(after)
-            await step.say(commands.undone_text(top.kind, before, after, level), answers=message.ref)
-            await step.close([message.id])
-        self._context.show_meter()
-
-    async def _new(self, message: Waiting) -> None:
-        upto = self._context.history.last_seq
-        if not self._context.history.visible:
-            await self._answer(message, "This is a fresh conversation already.")
-            return
-        async with self._context.step() as step:
-            await step.put(Plan("new", upto, upto + 1, everything_but((), upto), kind="new"))
-            text = "A fresh start: I no longer see what was said before. /undo brings it back."
-            await step.say(text, answers=message.ref)
-            await step.close([message.id])
-        self._context.show_meter()
-
-    async def _show_context(self, message: Waiting) -> None:
-        context, settings = self._context, self._services.settings.agents
-        async with self._services.database.read() as tx:
-            last = await runs.latest(tx, context.agent_id)
-        try:
-            async with asyncio.timeout(_OUTLOOK_SECONDS):
-                freed = await self._compactor.outlook()
-        except (TimeoutError, StrategyFailed):
-            freed = None
-        text = commands.context_text(
-            context.meter,
-            context.strategy,
-            context.restraint,
-            last,
-            automatic=is_automatic(settings.warning),
-            freed=freed,
-        )
-        await self._answer(message, text if context.limit_is_known else f"{text}\n{commands.LIMIT_ASSUMED}")
-
-    def _status_text(self) -> str:
-        settings, context = self._services.settings, self._context
-        doing = "answering" if self._turn else "compacting" if self._compactor.running else "waiting for you"
-        lines = [
-            f"Model: {self._services.model_name}" + (" (local)" if settings.uses_local_model else ""),
-            f"Summaries by: {settings.compaction_model or self._services.model_name}",
-            f"Strategy: {context.strategy.name}",
-            f"Context: {context.meter.total:,} of {context.limit:,} tokens",
-            f"Layers: {len(context.history.layers)}",
-            f"Conversation: {context.agent_id}",
-            f"Now: {doing}",
-            *commands.servers_text(self._services.mcp.status(context.agent_id)),
-        ]
-        return "\n".join(lines)

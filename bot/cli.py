@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bot import cli_compact, cli_doctor, cli_estimate, cli_pair
+from bot import cli_compact, cli_doctor, cli_estimate, cli_pair, cli_parked, cli_volume
 from bot.cli_process import log_quietly, one_line_errors, run_to_its_end
 from bot.errors import ConfigurationError
 from bot.messages import Address
@@ -22,6 +22,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(cli_pair.app, name="pair")
+app.add_typer(cli_parked.app, name="parked")
+app.add_typer(cli_volume.app, name="volume")
 app.command()(cli_doctor.doctor)
 app.command()(cli_compact.compact)
 app.command()(cli_estimate.estimate)
@@ -67,7 +69,7 @@ def run(
 
         settings = load_settings()
         logs.configure(settings)
-        run_to_its_end(serve(settings, wanted))
+        run_to_its_end(serve(settings, wanted), serves=True)
 
 
 def main() -> None:

@@ -77,7 +77,7 @@ def _settings() -> Settings:
 
 
 @asynccontextmanager
-async def _opened(settings: Settings) -> AsyncIterator[Database]:
+async def opened(settings: Settings) -> AsyncIterator[Database]:
     """The book of the program. Raises ConfigurationError where there is none yet."""
     from bot.parts import database_of
 
@@ -97,7 +97,7 @@ async def _opened(settings: Settings) -> AsyncIterator[Database]:
 async def _everybody(settings: Settings) -> list[Person]:
     from bot.store import people
 
-    async with _opened(settings) as database, database.read() as tx:
+    async with opened(settings) as database, database.read() as tx:
         return await people.everybody(tx, now=database.clock())
 
 
@@ -105,7 +105,7 @@ async def _approve(settings: Settings, code: str) -> Person:
     from bot import access
     from bot.store import outbox, people
 
-    async with _opened(settings) as database:
+    async with opened(settings) as database:
         async with database.write() as tx:
             now = database.clock()
             person = await people.approve(tx, code, now=now)
@@ -115,18 +115,18 @@ async def _approve(settings: Settings, code: str) -> Person:
                     "to the bot an hour later gets a new code."
                 )
             await outbox.say(tx, person.address, access.welcome(), now=now)
-        await _ring(settings, f"outbox:{person.connector}")
+        await ring(settings, f"outbox:{person.connector}")
         return person
 
 
 async def _revoke(settings: Settings, connector: str, person: str) -> bool:
     from bot.store import people
 
-    async with _opened(settings) as database, database.write() as tx:
+    async with opened(settings) as database, database.write() as tx:
         return await people.revoke(tx, connector, person)
 
 
-async def _ring(settings: Settings, topic: str) -> None:
+async def ring(settings: Settings, topic: str) -> None:
     """For a program that runs; without a bell its sweep finds the message within 5 s. No server is started for it."""
     from bot.bus import Bus
     from bot.embedded.valkey import EmbeddedValkey

@@ -29,12 +29,19 @@ class one_line_errors:  # noqa: N801  # reads as a word where it is used
         raise typer.Exit(1) from None
 
 
-def run_to_its_end(work: Coroutine[Any, Any, T]) -> T:
-    """What the work returns; Ctrl-C ends it with exit code 130."""
+def run_to_its_end(work: Coroutine[Any, Any, T], *, serves: bool = False) -> T:
+    """What the work returns; Ctrl-C ends it with exit code 130. ``serves``: for long, so that a fast loop pays."""
     try:
-        return asyncio.run(work)
+        with asyncio.Runner(loop_factory=_fast_loop if serves else None) as runner:
+            return runner.run(work)
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
+
+
+def _fast_loop() -> asyncio.AbstractEventLoop:
+    import uvloop
+
+    return uvloop.new_event_loop()
 
 
 def log_quietly(settings: Any) -> None:

@@ -12,9 +12,10 @@ transaction in two. What ends it early is one conditional update of its row.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from uuid import uuid4
 
 import structlog
@@ -24,22 +25,21 @@ from bot.compaction.checks import is_no_summary
 from bot.compaction.fallback import FALLBACK
 from bot.compaction.plan import Trigger
 from bot.compaction.statistics import Stats, statistics
-from bot.context import Context, Step, meter_json
+from bot.compaction_status import ABORT, ABORTED, finished, started, unchanged, undo
+from bot.context import Context, meter_json
 from bot.errand import Errand
-from bot.errors import StrategyFailed
-from bot.estimate import Meter
-from bot.messages import Button
+from bot.errors import StaleEpoch, StoreUnavailable, StrategyFailed
+from bot.outage import until_back
 from bot.planner import Planner
 from bot.recorder import record
+from bot.step import Step
 from bot.store import histories, runs
 from bot.store.runs import NewRun, Run, RunState
 from bot.tasks import stop
 
 log = structlog.get_logger(__name__)
 
-SHORT_ID = 6
-"""Of a run's id: enough to tell a conversation's last compaction from earlier ones."""
-ABORT = Button("Abort", "/abort")
+BROKEN = "Something in me broke on it."
 
 
 class Outcome(Enum):
@@ -91,7 +91,7 @@ class Compactor:
         """Begin to plan, and to carry out what is planned. The caller sees to it that none is running."""
         self._run_id, self.problem = None, ""
         self._begun, self._given_up = asyncio.Event(), asyncio.Event()
-        self._task = self._tasks.create_task(self._carry_out(request))
+        self._task = self._tasks.create_task(self._unbroken(partial(self._carry_out, request)))
 
     async def planned(self) -> bool:
         """Wait until the run is written down; False when there is nothing to compact, or it was aborted before."""
@@ -116,7 +116,12 @@ class Compactor:
         if run:
             self._run_id = run.id
             self._begun.set()
-            self._task = self._tasks.create_task(self._see_through(run))
+            self._task = self._tasks.create_task(self._unbroken(partial(self._see_through, run)))
+
+    def leave(self) -> None:
+        """This host gives the agent up: its next one sees the run through. What is not planned yet is forgotten."""
+        if self._task:
+            self._task.cancel()
 
     async def abort(self) -> bool:
         """Stop the one that runs; False when it had ended before. Never waits for the worker, nor for a plan."""
@@ -130,10 +135,43 @@ class Compactor:
         async with self._context.step() as step:
             stopped = await self._end(step, run_id, RunState.ABORTED, "stopped by a person")
             if stopped:
-                await step.change(stopped.status_slot, "🗜 Compaction aborted: nothing was changed.")
+                await step.change(stopped.status_slot, ABORTED)
         if stopped:
             self._ended = run_id
         return stopped is not None
+
+    async def _unbroken(self, work: Callable[[], Awaitable[Outcome]]) -> Outcome:
+        """A defect in here costs the compaction, and neither the turn that waits for it nor the agent."""
+        try:
+            return await work()
+        except StaleEpoch:
+            raise
+        except StoreUnavailable as error:
+            log.warning("compaction_waits", run=self._run_id, reason=str(error))
+            return await self._unbroken(self._after_outage)
+        except Exception:
+            log.exception("compaction_crashed", run=self._run_id)
+            self.problem = BROKEN
+            if self._run_id is None or self._run_id == self._ended:
+                return Outcome.NOTHING
+            async with self._context.step() as step:
+                if ended := await self._end(step, self._run_id, RunState.FAILED, BROKEN):
+                    await step.change(ended.status_slot, unchanged(BROKEN, is_empty=False))
+            self._ended = self._run_id
+            return Outcome.UNCHANGED
+
+    async def _after_outage(self) -> Outcome:
+        """The book is back: see the run through, if it was written down, and has not ended."""
+        await until_back(self._context)
+        if self._run_id is None:
+            return Outcome.NOTHING
+        async with self._services.database.read() as tx:
+            run = await runs.get(tx, self._run_id)
+        assert run is not None
+        if run.state in runs.OPEN:
+            return await self._see_through(run)
+        await self._finished(run.id)
+        return {RunState.DONE: Outcome.DONE, RunState.ABORTED: Outcome.ABORTED}.get(run.state, Outcome.UNCHANGED)
 
     async def _carry_out(self, request: Request) -> Outcome:
         stack = self._context.history.stack
@@ -166,7 +204,7 @@ class Compactor:
         model = self._services.settings.compaction_model or context.head.model
         meter = context.meter
         async with context.step() as step:
-            status = await step.say(_started(meter), buttons=[ABORT], answers=request.answers)
+            status = await step.say(started(meter), buttons=[ABORT], answers=request.answers)
             await step.close(request.closes)
             await histories.remember_head(step.tx, context.head.digest, context.head.as_json())
             new = NewRun(
@@ -253,8 +291,8 @@ class Compactor:
             step.restraint = step.restraint.compacted()
             await step.change(
                 run.status_slot,
-                _finished(before, after, note),
-                buttons=[Button("Undo", f"/undo {run.id[:SHORT_ID]}")],
+                finished(before, after, note),
+                buttons=[undo(run.id)],
             )
 
     async def _without_summary(self, run: Run, state: RunState, reason: str) -> Outcome:
@@ -267,8 +305,7 @@ class Compactor:
     async def _fail(self, run: Run, reason: str, state: RunState = RunState.FAILED) -> Outcome:
         async with self._context.step() as step:
             if await self._end(step, run.id, state, reason):
-                text = "Nothing was compacted" if state is RunState.EMPTY else "Compaction failed"
-                await step.change(run.status_slot, f"🗜 {text}: {reason.rstrip('.')}. The conversation is unchanged.")
+                await step.change(run.status_slot, unchanged(reason, is_empty=state is RunState.EMPTY))
         await self._finished(run.id)
         return Outcome.UNCHANGED
 
@@ -306,16 +343,3 @@ class Compactor:
 
 class _AbortedMeanwhileError(Exception):
     """The row ended between the look and the commit; the transaction is rolled back."""
-
-
-def _started(meter: Meter) -> str:
-    return (
-        f"🗜 Compacting this conversation: {meter.total:,} of {meter.limit:,} tokens ({meter.share:.0%}). "
-        "/abort stops it…"
-    )
-
-
-def _finished(before: int, after: Meter, note: str) -> str:
-    freed = 1 - after.total / before if before else 0.0
-    text = f"🗜 Compacted: {before:,} → {after.total:,} tokens ({freed:.0%} freed). /undo takes it back."
-    return f"{text}\n({note})" if note else text

@@ -9,22 +9,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any
 
-from bot.compaction import Plan, Strategy
-from bot.entry_text import RECALL
+from bot.compaction import Strategy
 from bot.estimate import Family, Level, Meter, Part, family_of
 from bot.files import filled, has_media
 from bot.gate import Restraint
-from bot.history import Anchor, Entry, EntryKind, History
+from bot.history import History
 from bot.live import Presence, address_json
-from bot.measure import NEW, Counted, calibration, entry_tokens, guess, head_parts, measure, trusted
-from bot.messages import Address, Audience, Block, Button, Message, OutFile, Role
+from bot.measure import NEW, Counted, entry_tokens, guess, head_parts, measure, trusted
+from bot.messages import Block, Message, Role
 from bot.model import Head, Limits, Reply
+from bot.model_queue import Wait
 from bot.server_tools import continued
 from bot.services import Services
-from bot.store import Tx, agents, histories, inbox, outbox
+from bot.step import Step
+from bot.store import agents, histories
 from bot.store.agents import AgentRow
 from bot.tools.choosing import provider_tools, tools_of
 from bot.tools.toolbox import Toolbox
@@ -186,9 +186,12 @@ class Context:
         event = {"kind": "react", "address": address_json(self.address), "ref": ref, "emoji": emoji}
         self.services.bus.live(self.address.connector, event)
 
-    async def ask(self, on_text: Callable[[str], None], *, may_call: bool = True) -> Reply:
+    async def ask(
+        self, on_text: Callable[[str], None], *, may_call: bool = True, on_wait: Callable[[Wait], None] | None = None
+    ) -> Reply:
         """One request to the model, with the page as it is now. Raises a ModelError."""
-        return await self.services.model.ask(self.head, await self._page(), on_text, may_call=may_call)
+        page, model = await self._page(), self.services.model
+        return await model.ask(self.head, page, on_text, may_call=may_call, who=self.agent_id, on_wait=on_wait)
 
     async def _page(self) -> Sequence[Message]:
         """What is sent, with the bytes of its files."""
@@ -198,113 +201,6 @@ class Context:
     def entry_tokens(self, role: Role, blocks: Sequence[Block]) -> int:
         """What an entry takes, as guessed."""
         return entry_tokens(role, blocks, self.family)
-
-
-class Step:
-    """What one transaction of an agent does. Nothing of it counts before the transaction is committed."""
-
-    def __init__(self, context: Context, tx: Tx) -> None:
-        self.tx = tx
-        self.history = context.history
-        self.next_seq = context.next_seq
-        self.restraint = context.restraint
-        self.factor = context.factor
-        self.rings: list[str] = []
-        self._context = context
-        self._now = context.services.database.clock()
-        self._remembered = (context.restraint, context.factor)
-
-    async def append(
-        self,
-        role: Role,
-        blocks: Sequence[Block],
-        kind: EntryKind,
-        *,
-        turn: str | None = None,
-        audience: Audience = Audience.EVERYONE,
-        anchor: Anchor | None = None,
-        interrupted: bool = False,
-    ) -> Entry:
-        """Add one entry to the history."""
-        entry = Entry(
-            seq=self.next_seq,
-            role=role,
-            blocks=tuple(blocks),
-            kind=kind,
-            audience=audience,
-            tokens=self._context.entry_tokens(role, blocks),
-            turn=turn,
-            anchor=anchor,
-            interrupted=interrupted,
-        )
-        await histories.append(self.tx, self._context.agent_id, [entry], now=self._now)
-        self.history = self.history.appended(entry)
-        self.next_seq += 1
-        if anchor:
-            self.factor = calibration(anchor)
-        return entry
-
-    async def put(self, plan: Plan, *, run: str | None = None, summary: str = "") -> None:
-        """Put a layer on top."""
-        agent_id, recall = self._context.agent_id, self._context.toolbox.has(RECALL)
-        number = await histories.next_layer(self.tx, agent_id)
-        layer, inserted = plan.layer(number, self.next_seq, run=run, summary=summary, recall=recall)
-        inserted = [replace(e, tokens=self._context.entry_tokens(e.role, e.blocks)) for e in inserted]
-        await histories.put(self.tx, agent_id, layer, inserted, now=self._now)
-        self.history = self.history.covered(layer, inserted)
-        self.next_seq += len(inserted)
-
-    async def take_off(self, number: int) -> None:
-        """Take a layer off. What it hid may be older than what was in memory, so the history is read again."""
-        await histories.take_off(self.tx, self._context.agent_id, number, now=self._now)
-        self.history = await histories.load(self.tx, self._context.agent_id, self._context.family)
-
-    async def say(self, text: str, *, buttons: Sequence[Button] = (), answers: str = "") -> int:
-        """The program says something; returns the message's slot. ``answers``: the ref of what it answers."""
-        self.rings.append(f"outbox:{self._context.address.connector}")
-        return await outbox.say(self.tx, self._context.address, text, buttons=buttons, answers=answers, now=self._now)
-
-    async def say_to(self, address: Address, text: str) -> None:
-        """The program says something in another conversation."""
-        self.rings.append(f"outbox:{address.connector}")
-        await outbox.say(self.tx, address, text, now=self._now)
-
-    async def send_file(self, file: OutFile, text: str) -> None:
-        """A file of the agent's folder goes to people."""
-        self.rings.append(f"outbox:{self._context.address.connector}")
-        await outbox.send_file(self.tx, self._context.address, file, text, now=self._now)
-
-    async def change(self, slot: int, text: str, *, buttons: Sequence[Button] = ()) -> None:
-        """A message of ours gets another text."""
-        self.rings.append(f"outbox:{self._context.address.connector}")
-        await outbox.change(self.tx, slot, text, buttons=buttons)
-
-    async def open_slot(self, *, answers: str = "") -> int:
-        """The place of a reply that is still to be written. ``answers``: the ref of what it answers."""
-        return await outbox.open_slot(self.tx, self._context.address, answers=answers, now=self._now)
-
-    async def void(self, slot: int) -> None:
-        """Nothing is said in this slot."""
-        self.rings.append(f"outbox:{self._context.address.connector}")
-        await outbox.void(self.tx, slot)
-
-    async def close(self, inbox_ids: Sequence[int]) -> None:
-        """These rows of the inbox are answered."""
-        if inbox_ids:
-            await inbox.close(self.tx, inbox_ids)
-            self.rings.append(f"settled:{self._context.agent_id}")
-
-    async def finish(self) -> None:
-        """Write down what changed besides rows."""
-        if (self.restraint, self.factor) != self._remembered:
-            await agents.remember(
-                self.tx,
-                self._context.agent_id,
-                paused=self.restraint.paused,
-                cooldown=self.restraint.cooldown,
-                calibration=self.factor,
-                calibrated_for=self._context.services.model_name,
-            )
 
 
 _NEAR = 0.05

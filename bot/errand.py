@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from contextlib import suppress
 
+import structlog
+
 from bot.context import Context
-from bot.errors import BusUnavailable
+from bot.errors import BusUnavailable, StoreUnavailable
 from bot.jobs import new_job_id
 from bot.store import runs
 from bot.store.runs import Run, RunState
+
+log = structlog.get_logger(__name__)
 
 _LOOK_SECONDS = 1.0
 """How often a run is looked at while nothing rings."""
@@ -19,34 +25,64 @@ _NOBODY_SECONDS = 60.0
 _MOST_JOBS = 5
 
 
+class Unchanged:
+    """For how long we have seen the same value; ``clock`` gives seconds that only grow.
+
+    What a worker wrote is not compared with our clock: theirs may be minutes off, or be set in between.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._seen: object = self
+        self._since = 0.0
+
+    def seconds(self, value: object) -> float:
+        """This is the value now."""
+        if value != self._seen:
+            self._seen, self._since = value, self._clock()
+        return self._clock() - self._since
+
+
 class Errand:
     """Gets a worker to write what a run wants. Everything it knows is in the run's row, so it can begin anywhere."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._services = context.services
+        self._beat, self._job = Unchanged(), Unchanged()
 
     async def result(self, run: Run) -> Run | None:
         """The run once a worker has reported or a person has stopped it; None when no worker can be had."""
         async with self._services.bus.bell(f"run:{run.id}") as bell:
             while True:
-                seen = await self._look(run.id)
-                if seen.result or seen.state not in runs.OPEN:
-                    return seen
-                if not await self._has_worker(seen):
-                    if seen.jobs >= _MOST_JOBS:
-                        return None
-                    await self._enqueue(seen)
-                elif seen.state is RunState.PLANNED and self._age(seen.enqueued_at) > _NOBODY_SECONDS:
-                    return None
+                try:
+                    ended, found = await self._see(run.id)
+                except StoreUnavailable as error:
+                    log.warning("errand_waits", run=run.id, reason=str(error))
+                else:
+                    if ended:
+                        return found
                 await bell.wait(_LOOK_SECONDS)
+
+    async def _see(self, run_id: str) -> tuple[bool, Run | None]:
+        """Whether there is nothing more to wait for, and what has been found."""
+        seen = await self._look(run_id)
+        if seen.result or seen.state not in runs.OPEN:
+            return True, seen
+        if not await self._has_worker(seen):
+            if seen.jobs >= _MOST_JOBS:
+                return True, None
+            await self._enqueue(seen)
+        elif seen.state is RunState.PLANNED and self._job.seconds(seen.job_id) > _NOBODY_SECONDS:
+            return True, None
+        return False, None
 
     async def _has_worker(self, run: Run) -> bool:
         if run.job_id is None:
             return False
         if run.state is RunState.RUNNING:
-            return self._age(run.heartbeat_at or 0.0) <= _SILENT_SECONDS
-        waited = self._age(run.enqueued_at)
+            return self._beat.seconds((run.job_id, run.heartbeat_at)) <= _SILENT_SECONDS
+        waited = self._job.seconds(run.job_id)
         if waited <= _LOOK_SECONDS:
             return True
         try:
@@ -69,6 +105,3 @@ class Errand:
             run = await runs.get(tx, run_id)
         assert run is not None
         return run
-
-    def _age(self, then: float) -> float:
-        return abs(self._services.database.clock() - then)

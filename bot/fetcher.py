@@ -15,7 +15,7 @@ from bot.errors import DeliveryDelayed, DeliveryError, DeliveryRefused, StoreUna
 from bot.files import path_for
 from bot.messages import AgentId, Attachment
 from bot.store import Database, inbox
-from bot.store.inbox import Fetching, Kept
+from bot.store.inbox import MOST_FETCHING, Fetching, Kept
 
 log = structlog.get_logger(__name__)
 
@@ -24,6 +24,7 @@ _AT_ONCE = 4
 _TRIES = 3
 _FILE_SECONDS = 120.0
 _WAIT_SECONDS = 1.0
+_BROKEN = "something went wrong in me"
 
 
 class Fetcher:
@@ -48,13 +49,19 @@ class Fetcher:
         self._chat = chat
         self._slots = asyncio.Semaphore(_AT_ONCE)
         self._under_way: set[int] = set()
+        self._crashes: dict[int, int] = {}
+        """How often fetching for a row broke something, for those that are still tried."""
+        self._has_more = False
+        """More rows wait than are looked at at once."""
 
     async def run(self) -> None:
         """Fetch until cancelled."""
         async with asyncio.TaskGroup() as tasks, self._bus.bell(f"fetch:{self._connector.name}") as bell:
             while True:
                 await bell.wait(SWEEP_SECONDS)
-                for row in await self._rows():
+                rows = await self._rows()
+                self._has_more = len(rows) >= MOST_FETCHING
+                for row in rows:
                     if row.id not in self._under_way:
                         self._under_way.add(row.id)
                         tasks.create_task(self._bring(row))
@@ -74,12 +81,28 @@ class Fetcher:
                 async with self._database.write() as tx:
                     await inbox.fetched(tx, row.id, files)
             self._bus.ring(f"inbox:{row.agent_id}")
+            self._crashes.pop(row.id, None)
         except StoreUnavailable as error:
             log.warning("store_unavailable", reason=str(error))
         except Exception:  # one message must not end the fetching of all others; the sweep comes back to it
             log.exception("fetch_crashed", connector=self._connector.name)
+            await self._give_up_on(row)
         finally:
             self._under_way.discard(row.id)
+            if self._has_more:
+                self._bus.ring(f"fetch:{self._connector.name}")
+
+    async def _give_up_on(self, row: Fetching) -> None:
+        """A defect comes back with every try: then its message is answered without its files."""
+        crashes = self._crashes[row.id] = self._crashes.get(row.id, 0) + 1
+        if crashes < _TRIES:
+            return
+        files = [Kept(attachment.name, problem=_BROKEN) for attachment in row.attachments]
+        with suppress(StoreUnavailable):  # then the next try gives it up
+            async with self._database.write() as tx:
+                await inbox.fetched(tx, row.id, files)
+            del self._crashes[row.id]
+            self._bus.ring(f"inbox:{row.agent_id}")
 
     async def _keep(self, agent_id: AgentId, attachment: Attachment) -> Kept:
         if attachment.size is not None and attachment.size > self._most_bytes:
@@ -113,7 +136,7 @@ class Fetcher:
                 raise
             except Exception:  # a defect in a connector must not hold up the conversation for ever
                 log.exception("fetch_crashed", connector=self._connector.name)
-                return "something went wrong in me"
+                return _BROKEN
         return f"{self._connector.name} did not hand it over"
 
 

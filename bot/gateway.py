@@ -16,24 +16,30 @@ from typing import Any
 
 import structlog
 
-from bot.bus import Bus, Lease
+from bot.bells import Bell
+from bot.bus import Bus
 from bot.chats import Chats
 from bot.connector import Connector, Hooked
 from bot.door import Door
 from bot.errors import BusUnavailable, DeliveryError, PalimpsestError, StoreUnavailable
 from bot.fetcher import Fetcher
 from bot.lane import Lane
+from bot.leases import Lease
 from bot.messages import Address, AgentId, Inbound, React, Say, Status, Typing
+from bot.shutdown import Shutdown
+from bot.signals import Signals
 from bot.store import Database, chats, inbox, outbox, runs
+from bot.storing import Storing
 from bot.tasks import stop
+from bot.tenure import Tenure
 
 log = structlog.get_logger(__name__)
 
 SWEEP_SECONDS = 5.0
-LEASE_SECONDS = 5.0
+LEASE_SECONDS = 3.0
 _STANDBY_SECONDS = 1.0
+_IN_HAND_SECONDS = 5.0
 _MOST_COURTESIES = 100
-_LONGEST_LINE = 300
 
 
 class Gateway:
@@ -50,43 +56,66 @@ class Gateway:
         folder: Callable[[AgentId], Path],
         most_bytes: int,
         chat: str | None = None,
+        shutdown: Shutdown | None = None,
     ) -> None:
         """``folder`` says where a conversation keeps its files, which have ``most_bytes`` at most; ``chat``: deliver
         only there (a terminal shows one conversation)."""
         self._connector = connector
         self._database = database
         self._bus = bus
-        self._door = door
         self._lease_name = lease_name
         self._folder = folder
         self._chat = chat
+        self._shutdown = shutdown or Shutdown()
+        self._worked = False
+        """Whether the lease was ever ours."""
         self._fetcher = Fetcher(connector, database, bus, folder=folder, most_bytes=most_bytes, chat=chat)
         self._lanes: dict[str, Lane] = {}
         self._chats = Chats(database, connector.name)
-        self._marks: dict[tuple[Address, str], React] = {}
+        self._storing = Storing(connector.name, database, bus, door, self._chats, cursor_name=lease_name)
         self._courtesies: asyncio.Queue[Say] = asyncio.Queue(_MOST_COURTESIES)
 
     async def run(self) -> None:
-        """Work while the lease is ours; return when the connector has nothing more to receive."""
+        """Work while the lease is ours; return when the connector has nothing more to receive, or at the end."""
         polite = asyncio.create_task(self._be_polite())
         try:
-            while not await self._take_turns():  # noqa: ASYNC110  # nobody rings when a lease runs out
-                await asyncio.sleep(_STANDBY_SECONDS)
+            async with self._bus.bell(self._handed_over) as bell:
+                told = asyncio.create_task(self._until_told(bell))
+                try:
+                    while not await self._take_turns() and not self._shutdown.begun:
+                        await bell.wait(_STANDBY_SECONDS)
+                finally:
+                    await stop(told)
+            if self._shutdown.begun and self._worked:
+                await self._deliver_last()
         finally:
             await stop(polite)
+
+    async def _until_told(self, bell: Bell) -> None:
+        await self._shutdown.wait()
+        bell.strike(None)
 
     async def _take_turns(self) -> bool:
         """Stand by, or work; True when there is nothing more to receive."""
         lease = self._bus.lease(self._lease_name, LEASE_SECONDS)
         try:
-            if not await lease.take():
+            if self._shutdown.begun or not await lease.take():
                 return False
         except BusUnavailable:
             return False
+        self._worked = True
         try:
             return await self._with_lease(lease)
         finally:
-            await lease.drop()
+            await self._hand_over(lease)
+
+    async def _hand_over(self, lease: Lease) -> None:
+        await lease.drop()
+        self._bus.ring(self._handed_over)
+
+    @property
+    def _handed_over(self) -> str:
+        return f"handed_over:{self._lease_name}"
 
     @property
     def hook_path(self) -> str | None:
@@ -100,32 +129,11 @@ class Gateway:
 
     async def store(self, inbounds: Sequence[Inbound], *, cursor: str | None = None) -> int:
         """See :class:`bot.connector.Intake`."""
-        now = self._database.clock()
-        welcome: list[Inbound] = []
-        try:
-            async with self._database.write() as tx:
-                await self._chats.load_moved(tx)  # another gateway may have heard of it
-                clean = [self._chats.as_kept(_cleaned(inbound)) for inbound in inbounds]
-                known = await inbox.known(tx, self._connector.name, [inbound.key for inbound in clean])
-                fresh = [inbound for inbound in clean if inbound.key not in known]
-                welcome, told = await self._door.admit(tx, fresh, now=now)
-                new = [inbound for inbound in welcome if await inbox.add(tx, inbound, now=now)]
-                if cursor is not None:
-                    await inbox.set_cursor(tx, self._lease_name, cursor)
-                for chat in {inbound.address.chat for inbound in fresh}:
-                    await chats.reopen(tx, self._connector.name, chat)
-        except StoreUnavailable:
-            self._door.forget_counts(welcome)
-            raise
-        for inbound in fresh:
-            self._chats.heard_of(inbound.address.chat)
-        self._bus.ring(*{f"inbox:{inbound.address.agent_id}" for inbound in new})
-        if any(inbound.attachments for inbound in new):
-            self._bus.ring(f"fetch:{self._connector.name}")
-        for say in told:
+        stored = await self._storing.store(inbounds, cursor)
+        for say in stored.told:
             with suppress(asyncio.QueueFull):  # a courtesy: nothing that lasts hangs on it
                 self._courtesies.put_nowait(say)
-        return len(new)
+        return len(stored.new)
 
     async def cursor(self) -> str | None:
         """See :class:`bot.connector.Intake`."""
@@ -165,6 +173,7 @@ class Gateway:
         """True when the connector ended by itself, False when the lease was lost."""
         try:
             await self._chats.load()
+            self._tenure = await Tenure.begin(self._database, self._lease_name)
         except StoreUnavailable as error:
             log.warning("store_unavailable", reason=str(error))
             return False
@@ -172,8 +181,14 @@ class Gateway:
         receiving = asyncio.create_task(self._connector.run(self))
         working = asyncio.create_task(self._work())
         keeping = asyncio.create_task(lease.keep())
+        told = asyncio.create_task(self._shutdown.wait())
+        followed = asyncio.create_task(self._tenure.over.wait())
         try:
-            await asyncio.wait({receiving, working, keeping}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({receiving, working, keeping, told, followed}, return_when=asyncio.FIRST_COMPLETED)
+            if told.done():
+                await stop(receiving)
+                await self._finish_deliveries()
+                return False
             if receiving.done() and self._has_ended(receiving):
                 await receiving
                 return True
@@ -183,7 +198,48 @@ class Gateway:
                 log.warning("gateway_lease_lost", connector=self._connector.name)
             return False
         finally:
-            await stop(receiving, working, keeping)
+            await stop(receiving, working, keeping, told, followed)
+
+    async def _finish_deliveries(self) -> None:
+        """What is in hand reaches the platform, and its ids the book: else the next gateway had to look for it."""
+        if lanes := [asyncio.create_task(lane.rest()) for lane in self._lanes.values()]:
+            await asyncio.wait(lanes, timeout=_IN_HAND_SECONDS)
+            await stop(*lanes)
+
+    async def _deliver_last(self) -> None:
+        """The last agents of this process still talk, and perhaps no other gateway is there: then we bring what they
+        say. Whoever stands by had the time to take over; nothing more is received here."""
+        gone = asyncio.create_task(self._shutdown.without_agents())
+        try:
+            await asyncio.wait({gone}, timeout=_STANDBY_SECONDS)
+            lease = self._bus.lease(self._lease_name, LEASE_SECONDS)
+            while self._shutdown.left and (not gone.done() or await self._chats_to_serve()):
+                if not await lease.take():
+                    return
+                try:
+                    await self._deliver_until(gone, lease)
+                finally:
+                    await self._hand_over(lease)
+        except BusUnavailable as error:
+            log.warning("redis_lost", reason=str(error))
+        except StoreUnavailable as error:
+            log.warning("store_unavailable", reason=str(error))
+        finally:
+            await stop(gone)
+
+    async def _deliver_until(self, gone: asyncio.Task[None], lease: Lease) -> None:
+        self._tenure = await Tenure.begin(self._database, self._lease_name)
+        delivering = asyncio.create_task(self._deliver())
+        keeping = asyncio.create_task(lease.keep())
+        try:
+            await asyncio.wait({gone, delivering, keeping}, return_when=asyncio.FIRST_COMPLETED)
+            async with self._bus.bell("delivered:") as bell:
+                over = self._tenure.over.is_set
+                while self._shutdown.left and not (keeping.done() or over()) and await self._chats_to_serve():
+                    await bell.wait(min(_STANDBY_SECONDS, self._shutdown.left))
+            await self._finish_deliveries()
+        finally:
+            await stop(delivering, keeping)
 
     def _has_ended(self, receiving: asyncio.Task[None]) -> bool:
         """False where a defect ended it, which must not end the program: it is begun again."""
@@ -213,7 +269,8 @@ class Gateway:
         async with asyncio.TaskGroup() as tasks, self._bus.bell(f"outbox:{self._connector.name}") as bell:
             self._tasks = tasks
             self._lanes.clear()
-            self._bus.on_live(self._live)
+            self._signals = Signals(self._connector, tasks)
+            self._bus.on_live(self._live, alone_for=None if self._chat else self._connector.name)
             try:
                 while True:
                     await bell.wait(SWEEP_SECONDS)
@@ -233,7 +290,13 @@ class Gateway:
     def _lane(self, chat: str) -> Lane:
         if chat not in self._lanes:
             lane = self._lanes[chat] = Lane(
-                self._connector, self._database, self._bus, chats=self._chats, folder=self._folder, chat=chat
+                self._connector,
+                self._database,
+                self._bus,
+                chats=self._chats,
+                folder=self._folder,
+                tenure=self._tenure,
+                chat=chat,
             )
             self._tasks.create_task(self._serve(chat, lane))
         return self._lanes[chat]
@@ -255,57 +318,8 @@ class Gateway:
             case "text":
                 self._lane(address.chat).write(event["slot"], event["text"])
             case "typing":
-                self._tasks.create_task(self._signal(Typing(platform, on=event["on"])))
+                self._signals.show(Typing(platform, on=event["on"]))
             case "status":
-                self._tasks.create_task(self._signal(Status(platform, event["facts"])))
+                self._signals.show(Status(platform, event["facts"]))
             case "react":
-                self._react(React(platform, event["ref"], event["emoji"]))
-
-    def _react(self, wanted: React) -> None:
-        """One mark of a message after the other, or the one that is taken away could stay."""
-        place = wanted.address, wanted.ref
-        under_way = place in self._marks
-        self._marks[place] = wanted
-        if not under_way:
-            self._tasks.create_task(self._mark(place))
-
-    async def _mark(self, place: tuple[Address, str]) -> None:
-        try:
-            while True:
-                wanted = self._marks[place]
-                await self._signal(wanted)
-                if self._marks[place] is wanted:
-                    return
-        finally:
-            del self._marks[place]
-
-    async def _signal(self, signal: Typing | Status | React) -> None:
-        try:
-            await self._connector.deliver(signal)
-        except DeliveryError as error:
-            log.debug("signal_not_delivered", reason=str(error))
-        except Exception:  # nothing that lasts hangs on a signal
-            log.exception("signal_crashed", connector=self._connector.name)
-
-
-def _cleaned(inbound: Inbound) -> Inbound:
-    """Whatever a platform lets people write, in a form that can be stored and shown."""
-    return replace(
-        inbound,
-        text=_clean(inbound.text),
-        person_name=_line(inbound.person_name),
-        speaker=_line(inbound.speaker),
-        attachments=tuple(replace(one, name=_line(one.name)) for one in inbound.attachments),
-    )
-
-
-def _line(text: str) -> str:
-    """One line, without characters that are not seen or turn the text around."""
-    shown = "".join(character for character in _clean(text) if character.isprintable())
-    return shown[:_LONGEST_LINE]
-
-
-def _clean(text: str) -> str:
-    """Text that every store and every provider takes: no control characters but newline and tab, no lone surrogates."""
-    kept = "".join(character for character in text if character >= " " or character in "\n\t")
-    return kept.encode("utf-8", "replace").decode()
+                self._signals.show(React(platform, event["ref"], event["emoji"]))

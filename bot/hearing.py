@@ -6,14 +6,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bot import said
-from bot.context import Context, Step
+from bot.context import Context
 from bot.history import EntryKind
 from bot.said import Files
+from bot.step import Step
 from bot.store import inbox
 from bot.store.inbox import Waiting
 
 FILE_SHARE = 0.25
 """Of the limit: what is shown at once of one text file."""
+
+
+MOST_MESSAGES = 50
+"""Of those that wait, so many are answered together."""
+MOST_SHARE = 0.5
+"""Of the limit: what they may take together. The first one is taken however large it is."""
+
+
+def portion(messages: Sequence[Waiting], context: Context) -> list[Waiting]:
+    """The first of what waits, as far as it is answered together. What has failed before is taken alone."""
+    room, taken = context.limit * MOST_SHARE, list[Waiting]()
+    for message in messages[:MOST_MESSAGES]:
+        room -= context.entry_tokens("user", [said.words_of(message, message.text)])
+        if taken and (room < 0 or message.tries or taken[0].tries):
+            break
+        taken.append(message)
+    return taken
 
 
 @dataclass(frozen=True)
@@ -39,7 +57,6 @@ class Heard:
                 await step.append("user", blocks, EntryKind.FILE, turn=turn_id)
             for problem in sent.problems:
                 await step.say(problem, answers=message.ref)
-        await inbox.mark(step.tx, [message.id for message, _ in entered], marked=False)
         if entered:
             step.restraint = step.restraint.next_message()
         return [message for message, _ in entered]

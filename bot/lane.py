@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import structlog
@@ -16,6 +17,7 @@ from bot.errors import ChatClosed, DeliveryDelayed, DeliveryError, DeliveryRefus
 from bot.messages import AgentId, Edit, OutFile, Say
 from bot.store import Database, outbox
 from bot.store.outbox import NOTICE, OutboxRow
+from bot.tenure import Tenure
 
 log = structlog.get_logger(__name__)
 
@@ -40,6 +42,7 @@ class Lane:
         *,
         chats: Chats,
         folder: Callable[[AgentId], Path],
+        tenure: Tenure,
         chat: str,
     ) -> None:
         self._connector = connector
@@ -47,11 +50,17 @@ class Lane:
         self._bus = bus
         self._chats = chats
         self._folder = folder
+        self._tenure = tenure
         self._chat = chat
         self._woken = asyncio.Event()
         self._written: dict[int, str] = {}
         self._failures: dict[tuple[int, int], int] = {}
         """How often a message, by its slot and version, has failed."""
+        self._streamed: OutboxRow | None = None
+        """The reply that grew here last."""
+        self._resting = False
+        self._at_rest = asyncio.Event()
+        self._at_rest.set()
 
     def wake(self) -> None:
         """There may be something in the outbox."""
@@ -61,6 +70,12 @@ class Lane:
         """So much of the reply in this slot is written."""
         self._written[slot] = text
         self._woken.set()
+
+    async def rest(self) -> None:
+        """Deliver nothing more; returns when what is in hand is on the platform, and written down."""
+        self._resting = True
+        self._woken.set()
+        await self._at_rest.wait()
 
     async def run(self) -> None:
         """Deliver until nothing has happened for a while."""
@@ -73,6 +88,8 @@ class Lane:
             self._woken.clear()
             try:
                 await self._deliver_all()
+            except _AtRestError:
+                return
             except DeliveryDelayed as delay:
                 log.info("delivery_delayed", connector=self._connector.name, seconds=delay.retry_after)
                 await self._again_after(delay.retry_after)
@@ -93,13 +110,29 @@ class Lane:
 
     async def _deliver_all(self) -> None:
         """What is final first; then what is being written."""
-        async with self._database.read() as tx:
-            pending = await outbox.pending(tx, self._connector.name, self._chat)
+        try:
+            async with self._database.read() as tx:
+                pending = await outbox.pending(tx, self._connector.name, self._chat)
+        except StoreUnavailable:
+            await self._show_without_book()
+            raise
         for row in pending:
             self._written.pop(row.id, None)
-            await self._deliver(row)
+            with self._in_hand():
+                await self._deliver(row)
         for slot in list(self._written):
-            await self._stream(slot, self._written.pop(slot))
+            with self._in_hand():
+                await self._stream(slot, self._written.pop(slot))
+
+    @contextmanager
+    def _in_hand(self) -> Iterator[None]:
+        if self._resting:
+            raise _AtRestError
+        self._at_rest.clear()
+        try:
+            yield
+        finally:
+            self._at_rest.set()
 
     async def _deliver(self, row: OutboxRow) -> None:
         if await self._chats.is_closed(self._chat):
@@ -139,16 +172,31 @@ class Lane:
     async def _stream(self, slot: int, text: str) -> None:
         async with self._database.read() as tx:
             row = await outbox.get_open(tx, slot)
+        self._streamed = row
         if row is None:
             return
         with suppress(DeliveryRefused):
-            if not row.refs and self._connector.drafts(self._chats.on_platform(row.address)):
+            if self._is_draft(row):
                 await self._connector.deliver(self._say(row, text, partial=True))
             else:
                 refs = await self._bring(row, text, partial=True)
                 if refs != row.refs:
                     await self._record(slot, 0, refs)
+                    self._streamed = replace(row, refs=refs)
         await self._pause(self._connector.pace(row.address))
+
+    def _is_draft(self, row: OutboxRow) -> bool:
+        return not row.refs and self._connector.drafts(self._chats.on_platform(row.address))
+
+    async def _show_without_book(self) -> None:
+        """While the book is away people can still be told so, where a reply is shown already: nothing new is sent that
+        could not be written down."""
+        row = self._streamed
+        text = self._written.pop(row.id, None) if row else None
+        if row and text and (row.refs or self._is_draft(row)):
+            partial = self._edit(row, text, partial=True) if row.refs else self._say(row, text, partial=True)
+            with suppress(DeliveryError):
+                await self._connector.deliver(partial)
 
     async def _pause(self, seconds: float) -> None:
         """Edits of a growing reply are spaced; a final text is not kept waiting."""
@@ -157,6 +205,8 @@ class Lane:
                 while True:
                     await self._woken.wait()
                     self._woken.clear()
+                    if self._resting:
+                        break
                     async with self._database.read() as tx:
                         if await outbox.pending(tx, self._connector.name, self._chat):
                             break
@@ -167,24 +217,15 @@ class Lane:
         say = self._say(row, text, partial=partial)
         refs = row.refs
         if not refs and row.sending:
+            if (seconds := self._tenure.in_flight(row.id)) > 0:
+                raise DeliveryDelayed("another gateway may be sending it", retry_after=seconds)
             refs = await self._find(row, say) or ()
         if refs and row.file:
             return refs
         if refs:
-            return await self._connector.deliver(
-                Edit(
-                    say.address,
-                    refs,
-                    text,
-                    say.token,
-                    row.buttons,
-                    notice=say.notice,
-                    partial=partial,
-                    answers=row.answers,
-                )
-            )
-        async with self._database.write() as tx:
-            await outbox.begin_sending(tx, row.id)
+            return await self._connector.deliver(self._edit(replace(row, refs=refs), text, partial=partial))
+        if not await self._tenure.begin_sending(self._database, row.id):
+            raise _AtRestError
         try:
             return await self._connector.deliver(say)
         except DeliveryDelayed:
@@ -205,6 +246,19 @@ class Lane:
             file=file,
         )
 
+    def _edit(self, row: OutboxRow, text: str, *, partial: bool) -> Edit:
+        say = self._say(row, text, partial=partial)
+        return Edit(
+            say.address,
+            row.refs,
+            text,
+            say.token,
+            row.buttons,
+            notice=say.notice,
+            partial=partial,
+            answers=row.answers,
+        )
+
     async def _find(self, row: OutboxRow, say: Say) -> tuple[str, ...] | None:
         async with self._database.read() as tx:
             known = await outbox.refs_in_chat(tx, row.address)
@@ -221,4 +275,9 @@ class Lane:
                 log.warning("store_unavailable", reason=str(error))
                 await asyncio.sleep(_RETRY_SECONDS)
             else:
+                self._tenure.settled(slot)
                 return
+
+
+class _AtRestError(Exception):
+    """Nothing more is delivered here: this gateway ends, or another one took over."""

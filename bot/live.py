@@ -13,6 +13,8 @@ from bot.tasks import stop
 RENEW_SECONDS = 3.0
 """A sign of life is good for a little longer than that; who stops renewing it stops typing."""
 DELTA_SECONDS = 0.1
+_GATHER_SECONDS = 0.04
+"""A reply that is whole after so long needs no half of it shown before."""
 
 
 class Presence:
@@ -79,11 +81,12 @@ class LiveReply:
     async def _send(self) -> None:
         while True:
             await self._changed.wait()
+            await asyncio.sleep(_GATHER_SECONDS)
             self._changed.clear()
             event = {"kind": "text", "address": address_json(self._address), "slot": self._slot, "text": self._text}
             if self._text.strip():
                 self._bus.live(self._address.connector, event)
-            await asyncio.sleep(DELTA_SECONDS)
+            await asyncio.sleep(DELTA_SECONDS - _GATHER_SECONDS)
 
 
 def show_written(bus: Bus, address: Address, slot: int, text: str) -> None:

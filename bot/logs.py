@@ -14,7 +14,6 @@ from bot.settings import Settings
 
 _LOUD = (
     "aiogram",
-    "aiosqlite",
     "arq",
     "discord",
     "httpx",

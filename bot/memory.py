@@ -32,11 +32,13 @@ from bot.compaction.fact_life import (
 from bot.compaction.fact_speech import clipped, speech_candidates
 from bot.compaction.facts import Fact, FactKind, Speaker
 from bot.compaction.memory_gate import Rewrite, looks_for_a_folder, rewrite
-from bot.context import Context, Step
+from bot.context import Context
+from bot.errors import StaleEpoch, StoreUnavailable
 from bot.history import Entry, EntryKind
 from bot.memory_view import USAGE, Changes, line_of, page_of, runtime_line, runtime_notice
 from bot.messages import Audience, Block, text_block, text_of
 from bot.redact import redact
+from bot.step import Step
 from bot.store import facts, histories
 from bot.store.facts import MemoryRow
 from bot.tools.calls import Progress
@@ -102,6 +104,17 @@ class AgentMemory:
             if changes is not None:
                 self._log(changes)
                 return
+
+    async def remember(self, mode: str = "turn") -> None:
+        """Refresh. A defect in there costs facts, and no answer; a book that is away, only time. Raises StaleEpoch."""
+        try:
+            await self.refresh(mode)
+        except StaleEpoch:
+            raise
+        except StoreUnavailable as error:
+            log.warning("memory_waits", reason=str(error))
+        except Exception:
+            log.exception("memory_not_refreshed")
 
     async def known(self) -> tuple[Fact, ...] | None:
         """What a plan may know: all facts in memory, with those of entries that no refresh has read yet. None where

@@ -17,16 +17,23 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from bot.cache_marks import Life, mark_for, marked, marked_head
 from bot.errors import ModelError, ModelOverflow, ModelRefused, ModelUnavailable
 from bot.history import Usage
 from bot.messages import Block, Message
+from bot.model_queue import ModelQueue, Wait
 from bot.overflow import is_context_overflow, stated_numbers
-from bot.reply_blocks import for_head, plain
+from bot.provider_errors import message_in, retry_after, said_in, type_in
+from bot.reply_blocks import for_head
+from bot.reply_stream import ReplyStream
 
 if TYPE_CHECKING:
-    from anthropic import AsyncAnthropic
-    from anthropic.types import Message as SdkMessage
+    from anthropic import AsyncAnthropic, AsyncStream
+    from anthropic.types import RawMessageStreamEvent
 
+MOST_CALLS = 64
+_MOST_COUNTS = 8
+"""Questions how large a request is, at once; whoever would have to wait goes by the guess."""
 _TRIES = 4
 _LONGEST_WAIT = 60.0
 _SILENCE = 180.0
@@ -89,7 +96,8 @@ class Limits:
 
 
 class Model:
-    """A client of one Messages API endpoint. ``fixed`` limits are for servers that cannot tell."""
+    """A client of one Messages API endpoint. ``fixed`` limits are for servers that cannot tell; ``calls``: how many
+    are in flight at most; ``remembered``: for how long after its last use a prompt stays in the provider's cache."""
 
     def __init__(
         self,
@@ -98,15 +106,21 @@ class Model:
         auth_token: str | None = None,
         base_url: str | None = None,
         fixed: Limits | None = None,
+        calls: int = MOST_CALLS,
+        remembered: Life = "5m",
     ) -> None:
         self._api_key = api_key
         self._auth_token = auth_token
         self._base_url = base_url
         self._fixed = fixed
+        self._mark = mark_for(remembered)
         self._limits: dict[str, Limits] = {}
         self._uncounted: set[str] = set()
         """Models whose endpoint does not count."""
         self._client: AsyncAnthropic | None = None
+        self.queue = ModelQueue(calls)
+        self._looking = asyncio.Lock()
+        self._counting = asyncio.Semaphore(_MOST_COUNTS)
 
     async def ask(
         self,
@@ -115,43 +129,62 @@ class Model:
         on_text: Callable[[str], None] | None = None,
         *,
         may_call: bool = True,
+        who: str = "",
+        on_wait: Callable[[Wait], None] | None = None,
     ) -> Reply:
         """One request, streamed; ``on_text`` gets the whole text so far, and an empty text when a try starts again.
 
-        ``may_call=False``: it is to answer without tools. Cancelling closes the HTTP stream. Raises a ModelError.
+        ``may_call=False``: it is to answer without tools. ``who``: the agent that somebody waits for (empty: a summary,
+        which comes after those); ``on_wait`` is told how it stands in the queue. Cancelling closes the HTTP stream, or
+        leaves the queue. Raises a ModelError.
         """
+        call = self.queue.join(who)
         for attempt in range(1, _TRIES + 1):
             try:
-                return await self._stream(head, messages, on_text, may_call=may_call)
+                async with self.queue.place(call, on_wait):
+                    reply = await self._stream(head, messages, on_text, may_call=may_call)
             except _Again as again:
                 if attempt == _TRIES or again.wait > _LONGEST_WAIT:
                     raise ModelUnavailable(again.sentence) from again.__cause__
-                await asyncio.sleep(again.wait or random.uniform(0.5, 1.0) * 2 ** (attempt - 1))
+                if again.wait:
+                    self.queue.hold(again.wait)
+                else:
+                    await asyncio.sleep(random.uniform(0.5, 1.0) * 2 ** (attempt - 1))
+            else:
+                self.queue.widen()
+                return reply
         raise AssertionError("unreachable")
 
     async def limits(self, model: str) -> Limits:
         """The window and the longest answer of a model, asked once; defaults where the endpoint does not know."""
-        if self._fixed:
-            return self._fixed
-        if model not in self._limits:
-            import anthropic
+        if known := self._fixed or self._limits.get(model):
+            return known
+        async with self._looking:  # a thousand agents that begin at once ask once
+            return self._limits.get(model) or await self._look_for_limits(model)
 
-            try:
-                info = await self._sdk().models.retrieve(model, timeout=_LIMITS_SECONDS)
-            except anthropic.APIStatusError:
-                self._limits[model] = Limits()
-            except (anthropic.AnthropicError, ValueError, TypeError):
-                return Limits()  # unreachable just now: ask again next time
-            else:
-                window = getattr(info, "max_input_tokens", None)
-                answer = getattr(info, "max_tokens", None)
-                self._limits[model] = Limits(window or DEFAULT_WINDOW, answer or DEFAULT_ANSWER, bool(window))
+    async def _look_for_limits(self, model: str) -> Limits:
+        import anthropic
+
+        try:
+            info = await self._sdk().models.retrieve(model, timeout=_LIMITS_SECONDS)
+        except anthropic.APIStatusError:
+            self._limits[model] = Limits()
+        except (anthropic.AnthropicError, ValueError, TypeError):
+            return Limits()  # unreachable just now: ask again next time
+        else:
+            window = getattr(info, "max_input_tokens", None)
+            answer = getattr(info, "max_tokens", None)
+            self._limits[model] = Limits(window or DEFAULT_WINDOW, answer or DEFAULT_ANSWER, bool(window))
         return self._limits[model]
 
     async def count(self, head: Head, messages: Sequence[Message]) -> int | None:
         """The input tokens of a request as the provider counts them; None where it does not tell, or not soon."""
-        if head.model in self._uncounted:
+        if head.model in self._uncounted or self.queue.pause or self._counting.locked():
             return None
+        async with self._counting:
+            return await self._count(head, messages)
+
+    async def _count(self, head: Head, messages: Sequence[Message]) -> int | None:
         import anthropic
 
         options: dict[str, Any] = {"tools": list(head.tools)} if head.tools else {}
@@ -197,27 +230,27 @@ class Model:
         import anthropic  # a second to import: not before the prompt is shown
         import httpx2
 
-        options: dict[str, Any] = {"tools": list(head.tools)} if head.tools else {}
-        if head.system:
-            options["system"] = head.system
+        options = marked_head(head.system, head.tools, self._mark)
         if head.tools and not may_call:
             options["tool_choice"] = {"type": "none"}
-        text = ""
+        answer = ReplyStream()
         if on_text:
             on_text("")
         try:
-            async with self._sdk().messages.stream(
+            create: Any = self._sdk().messages.create  # what it is given is the API's own JSON
+            events: AsyncStream[RawMessageStreamEvent] = await create(
+                stream=True,
                 model=head.model,
                 max_tokens=head.max_tokens,
-                messages=for_head(head.tools, messages),  # type: ignore[arg-type]  # the API's own JSON
-                cache_control={"type": "ephemeral"},
+                messages=marked(for_head(head.tools, messages), self._mark),
+                cache_control=self._mark,
                 **options,
-            ) as stream:
-                async for piece in stream.text_stream:
-                    text += piece
-                    if on_text:
-                        on_text(text)
-                answer = await stream.get_final_message()
+            )
+            async with events:
+                async for event in events:
+                    if answer.take(event) and on_text:
+                        on_text(answer.text)
+            reply = _reply(answer)
         except anthropic.APIStatusError as error:
             self._raise_status(error, head)
         except (anthropic.APIConnectionError, httpx2.HTTPError, httpx2.StreamError) as error:
@@ -226,34 +259,18 @@ class Model:
             raise _Again("The model's server answered something that is not a message.") from error
         except anthropic.APIError as error:
             self._raise_in_stream(error, head)
-        except (anthropic.AnthropicError, ValueError, AssertionError) as error:
+        except (anthropic.AnthropicError, ValueError, LookupError, TypeError, AttributeError) as error:
             raise _Again("The model's server answered something that is not a message.") from error
-        return self._reply(answer)
-
-    def _reply(self, answer: SdkMessage) -> Reply:
-        if answer.stop_reason == "model_context_window_exceeded":
-            raise ModelOverflow("The answer ran into the end of the model's window.")
-        if answer.stop_reason is None:
-            raise _Again("The model's server broke off its answer.")
-        used = answer.usage
-        usage = Usage(
-            used.input_tokens,
-            used.cache_read_input_tokens or 0,
-            used.cache_creation_input_tokens or 0,
-            used.output_tokens,
-            used.server_tool_use.web_search_requests if used.server_tool_use else 0,
-            used.server_tool_use.web_fetch_requests if used.server_tool_use else 0,
-        )
-        return Reply(tuple(plain(block) for block in answer.content), usage, answer.stop_reason)
+        return reply
 
     def _raise_status(self, error: Any, head: Head) -> None:
-        status, said = error.status_code, _said(error)
+        status, said = error.status_code, said_in(error)
         if is_context_overflow(error):
             raise self._overflow(said, head) from error
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR and _SEES_NOTHING.search(said):
             raise ModelRefused(f"The model's server refused the request ({said}).", of_content=True) from error
-        if status in _RETRIED or (status == HTTPStatus.OK and _type(error) in _RETRIED_TYPES):
-            raise _Again(f"The model is not available ({said}).", _retry_after(error)) from error
+        if status in _RETRIED or (status == HTTPStatus.OK and type_in(error) in _RETRIED_TYPES):
+            raise _Again(f"The model is not available ({said}).", retry_after(error)) from error
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             name = "ANTHROPIC_API_KEY" if not self._auth_token else "ANTHROPIC_AUTH_TOKEN"
             raise ModelRefused(
@@ -263,11 +280,11 @@ class Model:
             raise ModelRefused(
                 f"The model's server does not know the model {head.model!r}. Check MODEL and ANTHROPIC_BASE_URL."
             ) from error
-        bare = status == HTTPStatus.BAD_REQUEST and not _message(error)
+        bare = status == HTTPStatus.BAD_REQUEST and not message_in(error)
         raise ModelRefused(f"The model's server refused the request ({said}).", bare=bare, of_content=True) from error
 
     def _raise_in_stream(self, error: Any, head: Head) -> None:
-        said = _said(error)
+        said = said_in(error)
         if is_context_overflow(error):
             raise self._overflow(said, head) from error
         raise _Again(f"The model broke off its answer ({said}).") from error
@@ -307,28 +324,9 @@ class _Again(ModelError):
         self.wait = wait
 
 
-def _said(error: Any) -> str:
-    lines = (_message(error) or str(error.message)).strip().splitlines()
-    return lines[0][:300] if lines else "no reason given"
-
-
-def _message(error: Any) -> str:
-    """What the body says, if it says anything."""
-    if isinstance(error.body, str):
-        return error.body.strip()
-    body = error.body if isinstance(error.body, dict) else {}
-    inner = body.get("error", body)
-    return str(inner.get("message") or "").strip() if isinstance(inner, dict) else str(inner).strip()
-
-
-def _type(error: Any) -> str:
-    body = error.body if isinstance(error.body, dict) else {}
-    inner = body.get("error", body)
-    return str(inner.get("type", "")) if isinstance(inner, dict) else ""
-
-
-def _retry_after(error: Any) -> float:
-    try:
-        return max(0.0, float(error.response.headers.get("retry-after", "0")))
-    except ValueError:
-        return 0.0
+def _reply(answer: ReplyStream) -> Reply:
+    if answer.stop_reason == "model_context_window_exceeded":
+        raise ModelOverflow("The answer ran into the end of the model's window.")
+    if answer.stop_reason is None:
+        raise _Again("The model's server broke off its answer.")
+    return Reply(answer.blocks, answer.usage, answer.stop_reason)

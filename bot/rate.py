@@ -21,7 +21,8 @@ class Rate:
         if self.limit <= 0:
             return True
         left, then = self._buckets.pop(key, (float(self.limit), now))
-        left = min(float(self.limit), left + (now - then) * self.limit / WINDOW_SECONDS)
+        passed = max(0.0, now - then)  # a clock that is set back takes nothing away
+        left = min(float(self.limit), left + passed * self.limit / WINDOW_SECONDS)
         allowed = left >= 1
         self._buckets[key] = (left - 1 if allowed else left, now)
         while len(self._buckets) > _MOST_BUCKETS:

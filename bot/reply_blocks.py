@@ -14,15 +14,14 @@ def for_head(tools: Sequence[Mapping[str, Any]], messages: Sequence[Message]) ->
     return messages if any(map(is_server_tool, tools)) else as_texts(messages)
 
 
-def plain(block: Any) -> Block:
-    """A block of the SDK as JSON that can go back. What the provider's own tools did stays exactly as it came."""
-    as_it_came: dict[str, Any] = block.model_dump(mode="json", exclude_unset=True)
-    if block.type == CALL or is_result(as_it_came):
-        return as_it_came
-    data: dict[str, Any] = block.model_dump(mode="json", exclude_none=True)
-    if data.get("type") == "text":
-        text = {"type": "text", "text": data["text"]}
-        return {**text, "citations": as_it_came["citations"]} if data.get("citations") else text
-    if data.get("type") == "tool_use":
+def plain(block: Mapping[str, Any]) -> Block:
+    """A block as it came, as JSON that can go back. What the provider's own tools did stays exactly so."""
+    if block["type"] == CALL or is_result(block):
+        return dict(block)
+    data = {name: value for name, value in block.items() if value is not None}
+    if data["type"] == "text":
+        text = {"type": "text", "text": data.get("text", "")}
+        return {**text, "citations": data["citations"]} if data.get("citations") else text
+    if data["type"] == "tool_use":
         return {"type": "tool_use", "id": data["id"], "name": data["name"], "input": data.get("input") or {}}
     return data

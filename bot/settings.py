@@ -28,6 +28,8 @@ class AgentsSettings(BaseModel):
     strategy: str = "reset"
     compact_ahead: bool = True
     when_busy: Literal["collect", "steer", "interrupt"] = "collect"
+    at_once: int = Field(default=1_000, gt=0)
+    """Conversations that one process keeps awake; more of them wait their turn, or for another process."""
 
 
 class CompactionSettings(BaseModel):
@@ -61,6 +63,13 @@ class RateSettings(BaseModel):
 
     person: int = Field(default=600, ge=0)
     chat: int = Field(default=1200, ge=0)
+
+
+class RetentionSettings(BaseModel):
+    """`RETENTION__*`: what is not kept for ever. What was said is."""
+
+    settled_days: float = Field(default=30.0, ge=0)
+    """Days that answered messages stay in the inbox, and delivered ones in the outbox; 0: for ever."""
 
 
 class FilesSettings(BaseModel):
@@ -109,6 +118,11 @@ class Settings(BaseSettings):
     anthropic_base_url: str | None = None
     model: str | None = None
     compaction_model: str | None = None
+    model_calls: int = Field(default=64, gt=0)
+    """Calls of the model that this process makes at once; whoever else wants an answer waits in line."""
+    prompt_cache: Literal["auto", "5m", "1h"] = "auto"
+    """For how long the provider is to remember a conversation after each request; auto: for an hour at Anthropic, and
+    elsewhere for five minutes, which everybody takes (docs/cost.md)."""
     system_prompt: str | None = None
 
     telegram_token: SecretStr | None = None
@@ -129,6 +143,7 @@ class Settings(BaseSettings):
     admins: Annotated[frozenset[str], NoDecode] = frozenset()
     """Likewise: people who may let others in."""
     rate: RateSettings = RateSettings()
+    retention: RetentionSettings = RetentionSettings()
     files: FilesSettings = FilesSettings()
 
     agents: AgentsSettings = AgentsSettings()
@@ -141,6 +156,8 @@ class Settings(BaseSettings):
     mcp_config: Path | None = None
     """MCP servers; unset: `mcp.json` in the data folder, if there is one."""
 
+    shutdown_seconds: float = Field(default=20.0, ge=0)
+    """Answers and summaries under way may take so long to come to their end when the program is told to."""
     log_format: Literal["console", "json"] = "console"
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     http_bind: str = "127.0.0.1:8080"
@@ -149,6 +166,13 @@ class Settings(BaseSettings):
     @classmethod
     def _split_allow(cls, value: object) -> object:
         return frozenset(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @property
+    def cache_life(self) -> Literal["5m", "1h"]:
+        """What `PROMPT_CACHE` comes to."""
+        if self.prompt_cache != "auto":
+            return self.prompt_cache
+        return "1h" if self.anthropic_base_url is None else "5m"
 
     @property
     def uses_local_model(self) -> bool:

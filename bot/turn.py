@@ -14,47 +14,41 @@ Only waiting is ever interrupted by an abort, never a step.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import TypeVar
 from uuid import uuid4
 
 import structlog
 
 from bot import begun, said
-from bot.blame import Blame, blame
-from bot.compactor import Compactor, Outcome, Request
-from bot.context import Context, Step
+from bot.compactor import Compactor
+from bot.context import Context
+from bot.ending import Ending
 from bot.errors import ModelError, ModelOverflow, ModelRefused
-from bot.gate import Gate, before_request, is_automatic
-from bot.hearing import Heard, unmark
+from bot.hearing import Heard, portion, unmark
 from bot.history import Anchor, EntryKind, Usage
+from bot.interruption import AbortedError, Interruption
 from bot.live import LiveReply
 from bot.messages import Audience, Block, text_block, text_of, tool_calls
 from bot.model import Reply
-from bot.redact import redact
+from bot.outage import see_written, telling, until_back
+from bot.room import CannotGoOnError, Room
 from bot.server_tools import PAUSED, open_calls, uses_server_tools
 from bot.spoken import for_people, spoken
-from bot.store import inbox, turns
+from bot.step import Step
+from bot.store import turns
 from bot.store.inbox import Waiting
 from bot.store.turns import TurnRow, TurnState
-from bot.tasks import stop
+from bot.told import Told
 from bot.tool_use import ToolUse
 from bot.tools.tool import INTERRUPTED, Done, result_block
 
 log = structlog.get_logger(__name__)
-T = TypeVar("T")
 
-MOST_COMPACTIONS = 3
 BARE_REFUSAL_SHARE = 0.9
 """Above it a bad request without a reason is taken for an overflow."""
 NO_MORE_TOOLS = "[No more tools in this answer. Say what you have found, and what is missing.]"
 NOT_FINISHED = "[The search was not finished. Go on without it.]"
-REACHED_MAXIMUM = (
-    "Reached maximum compaction attempts. Please start a new session to continue. "
-    "(/new starts one; /undo takes it back.)"
-)
 
 
 class Turn:
@@ -62,27 +56,35 @@ class Turn:
 
     def __init__(self, context: Context, compactor: Compactor, row: TurnRow) -> None:
         self.id = row.id
+        self.tries = row.tries
+        """How often it was begun or gone on with since it last came any further."""
         self._context = context
-        self._compactor = compactor
         self._slot = row.slot
-        self._compactions = row.recoveries
         self._usage = Usage()
-        self._aborted = asyncio.Event()
+        self._interruption = Interruption()
+        self._ending = Ending(context, row)
+        self._room = Room(context, compactor, self._interruption, row)
+        self._joining: dict[int, Waiting] = {}
+        self._forget()
+
+    def _forget(self) -> None:
+        """What is known of this try alone."""
         self._written = ""
         self._anchor: Anchor | None = None
-        self._tools = ToolUse(context, row.id, row.slot)
+        self._tools = ToolUse(self._context, self.id, self._slot)
         self._rounds = 0
-        self._joining: dict[int, Waiting] = {}
-        self.state = TurnState.RUNNING
+        self._told = Told(self._context, self._slot)
 
     @classmethod
     async def begin(cls, context: Context, compactor: Compactor, taken: Sequence[Waiting]) -> Turn:
         """Take inbox rows: from here on they belong to this turn, and what they say is in the history."""
         turn_id = uuid4().hex
+        tries = 1 + max(message.tries for message in taken)
         heard = await Heard.of(context, taken)
         async with context.step() as step:
             slot = await step.open_slot(answers=taken[-1].ref)
-            row = await turns.begin(step.tx, turn_id, context.agent_id, slot, now=context.services.database.clock())
+            now = context.services.database.clock()
+            row = await turns.begin(step.tx, turn_id, context.agent_id, slot, now=now, tries=tries)
             await heard.enter(step, turn_id)
         unmark(context, taken)
         return cls(context, compactor, row)
@@ -93,12 +95,52 @@ class Turn:
             try:
                 async with self._context.presence:
                     await self._answer()
-            except _AbortedError:
-                await self._end_aborted()
-            except _CannotGoOnError as error:
-                await self._end_failed(str(error))
-            except ModelError as error:
-                await self._end_failed(str(error))
+            except AbortedError:
+                is_seen = bool(self._rounds) or self._told.said
+                await self._ending.aborted(self._written.strip(), self._usage, is_seen=is_seen)
+            except (CannotGoOnError, ModelError) as error:
+                await self._ending.failed(str(error), self._usage)
+
+    @property
+    def state(self) -> TurnState:
+        """How far it is."""
+        return self._ending.state
+
+    async def again(self) -> bool:
+        """Something broke: begin from the last step once more, which counts as a try. False when it had ended."""
+        await self._context.reload()
+        async with self._context.step() as step:
+            running = await turns.running(step.tx, self._context.agent_id)
+            if running is None or running.id != self.id:
+                return False
+            await turns.count_try(step.tx, self.id)
+        self.tries = running.tries + 1
+        self._forget()
+        return True
+
+    async def after_outage(self) -> bool:
+        """The book was away: begin from the last step once it is back, which is no other try. False when the turn has
+        ended in it."""
+        async with self._context.presence, telling(self._context, self._slot, self._written):
+            await until_back(self._context)
+        async with self._context.services.database.read() as tx:
+            running = await turns.running(tx, self._context.agent_id)
+        self._forget()
+        return running is not None and running.id == self.id
+
+    async def pause(self, seconds: float) -> None:
+        """Before another try; an abort ends it."""
+        await self._interruption.pause(seconds)
+
+    async def hand_over(self) -> None:
+        """The host ends: the try that was under way does not count."""
+        async with self._context.step() as step:
+            await turns.give_back_try(step.tx, self.id)
+
+    async def put_aside(self, reason: str) -> None:
+        """It is not tried any more. Bad for the person, but the conversation goes on."""
+        await self._context.reload()
+        await self._ending.put_aside(reason, self._usage)
 
     def steer(self, messages: Sequence[Waiting]) -> None:
         """These wait. They join at the next tool boundary; where none comes, they are left to the next turn."""
@@ -106,11 +148,7 @@ class Turn:
 
     def abort(self) -> None:
         """Stop waiting for anything; the turn then ends by itself."""
-        self._aborted.set()
-
-    async def end_crashed(self) -> None:
-        """A defect of this program stopped the turn."""
-        await self._end_failed("Something went wrong in me, and it was written down. Your message is not lost.")
+        self._interruption.tell()
 
     async def _answer(self) -> None:
         await self._context.choose_tools()
@@ -135,7 +173,7 @@ class Turn:
         reply = await self._ask(may_call=False)
         blocks = tuple(block for block in reply.blocks if block.get("type") != "tool_use")
         if not text_of(blocks).strip():
-            raise _CannotGoOnError(f"I used tools {self._rounds} times without coming to an answer, and stopped.")
+            raise CannotGoOnError(f"I used tools {self._rounds} times without coming to an answer, and stopped.")
         return replace(reply, blocks=blocks)
 
     async def _note(self, text: str) -> None:
@@ -145,10 +183,10 @@ class Turn:
 
     async def _join(self) -> None:
         """What people said meanwhile, if it is to steer this turn."""
-        messages, self._joining = self._joining, {}
+        messages, self._joining = portion([*self._joining.values()], self._context), {}  # the rest comes again
         if not messages:
             return
-        heard = await Heard.of(self._context, list(messages.values()))
+        heard = await Heard.of(self._context, messages)
         async with self._context.step() as step:
             joined = await heard.enter(step, self.id)
         unmark(self._context, joined)
@@ -157,20 +195,20 @@ class Turn:
     async def _ask(self, *, may_call: bool = True) -> Reply:
         """One reply of the model. A context that the provider refuses is compacted, and sent again."""
         while True:
-            await self._make_room()
+            await self._room.make()
             context = self._context
             stack, guessed = context.history.stack, context.guessed
             before = spoken(begun.paused(context.history, self.id))
             try:
                 async with LiveReply(context.services.bus, context.address, self._slot, before) as live:
                     try:
-                        asked = context.ask(live.update, may_call=may_call)
-                        reply = await self._unless_aborted(asked)
+                        asked = context.ask(live.update, may_call=may_call, on_wait=self._told.below(before))
+                        reply = await self._interruption.unless(asked)
                     finally:
                         self._written = live.text
             except ModelRefused as refused:
                 if refused.bare and context.meter.share > BARE_REFUSAL_SHARE:
-                    await self._recover(str(refused))
+                    await self._room.recover(str(refused))
                 elif not (refused.of_content and (await self._go_on_alone() or await self._go_on_without_media())):
                     raise
                 continue
@@ -178,58 +216,12 @@ class Turn:
                 if overflow.asked:
                     context.correct(overflow.asked)
                 await context.learn_limits()
-                await self._recover(str(overflow))
+                await self._room.recover(str(overflow))
                 continue
             several = uses_server_tools(reply.blocks)  # the provider then reports the sum of its own requests
             self._anchor = Anchor(reply.usage, stack, guessed) if reply.usage.context and not several else None
             self._usage += reply.usage
             return reply
-
-    async def _make_room(self) -> None:
-        """The gate before every request."""
-        context, settings = self._context, self._context.services.settings.agents
-        automatic = is_automatic(settings.warning)
-        while True:
-            await self._unless_aborted(context.count())
-            meter = context.meter
-            if meter.over and (found := self._blame()):
-                await self._give_up_on(found)
-            running = self._compactor.running
-            gate = before_request(meter, context.level, context.restraint, running=running, automatic=automatic)
-            if gate is Gate.GO_ON:
-                return
-            if gate is Gate.COMPACT:
-                self._compactor.start(Request("auto", turn=self.id))
-            outcome = await self._unless_aborted(self._compactor.join())
-            if gate is Gate.COMPACT and outcome is Outcome.ABORTED:
-                raise _AbortedError
-            if gate is Gate.COMPACT and (outcome is Outcome.NOTHING or context.meter.over):
-                break
-        if context.meter.over:
-            await self._recover(f"{context.meter.total:,} of {context.meter.limit:,} tokens")
-
-    async def _recover(self, overflow: str) -> None:
-        """The context does not fit: compact it whatever it takes, or say which part is to blame."""
-        context = self._context
-        log.warning("context_overflow", reason=overflow, compactions=self._compactions)
-        if found := self._blame():
-            await self._give_up_on(found)
-        if self._compactions >= MOST_COMPACTIONS:
-            raise _CannotGoOnError(REACHED_MAXIMUM)
-        self._compactions += 1
-        async with context.step() as step:
-            await turns.count_recovery(step.tx, self.id)
-        if self._compactor.running:
-            await self._unless_aborted(self._compactor.join())
-        self._compactor.start(Request("recovery", turn=self.id))
-        outcome = await self._unless_aborted(self._compactor.join())
-        if outcome is Outcome.ABORTED:
-            raise _AbortedError
-        if outcome is Outcome.NOTHING:
-            found = self._blame(surely=True)
-            if context.meter.over or (found and found.plan):
-                await self._give_up_on(found)
-            # By our own count it fits, and nothing is left to compact: ask once more, which counts as an attempt.
 
     async def _go_on_alone(self) -> bool:
         """A server may refuse to go on with a search that it paused: then that is over."""
@@ -248,33 +240,39 @@ class Turn:
             await step.say("The model's server did not take the files. I go on with only their names in view.")
         return True
 
-    def _blame(self, *, surely: bool = False) -> Blame | None:
-        context = self._context
-        return blame(context.history, context.meter, context.head_tokens, context.factor, surely=surely)
-
-    async def _give_up_on(self, found: Blame | None) -> None:
-        """One part alone is too large. It is shown to the model in part from now on, so that the next message fits."""
-        if found and found.plan:
-            async with self._context.step() as step:
-                await step.put(found.plan)
-        raise _CannotGoOnError(found.sentence if found else REACHED_MAXIMUM)
-
     async def _record(self, reply: Reply) -> None:
         """A reply with tool calls: written before any of them runs."""
-        async with self._context.step() as step:
-            await self._append_reply(step, reply)
+
+        async def write() -> None:
+            async with self._context.step() as step:
+                await self._append_reply(step, reply)
+                if not tool_calls(reply.blocks):  # what they come to decides whether it came further
+                    await self._progressed(step)
+
+        await self._see_written(write)
+
+    async def _progressed(self, step: Step) -> None:
+        """What breaks from here on is something else."""
+        if self.tries:
+            await turns.progressed(step.tx, self.id)
+            self.tries = 0
 
     async def _use(self, calls: Sequence[Block]) -> None:
         for call in calls:
-            done = await self._unless_aborted(self._tools.run(call, written=self._written))
+            done = await self._interruption.unless(self._tools.run(call, written=self._written))
             await self._record_result(done)
             log.info("tool_called", tool=call["name"], failed=bool(done.block.get("is_error")))
 
-    async def _record_result(self, done: Done) -> None:
-        async with self._context.step() as step:
-            await step.append("user", [done.block], EntryKind.RESULT, turn=self.id)
-            if done.sending:
-                await step.send_file(done.sending.file, done.sending.caption)
+    async def _record_result(self, done: Done, *, interrupted: bool = False) -> None:
+        async def write() -> None:
+            async with self._context.step() as step:
+                await step.append("user", [done.block], EntryKind.RESULT, turn=self.id)
+                if done.sending:
+                    await step.send_file(done.sending.file, done.sending.caption)
+                if not interrupted:
+                    await self._progressed(step)
+
+        await self._see_written(write)
 
     async def _settle_open_calls(self) -> None:
         """After a crash: calls without a result were cut off, and only idempotent ones are run again."""
@@ -282,67 +280,25 @@ class Turn:
             if self._context.toolbox.may_run_again(call):
                 await self._use([call])
             else:
-                await self._record_result(Done(result_block(call, INTERRUPTED, error=True)))
+                await self._record_result(Done(result_block(call, INTERRUPTED, error=True)), interrupted=True)
 
     async def _finish(self, reply: Reply) -> None:
         """The last step: the reply, the end of the turn, its inbox rows and its slot, in one transaction."""
         whole = [*begun.paused(self._context.history, self.id), *reply.blocks]
-        async with self._context.step() as step:
-            await self._append_reply(step, reply)
-            await self._end(step, TurnState.DONE, for_people(whole, reply.stop_reason))
 
-    async def _end_aborted(self) -> None:
-        """What people saw of the answer stays, marked; what was asked stays in any case."""
-        partial = self._written.strip()
-        async with self._context.step() as step:
-            for call in self._context.history.open_calls():
-                await step.append("user", [result_block(call, INTERRUPTED, error=True)], EntryKind.RESULT, turn=self.id)
-            if partial:
-                blocks = [text_block(f"{partial}\n[interrupted]")]
-                await step.append("assistant", blocks, EntryKind.REPLY, turn=self.id, interrupted=True)
-            shown = f"{partial} …\n(stopped)" if partial else "(stopped)" if self._rounds else ""
-            await self._end(step, TurnState.ABORTED, shown)
+        async def write() -> None:
+            async with self._context.step() as step:
+                await self._append_reply(step, reply)
+                await self._ending.write(step, TurnState.DONE, for_people(whole, reply.stop_reason), self._usage)
 
-    async def _end_failed(self, sentence: str) -> None:
-        sentence = redact(sentence, self._context.services.settings.secrets)
-        log.warning("turn_failed", reason=sentence)
-        async with self._context.step() as step:
-            await self._end(step, TurnState.FAILED, f"⚠️ {sentence}")
+        await self._see_written(write)
+
+    async def _see_written(self, write: Callable[[], Awaitable[None]]) -> None:
+        """What the model or a tool has said is not thrown away because the book is away for a while."""
+        await see_written(self._context, self.id, self._slot, self._written, write)
 
     async def _append_reply(self, step: Step, reply: Reply) -> None:
         blocks = [b for b in reply.blocks if b.get("type") != "text" or b["text"].strip()] or [
             text_block("(no answer)")
         ]
         await step.append("assistant", blocks, EntryKind.REPLY, turn=self.id, anchor=self._anchor)
-
-    async def _end(self, step: Step, state: TurnState, text: str) -> None:
-        context = self._context
-        await turns.end(step.tx, self.id, state, self._usage, now=context.services.database.clock())
-        await inbox.close_turn(step.tx, self.id)
-        if text:
-            await step.change(self._slot, text)
-        else:
-            await step.void(self._slot)
-        step.rings.append(f"settled:{context.agent_id}")
-        self.state = state
-        log.info("turn_ended", state=state.value, tokens=self._usage.context, output=self._usage.output)
-
-    async def _unless_aborted(self, work: Awaitable[T]) -> T:
-        """Wait for something, but not longer than for an abort; what was waited for is then cancelled."""
-        task = asyncio.ensure_future(work)
-        told = asyncio.create_task(self._aborted.wait())
-        try:
-            await asyncio.wait({task, told}, return_when=asyncio.FIRST_COMPLETED)
-            if not task.done():
-                raise _AbortedError
-            return task.result()
-        finally:
-            await stop(task, told)
-
-
-class _AbortedError(Exception):
-    """A person stopped the turn."""
-
-
-class _CannotGoOnError(Exception):
-    """The turn ends without an answer; the text tells people why."""

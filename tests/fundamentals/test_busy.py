@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import text
 
-from bot.messages import Address
+from bot.history import EntryKind
+from bot.messages import Address, Inbound, text_of
 from bot.store import inbox
 from bot.store.inbox import EDITED
 from tests.conftest import OpenHouse
@@ -158,3 +159,20 @@ async def test_an_edit_at_the_moment_when_a_message_is_taken_is_not_lost(
         await room.says("meet at 6", key="edit:1:7:1", edits="message:1:7")
         await room.until(lambda: len(room.replies()) == 2)
     assert "meet at 6" in str(model.requests[-1].request.messages)
+
+
+async def test_what_stands_behind_an_abort_waits_behind_what_stands_before_it(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    model.hang(times=1)
+    async with house() as running:
+        await room.says("one")
+        await model.wait_for(lambda s: s.running == 1)
+        async with running.parts.database.write() as tx:
+            for order, words in enumerate(("two", "/abort", "three"), 10):
+                inbound = Inbound(Address("room", "1"), f"message:1:{order}", "message", order, "ada", words)
+                await inbox.add(tx, inbound, now=running.parts.database.clock())
+        running.parts.bus.ring("inbox:room-1")
+        await room.until(room.replies)
+        said = [text_of(entry.blocks) for entry in (await running.history()).visible if entry.kind == EntryKind.SAID]
+        assert said == ["one", "two", "three"]

@@ -53,7 +53,8 @@ async def test_ahead_of_time_compaction_never_makes_a_person_wait(
     async with house():
         for number in range(200):
             await room.asks(LINE.format(number))
-            if model.running:
+            if any("Compacting" in notice for notice in room.notices()):
+                await model.wait_for(lambda server: server.running)
                 answers_meanwhile += 1
             if answers_meanwhile == 3:
                 answers_meanwhile = 0

@@ -46,7 +46,8 @@ async def eager(house: OpenHouse) -> AsyncIterator[House]:
 async def compactions(house: House) -> int:
     """How many the book has; one before an answer is in it before the answer."""
     async with house.parts.database.read() as tx:
-        return (await tx.execute(select(func.count()).where(table.c.state == "done"))).scalar_one()
+        count = await tx.execute(select(func.count()).where(table.c.state == "done"))
+        return int(count.scalar_one())
 
 
 async def compacted_at(house: House, messages: range) -> list[int]:

@@ -7,6 +7,7 @@ import pytest
 from bot.connector import Intake
 from bot.errors import ChatClosed, DeliveryUncertain
 from bot.messages import Outbound, Say
+from bot.store import tenures
 from tests.conftest import OpenHouse
 from tests.house import Room
 from tests.servers.messages import MessagesServer
@@ -79,3 +80,14 @@ async def test_a_connector_that_falls_over_is_begun_again(house: OpenHouse, room
     room.falls = 2
     async with house():
         await room.asks("hello")
+
+
+async def test_a_gateway_that_has_the_lease_again_after_another_one_had_it_delivers_on(
+    house: OpenHouse, room: Room
+) -> None:
+    async with house() as running:
+        await room.asks("one")
+        async with running.parts.database.write() as tx:
+            await tenures.begin(tx, "connector:room")  # as a gateway does that took over and died
+        await room.asks("two")
+        assert len(room.replies()) == 2

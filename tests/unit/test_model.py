@@ -61,7 +61,8 @@ async def test_a_reply_has_its_text_its_usage_and_why_it_ended(server: MessagesS
 async def test_what_is_asked_is_sent_as_it_is(server: MessagesServer, asked: Model) -> None:
     await asked.ask(HEAD, HELLO)
     body = server.requests[0].request.body
-    assert (body["model"], body["max_tokens"], body["system"], body["stream"]) == ("claude-test", 500, "Be kind.", True)
+    assert (body["model"], body["max_tokens"], body["stream"]) == ("claude-test", 500, True)
+    assert server.requests[0].request.system == "Be kind."
     assert body["messages"] == HELLO
     assert [tool["name"] for tool in body["tools"]] == ["look"]
     assert body["cache_control"] == {"type": "ephemeral"}
@@ -103,6 +104,17 @@ async def test_the_same_beginning_is_read_from_the_cache(server: MessagesServer,
     answer = Message(role="assistant", content=[text_block("Hello, and how are you?")])
     again = await asked.ask(HEAD, [*long, answer, *HELLO])
     assert again.usage.cache_read > 0.9 * again.usage.context
+
+
+async def test_a_prompt_that_is_to_be_kept_for_an_hour_is_written_for_an_hour(server: MessagesServer) -> None:
+    model = Model(api_key="test-key", base_url=server.url, remembered="1h")
+    await model.ask(HEAD, [*HELLO, Message(role="assistant", content=[text_block("Yes?")]), *HELLO])
+    await model.close()
+    [record] = server.completed
+    assert record.usage.cache_creation == {
+        "ephemeral_5m_input_tokens": 0,
+        "ephemeral_1h_input_tokens": record.usage.prompt_tokens,
+    }
 
 
 async def test_an_answer_that_was_cut_off_at_its_longest_says_so(server: MessagesServer, asked: Model) -> None:

@@ -11,6 +11,7 @@ from bot.compaction.reset import Reset
 from bot.history import History
 from bot.store import histories, runs
 from tests.servers.messages import MessagesServer, Reply, ToolCall
+from tests.servers.messages_cache import without_marks
 from tests.unit.entries import full, replied, said
 from tests.unit.summary_run import ADA, GOOD, HEAD, TALK, modes, planned, says
 from workers.desk import Desk
@@ -23,9 +24,9 @@ async def test_the_model_that_holds_the_conversation_is_asked_inside_of_it(desk:
     assert (result.outcome, result.summary, result.reason) == ("summary", GOOD, "")
     [record] = server.completed
     body = record.request.body
-    assert body["system"] == HEAD.system
+    assert record.request.system == HEAD.system
     assert [tool["name"] for tool in body["tools"]] == ["look"]
-    assert body["messages"][:3] == History(TALK).view()[:3]
+    assert without_marks(body["messages"][:3]) == History(TALK).view()[:3]
     assert record.request.last_user_texts[0] == "What now?"
     assert "Write the summary" in record.request.last_user_text
     assert result.usage["output"] == record.usage.output_tokens

@@ -1,0 +1,58 @@
+"""Where the provider is told to remember a prompt, so that the next request reads it for a tenth of the price. Pure.
+
+A prompt is read from the cache as far as it is, word for word, what an earlier request marked. Three of the four marks
+that a request may have are used::
+
+    tools, system ■  said, answered, … said ■  called, result, called, result ■
+                  │                         │                                 └ all of it; the API puts this one down
+                  │                         └ where the request before this one ended
+                  └ the head: what is still read when a compaction has changed everything behind it
+
+The API looks back over only 20 blocks from a mark for what it remembers, and one reply with ten calls and their results
+is longer than that; so the end of the request before is marked again.
+https://platform.claude.com/docs/en/build-with-claude/prompt-caching
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Required, TypedDict
+
+from bot.messages import Block, Message, text_block
+
+Life = Literal["5m", "1h"]
+"""How long the provider remembers after the last use. Writing costs 1.25 times the input price, or twice it."""
+
+
+class Mark(TypedDict, total=False):
+    """As the API takes it."""
+
+    type: Required[Literal["ephemeral"]]
+    ttl: Life
+
+
+def mark_for(life: Life) -> Mark:
+    """On a block, or at the top level of a request."""
+    return Mark(type="ephemeral") if life == "5m" else Mark(type="ephemeral", ttl=life)
+
+
+def marked_head(system: str, tools: Sequence[Mapping[str, Any]], mark: Mark) -> dict[str, Any]:
+    """The request's ``tools`` and ``system``, the end of them marked; what is empty is left out."""
+    head: dict[str, Any] = {"tools": list(tools)} if tools else {}
+    if system:
+        head["system"] = [{**text_block(system), "cache_control": mark}]
+    return head
+
+
+def marked(messages: Sequence[Message], mark: Mark) -> list[Message]:
+    """The messages with the end of the request before marked: what the last reply answered. None are changed."""
+    page = list(messages)
+    replies = [index for index, message in enumerate(page) if message["role"] == "assistant"]
+    if not replies or replies[-1] == 0:
+        return page
+    asked = replies[-1] - 1
+    content = page[asked]["content"]
+    blocks: list[Block] = [text_block(content)] if isinstance(content, str) else list(content)
+    if page[asked]["role"] == "user" and blocks:
+        page[asked] = Message(role="user", content=[*blocks[:-1], {**blocks[-1], "cache_control": mark}])
+    return page

@@ -1,0 +1,37 @@
+"""The status message of a compaction, as it reads from its beginning to its end. Pure."""
+
+from __future__ import annotations
+
+from bot.estimate import Meter
+from bot.messages import Button
+
+ABORT = Button("Abort", "/abort")
+ABORTED = "🗜 Compaction aborted: nothing was changed."
+_SHORT_ID = 6
+"""Of a run's id: enough to tell a conversation's last compaction from earlier ones."""
+
+
+def undo(run_id: str) -> Button:
+    """Takes this run back, and no other."""
+    return Button("Undo", f"/undo {run_id[:_SHORT_ID]}")
+
+
+def started(meter: Meter) -> str:
+    """Below it stands a button that stops it."""
+    return (
+        f"🗜 Compacting this conversation: {meter.total:,} of {meter.limit:,} tokens ({meter.share:.0%}). "
+        "/abort stops it…"
+    )
+
+
+def finished(before: int, after: Meter, note: str) -> str:
+    """``before``: tokens."""
+    freed = 1 - after.total / before if before else 0.0
+    text = f"🗜 Compacted: {before:,} → {after.total:,} tokens ({freed:.0%} freed). /undo takes it back."
+    return f"{text}\n({note})" if note else text
+
+
+def unchanged(reason: str, *, is_empty: bool) -> str:
+    """It came to nothing."""
+    text = "Nothing was compacted" if is_empty else "Compaction failed"
+    return f"🗜 {text}: {reason.rstrip('.')}. The conversation is unchanged."

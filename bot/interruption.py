@@ -1,0 +1,50 @@
+"""What a person may stop: waiting for something, never a step."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from contextlib import suppress
+from typing import TypeVar
+
+from bot.tasks import stop
+
+T = TypeVar("T")
+
+
+class AbortedError(Exception):
+    """A person stopped the turn."""
+
+
+class Interruption:
+    """Told once; whoever waits then waits no longer."""
+
+    def __init__(self) -> None:
+        self._told = asyncio.Event()
+
+    def tell(self) -> None:
+        """Stop waiting for anything."""
+        self._told.set()
+
+    async def unless(self, work: Awaitable[T]) -> T:
+        """Wait for something, but not longer than for an abort; what was waited for is then cancelled. After an abort
+        nothing more begins.
+
+        Raises AbortedError.
+        """
+        task = asyncio.ensure_future(work)
+        told = asyncio.create_task(self._told.wait())
+        try:
+            if not self._told.is_set():
+                await asyncio.wait({task, told}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                raise AbortedError
+            return task.result()
+        finally:
+            await stop(task, told)
+
+    async def pause(self, seconds: float) -> None:
+        """Let so much time pass, or less."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._told.wait()

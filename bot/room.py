@@ -1,0 +1,93 @@
+"""Room for the next request: before each one the gate, and after one that was too large whatever it takes."""
+
+from __future__ import annotations
+
+import structlog
+
+from bot.blame import Blame, blame
+from bot.compactor import Compactor, Outcome, Request
+from bot.context import Context
+from bot.gate import Gate, before_request, is_automatic
+from bot.interruption import AbortedError, Interruption
+from bot.store import turns
+from bot.store.turns import TurnRow
+
+log = structlog.get_logger(__name__)
+
+MOST_COMPACTIONS = 3
+REACHED_MAXIMUM = (
+    "Reached maximum compaction attempts. Please start a new session to continue. "
+    "(/new starts one; /undo takes it back.)"
+)
+
+
+class CannotGoOnError(Exception):
+    """The turn ends without an answer; the text tells people why."""
+
+
+class Room:
+    """Makes room in one turn. ``interruption`` ends any waiting for a compaction."""
+
+    def __init__(self, context: Context, compactor: Compactor, interruption: Interruption, row: TurnRow) -> None:
+        self._context = context
+        self._compactor = compactor
+        self._interruption = interruption
+        self._turn = row.id
+        self._compactions = row.recoveries
+
+    async def make(self) -> None:
+        """The gate before every request."""
+        context, settings = self._context, self._context.services.settings.agents
+        automatic = is_automatic(settings.warning)
+        while True:
+            await self._interruption.unless(context.count())
+            meter = context.meter
+            if meter.over and (found := self._blame()):
+                await self._give_up_on(found)
+            running = self._compactor.running
+            gate = before_request(meter, context.level, context.restraint, running=running, automatic=automatic)
+            if gate is Gate.GO_ON:
+                return
+            if gate is Gate.COMPACT:
+                self._compactor.start(Request("auto", turn=self._turn))
+            outcome = await self._interruption.unless(self._compactor.join())
+            if gate is Gate.COMPACT and outcome is Outcome.ABORTED:
+                raise AbortedError
+            if gate is Gate.COMPACT and (outcome is Outcome.NOTHING or context.meter.over):
+                break
+        if context.meter.over:
+            await self.recover(f"{context.meter.total:,} of {context.meter.limit:,} tokens")
+
+    async def recover(self, overflow: str) -> None:
+        """The context does not fit: compact it whatever it takes, or say which part is to blame."""
+        context = self._context
+        log.warning("context_overflow", reason=overflow, compactions=self._compactions)
+        if found := self._blame():
+            await self._give_up_on(found)
+        if self._compactions >= MOST_COMPACTIONS:
+            raise CannotGoOnError(REACHED_MAXIMUM)
+        self._compactions += 1
+        async with context.step() as step:
+            await turns.count_recovery(step.tx, self._turn)
+        if self._compactor.running:
+            await self._interruption.unless(self._compactor.join())
+        self._compactor.start(Request("recovery", turn=self._turn))
+        outcome = await self._interruption.unless(self._compactor.join())
+        if outcome is Outcome.ABORTED:
+            raise AbortedError
+        if outcome is Outcome.NOTHING:
+            found = self._blame(surely=True)
+            if context.meter.over or (found and found.plan):
+                await self._give_up_on(found)
+            # By our own count it fits, and nothing is left to compact: ask once more, which counts as an attempt.
+
+    def _blame(self, *, surely: bool = False) -> Blame | None:
+        context = self._context
+        return blame(context.history, context.meter, context.head_tokens, context.factor, surely=surely)
+
+    async def _give_up_on(self, found: Blame | None) -> None:
+        """One part alone is too large. It is shown to the model in part from now on, so that the next message fits."""
+        if found and found.plan:
+            async with self._context.step() as step:
+                await step.put(found.plan)
+        raise CannotGoOnError(found.sentence if found else REACHED_MAXIMUM)

@@ -1,0 +1,56 @@
+"""What people see besides messages: that somebody writes, how full it is, marks on their messages.
+
+Nothing that lasts hangs on it. Each is shown in its place one after the other, and of what waits there only the newest,
+so that a platform that stalls collects nothing, and a sign that is taken away does not stay.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TypeAlias
+
+import structlog
+
+from bot.connector import Connector
+from bot.errors import DeliveryError
+from bot.messages import Address, React, Status, Typing
+
+log = structlog.get_logger(__name__)
+
+Signal: TypeAlias = Typing | Status | React
+_Place: TypeAlias = tuple[str, Address, str]
+
+
+class Signals:
+    """Those of one connector; ``tasks`` owns what is on its way."""
+
+    def __init__(self, connector: Connector, tasks: asyncio.TaskGroup) -> None:
+        self._connector = connector
+        self._tasks = tasks
+        self._wanted: dict[_Place, Signal] = {}
+
+    def show(self, signal: Signal) -> None:
+        """Show this next, in place of what waits there."""
+        place = type(signal).__name__, signal.address, signal.ref if isinstance(signal, React) else ""
+        under_way = place in self._wanted
+        self._wanted[place] = signal
+        if not under_way:
+            self._tasks.create_task(self._show(place))
+
+    async def _show(self, place: _Place) -> None:
+        try:
+            while True:
+                wanted = self._wanted[place]
+                await self._deliver(wanted)
+                if self._wanted[place] is wanted:
+                    return
+        finally:
+            del self._wanted[place]
+
+    async def _deliver(self, signal: Signal) -> None:
+        try:
+            await self._connector.deliver(signal)
+        except DeliveryError as error:
+            log.debug("signal_not_delivered", reason=str(error))
+        except Exception:
+            log.exception("signal_crashed", connector=self._connector.name)

@@ -1,0 +1,124 @@
+"""One fenced transaction of an agent: what it writes, and what its memory becomes once that is committed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bot.compaction import Plan
+from bot.entry_text import RECALL
+from bot.history import Anchor, Entry, EntryKind
+from bot.measure import calibration
+from bot.messages import Address, Audience, Block, Button, OutFile, Role
+from bot.store import Tx, agents, histories, inbox, outbox
+
+if TYPE_CHECKING:
+    from bot.context import Context
+
+
+class Step:
+    """What one transaction of an agent does. Nothing of it counts before the transaction is committed."""
+
+    def __init__(self, context: Context, tx: Tx) -> None:
+        self.tx = tx
+        self.history = context.history
+        self.next_seq = context.next_seq
+        self.restraint = context.restraint
+        self.factor = context.factor
+        self.rings: list[str] = []
+        self._context = context
+        self._now = context.services.database.clock()
+        self._remembered = (context.restraint, context.factor)
+
+    async def append(
+        self,
+        role: Role,
+        blocks: Sequence[Block],
+        kind: EntryKind,
+        *,
+        turn: str | None = None,
+        audience: Audience = Audience.EVERYONE,
+        anchor: Anchor | None = None,
+        interrupted: bool = False,
+    ) -> Entry:
+        """Add one entry to the history."""
+        entry = Entry(
+            seq=self.next_seq,
+            role=role,
+            blocks=tuple(blocks),
+            kind=kind,
+            audience=audience,
+            tokens=self._context.entry_tokens(role, blocks),
+            turn=turn,
+            anchor=anchor,
+            interrupted=interrupted,
+        )
+        await histories.append(self.tx, self._context.agent_id, [entry], now=self._now)
+        self.history = self.history.appended(entry)
+        self.next_seq += 1
+        if anchor:
+            self.factor = calibration(anchor)
+        return entry
+
+    async def put(self, plan: Plan, *, run: str | None = None, summary: str = "") -> None:
+        """Put a layer on top."""
+        agent_id, recall = self._context.agent_id, self._context.toolbox.has(RECALL)
+        number = await histories.next_layer(self.tx, agent_id)
+        layer, inserted = plan.layer(number, self.next_seq, run=run, summary=summary, recall=recall)
+        inserted = [replace(e, tokens=self._context.entry_tokens(e.role, e.blocks)) for e in inserted]
+        await histories.put(self.tx, agent_id, layer, inserted, now=self._now)
+        self.history = self.history.covered(layer, inserted)
+        self.next_seq += len(inserted)
+
+    async def take_off(self, number: int) -> None:
+        """Take a layer off. What it hid may be older than what was in memory, so the history is read again."""
+        await histories.take_off(self.tx, self._context.agent_id, number, now=self._now)
+        self.history = await histories.load(self.tx, self._context.agent_id, self._context.family)
+
+    async def say(self, text: str, *, buttons: Sequence[Button] = (), answers: str = "") -> int:
+        """The program says something; returns the message's slot. ``answers``: the ref of what it answers."""
+        self.rings.append(f"outbox:{self._context.address.connector}")
+        return await outbox.say(self.tx, self._context.address, text, buttons=buttons, answers=answers, now=self._now)
+
+    async def say_to(self, address: Address, text: str) -> None:
+        """The program says something in another conversation."""
+        self.rings.append(f"outbox:{address.connector}")
+        await outbox.say(self.tx, address, text, now=self._now)
+
+    async def send_file(self, file: OutFile, text: str) -> None:
+        """A file of the agent's folder goes to people."""
+        self.rings.append(f"outbox:{self._context.address.connector}")
+        await outbox.send_file(self.tx, self._context.address, file, text, now=self._now)
+
+    async def change(self, slot: int, text: str, *, buttons: Sequence[Button] = ()) -> None:
+        """A message of ours gets another text."""
+        self.rings.append(f"outbox:{self._context.address.connector}")
+        await outbox.change(self.tx, slot, text, buttons=buttons)
+
+    async def open_slot(self, *, answers: str = "") -> int:
+        """The place of a reply that is still to be written. ``answers``: the ref of what it answers."""
+        return await outbox.open_slot(self.tx, self._context.address, answers=answers, now=self._now)
+
+    async def void(self, slot: int) -> None:
+        """Nothing is said in this slot."""
+        self.rings.append(f"outbox:{self._context.address.connector}")
+        await outbox.void(self.tx, slot)
+
+    async def close(self, inbox_ids: Sequence[int]) -> None:
+        """These rows of the inbox are answered."""
+        if inbox_ids:
+            await inbox.close(self.tx, inbox_ids)
+            self.rings.append(f"settled:{self._context.agent_id}")
+
+    async def finish(self) -> None:
+        """Write down what changed besides rows."""
+        if (self.restraint, self.factor) != self._remembered:
+            await agents.remember(
+                self.tx,
+                self._context.agent_id,
+                paused=self.restraint.paused,
+                cooldown=self.restraint.cooldown,
+                calibration=self.factor,
+                calibrated_for=self._context.services.model_name,
+            )

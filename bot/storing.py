@@ -1,0 +1,125 @@
+"""Storing what a platform brings: in one transaction with its cursor, and never held up for ever by one event.
+
+A book that is away is waited for, by whoever brings. Anything else that goes wrong is a defect, which would come again
+with every try: after three of them the events are stored one by one, and the one to blame is left out and kept aside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import structlog
+
+from bot.bus import Bus
+from bot.chats import Chats
+from bot.door import Door
+from bot.errors import StoreUnavailable
+from bot.messages import Inbound, Say
+from bot.store import Database, chats, inbox, parked
+
+log = structlog.get_logger(__name__)
+
+MOST_TRIES = 3
+SKIPPED = "I could not read that: something in me broke on it. Whoever runs me sees it; you can go on."
+_LONGEST_LINE = 300
+
+
+@dataclass(frozen=True)
+class Stored:
+    """``new``: the events that nobody had brought before; ``told``: what people are told who were not let in."""
+
+    new: Sequence[Inbound] = ()
+    told: Sequence[Say] = ()
+
+
+class Storing:
+    """Stores for the connector ``name``, and keeps its cursor under ``cursor_name``."""
+
+    def __init__(self, name: str, database: Database, bus: Bus, door: Door, chats: Chats, *, cursor_name: str) -> None:
+        self._name = name
+        self._database = database
+        self._bus = bus
+        self._door = door
+        self._chats = chats
+        self._cursor_name = cursor_name
+
+    async def store(self, inbounds: Sequence[Inbound], cursor: str | None) -> Stored:
+        """Store a batch. Raises StoreUnavailable: then nothing was stored."""
+        for attempt in range(1, MOST_TRIES + 1):
+            try:
+                return await self._store(inbounds, cursor)
+            except StoreUnavailable:
+                raise
+            except Exception:
+                log.exception("batch_not_stored", connector=self._name, events=len(inbounds), tries=attempt)
+        stored = [await self._store_or_skip(inbound) for inbound in inbounds]
+        if cursor is not None:
+            await self._store((), cursor)
+        return Stored([one for each in stored for one in each.new], [say for each in stored for say in each.told])
+
+    async def _store_or_skip(self, inbound: Inbound) -> Stored:
+        try:
+            return await self._store([inbound], None)
+        except StoreUnavailable:
+            raise
+        except Exception as error:
+            log.exception("update_skipped", connector=self._name, key=inbound.key)
+            await self._keep(inbound, f"{type(error).__name__}: {error}")
+            return Stored(told=[Say(inbound.address, SKIPPED, token=inbound.key, notice=True, answers=inbound.ref)])
+
+    async def _keep(self, inbound: Inbound, reason: str) -> None:
+        try:
+            async with self._database.write() as tx:
+                await parked.skip(tx, inbound, reason, now=self._database.clock())
+        except StoreUnavailable:
+            raise
+        except Exception:  # then its key in the log is all that is left of it
+            log.exception("update_not_kept", connector=self._name, key=inbound.key)
+
+    async def _store(self, inbounds: Sequence[Inbound], cursor: str | None) -> Stored:
+        now, welcome = self._database.clock(), list[Inbound]()
+        try:
+            async with self._database.write() as tx:
+                await self._chats.load_moved(tx)  # another gateway may have heard of it
+                clean = [self._chats.as_kept(_cleaned(inbound)) for inbound in inbounds]
+                known = await inbox.known(tx, self._name, [inbound.key for inbound in clean])
+                fresh = [inbound for inbound in clean if inbound.key not in known]
+                welcome, told = await self._door.admit(tx, fresh, now=now)
+                new = [inbound for inbound in welcome if await inbox.add(tx, inbound, now=now)]
+                if cursor is not None:
+                    await inbox.set_cursor(tx, self._cursor_name, cursor)
+                for chat in {inbound.address.chat for inbound in fresh}:
+                    await chats.reopen(tx, self._name, chat)
+        except Exception:
+            self._door.forget_counts(welcome)
+            raise
+        for inbound in fresh:
+            self._chats.heard_of(inbound.address.chat)
+        self._bus.ring(*{f"inbox:{inbound.address.agent_id}" for inbound in new})
+        if any(inbound.attachments for inbound in new):
+            self._bus.ring(f"fetch:{self._name}")
+        return Stored(new, told)
+
+
+def _cleaned(inbound: Inbound) -> Inbound:
+    """Whatever a platform lets people write, in a form that can be stored and shown."""
+    return replace(
+        inbound,
+        text=_clean(inbound.text),
+        person_name=_line(inbound.person_name),
+        speaker=_line(inbound.speaker),
+        attachments=tuple(replace(one, name=_line(one.name)) for one in inbound.attachments),
+    )
+
+
+def _line(text: str) -> str:
+    """One line, without characters that are not seen or turn the text around."""
+    shown = "".join(character for character in _clean(text) if character.isprintable())
+    return shown[:_LONGEST_LINE]
+
+
+def _clean(text: str) -> str:
+    """Text that every store and every provider takes: no control characters but newline and tab, no lone surrogates."""
+    kept = "".join(character for character in text if character >= " " or character in "\n\t")
+    return kept.encode("utf-8", "replace").decode()

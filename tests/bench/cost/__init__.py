@@ -1,0 +1,1 @@
+"""What a long conversation costs, and what share of it is read from the prompt cache."""

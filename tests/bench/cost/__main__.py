@@ -1,0 +1,92 @@
+"""The command: hold the conversation, then replay it under other policies, and print what each costs as Markdown.
+
+`python -m tests.bench.cost` takes a quarter of an hour; `--turns 100 --window 20000` shows in a minute that it works.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import structlog
+
+from bot.compaction import STRATEGIES
+from tests.bench.cost.bill import Bill
+from tests.bench.cost.pauses import HABITS
+from tests.bench.cost.policies import policies
+from tests.bench.cost.replay import Replay
+from tests.bench.cost.running import LIFE, Course, course_of
+from tests.bench.cost.talk import talk
+
+DEFAULT = "reset"
+FLOOR = 0.85
+"""Of the input tokens of the default strategy: what is to be read from the cache in a conversation of full length."""
+TURNS, WINDOW = 1_000, 200_000
+
+
+def main() -> None:
+    """Exit 0 when the default strategy reads its share from the cache and nothing was refused, else 1."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.cost", description=__doc__)
+    parser.add_argument("--turns", type=int, default=TURNS)
+    parser.add_argument("--window", type=int, default=WINDOW, help="tokens")
+    parser.add_argument("--strategies", nargs="*", default=[DEFAULT], choices=list(STRATEGIES))
+    parser.add_argument("--no-policies", action="store_true", help="the program alone")
+    chosen = parser.parse_args()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+    lines = talk(chosen.turns)
+    courses = []
+    _row("program, by strategy", "habit", "cache", *_COLUMNS, "of it for summaries", "compactions", "right answers")
+    for name in chosen.strategies:
+        with tempfile.TemporaryDirectory(prefix="palimpsest-") as folder:
+            courses.append(asyncio.run(course_of(name, lines, Path(folder), window=chosen.window)))
+        _tell(courses[-1])
+    if not chosen.no_policies:
+        _compare(courses[0])
+    broken = [text for course in courses for text in course.refused]
+    whole = chosen.turns >= TURNS and chosen.window >= WINDOW
+    low = [one for one in courses if whole and one.strategy == DEFAULT and one.served.share < FLOOR]
+    if broken or low:
+        sys.exit(f"refused: {broken}; share of the cache: {[f'{course.served.share:.1%}' for course in low]}")
+
+
+_COLUMNS = ("requests", "input tokens", "read from cache", "written", "neither", "dollars")
+
+
+def _tell(course: Course) -> None:
+    right = "{} of {}".format(*course.right)
+    for (habit, life, last), ledger in course.ledgers.items():
+        marks = ", only the last mark" if last else ""
+        summaries = f"{ledger.summaries.dollars:.2f} ({ledger.summaries.share:.0%} read)"
+        _row(f"`{course.strategy}`{marks}", habit, life, *_cells(ledger.all), summaries, course.compactions, right)
+    _row(f"`{course.strategy}`, as served", HABITS[0].name, LIFE, *_cells(course.served), "", course.compactions, right)
+
+
+def _compare(course: Course) -> None:
+    _row("policy", "habit", "cache", *_COLUMNS, "overflows", "largest page", "right answers")
+    asked = course.right[1]
+    for policy in policies(course.window, course.compacts_at):
+        replay = Replay(policy, course).run()
+        for (habit, life), ledger in replay.ledgers.items():
+            ends = replay.compactions, f"{replay.largest:,}", f"{replay.right} of {asked}"
+            _row(policy.name, habit, life, *_cells(ledger.all), *ends)
+
+
+def _cells(bill: Bill) -> Iterable[str]:
+    charge = bill.charge
+    written = charge.written_5m + charge.written_1h
+    shares = (f"{part / max(1, charge.total):.1%}" for part in (charge.read, written, charge.plain))
+    return (f"{bill.requests:,}", f"{charge.total:,}", *shares, f"{bill.dollars:.2f}")
+
+
+def _row(*cells: object) -> None:
+    sys.stdout.write(f"| {' | '.join(map(str, cells))} |\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""Storing what a platform brings: one event that cannot be stored holds up no others, and is not lost either."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.access import Access
+from bot.bus import Bus
+from bot.chats import Chats
+from bot.door import Door
+from bot.errors import StoreUnavailable
+from bot.messages import Address, Attachment, Inbound
+from bot.store import Database, inbox, parked
+from bot.storing import SKIPPED, Storing
+
+HERE = Address("room", "1")
+WELL = Inbound(HERE, "message:1:1", "message", 1, "ada", "hello", "Ada")
+POISON = Inbound(HERE, "message:1:2", "message", 2, "ada\ud800", "a person whose id is no text", "Ada")
+LATER = Inbound(HERE, "message:1:3", "message", 3, "ada", "and now?", "Ada")
+
+
+@pytest.fixture
+async def bus() -> AsyncIterator[Bus]:
+    bus = Bus("redis://127.0.0.1:1")
+    yield bus
+    await bus.close()
+
+
+@pytest.fixture
+def storing(database: Database, bus: Bus) -> Storing:
+    return Storing(
+        "room", database, bus, Door(Access("open", frozenset())), Chats(database, "room"), cursor_name="connector:room"
+    )
+
+
+async def waiting(database: Database) -> list[str]:
+    async with database.read() as tx:
+        return [message.text for message in await inbox.waiting(tx, HERE.agent_id)]
+
+
+async def test_of_a_batch_only_what_cannot_be_stored_is_left_out_and_the_platform_is_read_on(
+    storing: Storing, database: Database
+) -> None:
+    stored = await storing.store([WELL, POISON, LATER], "4")
+    assert await waiting(database) == ["hello", "and now?"]
+    assert [one.key for one in stored.new] == [WELL.key, LATER.key]
+    assert [(say.text, say.address) for say in stored.told] == [(SKIPPED, HERE)]
+    async with database.read() as tx:
+        assert await inbox.cursor(tx, "connector:room") == "4"
+        [one] = await parked.listed(tx)
+    assert (one.id, one.key, one.text, one.person) == ("u1", POISON.key, POISON.text, POISON.person)
+    assert one.reason.startswith("UnicodeEncodeError")
+
+
+async def test_what_was_left_out_is_tried_again_only_when_it_can_be_stored(
+    storing: Storing, database: Database
+) -> None:
+    whole = replace(POISON, attachments=(Attachment("ref", "a.txt", size=3),), ref="77", speaker="Ada")
+    await storing.store([whole], None)
+    with pytest.raises(UnicodeEncodeError):
+        async with database.write() as tx:
+            await parked.retry(tx, "u1", now=2.0)
+    async with database.read() as tx:
+        assert await parked.get(tx, "u1")
+    async with database.write() as tx:
+        await parked.skip(tx, replace(whole, person="ada"), "it was our fault", now=3.0)
+    async with database.write() as tx:
+        one = await parked.retry(tx, "u2", now=4.0)
+        assert one
+        assert (one.files, one.reason) == (("a.txt",), "it was our fault")
+        [fetching] = await inbox.fetching(tx, "room")
+        assert fetching.attachments == whole.attachments
+        assert await parked.get(tx, "u2") is None
+
+
+class Away:
+    """A book that cannot be reached."""
+
+    clock = staticmethod(lambda: 1.0)
+
+    def __init__(self) -> None:
+        self.tries = 0
+
+    def write(self) -> Any:
+        self.tries += 1
+        raise StoreUnavailable("away")
+
+
+async def test_a_book_that_is_away_is_no_fault_of_what_is_stored(bus: Bus) -> None:
+    away: Any = Away()
+    storing = Storing(
+        "room", away, bus, Door(Access("open", frozenset())), Chats(away, "room"), cursor_name="connector:room"
+    )
+    with pytest.raises(StoreUnavailable):
+        await storing.store([WELL], "4")
+    assert away.tries == 1
+
+
+@pytest.mark.parametrize("name", ["", "u", "x", "-1", "u-1", "1 OR 1", "9" * 30, "²", "17", "u17"])
+async def test_nothing_is_found_under_any_other_name(database: Database, name: str) -> None:
+    async with database.write() as tx:
+        assert await parked.get(tx, name) is None
+        assert await parked.retry(tx, name, now=1.0) is None
+
+
+async def test_a_message_that_is_retried_waits_as_if_it_had_just_come(
+    storing: Storing, database: Database, tmp_path: Path
+) -> None:
+    await storing.store([WELL], None)
+    async with database.write() as tx:
+        [message] = await inbox.waiting(tx, HERE.agent_id)
+        await inbox.count_try(tx, [message.id])
+        await parked.park(tx, [message.id], "boom \x00\ud800" + "!" * 9_999, now=5.0)
+    async with database.read() as tx:
+        [one] = await parked.listed(tx)
+        assert (one.id, one.parked_at, len(one.reason)) == (str(message.id), 5.0, 2_000)
+        assert await inbox.unanswered(tx, HERE) == 0
+        assert await inbox.agents_with_work(tx) == []
+    assert await waiting(database) == []
+    async with database.write() as tx:
+        assert await parked.retry(tx, one.id, now=6.0)
+        assert await inbox.waiting(tx, HERE.agent_id) == [message]
