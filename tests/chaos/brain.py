@@ -22,13 +22,20 @@ _MOST_CALLS = 4
 
 
 class AnsweringBrain:
-    """Remembers nothing but how often it called a tool for a message, so that no call has the nonce of another."""
+    """Remembers nothing but how often it called a tool for a message, so that no call has the nonce of another.
+
+    ``speechless``: so many of the next replies are empty.
+    """
 
     def __init__(self) -> None:
+        self.speechless = 0
         self._calls: Counter[str] = Counter()
 
     def __call__(self, request: MessagesRequest) -> Reply:
         """A summary, the tools that are asked for, or the numbers of all that waits for an answer."""
+        if self.speechless:
+            self.speechless -= 1
+            return Reply()
         if request.is_summary:
             return Reply(SUMMARY)
         asked, used_tools = _unanswered(request.messages)

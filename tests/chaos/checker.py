@@ -1,134 +1,188 @@
-"""What must hold when everything has settled, whatever was killed on the way. Each check yields what is wrong."""
+"""What must hold in the book when everything has settled, whatever was struck. Each check yields what is wrong."""
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
+from bot import commands
 from bot.messages import AgentId, Message
 from bot.store import Database, histories
-from tests.chaos.brain import ANSWERED, ASKED
-from tests.chaos.ledger import Ledger
-from tests.servers.messages import MessagesServer
-from tests.servers.telegram import SentMessage
+from tests.chaos.brain import ASKED
+from tests.chaos.harness import House
+from tests.chaos.ledger import decoded
+from tests.chaos.leftovers import keys, log_errors, typing_signs
+from tests.chaos.seen import NOTHING_SAID, seen
 
-STATUS = "🗜"
+
+@dataclass(frozen=True)
+class Excuses:
+    """What was done to the house, as far as it explains how a turn or a compaction ended."""
+
+    model: bool = False
+    aborts: bool = False
+
+    def turn(self, state: str) -> bool:
+        """Whether a turn may have ended so."""
+        return state == "done" or (state == "failed" and self.model) or (state == "aborted" and self.aborts)
+
+    def compaction(self, state: str) -> bool:
+        """Whether a compaction may have ended so."""
+        return state in ("done", "empty") or self.turn(state)
 
 
-async def faults(data_dir: Path, said: Sequence[int], seen: Sequence[SentMessage], model: MessagesServer) -> list[str]:
+async def faults(house: House, excuses: Excuses | None = None) -> list[str]:
     """All that is wrong, as sentences."""
-    ledger = Ledger(data_dir)
-    found = [*_inbox(ledger), *_turns(ledger), *_seen(ledger, said, seen), *_tools(ledger), *_history(ledger, said)]
-    found += [*_compactions(ledger), *_status_messages(ledger, seen), *_logs(data_dir)]
-    found += [fault async for fault in _views(data_dir, ledger)]
-    found += [f"the model server refused: {record.error}" for record in model.refused]
+    found = await told_faults(house, excuses or Excuses())
+    for check in (typing_signs(house), keys(house)):
+        found += [fault async for fault in check]
+    found += log_errors(house)
+    found += [f"the model server refused: {record.error}" for record in house.model.refused]
     return found
 
 
-def _inbox(ledger: Ledger) -> Iterator[str]:
-    query = "SELECT i.*, t.id AS turn FROM inbox i LEFT JOIN turns t ON t.id = i.turn_id"
-    for row in ledger.rows(query):
-        is_control = row["text"].startswith("/")
+async def told_faults(house: House, excuses: Excuses) -> list[str]:
+    """What is wrong in the book, the traces and the chats."""
+    checks = (
+        _inbox(house),
+        _turns(house, excuses),
+        _outbox(house),
+        seen(house),
+        _tools(house),
+        _history(house),
+        _compactions(house, excuses),
+        _views(house),
+    )
+    return [fault for check in checks async for fault in check]
+
+
+async def _inbox(house: House) -> AsyncIterator[str]:
+    """Every message has one fate: a turn, or it is control, or it was parked; and none is missing."""
+    query = "SELECT i.*, t.id AS turn FROM inbox i LEFT JOIN turns t ON t.id = i.turn_id ORDER BY i.position"
+    stored = Counter[int]()
+    for row in await house.ledger.rows(query):
+        is_control = commands.parse(row["text"]) is not None
         if row["state"] != "done" or (row["turn"] is None) != is_control:
             yield f"inbox row {row['id']} ({row['text'][:20]}) is {row['state']}, its turn {row['turn']}"
+        stored.update(int(number) for number in ASKED.findall(row["text"]))
+    if twice := [number for number, count in stored.items() if count > 1]:
+        yield f"stored twice: {twice}"
+    replaced: set[int | None] = set()
+    for one in reversed(house.people.said):
+        if one.number in stored or one.number in replaced:
+            replaced.add(one.instead)
+    missing = [one.number for one in house.people.said if one.number not in stored and one.number not in replaced]
+    if missing:
+        yield f"nothing is stored of the messages {missing}"
 
 
-def _turns(ledger: Ledger) -> Iterator[str]:
+async def _turns(house: House, excuses: Excuses) -> AsyncIterator[str]:
     query = (
         "SELECT t.*, o.state AS reply, o.delivered, o.version, o.text FROM turns t LEFT JOIN outbox o ON o.id = t.slot"
     )
     slots = Counter[int]()
-    for row in ledger.rows(query):
+    for row in await house.ledger.rows(query):
         slots[row["slot"]] += 1
-        if row["state"] != "done":
+        if not excuses.turn(row["state"]):
             yield f"turn {row['id']} is {row['state']}: {row['text']}"
-        if row["reply"] != "ready" or row["delivered"] != row["version"]:
+        if row["reply"] not in (("ready",) if row["state"] == "done" else ("ready", "void")):
             yield f"the reply of turn {row['id']} is {row['reply']}, {row['delivered']} of {row['version']} delivered"
-        last = ledger.rows("SELECT blocks FROM entries WHERE turn_id = ? ORDER BY seq DESC LIMIT 1", row["id"])
-        text = "".join(block.get("text", "") for block in json.loads(last[0]["blocks"])) if last else ""
-        if text.strip() != row["text"].strip():
-            yield f"turn {row['id']} said {row['text']!r}, and its last entry is {text!r}"
-    yield from (f"{n} turns reply in slot {slot}" for slot, n in slots.items() if n > 1)
-    replies = ledger.count("SELECT count(*) FROM outbox WHERE kind = 'reply'")
+        if row["state"] == "done":
+            said = await _last_words(house, row["id"])
+            if said.strip() != row["text"].strip() and not {said, row["text"]} <= NOTHING_SAID:
+                yield f"turn {row['id']} said {row['text']!r}, and its last entry is {said!r}"
+    for slot, count in slots.items():
+        if count > 1:
+            yield f"{count} turns reply in slot {slot}"
+    replies = await house.ledger.count("SELECT count(*) FROM outbox WHERE kind = 'reply'")
     if replies != len(slots):
         yield f"{replies} replies for {len(slots)} turns"
 
 
-def _seen(ledger: Ledger, said: Sequence[int], seen: Sequence[SentMessage]) -> Iterator[str]:
-    answered = [int(number) for message in seen for number in ANSWERED.findall(message.text)]
-    if answered != list(said):
-        counts = Counter(answered)
-        twice = [number for number, count in counts.items() if count > 1]
-        yield f"people saw {answered} answered; missing {[n for n in said if not counts[n]]}, twice {twice}"
-    known = {ref for row in ledger.rows("SELECT refs FROM outbox") for ref in json.loads(row["refs"])}
-    for message in seen:
-        if str(message.message_id) not in known:
-            yield f"people see a message that no outbox row knows: {message.message_id} {message.text[:60]!r}"
-    if len(known) != len(seen):
-        yield f"people see {len(seen)} messages, the outbox knows {len(known)}"
+async def _last_words(house: House, turn: str) -> str:
+    query = "SELECT blocks FROM entries WHERE turn_id = :turn ORDER BY seq DESC LIMIT 1"
+    last = await house.ledger.rows(query, turn=turn)
+    return "".join(block.get("text", "") for block in decoded(last[0]["blocks"])) if last else ""
 
 
-def _tools(ledger: Ledger) -> Iterator[str]:
-    calls = [block["id"] for block in ledger.blocks("tool_use")]
-    results = Counter(block["tool_use_id"] for block in ledger.blocks("tool_result"))
-    yield from (f"the call {call} has {results[call]} results" for call in calls if results[call] != 1)
-    yield from (f"a result without a call: {call}" for call in results if call not in calls)
-    punches = ledger.punches()
-    yield from (f"the punch {nonce} ran {count} times" for nonce, count in punches.items() if count > 1)
-    for block in ledger.blocks("tool_result"):
+async def _outbox(house: House) -> AsyncIterator[str]:
+    for row in await house.ledger.rows("SELECT * FROM outbox"):
+        is_there = row["state"] == "void" or (row["state"] == "ready" and row["delivered"] == row["version"])
+        if not is_there:
+            told = f"{row['delivered']} of {row['version']} delivered"
+            yield f"outbox row {row['id']} ({row['text'][:40]!r}) is {row['state']}, {told}"
+
+
+async def _tools(house: House) -> AsyncIterator[str]:
+    calls = [block["id"] async for block in house.ledger.blocks("tool_use")]
+    results = Counter([block["tool_use_id"] async for block in house.ledger.blocks("tool_result")])
+    for call in calls:
+        if results[call] != 1:
+            yield f"the call {call} has {results[call]} results"
+    for call in results.keys() - set(calls):
+        yield f"a result without a call: {call}"
+    punches = house.ledger.punches()
+    for nonce, count in punches.items():
+        if count > 1:
+            yield f"the punch {nonce} ran {count} times"
+    async for block in house.ledger.blocks("tool_result"):
         if str(block["content"]).startswith("punched ") and str(block["content"]).split()[1] not in punches:
             yield f"a punch was reported and not made: {block['content']}"
 
 
-def _history(ledger: Ledger, said: Sequence[int]) -> Iterator[str]:
-    seqs = [row["seq"] for row in ledger.rows("SELECT seq FROM entries ORDER BY seq")]
-    if seqs != list(range(1, len(seqs) + 1)):
-        yield f"the seqs of the history have gaps: {seqs}"
-    entries = [json.loads(row["blocks"]) for row in ledger.rows("SELECT blocks FROM entries WHERE kind = 'said'")]
-    texts = [block["text"] for blocks in entries for block in blocks]
-    stored = Counter(int(number) for text in texts for number in ASKED.findall(text))
-    if stored != Counter(said):
-        yield f"the history does not hold each message once: {stored - Counter(said)}, {Counter(said) - stored}"
+async def _history(house: House) -> AsyncIterator[str]:
+    """Without gaps, and with each message that a turn took once."""
+    seqs: defaultdict[str, list[int]] = defaultdict(list)
+    stored: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for row in await house.ledger.rows("SELECT agent_id, seq, kind, blocks FROM entries ORDER BY agent_id, seq"):
+        seqs[row["agent_id"]].append(row["seq"])
+        if row["kind"] == "said":
+            for block in decoded(row["blocks"]):
+                stored[row["agent_id"]].update(ASKED.findall(block.get("text", "")))
+    taken: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for row in await house.ledger.rows("SELECT agent_id, text FROM inbox WHERE turn_id IS NOT NULL"):
+        taken[row["agent_id"]].update(ASKED.findall(row["text"]))
+    for agent, found in seqs.items():
+        if found != list(range(1, len(found) + 1)):
+            yield f"the seqs of {agent}'s history have gaps: {found}"
+        if stored[agent] != taken[agent]:
+            more, less = stored[agent] - taken[agent], taken[agent] - stored[agent]
+            yield f"the history of {agent} does not hold each message once: {more} too much, {less} missing"
 
 
-def _compactions(ledger: Ledger) -> Iterator[str]:
-    sections = ledger.sections()
+async def _compactions(house: House, excuses: Excuses) -> AsyncIterator[str]:
+    """Each ended, with one layer or none, stands once in the trace, and its status message says how it ended."""
+    sections = house.ledger.sections()
     query = (
-        "SELECT c.*, count(l.number) AS layers FROM compactions c LEFT JOIN layers l ON l.run_id = c.id GROUP BY c.id"
+        "SELECT c.*, o.text AS shown, (SELECT count(*) FROM layers l WHERE l.run_id = c.id) AS layers "
+        "FROM compactions c LEFT JOIN outbox o ON o.id = c.status_slot"
     )
-    for row in ledger.rows(query):
+    rows = await house.ledger.rows(query)
+    for row in rows:
         what = f"the {row['trigger']} compaction {row['id']} ({row['state']}, {row['reason']})"
-        if row["state"] not in ("done", "empty"):
+        if not excuses.compaction(row["state"]):
             yield f"{what} did not succeed"
         if row["layers"] != (row["state"] == "done"):
             yield f"{what} has {row['layers']} layers"
         if sections.pop(row["id"], 0) != 1:
             yield f"{what} does not stand in the trace once"
-    yield from (f"the trace has a section of no compaction: {run}" for run in sections)
+        if not row["shown"] or "Compacting" in row["shown"]:
+            yield f"the status message of {what} is stale: {row['shown']}"
+    for run in sections:
+        yield f"the trace has a section of no compaction: {run}"
+    known = {row["id"] for row in rows}
+    for row in await house.ledger.rows("SELECT run_id FROM layers WHERE run_id IS NOT NULL"):
+        if row["run_id"] not in known:
+            yield f"a layer of no compaction: {row['run_id']}"
 
 
-def _status_messages(ledger: Ledger, seen: Sequence[SentMessage]) -> Iterator[str]:
-    shown = [message.text for message in seen if message.text.startswith(STATUS)]
-    runs = ledger.count("SELECT count(*) FROM compactions")
-    if len(shown) != runs:
-        yield f"{len(shown)} status messages for {runs} compactions"
-    yield from (f"a status message is stale: {text}" for text in shown if "Compacting" in text)
-
-
-def _logs(data_dir: Path) -> Iterator[str]:
-    for file in data_dir.glob("*.log"):
-        for line in file.read_text(errors="replace").splitlines():
-            if '"level": "error"' in line or '"level": "critical"' in line or line.startswith("Traceback"):
-                yield f"{file.name} says: {line[:3000]}"
-
-
-async def _views(data_dir: Path, ledger: Ledger) -> AsyncIterator[str]:
-    database = Database.in_folder(data_dir)
+async def _views(house: House) -> AsyncIterator[str]:
+    url = house.ledger.url
+    database = Database(url) if url else Database.in_folder(house.data_dir)
     try:
-        for row in ledger.rows("SELECT id FROM agents"):
+        for row in await house.ledger.rows("SELECT id FROM agents"):
             async with database.read() as tx:
                 view = (await histories.load(tx, AgentId(row["id"]))).view()
             for fault in _view(view):
@@ -137,14 +191,14 @@ async def _views(data_dir: Path, ledger: Ledger) -> AsyncIterator[str]:
         await database.close()
 
 
-def _view(view: Sequence[Message]) -> Iterator[str]:
-    if not view or view[0]["role"] != "user":
-        yield "does not begin with a user"
-    yield from ("roles do not alternate" for one, two in pairwise(view) if one["role"] == two["role"])
+def _view(view: Sequence[Message]) -> list[str]:
+    found = [] if not view or view[0]["role"] == "user" else ["does not begin with a user"]
+    found += ["roles do not alternate" for one, two in pairwise(view) if one["role"] == two["role"]]
     for message, after in pairwise([*view, Message(role="user", content=[])]):
         calls = [block["id"] for block in message["content"] if not isinstance(block, str) and "input" in block]
         results = [
             block["tool_use_id"] for block in after["content"] if isinstance(block, dict) and "tool_use_id" in block
         ]
         if calls != results:
-            yield f"calls {calls} and results {results} do not stand together"
+            found.append(f"calls {calls} and results {results} do not stand together")
+    return found

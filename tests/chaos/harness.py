@@ -1,238 +1,179 @@
-"""The program as real processes on one DATA_DIR, between a Telegram and a model that are the test's own."""
+"""The program as real processes, between a Telegram and a model that are the test's own, on stores that can fall."""
 
 from __future__ import annotations
 
 import asyncio
-import os
+import random
 import signal
-import socket
-import subprocess
-import sys
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-import psutil
-
-from bot.embedded.detached import Detached
-from bot.embedded.valkey import EmbeddedValkey
 from tests.chaos.brain import NOTES, TALK, AnsweringBrain
 from tests.chaos.ledger import Ledger
+from tests.chaos.people import People
+from tests.chaos.plan import CHATS, PROGRAMS, HouseKind
+from tests.chaos.processes import Program, environment_of, eventually
+from tests.chaos.stores import Postgres, Valkey
 from tests.servers.messages import MessagesServer
-from tests.servers.telegram import TOKEN, BotApiServer, SentMessage
+from tests.servers.proxy import Proxy
+from tests.servers.telegram import TOKEN, BotApiServer
 
-ROOT = Path(__file__).parents[2]
-WINDOW = 3_000
-_LOOK_SECONDS = 0.03
-_END_SECONDS = 20.0
+WINDOW = 6_000
 _CALM_SECONDS = 0.3
 """An answer that went out may bring about a compaction ahead."""
-
-TOGETHER: Mapping[str, tuple[str, ...]] = {"all": ()}
-APART: Mapping[str, tuple[str, ...]] = {role: ("--role", role) for role in ("gateway", "agents", "worker")}
-"""The processes of a house: a name, and what `run` is told."""
-
-
-async def eventually(condition: Callable[[], object], patience: float, state: Callable[[], object]) -> float:
-    """Wait until it holds; returns how many seconds that took. Raises TimeoutError with what ``state`` says."""
-    began = time.monotonic()
-    while not condition():
-        if time.monotonic() - began > patience:
-            raise TimeoutError(f"not within {patience} s; the state is: {state()}")
-        await asyncio.sleep(_LOOK_SECONDS)
-    return time.monotonic() - began
-
-
-class Program:
-    """One process, which can be started again after it was killed."""
-
-    def __init__(self, name: str, arguments: tuple[str, ...], data_dir: Path, environment: Mapping[str, str]) -> None:
-        self._command = [sys.executable, "-m", "tests.chaos.program", "run", *arguments]
-        self._folder = data_dir
-        self._log = data_dir / f"{name}.log"
-        self._http = ("127.0.0.1", _free_port())
-        self._environment = {**environment, "HTTP_BIND": "{}:{}".format(*self._http)}
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        """Start it; it writes on at the end of its log."""
-        with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
-                self._command,
-                cwd=self._folder,  # and not where a developer keeps an .env
-                env=self._environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-
-    def kill(self) -> None:
-        """kill -9; returns when it is gone."""
-        assert self._process is not None
-        self._process.kill()
-        self._process.wait()
-
-    @property
-    def exit_code(self) -> int | None:
-        """None while it runs."""
-        return self._process.poll() if self._process else None
-
-    @property
-    def serves(self) -> bool:
-        """Whether it has got so far that it answers over HTTP."""
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as connection:
-            return connection.connect_ex(self._http) == 0
-
-    async def end(self) -> int | None:
-        """Ask it to end, and see that it does; returns its exit code."""
-        assert self._process is not None
-        await eventually(lambda: self.serves, _END_SECONDS, self.tail)
-        self._process.send_signal(signal.SIGTERM)
-        try:
-            return await asyncio.to_thread(self._process.wait, _END_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.send_signal(signal.SIGUSR1)
-            with suppress(subprocess.TimeoutExpired):
-                await asyncio.to_thread(self._process.wait, 1)
-            self.kill()
-            return None
-
-    def tail(self, lines: int = 30) -> str:
-        """The end of its log."""
-        return "\n".join(self._log.read_text(errors="replace").splitlines()[-lines:]) if self._log.exists() else ""
+SETTLE_SECONDS = 90.0
+START_SECONDS = 60.0
 
 
 class House:
-    """Some processes on one DATA_DIR, and one person who writes numbered messages."""
+    """Some processes on one book and one bell, the wires to them, and people who write numbered messages."""
 
-    def __init__(
-        self, data_dir: Path, telegram: BotApiServer, model: MessagesServer, processes: Mapping[str, tuple[str, ...]]
-    ) -> None:
-        environment = _environment(data_dir, telegram, model)
+    def __init__(self, kind: HouseKind, data_dir: Path, brain: AnsweringBrain, people: People) -> None:
+        self.kind = kind
         self.data_dir = data_dir
-        self.telegram = telegram
-        self.model = model
-        self.ledger = Ledger(data_dir)
-        self.programs = {name: Program(name, words, data_dir, environment) for name, words in processes.items()}
-        self.said: list[int] = []
-        self._person = telegram.person()
-        self._events = 0
-        self._valkey = EmbeddedValkey(data_dir)
+        self.brain = brain
+        self.people = people
+        self.postgres = Postgres() if kind == "fleet" else None
+        self.valkey = Valkey(data_dir / "external" if kind == "fleet" else data_dir, is_ours=kind == "fleet")
+        self.ledger = Ledger(data_dir, self.postgres.url if self.postgres else None)
+        self.programs: dict[str, Program] = {}
+        self.wires: dict[str, Proxy] = {}
+        self.telegram: BotApiServer
+        self.model: MessagesServer
 
-    def says(self, *wishes: str) -> int:
-        """The person's next numbered message; returns its number."""
-        number = len(self.said) + 1
-        self.said.append(number)
-        self._events += 1
-        self._person.says(f"«{number}» {TALK}{' '.join(wishes)}")
-        return number
+    async def open(self, stack: AsyncExitStack, model: MessagesServer, telegram: BotApiServer) -> None:
+        """Lay the wires and start the stores."""
+        self.telegram, self.model = telegram, model
+        for name, port in (("model", model.port), ("telegram", telegram.port)):
+            self.wires[name] = await stack.enter_async_context(Proxy(("127.0.0.1", port)))
+        if self.postgres:
+            await asyncio.gather(self.postgres.start(), self.valkey.start())
+            for name, socket in (("postgres", self.postgres.socket), ("valkey", self.valkey.socket)):
+                self.wires[name] = await stack.enter_async_context(Proxy(socket))
+        environment = environment_of(self.data_dir, **self._settings())
+        for name, words in PROGRAMS[self.kind].items():
+            self.programs[name] = Program(name, words, self.data_dir, environment)
+        for agent in self.people.agents:
+            notes = self.data_dir / "agents" / agent / NOTES
+            notes.parent.mkdir(parents=True)
+            notes.write_text(TALK)
 
-    def commands(self, command: str) -> None:
-        """The person gives a command."""
-        self._events += 1
-        self._person.says(command)
+    async def start(self) -> None:
+        """Start all processes; returns when they serve."""
+        for program in self.programs.values():
+            program.start()
+        await self.all_serve()
 
-    def sees(self, number: int) -> bool:
-        """Whether the person sees an answer to this message."""
-        return any(f"⟦{number}⟧" in text for text in self.telegram.texts(self._person.id))
+    async def all_serve(self) -> None:
+        """Return when all processes serve; those that do not tell where they hang (or end: they were still loading)."""
+        programs = self.programs.values()
+        try:
+            await eventually(
+                lambda: all(one.serves or one.exit_code is not None for one in programs), START_SECONDS, lambda: ""
+            )
+        except TimeoutError:
+            late = [program for program in programs if not program.serves]
+            for program in late:
+                program.send(signal.SIGUSR1)
+            await asyncio.sleep(1)
+            told = [f"{program.name} ({program.exit_code}):\n{program.tail(80)}" for program in late]
+            raise TimeoutError("\n".join(["some do not serve", *told])) from None
+        ended = [program for program in programs if program.exit_code is not None]
+        assert not ended, "\n".join(program.tail() for program in ended)
 
-    @property
-    def seen(self) -> list[SentMessage]:
-        """All that the person sees of the bot."""
-        return self.telegram.messages(self._person.id)
+    def _settings(self) -> Mapping[str, str]:
+        settings = {
+            "TELEGRAM_TOKEN": TOKEN,
+            "TELEGRAM_API_BASE": f"http://{self.wires['telegram'].address}",
+            "ACCESS": "open",
+            "ANTHROPIC_BASE_URL": f"http://{self.wires['model'].address}",
+            "ANTHROPIC_API_KEY": str(self.model.key),
+            "AGENTS__WARNING": "0.3",  # so that there is a compaction every few messages
+            "AGENTS__CRITICAL": "0.5",
+        }
+        if self.postgres:
+            settings |= {
+                "DATABASE_URL": f"postgresql://postgres@{self.wires['postgres'].address}/postgres",
+                "REDIS_URL": f"redis://{self.wires['valkey'].address}/0",
+            }
+        return settings
 
-    @property
-    def under_way(self) -> str:
-        """What is not done yet of all that the person wrote; empty when everything is."""
-        return self.ledger.unsettled(self._events)
+    def receive_by_webhook(self) -> Mapping[str, str]:
+        """What the processes are told so that the platform calls the first of them that has the role."""
+        host, port = next(program.http for name, program in self.programs.items() if name in ("all", "gateway"))
+        return {"TELEGRAM_WEBHOOK_URL": f"http://{host}:{port}/hook"}
 
-    async def settled(self, patience: float = 60.0) -> float:
+    async def under_way(self) -> str:
+        """What is not done yet of all that people did; empty when everything is."""
+        unheard = [f"{n} updates not taken"] if (n := self.people.unheard) else []
+        stored = await self.ledger.unsettled()
+        return ", ".join([*unheard, *([stored] if stored else [])])
+
+    async def settled(self, patience: float = SETTLE_SECONDS) -> float:
         """Wait until nothing is under way any more; returns how many seconds that took."""
         began = time.monotonic()
         while True:
-            await eventually(lambda: not self.under_way, patience, self.describe)
+            try:
+                await eventually(self._is_settled, patience, self.describe)
+            except TimeoutError as error:
+                raise TimeoutError(f"it never settled: {await self.under_way()}\n{error}") from None
             took = time.monotonic() - began
             await asyncio.sleep(_CALM_SECONDS)
-            if not self.under_way:
+            if await self._is_settled():
                 return took
 
-    def signal_valkey(self, number: signal.Signals) -> None:
-        """Send the embedded Valkey a signal; when it is killed, whoever misses it starts it again."""
-        pid = Detached(self._valkey.folder, "valkey").pid  # asking whether it is alive would take its lock for a moment
-        with suppress(psutil.NoSuchProcess):
-            if pid and "valkey" in (found := psutil.Process(pid)).name():
-                found.send_signal(number)
-
-    async def wipe_redis(self) -> None:
-        """FLUSHALL, as soon as there is a Redis to be wiped."""
-        await eventually(self._wiped, _END_SECONDS, self.describe)
-
-    def _wiped(self) -> bool:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.settimeout(5)
-            try:
-                connection.connect(str(self._valkey.socket_path))
-                connection.sendall(b"FLUSHALL\r\n")
-                return connection.recv(100).startswith(b"+OK")
-            except OSError:  # it was killed just now, or is not there yet
-                return False
+    async def _is_settled(self) -> bool:
+        return not await self.under_way()
 
     def describe(self) -> str:
-        """What is under way, and what the programs said last."""
+        """What the programs said last."""
         tails = [f"--- {name} ({program.exit_code})\n{program.tail()}" for name, program in self.programs.items()]
-        return "\n".join([self.under_way, *tails])
+        return "\n".join(tails)
 
     async def end(self) -> dict[str, int | None]:
         """End all processes in order; returns their exit codes."""
-        return {name: await program.end() for name, program in self.programs.items()}
+        codes = await asyncio.gather(*(program.end() for program in self.programs.values()))
+        return dict(zip(self.programs, codes, strict=True))
 
-    def clear(self) -> None:
+    async def close(self) -> None:
         """Leave nothing behind, whatever happened."""
+        await self.ledger.close()
+        await asyncio.to_thread(self._clear)
+
+    def _clear(self) -> None:
         for program in self.programs.values():
+            program.send(signal.SIGCONT)
             if program.exit_code is None:
                 program.kill()
-        if self._valkey.folder.is_dir():
-            Detached(self._valkey.folder, "valkey").end(patience=5)
-        self._valkey.socket_path.unlink(missing_ok=True)
+        self.valkey.clear()
+        if self.postgres:
+            self.postgres.clear()
 
 
 @asynccontextmanager
-async def open_house(data_dir: Path, processes: Mapping[str, tuple[str, ...]]) -> AsyncIterator[House]:
+async def open_house(
+    data_dir: Path,
+    kind: HouseKind,
+    *,
+    webhook: bool = False,
+    people: int = CHATS - 1,
+    group: bool = True,
+    chance: random.Random | None = None,
+    delta_delay: float = 0.03,
+) -> AsyncIterator[House]:
     """A house whose processes have started; at the end nothing of it runs."""
-    async with (
-        BotApiServer() as telegram,
-        MessagesServer(window=WINDOW, brain=AnsweringBrain(), delta_delay=0.03) as model,
-    ):
-        house = House(data_dir, telegram, model, processes)
-        notes = data_dir / "agents" / "telegram-1001" / NOTES
-        notes.parent.mkdir(parents=True)
-        notes.write_text(TALK)
-        try:
+    brain = AnsweringBrain()
+    async with AsyncExitStack() as stack:
+        telegram = await stack.enter_async_context(BotApiServer())
+        model = await stack.enter_async_context(MessagesServer(window=WINDOW, brain=brain, delta_delay=delta_delay))
+        folk = People(telegram, people, group=group, chance=chance or random.Random())
+        house = House(kind, data_dir, brain, folk)
+        stack.push_async_callback(house.close)
+        await house.open(stack, model, telegram)
+        if webhook:
             for program in house.programs.values():
-                program.start()
-            await eventually(lambda: all(program.serves for program in house.programs.values()), 60, house.describe)
-            yield house
-        finally:
-            await asyncio.to_thread(house.clear)
-
-
-def _environment(data_dir: Path, telegram: BotApiServer, model: MessagesServer) -> Mapping[str, str]:
-    return {
-        **os.environ,
-        "PYTHONPATH": str(ROOT),
-        "DATA_DIR": str(data_dir),
-        "TELEGRAM_TOKEN": TOKEN,
-        "TELEGRAM_API_BASE": telegram.url,
-        "ACCESS": "open",
-        "ANTHROPIC_BASE_URL": model.url,
-        "ANTHROPIC_API_KEY": str(model.key),
-        "LOG_FORMAT": "json",
-    }
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
+                program.tell(house.receive_by_webhook())
+        await house.start()
+        yield house

@@ -1,7 +1,7 @@
 """The program as it is, and a tool with an effect: `python -m tests.chaos.program run --role agents`.
 
 The program's own tools may all be run again. This one may not, and it leaves a mark of every run, so that one that
-ran twice shows.
+ran twice shows. And its clock may be wrong: by as many seconds as the file says that CHAOS_CLOCK names.
 """
 
 from __future__ import annotations
@@ -11,13 +11,16 @@ import gc
 import os
 import signal
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import bot.context
 from bot.cli import main
+from bot.store import Database
 from bot.tools.files import FILE_TOOLS
 from bot.tools.tool import Occasion, Tool
 from bot.tools.toolbox import Toolbox
@@ -58,6 +61,14 @@ class PunchingToolbox(Toolbox):
         super().__init__(folder, (*tools, Punch()))
 
 
+def wrong_clock(file: Path) -> float:
+    """What a machine says whose clock was set by hand."""
+    try:
+        return time.time() + float(file.read_text())
+    except (OSError, ValueError):  # nobody has set it
+        return time.time()
+
+
 def _tell_where_it_hangs(*_: object) -> None:
     """Every task's whole chain of awaits; a task's own stack ends at its outermost coroutine."""
     for found in gc.get_objects():
@@ -73,5 +84,8 @@ def _tell_where_it_hangs(*_: object) -> None:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGUSR1, _tell_where_it_hangs)
+    if clock := os.environ.get("CHAOS_CLOCK"):
+        assert Database.__init__.__kwdefaults__
+        Database.__init__.__kwdefaults__["clock"] = partial(wrong_clock, Path(clock))
     setattr(bot.context, "Toolbox", PunchingToolbox)  # noqa: B010  # in this process alone, before anything is made of it
     main()

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import random
-import signal
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tests.chaos.brain import PUNCH, READ, TALK
-from tests.chaos.harness import House, eventually
+from tests.chaos.blows import Blows
+from tests.chaos.harness import House
+from tests.chaos.plan import Strike, Wish
+from tests.chaos.processes import eventually
 from tests.servers.messages import Record
 
 Moment = Literal["turn", "tool call", "compaction"]
 Target = Literal["process", "gateway", "agents", "worker", "valkey", "silence", "wipe"]
 MOMENTS: tuple[Moment, ...] = ("turn", "tool call", "compaction")
 PATIENCE = 40.0
-LONG = TALK * 20
-"""A message that takes the context past its levels at once, so that a compaction comes before the answer."""
 LONGEST_SILENCE = 12.0
 _MOST_MESSAGES = 20
+_TOOLS: tuple[Wish, ...] = ("punch", "both")
+_LENGTHS: tuple[Wish, ...] = ("", "", "long")
 
 
 @dataclass
@@ -37,38 +38,37 @@ class Storm:
     hits: Counter[tuple[Target, Moment]] = field(default_factory=Counter)
     _seen: int = 0
 
+    def __post_init__(self) -> None:
+        self.blows = Blows(self.house, self.chance)
+
     async def strike(self, target: Target, moment: Moment) -> None:
         """One kill. Now and then the next one comes before this one is got over."""
         await {"turn": self._in_a_turn, "tool call": self._in_a_tool_call, "compaction": self._in_a_compaction}[
             moment
         ]()
-        self.hits[target, moment] += bool(self.house.under_way)
-        await self._kill(target)
+        self.hits[target, moment] += bool(await self.house.under_way())
+        if self.chance.random() < 0.3:
+            self.house.people.says(0)
+        await self.blows.strike(self._blow(target))
         if self.chance.random() < 0.75:
             self.costs.append((target, moment, await self.house.settled()))
 
-    async def _kill(self, target: Target) -> None:
-        if target == "valkey":
-            self.house.signal_valkey(signal.SIGKILL)
-        elif target == "silence":
-            self.house.signal_valkey(signal.SIGSTOP)
-            await self._random_moment(LONGEST_SILENCE)
-            self.house.signal_valkey(signal.SIGCONT)
-        elif target == "wipe":
-            await self.house.wipe_redis()
-        else:
-            program = self.house.programs["all" if target == "process" else target]
-            program.kill()
-            if self.chance.random() < 0.3:
-                self.house.says()
-            await self._random_moment(0.3)
-            program.start()
+    def _blow(self, target: Target) -> Strike:
+        match target:
+            case "valkey":
+                return Strike("kill valkey")
+            case "silence":
+                return Strike("freeze valkey", seconds=self.chance.uniform(0, LONGEST_SILENCE))
+            case "wipe":
+                return Strike("wipe")
+        program = "all" if target == "process" else target
+        return Strike("kill", program, self.chance.uniform(0, 0.3))
 
     async def _in_a_turn(self) -> None:
         self._look()
-        self.house.says()
+        self.house.people.says(0)
         if self.chance.random() < 0.3:
-            self.house.says()
+            self.house.people.says(0)
         if self.chance.random() < 0.7:
             deltas = self.chance.randrange(6)
             await self._until(lambda record: not record.request.is_summary and record.deltas >= deltas)
@@ -76,7 +76,7 @@ class Storm:
 
     async def _in_a_tool_call(self) -> None:
         self._look()
-        self.house.says(*self.chance.choice([(PUNCH,), (PUNCH, READ)]))
+        self.house.people.says(0, self.chance.choice(_TOOLS))
         await self._until(
             lambda record: record.outcome == "completed" and bool(record.reply and record.reply.tool_calls)
         )
@@ -88,7 +88,7 @@ class Storm:
         if self.chance.random() < 0.4:
             await self._say_and_wait()
             await self.house.settled()
-            self.house.commands("/compact")
+            self.house.people.commands(0, "/compact")
         for _ in range(_MOST_MESSAGES):
             if self._summary_begun():
                 break
@@ -98,8 +98,13 @@ class Storm:
         await self._random_moment(0.3)
 
     async def _say_and_wait(self) -> None:
-        number = self.house.says(self.chance.choice(["", "", LONG]))
-        await eventually(lambda: self.house.sees(number) or self._summary_begun(), PATIENCE, self.house.describe)
+        said = self.house.people.says(0, self.chance.choice(_LENGTHS))
+        answer = f"⟦{said.number}⟧"
+
+        def is_over() -> bool:
+            return self._summary_begun() or any(answer in message.text for message in self.house.people.sees(0))
+
+        await eventually(is_over, PATIENCE, self.house.describe)
 
     def _look(self) -> None:
         self._seen = len(self.house.model.requests)

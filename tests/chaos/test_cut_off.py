@@ -17,7 +17,7 @@ from bot.embedded.detached import Detached
 from bot.embedded.valkey import EmbeddedValkey
 from bot.errors import BusUnavailable
 from bot.jobs import QUEUE
-from tests.chaos.harness import eventually
+from tests.chaos.processes import eventually
 from tests.conftest import OpenHouse
 from tests.house import House, Room
 

