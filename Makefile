@@ -6,14 +6,17 @@ UV_VERSION := 0.13.8
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help chat test chaos bench-quality bench-decide check format lock setup clean FORCE
+.PHONY: help chat test chaos chaos-kills bench bench-quality bench-decide bench-cost check format lock setup clean FORCE
 
 help:
 	@echo "make chat     talk to it in this terminal"
 	@echo "make test     run the tests, in two processes (JOBS=4; LONG=1 for all; ARGS='tests/unit -k history' for some)"
-	@echo "make chaos    kill it 20 times in each of many ways, for half an hour (ROUNDS=5, SEED=7, ARGS='-k worker')"
+	@echo "make chaos    strike it in all ways (RUNS=200 seeded runs, SEED=7, OUT=FILE; MINUTES=20: one long run)"
+	@echo "make chaos-kills  kill it 20 times in each of many ways at chosen moments (ROUNDS=5, SEED=7, ARGS='-k worker')"
+	@echo "make bench    how fast it is, how small, how soon back, for 12 minutes (ARGS='turns --rate 10', OUT=FILE.json)"
 	@echo "make bench-quality  what compactions keep (DATA=FILE.jsonl OUT=docs/quality.md ARGS=--quick)"
 	@echo "make bench-decide   how long a strategy takes to decide"
+	@echo "make bench-cost     what a long conversation costs, and what is read from the prompt cache (ARGS='--turns 200')"
 	@echo "make check    what CI checks: ruff, mypy, import rules"
 	@echo "make format   let ruff format and fix"
 	@echo "make lock     write requirements.lock and requirements-bench.lock anew (UPGRADE=1 for the newest versions)"
@@ -26,14 +29,24 @@ test: .venv/.installed
 	@$(BIN)/python -m pytest -n $(or $(JOBS),2) --dist loadfile $(ARGS)
 
 chaos: .venv/.installed
-	@CHAOS_ROUNDS=$(or $(ROUNDS),20) CROWD=500 DROPS=50 $(if $(SEED),CHAOS_SEED=$(SEED)) \
+	@$(BIN)/python -m tests.chaos.run --runs $(or $(RUNS),20) --jobs $(or $(JOBS),2) $(if $(SEED),--seed $(SEED)) \
+		$(if $(MINUTES),--minutes $(MINUTES)) $(if $(OUT),--out $(OUT)) $(ARGS)
+
+chaos-kills: .venv/.installed
+	@CHAOS_ROUNDS=$(or $(ROUNDS),20) CROWD=500 DROPS=50 FLEET=1000 $(if $(SEED),CHAOS_SEED=$(SEED)) \
 		$(BIN)/python -m pytest tests/chaos -s $(ARGS)
+
+bench: .venv/.installed
+	@$(BIN)/python -m tests.bench.speed $(if $(OUT),--json $(OUT)) $(ARGS)
 
 bench-quality: .venv/bench/.installed
 	@.venv/bench/bin/python -m tests.bench.quality $(if $(DATA),--data $(DATA)) $(if $(OUT),--out $(OUT)) $(ARGS)
 
 bench-decide: .venv/bench/.installed
 	@.venv/bench/bin/python -m tests.bench.decide $(ARGS)
+
+bench-cost: .venv/.installed
+	@$(BIN)/python -m tests.bench.cost $(ARGS)
 
 # What the benches compare with, in an environment of its own; it goes with .venv.
 .venv/bench/.installed: requirements-bench.lock | .venv/.installed

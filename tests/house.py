@@ -57,7 +57,10 @@ class Room:
 
     async def run(self, intake: Intake) -> None:
         self._future().set_result(intake)
-        await asyncio.Event().wait()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.forget_intake()
 
     def pace(self, address: Address) -> float:
         return 0.05

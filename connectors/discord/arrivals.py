@@ -35,18 +35,27 @@ def pause(failures: int) -> float:
 class Arrivals:
     """A queue, and what is stored from it. The cursor is the newest snowflake before which nothing is missing."""
 
+    most_queued = 10_000
+    """What is said beyond that, while nothing can be stored, is read back later."""
+
     def __init__(self, intake: Intake, places: Places, sleep: Callable[[float], Awaitable[object]]) -> None:
         self._intake = intake
         self._places = places
         self._sleep = sleep
         self._queue: asyncio.Queue[Arrival] = asyncio.Queue()
+        self._receiver: Receiver | None = None
         self._reader: Reader | None = None
         self._reached: int | None = None
         self._is_behind = False
         """Something is still to be read back: the cursor stays where it is."""
+        self._is_cut_off = False
+        """Something was said for which there was no room."""
 
     def put(self, arrival: Arrival) -> None:
         """It is stored after what came before it."""
+        if isinstance(arrival, Said | Passed) and self._queue.qsize() >= self.most_queued:
+            self._is_cut_off = True
+            return
         self._queue.put_nowait(arrival)
 
     async def run(self) -> None:
@@ -55,13 +64,16 @@ class Arrivals:
             arrival = await self._queue.get()
             try:
                 await self._take(arrival)
+                if self._is_cut_off and self._receiver and self._queue.empty():
+                    self._is_cut_off = False
+                    await self._catch_up(self._receiver)
             except Exception:  # what cannot be read must not hold up all others for ever
                 log.exception("an event cannot be read and is left out")
 
     async def _take(self, arrival: Arrival) -> None:
         match arrival:
             case Opened(receiver):
-                self._reader = receiver.reader
+                self._receiver, self._reader = receiver, receiver.reader
                 await self._catch_up(receiver)
             case Passed(id):
                 await self._store([], id)
@@ -95,7 +107,7 @@ class Arrivals:
 
     async def _store(self, inbounds: Sequence[Inbound], reached: int, *, behind: bool | None = None) -> None:
         """Store, as often as it takes; the cursor only grows."""
-        is_behind = self._is_behind if behind is None else behind
+        is_behind = self._is_behind or self._is_cut_off if behind is None else behind
         cursor = None if is_behind else max(reached, self._reached or 0)
         await self._patiently(lambda: self._intake.store(inbounds, cursor=None if cursor is None else str(cursor)))
         self._reached = cursor or self._reached

@@ -18,6 +18,7 @@ from aiogram import exceptions as telegram
 from aiogram.client.session.aiohttp import AiohttpSession
 from aiogram.client.telegram import PRODUCTION, TelegramAPIServer
 from aiogram.enums import ChatAction
+from aiogram.methods import Response
 from aiogram.utils.token import TokenValidationError
 
 from bot import errors
@@ -36,6 +37,10 @@ from connectors.telegram.writer import Writer
 _PACE_SECONDS = 1.0
 _GROUP_PACE_SECONDS = 3.0
 """A group takes 20 messages and edits a minute. https://core.telegram.org/bots/faq#broadcasting-to-users"""
+
+_ANSWERS = (Response[list[types.Update]], Response[types.Message], Response[types.Message | bool], Response[bool])
+"""What Telegram answers all the time. pydantic forgets a generic class that nobody holds, and making one takes longer
+than reading an answer."""
 
 
 class Telegram:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
 
 from bot.messages import Address
+from connectors.discord.arrivals import Arrivals
+from connectors.discord.receiver import Arrival, Said
 from tests.connectors.discord_rig import Rig
 
 
@@ -146,3 +149,33 @@ async def test_the_cursor_follows_what_is_not_for_us(rig: Rig) -> None:
 
     assert rig.intake.saved_cursor == str(message)
     assert not rig.intake.inbounds
+
+
+async def test_what_there_is_no_room_for_while_nothing_can_be_stored_is_read_back(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put, said, all_said = Arrivals.put, list[Arrival](), asyncio.Event()
+
+    def note(arrivals: Arrivals, arrival: Arrival) -> None:
+        put(arrivals, arrival)
+        said.append(arrival)
+        if sum(isinstance(one, Said) for one in said) == 10:
+            all_said.set()
+
+    await met(rig)
+    monkeypatch.setattr(Arrivals, "most_queued", 2)
+    monkeypatch.setattr(Arrivals, "put", note)
+    async with rig.running():
+        await rig.ada.says("one")
+        await rig.stored(2)
+        rig.intake.open.clear()
+        read_back = len(rig.server.calls_of("get_messages"))
+        for number in range(9):
+            await rig.ada.says(f"message {number}")
+        await all_said.wait()
+        rig.intake.open.set()
+        await rig.stored(11)
+        assert len(rig.server.calls_of("get_messages")) > read_back
+
+    assert rig.intake.texts == ["hello", "one", *(f"message {number}" for number in range(9))]
+    assert rig.intake.saved_cursor == rig.intake.last.ref

@@ -19,6 +19,7 @@ from tests.servers.messages_faults import (
     ErrorEvent,
     Fail,
     Faults,
+    Garbage,
     Hang,
     Slow,
     StreamFaults,
@@ -138,6 +139,10 @@ class MessagesServer(Faults, Records):
         self._check(http, request)
         if fail := self._fault(Fail, request):
             return self._refuse(record, fail.error, "failed")
+        if garbage := self._fault(Garbage, request):
+            self._end(record, "failed", 200)
+            kind = "text/event-stream" if request.body.get("stream") else "application/json"
+            return web.Response(body=garbage.body, content_type=kind)
         if slow := self._fault(Slow, request):
             await asyncio.sleep(slow.seconds)
         hang = self._fault(Hang, request)

@@ -63,6 +63,13 @@ class Slow(Fault):
     seconds: float = 0.0
 
 
+@dataclass
+class Garbage(Fault):
+    """Answers 200 and something that is no message."""
+
+    body: bytes = b""
+
+
 @dataclass(frozen=True)
 class StreamFaults:
     """Those that strike while an answer is on its way."""
@@ -129,6 +136,10 @@ class Faults:
         """Send an `error` event after `after` deltas; a status where nothing is streamed."""
         error = Refused(message, type=type)
         self._faults.append(ErrorEvent(when, times, after, error))
+
+    def garbage(self, body: bytes, *, times: int | None = 1, when: When | None = None) -> None:
+        """Answer 200 with these bytes, as a stream where one was asked for."""
+        self._faults.append(Garbage(when, times, body))
 
     def slow(self, seconds: float, when: When | None = None) -> None:
         """Wait that long before each answer; the newest matching call holds."""

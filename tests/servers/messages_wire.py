@@ -166,6 +166,8 @@ class Usage:
     output_tokens: int = 0
     server_tool_use: Json | None = None
     """How often the server's own tools ran."""
+    cache_creation: Json | None = None
+    """What was written to the cache, by how long it is kept."""
 
     @property
     def prompt_tokens(self) -> int:

@@ -214,3 +214,14 @@ async def test_the_journal_has_a_line_for_each_request(
     line = json.loads(server.journal.read_text())
     assert line["outcome"] == "completed"
     assert line["usage"] == vars(Usage(input_tokens=5, output_tokens=line["usage"]["output_tokens"]))
+
+
+async def test_garbage_comes_as_it_was_given_and_only_so_often(server: MessagesServer) -> None:
+    server.garbage(b"<html>gateway</html>")
+    request = {"model": MODEL, "max_tokens": 9, "messages": [user("hi")], "stream": True}
+    headers = {"x-api-key": str(server.key), "anthropic-version": "2023-06-01"}
+    async with httpx2.AsyncClient(base_url=server.url, headers=headers) as http:
+        first, second = [await http.post("/v1/messages", json=request) for _ in range(2)]
+    assert (first.status_code, first.content) == (200, b"<html>gateway</html>")
+    assert first.headers["content-type"].startswith("text/event-stream")
+    assert b"message_stop" in second.content
