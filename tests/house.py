@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from redis.exceptions import RedisError
 
 from bot.app import ROLES, Role, gateway_for, inner_roles
 from bot.connector import Intake
@@ -20,6 +22,7 @@ from bot.messages import Address, Attachment, Edit, Inbound, Outbound, OutFile, 
 from bot.parts import Parts, open_parts
 from bot.settings import Settings
 from bot.store import histories
+from tests.leaks import lasting_keys, own_tasks
 from tests.servers.messages import MessagesServer
 
 PATIENCE = 20.0
@@ -214,6 +217,7 @@ class House:
 @asynccontextmanager
 async def open_house(settings: Settings, room: Room, roles: Sequence[Role] = ROLES) -> AsyncIterator[House]:
     """The program with these roles, until the end of the block. Raises what a role ended with."""
+    before = own_tasks()
     async with open_parts(settings, listen=(room.name,) if "gateway" in roles else ()) as parts:
         work = inner_roles(parts, roles)
         if "gateway" in roles:
@@ -226,6 +230,9 @@ async def open_house(settings: Settings, room: Room, roles: Sequence[Role] = ROL
             await house.end()
             for task in ended:
                 task.result()
+        with suppress(RedisError):  # it may be that the test has taken Redis away
+            assert not await lasting_keys(parts.bus.redis), "keys are left in Redis"
+    assert not (own_tasks() - before), "tasks are left"
 
 
 def settings_for(server: MessagesServer, data_dir: Path, **changes: Any) -> Settings:

@@ -10,7 +10,7 @@ from sqlalchemy import RowMapping, bindparam, func, select, tuple_, update
 from bot.messages import Address, AgentId, Attachment, Inbound
 from bot.store import agents
 from bot.store.schema import agents as agents_table
-from bot.store.schema import cursors, inbox, turns
+from bot.store.schema import cursors, inbox
 from bot.store.tx import InEach, Tx
 
 _OF_AGENT = inbox.c.agent_id == bindparam("agent")
@@ -208,16 +208,6 @@ async def unanswered(tx: Tx, address: Address) -> int:
         .where(inbox.c.agent_id == address.agent_id, inbox.c.state.in_(("fetching", "waiting", "taken")))
     )
     return int(count.scalar_one())
-
-
-async def agents_with_work(tx: Tx) -> list[AgentId]:
-    """Agents that something waits for, or whose turn was cut off."""
-    rows = await tx.execute(
-        select(inbox.c.agent_id)
-        .where(inbox.c.state == "waiting")
-        .union(select(turns.c.agent_id).where(turns.c.state == "running"))
-    )
-    return [AgentId(row[0]) for row in rows]
 
 
 async def cursor(tx: Tx, connector: str) -> str | None:

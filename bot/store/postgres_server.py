@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import cast
+from typing import Any, cast
 
-from sqlalchemy import NullPool
+from sqlalchemy import NullPool, event
+from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from bot.store.tx import Tx
 
 _CONNECTIONS, _MORE_CONNECTIONS = 10, 20
 """Kept open, and opened besides while much is going on."""
+_RESTED_SECONDS = 2.0
+_SINCE = "rests since"
 _CONNECT_SECONDS = 10
 _ANSWER_SECONDS = 15
 """A server that takes longer for one statement is away, also where its connections stay open and nothing comes."""
@@ -25,11 +30,12 @@ class PostgresServer:
         self._url = driver_url(url)
         self._engine = create_async_engine(
             self._url,
-            pool_pre_ping=True,
             pool_size=_CONNECTIONS,
             max_overflow=_MORE_CONNECTIONS,
             connect_args={"timeout": _CONNECT_SECONDS, "command_timeout": _ANSWER_SECONDS},
         )
+        event.listen(self._engine.sync_engine, "checkout", _ask_if_rested)
+        event.listen(self._engine.sync_engine, "checkin", _rests)
 
     @asynccontextmanager
     async def read(self, *, long: bool) -> AsyncIterator[Tx]:  # noqa: ARG002  # nothing here holds up the loop
@@ -58,6 +64,19 @@ class PostgresServer:
     async def close(self) -> None:
         """Let go of all connections."""
         await self._engine.dispose()
+
+
+def _rests(_driver: object, record: ConnectionPoolEntry) -> None:
+    record.info[_SINCE] = time.monotonic()
+
+
+def _ask_if_rested(driver: Any, record: ConnectionPoolEntry, _proxy: object) -> None:
+    """A server that was begun anew closed the connections that nobody used; one that was used just now is well."""
+    if time.monotonic() - record.info.get(_SINCE, time.monotonic()) > _RESTED_SECONDS:
+        try:
+            driver.ping()
+        except Exception as error:
+            raise DisconnectionError("the server has closed it") from error
 
 
 def driver_url(url: str) -> str:

@@ -257,12 +257,6 @@ async def untraced(tx: Tx, agent_id: AgentId) -> list[Run]:
     return [_run(row) for row in rows.mappings()]
 
 
-async def agents_with_unfinished_runs(tx: Tx) -> list[AgentId]:
-    """Agents whose compaction somebody has to see to its end, which is its section in the daily file."""
-    rows = await tx.execute(select(compactions.c.agent_id).where(~compactions.c.traced).distinct())
-    return [AgentId(row[0]) for row in rows]
-
-
 def _run(row: RowMapping) -> Run:
     found = row["result"]
     return Run(

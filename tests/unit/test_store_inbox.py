@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from bot.history import Usage
 from bot.messages import Address, Inbound
-from bot.store import Database, inbox, turns
+from bot.store import Database, inbox, turns, work
 from bot.store.schema import turns as turns_table
 from bot.store.turns import TurnState
 
@@ -119,7 +119,7 @@ async def test_there_is_work_for_agents_with_something_waiting_or_a_turn_cut_off
         await inbox.close_turn(tx, "turn-2")
         await turns.end(tx, "turn-2", TurnState.DONE, Usage(), now=2.0)
     async with database.read() as tx:
-        assert sorted(await inbox.agents_with_work(tx)) == ["room-1", "room-3"]
+        assert sorted(await work.waiting_agents(tx, 10)) == ["room-1", "room-3"]
 
 
 async def test_how_far_a_platform_was_read_is_remembered(database: Database) -> None:

@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from bot.compaction.plan import Trigger
 from bot.history import Layer
 from bot.messages import AgentId
-from bot.store import Database, Tx, histories, runs
+from bot.store import Database, Tx, histories, runs, work
 from bot.store.runs import NewRun, Result, Run, RunState
 from tests.unit.one_run import PLAN, meter_json
 
@@ -224,11 +224,11 @@ async def test_agents_with_a_run_to_see_to_its_end_are_found(database: Database)
         await begin(tx, "run2", agent=AgentId("room-2"))
         await end(tx, RunState.ABORTED, "run2")
         await runs.traced(tx, "run2")
-        assert await runs.agents_with_unfinished_runs(tx) == [ADA]
+        assert await work.waiting_agents(tx, 10) == [ADA]
         await end(tx, RunState.DONE)
-        assert await runs.agents_with_unfinished_runs(tx) == [ADA], "its section is not written"
+        assert await work.waiting_agents(tx, 10) == [ADA], "its section is not written"
         await runs.traced(tx, "run1")
-        assert await runs.agents_with_unfinished_runs(tx) == []
+        assert await work.waiting_agents(tx, 10) == []
 
 
 async def test_another_plan_may_be_carried_out_than_the_one_it_began_with(database: Database) -> None:

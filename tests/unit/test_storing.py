@@ -15,7 +15,7 @@ from bot.chats import Chats
 from bot.door import Door
 from bot.errors import StoreUnavailable
 from bot.messages import Address, Attachment, Inbound
-from bot.store import Database, inbox, parked
+from bot.store import Database, inbox, parked, work
 from bot.storing import SKIPPED, Storing
 
 HERE = Address("room", "1")
@@ -120,7 +120,7 @@ async def test_a_message_that_is_retried_waits_as_if_it_had_just_come(
         [one] = await parked.listed(tx)
         assert (one.id, one.parked_at, len(one.reason)) == (str(message.id), 5.0, 2_000)
         assert await inbox.unanswered(tx, HERE) == 0
-        assert await inbox.agents_with_work(tx) == []
+        assert await work.waiting_agents(tx, 10) == []
     assert await waiting(database) == []
     async with database.write() as tx:
         assert await parked.retry(tx, one.id, now=6.0)

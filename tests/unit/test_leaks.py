@@ -1,0 +1,31 @@
+"""The leak check finds what it looks for."""
+
+from __future__ import annotations
+
+import asyncio
+
+from redis.asyncio import Redis
+
+from bot.jobs import QUEUE
+from bot.shutdown import Shutdown
+from bot.tasks import stop
+from tests.leaks import lasting_keys, own_tasks
+
+
+async def test_a_task_of_the_program_that_goes_on_is_found_and_one_that_ended_is_not() -> None:
+    before = own_tasks()
+    going_on = asyncio.create_task(Shutdown().wait())
+    ended = asyncio.create_task(asyncio.sleep(0))
+    await ended
+    assert own_tasks() - before == {going_on}
+    await stop(going_on)
+    assert own_tasks() == before
+
+
+async def test_a_key_that_nothing_takes_away_is_found(external_valkey: str) -> None:
+    async with Redis.from_url(external_valkey) as redis:
+        await redis.set("passes", "1", ex=60)
+        await redis.zadd(QUEUE, {"a job": 1})
+        assert await lasting_keys(redis) == []
+        await redis.set("stays", "1")
+        assert await lasting_keys(redis) == ["stays"]
