@@ -14,7 +14,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from bot.store.tx import Tx
 
-_CONNECTIONS, _MORE_CONNECTIONS = 10, 20
+_CONNECTIONS, _MORE_CONNECTIONS = 12, 4
 """Kept open, and opened besides while much is going on."""
 _RESTED_SECONDS = 2.0
 _SINCE = "rests since"

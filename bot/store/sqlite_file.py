@@ -1,9 +1,10 @@
 """The way to the embedded book: short statements on the event loop, and commits that several writers share.
 
 A statement here takes microseconds, less than the way to another thread and back, so it runs where it is awaited. What
-waits for the disk or reads much does not: a commit runs in a thread, and so does a long look. Writers come one after
-the other, as SQLite wants it. Who comes while others write joins their transaction behind a savepoint, and one commit
-makes all of it last; nobody goes on before that. What one of them takes back costs the others nothing.
+waits for a disk that is not quick, or reads much, does not: such a commit runs in a thread, and so does a long look.
+Writers come one after the other, as SQLite wants it. Who comes while others write joins their transaction behind a
+savepoint, and one commit makes all of it last; nobody goes on before that. What one of them takes back costs the others
+nothing.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ _MOST_READERS = 8
 _LOCKED_SECONDS = 5.0
 """A reader waits only where the file is opened or mended after a crash, and then the loop waits with it."""
 _SHORTEST_RETRY, _LONGEST_RETRY = 0.001, 0.02
+_QUICK_SECONDS, _NEWEST_COUNTS = 0.001, 0.3
 _STRETCH_SECONDS = 0.01
 """A transaction lets the loop breathe after so much work."""
 
@@ -98,6 +100,8 @@ class SqliteFile:
         self._queued = 0
         self._group: _Group | None = None
         self._disk = ThreadPoolExecutor(1, thread_name_prefix="commit")
+        self._disk_seconds = 1.0
+        """What a commit took lately."""
 
     @asynccontextmanager
     async def read(self, *, long: bool) -> AsyncIterator[QuickTx]:
@@ -203,18 +207,37 @@ class SqliteFile:
         """Commit what the members wrote, or take all of it back; those who wait are told."""
         assert self._writer is not None
         self._group = None
-        driver, commits = _driver(self._writer), group.members > 0 and not group.broken
-        ending = asyncio.get_running_loop().run_in_executor(self._disk, _commit if commits else _take_back, driver)
+        driver, error = _driver(self._writer), group.broken
         try:
-            await _whatever_comes(ending)
+            if group.members and not error:
+                await self._commit(driver)
+            else:
+                _take_back(driver)
+        except sqlite3.Error as refused:
+            error = refused
+            raise
         finally:
-            if error := group.broken or ending.exception():
+            if error:
                 self._writer.close()
                 self._writer = None
                 group.committed.set_exception(error)
                 group.committed.exception()  # it may be that nobody waits any more
             else:
                 group.committed.set_result(None)
+
+    async def _commit(self, driver: sqlite3.Connection) -> None:
+        """A disk that was quick lately is waited for here: that takes less than the way to the thread and back."""
+        if self._disk_seconds < _QUICK_SECONDS:
+            took = _commit(driver)
+        else:
+            committing = asyncio.get_running_loop().run_in_executor(self._disk, _commit, driver)
+            try:
+                await _whatever_comes(committing)
+            except asyncio.CancelledError:
+                committing.result()  # if it failed, that comes first
+                raise
+            took = committing.result()
+        self._disk_seconds += (took - self._disk_seconds) * _NEWEST_COUNTS
 
 
 async def _whatever_comes(ending: asyncio.Future[Any]) -> None:
@@ -230,12 +253,15 @@ async def _whatever_comes(ending: asyncio.Future[Any]) -> None:
     ending.result()
 
 
-def _commit(driver: sqlite3.Connection) -> None:
+def _commit(driver: sqlite3.Connection) -> float:
+    """Seconds that it took."""
+    began = time.perf_counter()
     try:
         driver.execute("COMMIT")
     except sqlite3.Error:
         _take_back(driver)
         raise
+    return time.perf_counter() - began
 
 
 def _take_back(driver: sqlite3.Connection) -> None:
