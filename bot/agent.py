@@ -34,8 +34,8 @@ from bot.turn import Turn
 log = structlog.get_logger(__name__)
 
 SWEEP_SECONDS = 5.0
-_NAP_SECONDS = 15.0
-"""How often an idle agent looks whether it has been idle for long."""
+_NAP_SECONDS = 0.1
+"""At least so long it waits, whatever the clock says."""
 IDLE_SECONDS = 120.0
 _REST_SECONDS = 1.0
 """Before an agent that could not be set up is begun again: twice as long each time."""
@@ -134,13 +134,16 @@ class Agent:
         active = clock()
         async with self._services.bus.bell(self._topic) as bell:
             while self._stays(clock() - active):
-                rung = await bell.wait(SWEEP_SECONDS if self._busy else _NAP_SECONDS)
-                # Nobody rings for an idle agent unless something waits for it: its host looks into the book for all.
+                rung = await bell.wait(self._patience(clock() - active))
                 if ((rung or self._busy) and await self._looked()) or self._busy:
                     active = clock()
                 self._bell = bell
         if self._leaving:
             self._compactor.leave()
+
+    def _patience(self, quiet: float) -> float:
+        """An idle agent does not look into the book by itself: its host looks for all, and rings."""
+        return SWEEP_SECONDS if self._busy else max(_NAP_SECONDS, IDLE_SECONDS - quiet)
 
     def _stays(self, quiet: float) -> bool:
         """``quiet``: seconds for which nothing has happened."""

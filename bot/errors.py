@@ -35,7 +35,12 @@ class ConfigurationError(PalimpsestError):
 
 
 class StoreUnavailable(PalimpsestError):
-    """The database cannot be reached or written."""
+    """The database cannot be reached or written. ``may_pass``: there was no answer, or it is just starting or ending;
+    else it said no."""
+
+    def __init__(self, sentence: str, *, may_pass: bool = False) -> None:
+        super().__init__(sentence)
+        self.may_pass = may_pass
 
 
 class BusUnavailable(PalimpsestError):

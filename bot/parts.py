@@ -14,7 +14,7 @@ from bot import volume
 from bot.bus import Bus
 from bot.embedded.local_model import LOCAL_CONTEXT, LOCAL_MODEL_NAME, LocalModel
 from bot.embedded.valkey import EmbeddedValkey
-from bot.errors import BusUnavailable, ConfigurationError
+from bot.errors import BusUnavailable, ConfigurationError, StoreUnavailable
 from bot.jobs import Jobs
 from bot.model import Limits, Model
 from bot.settings import DEFAULT_MODEL, LOCAL_API_KEY, Settings
@@ -26,8 +26,9 @@ log = structlog.get_logger(__name__)
 _LOCAL_ANSWER = 512
 LOCAL_CALLS = 2
 """As many conversations as its server holds at once."""
-_REDIS_SECONDS = 10.0
-"""Redis is waited for so long at the start; later, for ever."""
+_DATABASE_SECONDS = _REDIS_SECONDS = 10.0
+"""They are waited for so long at the start; later, for ever."""
+_LOOK_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,22 @@ async def open_parts(
         stack.push_async_callback(jobs.close)
         model, name = await open_model(settings, stack)
         yield Parts(settings, database, bus, url, jobs, model, name)
+
+
+async def _opened(database: Database) -> None:
+    """A database that is away is waited for a while: it may be starting too. One that says no is not."""
+    loop = asyncio.get_running_loop()
+    patience = loop.time() + _DATABASE_SECONDS
+    while True:
+        try:
+            await database.open()
+        except StoreUnavailable as error:
+            if not error.may_pass or loop.time() > patience:
+                raise
+            log.warning("store_unavailable", reason=str(error))
+            await asyncio.sleep(_LOOK_SECONDS)
+        else:
+            return
 
 
 def bus_at(url: str, listen: tuple[str, ...] = (), valkey: EmbeddedValkey | None = None) -> Bus:

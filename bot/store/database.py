@@ -74,7 +74,9 @@ class Database:
                         await tx.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
                     await tx.run_sync(_upgrade)
         except (StoreUnavailable, *_UNREACHABLE) as error:
-            raise StoreUnavailable(f"The database cannot be opened: {_reason(error)}") from error
+            raise StoreUnavailable(
+                f"The database cannot be opened: {_reason(error)}", may_pass=_may_pass(error)
+            ) from error
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[Tx]:
@@ -118,17 +120,28 @@ def _translated() -> Iterator[None]:
         # Of the driver's own errors, a DatabaseError itself says that the file is damaged; others below it are ours.
         if isinstance(error, sqlite3.Error) and type(error) not in (sqlite3.OperationalError, sqlite3.DatabaseError):
             raise
-        raise StoreUnavailable(_reason(error)) from error
+        raise StoreUnavailable(_reason(error), may_pass=_may_pass(error)) from error
     except DBAPIError as error:
         # Without a statement it did not even connect: no such database, a wrong password. A DatabaseError itself:
         # the file is damaged, or is none.
         if error.connection_invalidated or error.statement is None or type(error) is DatabaseError:
-            raise StoreUnavailable(_reason(error)) from error
+            raise StoreUnavailable(_reason(error), may_pass=_may_pass(error)) from error
         raise
 
 
 def _reason(error: BaseException) -> str:
     return str(getattr(error, "orig", None) or error).splitlines()[0]
+
+
+def _may_pass(error: BaseException | None) -> bool:
+    """https://www.postgresql.org/docs/current/errcodes-appendix.html: classes 08 (connection) and 57P (shutting down,
+    starting up)."""
+    while error is not None:
+        state = str(getattr(error, "sqlstate", None) or "")
+        if isinstance(error, OSError) or getattr(error, "may_pass", False) or state.startswith(("08", "57P")):
+            return True
+        error = getattr(error, "orig", None) or error.__cause__
+    return False
 
 
 def _book_at(url: str) -> SqliteFile | PostgresServer:

@@ -99,11 +99,18 @@ async def get_open(tx: Tx, slot: int) -> OutboxRow | None:
 
 
 async def newest_ref_before(tx: Tx, address: Address, slot: int) -> str | None:
-    """The highest id of a message, ours or a person's, that this chat had before this slot was sent. For platforms
-    whose ids are numbers."""
+    """The highest id of a message, the program's or a person's, that this chat surely had before this slot was sent.
+
+    For platforms whose ids are numbers. Replies do not count: one with a lower slot may have been sent later.
+    """
     ours = await tx.execute(
         select(outbox.c.refs)
-        .where(outbox.c.connector == address.connector, outbox.c.chat == address.chat, outbox.c.id < slot)
+        .where(
+            outbox.c.connector == address.connector,
+            outbox.c.chat == address.chat,
+            outbox.c.id < slot,
+            outbox.c.kind == NOTICE,
+        )
         .order_by(outbox.c.id.desc())
         .limit(20)
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import count, islice
 
 from bot.messages import Edit, Say
 from connectors.telegram.looks import Look, looks_of, rich_look_of
@@ -65,11 +66,11 @@ class Writer:
 
         Telegram has no idempotency keys and does not let a bot read a chat. But ids are given out in order,
         by one counter for a bot's private chats and one for each supergroup, and a bot can edit its own
-        messages: so the text is put on each of the next 12 ids in turn. "Not modified" and success mean that
-        it stands there; "not found" and "can't be edited" (no message, or a person's) mean the next id. Ids
-        in ``known`` are not touched, so that no other message of ours is overwritten. The parts of a long
-        text are looked for in order; once one is found, the missing ones are sent. None when nothing was
-        found.
+        messages: so the text is put on each of the next 12 ids that are not in ``known``, in turn (those in
+        there are not touched, so that no other message of ours is overwritten). "Not modified" and success
+        mean that it stands there; "not found" and "can't be edited" (no message, or a person's) mean the next
+        id. The parts of a long text are looked for in order; once one is found, the missing ones are sent.
+        None when nothing was found.
 
         With many private chats a message may be farther away than 12 ids; then it is sent twice, which is
         better than never.
@@ -83,9 +84,8 @@ class Writer:
     async def _find(self, say: Say, looks: Sequence[Look], after: int, known: frozenset[str]) -> tuple[str, ...] | None:
         chat = int(say.address.chat)
         found: list[str] = []
-        for message_id in range(after + 1, after + 1 + PROBES):
-            if str(message_id) in known:
-                continue
+        candidates = (message_id for message_id in count(after + 1) if str(message_id) not in known)
+        for message_id in islice(candidates, PROBES):
             if await self._screen.edit(chat, message_id, looks[len(found)]):
                 found.append(str(message_id))
             if len(found) == len(looks):

@@ -49,7 +49,7 @@ async def test_a_message_that_never_went_out_is_not_found_within_12_probes(
     assert await telegram.find(say("never sent"), "1", frozenset({"4"})) is None
     assert [call.params["message_id"] for call in server.calls_of("editMessageText")] == [
         *range(2, 4),
-        *range(5, 2 + PROBES),
+        *range(5, 3 + PROBES),
     ]
     assert server.messages(1001) == []
 

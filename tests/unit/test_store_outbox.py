@@ -117,3 +117,15 @@ async def test_the_newest_id_before_a_message_is_the_largest_number_that_the_cha
         later = Inbound(HERE, "message:1:99", "message", 99, "ada", "later")
         await inbox.add(tx, later, now=3.0)
         assert await outbox.newest_ref_before(tx, HERE, slot) == newest
+
+
+async def test_a_reply_that_was_begun_before_and_sent_after_a_message_is_none_that_it_came_after(
+    database: Database,
+) -> None:
+    async with database.write() as tx:
+        await inbox.add(tx, Inbound(HERE, "message:1:25", "message", 25, "ada", "hi"), now=1.0)
+        reply = await outbox.open_slot(tx, HERE, now=1.0)
+        status = await outbox.say(tx, HERE, "to be found again", now=2.0)
+        await outbox.change(tx, reply, "the answer")
+        await outbox.delivered(tx, reply, 1, ["31"])
+        assert await outbox.newest_ref_before(tx, HERE, status) == "25"
