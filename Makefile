@@ -13,7 +13,7 @@ help:
 	@echo "make test     run the tests, in two processes (JOBS=4; LONG=1 for all; ARGS='tests/unit -k history' for some)"
 	@echo "make chaos    strike it in all ways (RUNS=200 seeded runs, SEED=7, OUT=FILE; MINUTES=20: one long run)"
 	@echo "make chaos-kills  kill it 20 times in each of many ways at chosen moments (ROUNDS=5, SEED=7, ARGS='-k worker')"
-	@echo "make bench    how fast it is, how small, how soon back, for 12 minutes (ARGS='turns --rate 10', OUT=FILE.json)"
+	@echo "make bench    how fast it is, how small, how soon back, for 18 minutes (ARGS='turns --rate 10', OUT=FILE.json)"
 	@echo "make bench-quality  what compactions keep (DATA=FILE.jsonl OUT=docs/quality.md ARGS=--quick)"
 	@echo "make bench-decide   how long a strategy takes to decide"
 	@echo "make bench-cost     what a long conversation costs, and what is read from the prompt cache (ARGS='--turns 200')"
