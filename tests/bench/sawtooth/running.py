@@ -150,7 +150,10 @@ def levels_of(strategy: Strategy) -> tuple[float, ...]:
 async def _opened(name: str, folder: Path) -> AsyncIterator[_Talk]:
     room = Room()
     async with MessagesServer(window=WINDOW, brain=LookingBrain(), pieces=1) as model:
-        settings = settings_for(model, folder, database_url=None, redis_url=None, agents={"strategy": name})
+        unlimited = {"person": 0, "chat": 0}  # it asks again and again how it stands
+        settings = settings_for(
+            model, folder, database_url=None, redis_url=None, agents={"strategy": name}, rate=unlimited
+        )
         strategy = configured(STRATEGIES, settings).default
         async with open_house(settings, room) as house:
             yield _Talk(house, room, model, strategy)
