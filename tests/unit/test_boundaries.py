@@ -150,7 +150,8 @@ def test_no_result_that_stays_loses_its_call(history: History, first: int, last:
         for block in entry.blocks
         if block["type"] == "tool_result" and block["tool_use_id"] in paired
     }
-    assert {block["tool_use_id"] for block in blocks(under, "tool_result")} == expected
+    # One that something stood between its call and itself may find it again when that is gone.
+    assert expected <= {block["tool_use_id"] for block in blocks(under, "tool_result")}
 
 
 @often
