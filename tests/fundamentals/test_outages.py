@@ -49,6 +49,15 @@ def book(postgres: Proxy, redis: Proxy, postgres_database: str) -> dict[str, Any
     }
 
 
+async def _summary_under_way(room: Room, model: MessagesServer) -> None:
+    """Return when a summary has been asked for, which does not come until the model is released."""
+    for number in range(12):
+        await room.asks(f"message {number}")
+    model.hang(lambda request: request.is_summary)
+    await room.says("/compact")
+    await model.wait_for(lambda server: any(record.request.is_summary for record in server.requests))
+
+
 async def _said(logs: Sequence[Mapping[str, Any]], event: str) -> None:
     async with asyncio.timeout(PATIENCE):
         while not any(line["event"] == event for line in logs):  # noqa: ASYNC110  # a log rings no bell
@@ -107,11 +116,7 @@ async def test_a_compaction_goes_on_when_the_database_is_back(
     house: OpenHouse, room: Room, model: MessagesServer, postgres: Proxy
 ) -> None:
     async with house():
-        for number in range(12):
-            await room.asks(f"message {number}")
-        model.hang(lambda request: request.is_summary)
-        await room.says("/compact")
-        await model.wait_for(lambda server: any(record.request.is_summary for record in server.requests))
+        await _summary_under_way(room, model)
         with capture_logs() as logs:
             postgres.cut()
             await _said(logs, "errand_waits")
@@ -137,11 +142,7 @@ async def test_a_summary_is_not_lost_with_redis(
     house: OpenHouse, room: Room, model: MessagesServer, redis: Proxy
 ) -> None:
     async with house():
-        for number in range(12):
-            await room.asks(f"message {number}")
-        model.hang(lambda request: request.is_summary)
-        await room.says("/compact")
-        await model.wait_for(lambda server: any(record.request.is_summary for record in server.requests))
+        await _summary_under_way(room, model)
         with capture_logs() as logs:
             redis.cut()
             await _said(logs, "worker_lost_redis")
