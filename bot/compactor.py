@@ -26,9 +26,10 @@ from bot.compaction.fallback import FALLBACK
 from bot.compaction.plan import Trigger
 from bot.compaction.statistics import Stats, statistics
 from bot.compaction_status import ABORT, ABORTED, finished, started, unchanged, undo
-from bot.context import Context, meter_json
+from bot.context import Context
 from bot.errand import Errand
 from bot.errors import StaleEpoch, StoreUnavailable, StrategyFailed
+from bot.meter import meter_json
 from bot.outage import until_back
 from bot.planner import Planner
 from bot.recorder import record

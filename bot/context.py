@@ -7,9 +7,8 @@ of one agent come one after the other, whoever makes them (its turn, its compact
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
 
 from bot.compaction import Strategy
 from bot.estimate import Family, Level, Meter, Part, family_of
@@ -19,6 +18,7 @@ from bot.history import History
 from bot.live import Presence, address_json
 from bot.measure import NEW, Counted, entry_tokens, guess, head_parts, measure, trusted
 from bot.messages import Block, Message, Role
+from bot.meter import meter_json
 from bot.model import Head, Limits, Reply
 from bot.model_queue import Wait
 from bot.server_tools import continued
@@ -215,18 +215,6 @@ def _wants_counting(meter: Meter, strategy: Strategy) -> bool:
         return False
     lower, higher = strategy.level(meter.raised(-_NEAR)), strategy.level(meter.raised(_NEAR))
     return lower is not higher or meter.raised(-_NEAR).over != meter.raised(_NEAR).over
-
-
-def meter_json(meter: Meter, level: Level) -> Mapping[str, Any]:
-    """A meter for the book, the trace and the bottom line."""
-    return {
-        "total": meter.total,
-        "limit": meter.limit,
-        "share": round(meter.share, 4),
-        "source": meter.source,
-        "level": level.value,
-        "parts": {part.name: part.tokens for part in meter.parts},
-    }
 
 
 def _usable(limits: Limits, answer: int) -> int:

@@ -97,7 +97,8 @@ class Ending:
 
     async def _close(self, step: Step, state: TurnState, text: str, usage: Usage) -> None:
         context = self._context
-        await turns.end(step.tx, self._id, state, usage, now=context.services.database.clock())
+        now, meter = context.services.database.clock(), step.weigh()
+        await turns.end(step.tx, self._id, state, usage, now=now, meter=meter)
         if text:
             await step.change(self._slot, text)
         else:

@@ -52,9 +52,10 @@ class Heard:
         texts = await inbox.take(step.tx, [message.id for message in self.messages], turn_id)
         entered = [(m, sent) for m, sent in zip(self.messages, self.files, strict=True) if m.id in texts]
         for message, sent in entered:
-            await step.append("user", [said.words_of(message, texts[message.id])], EntryKind.SAID, turn=turn_id)
+            who, words = message.person, said.words_of(message, texts[message.id])
+            await step.append("user", [words], EntryKind.SAID, turn=turn_id, person=who)
             for blocks in sent.blocks:
-                await step.append("user", blocks, EntryKind.FILE, turn=turn_id)
+                await step.append("user", blocks, EntryKind.FILE, turn=turn_id, person=who)
             for problem in sent.problems:
                 await step.say(problem, answers=message.ref)
         if entered:

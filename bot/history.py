@@ -102,6 +102,8 @@ class Entry:
     place: int | None = None
     anchor: Anchor | None = None
     interrupted: bool = False
+    person: str = ""
+    """Who said or sent it, as the platform names people; empty for what people did not write."""
 
     @property
     def position(self) -> tuple[int, int, int]:

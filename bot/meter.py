@@ -7,10 +7,10 @@ Pure: no I/O, no clock, no settings.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Literal
+from typing import Any, Literal
 
 Source = Literal["usage", "estimate"]
 """Whether the total rests on what the provider reported, or is guessed from characters alone."""
@@ -117,3 +117,15 @@ class Meter:
         if not 0 < warning < 1 or self.share < warning:
             return Level.OK
         return Level.CRITICAL if self.share >= critical else Level.WARNING
+
+
+def meter_json(meter: Meter, level: Level) -> Mapping[str, Any]:
+    """A meter for the book, the trace and the bottom line."""
+    return {
+        "total": meter.total,
+        "limit": meter.limit,
+        "share": round(meter.share, 4),
+        "source": meter.source,
+        "level": level.value,
+        "parts": {part.name: part.tokens for part in meter.parts},
+    }

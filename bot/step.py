@@ -11,6 +11,7 @@ from bot.entry_text import RECALL
 from bot.history import Anchor, Entry, EntryKind
 from bot.measure import calibration
 from bot.messages import Address, Audience, Block, Button, OutFile, Role
+from bot.meter import Meter, meter_json
 from bot.store import Tx, agents, histories, inbox, outbox
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class Step:
         self._context = context
         self._now = context.services.database.clock()
         self._remembered = (context.restraint, context.factor)
+        self._is_weighed = False
 
     async def append(
         self,
@@ -41,8 +43,9 @@ class Step:
         audience: Audience = Audience.EVERYONE,
         anchor: Anchor | None = None,
         interrupted: bool = False,
+        person: str = "",
     ) -> Entry:
-        """Add one entry to the history."""
+        """Add one entry to the history. ``person``: who said or sent it."""
         entry = Entry(
             seq=self.next_seq,
             role=role,
@@ -53,6 +56,7 @@ class Step:
             turn=turn,
             anchor=anchor,
             interrupted=interrupted,
+            person=person,
         )
         await histories.append(self.tx, self._context.agent_id, [entry], now=self._now)
         self.history = self.history.appended(entry)
@@ -70,11 +74,18 @@ class Step:
         await histories.put(self.tx, agent_id, layer, inserted, now=self._now)
         self.history = self.history.covered(layer, inserted)
         self.next_seq += len(inserted)
+        self._is_weighed = True
 
     async def take_off(self, number: int) -> None:
         """Take a layer off. What it hid may be older than what was in memory, so the history is read again."""
         await histories.take_off(self.tx, self._context.agent_id, number, now=self._now)
         self.history = await histories.load(self.tx, self._context.agent_id, self._context.family)
+        self._is_weighed = True
+
+    def weigh(self) -> Meter:
+        """How full the context is with what this step wrote, which the book keeps."""
+        self._is_weighed = True
+        return self._context.measured(self.history)
 
     async def say(self, text: str, *, buttons: Sequence[Button] = (), answers: str = "") -> int:
         """The program says something; returns the message's slot. ``answers``: the ref of what it answers."""
@@ -122,3 +133,7 @@ class Step:
                 calibration=self.factor,
                 calibrated_for=self._context.services.model_name,
             )
+        if self._is_weighed:
+            meter = self._context.measured(self.history)
+            kept = meter_json(meter, self._context.strategy.level(meter))
+            await agents.keep_meter(self.tx, self._context.agent_id, kept)

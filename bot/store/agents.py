@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import bindparam, select, update
 
@@ -98,6 +100,11 @@ async def remember(
             "calibrated_for": calibrated_for,
         },
     )
+
+
+async def keep_meter(tx: Tx, agent_id: AgentId, meter: Mapping[str, Any]) -> None:
+    """How full its context is now, as :func:`bot.meter.meter_json` says it."""
+    await tx.execute(_REMEMBER, {"agent": agent_id, "meter": meter})
 
 
 async def choose_strategy(tx: Tx, agent_id: AgentId, name: str) -> None:

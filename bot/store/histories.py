@@ -85,6 +85,7 @@ async def append(tx: Tx, agent_id: AgentId, added: Sequence[Entry], *, now: floa
                 "anchor": asdict(entry.anchor) if entry.anchor else None,
                 "interrupted": entry.interrupted,
                 "created_at": now,
+                "person": entry.person,
             }
             for entry in added
         ],
@@ -158,6 +159,7 @@ def entry_of(row: RowMapping) -> Entry:
         place=row["place"],
         anchor=Anchor(Usage(**anchor["usage"]), tuple(anchor["stack"]), anchor["guessed"]) if anchor else None,
         interrupted=row["interrupted"],
+        person=row["person"],
     )
 
 

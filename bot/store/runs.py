@@ -204,13 +204,14 @@ async def report(tx: Tx, run_id: str, job_id: str, result: Result) -> bool:
         update(compactions)
         .where(compactions.c.id == run_id, compactions.c.job_id == job_id, compactions.c.state.in_(OPEN))
         .values(
+            usage=dict(result.usage) or None,
             result={
                 "outcome": result.outcome,
                 "summary": result.summary,
                 "reason": result.reason,
                 "usage": dict(result.usage),
                 "inference": [dict(item) for item in result.inference],
-            }
+            },
         )
     )
     return written.rowcount == 1

@@ -41,6 +41,7 @@ agents = Table(
     Column("strategy", String(200), nullable=False, server_default=text("''")),
     Column("calibrated_for", Text, nullable=False, server_default=text("''")),
     Column("starts", Integer, nullable=False, server_default=text("0")),  # of its actor since it last wrote anything
+    Column("meter", JSON),  # how full its context was when it last changed
 )
 
 inbox = Table(
@@ -83,6 +84,14 @@ skipped_updates = Table(
     Column("content", Text, nullable=False),  # as ASCII JSON, which every database takes
     Column("reason", Text, nullable=False),
     Column("skipped_at", Double, nullable=False),
+)
+
+page_sessions = Table(
+    "page_sessions",  # who is logged in to the page
+    metadata,
+    Column("token_hash", String(64), primary_key=True),
+    Column("created_at", Double, nullable=False),
+    Column("expires_at", Double, nullable=False),
 )
 
 volumes = Table(
@@ -143,6 +152,10 @@ turns = Table(
     Column("ended_at", Double),
     Column("usage", JSON),
     Column("tries", Integer, nullable=False, server_default=text("0")),  # begun since it last came any further
+    Column("context_tokens", Integer),  # the meter's total and limit at its end
+    Column("context_limit", Integer),
+    Column("timing", JSON),  # seconds, by what they were spent on
+    Index("turns_agent", "agent_id", "started_at"),
     Index("turns_running", "agent_id", sqlite_where=text("state = 'running'"),
           postgresql_where=text("state = 'running'")),
 )  # fmt: skip
@@ -187,6 +200,8 @@ entries = Table(
     Column("anchor", JSON),
     Column("interrupted", Boolean, nullable=False),
     Column("created_at", Double, nullable=False),
+    Column("person", String(120), nullable=False, server_default=text("''")),  # who said or sent it
+    Index("entries_person", "person", sqlite_where=text("person <> ''"), postgresql_where=text("person <> ''")),
 )
 
 layers = Table(
@@ -216,25 +231,28 @@ compactions = Table(
     Column("turn_id", String(40)),
     Column("status_slot", _big, nullable=False),
     Column("stack", JSON, nullable=False),
-    Column("plan", JSON, nullable=False),
     Column("head", String(64), nullable=False),
     Column("model", Text, nullable=False),
     Column("limit_tokens", Integer, nullable=False),
     Column("job_id", String(40)),
     Column("jobs", Integer, nullable=False),
     Column("heartbeat_at", Double),
-    Column("result", JSON),  # what the worker found: an outcome, never an effect
     Column("meter_before", JSON, nullable=False),
     Column("meter_after", JSON),
+    Column("usage", JSON),  # the tokens that its result cost
     Column("reason", Text, nullable=False),
     Column("started_at", Double, nullable=False),
     Column("enqueued_at", Double, nullable=False),
     Column("finished_at", Double),
-    Column("trace", Text),
     Column("traced", Boolean, nullable=False),  # the trace stands in the daily file
+    # Those that can be long come last: SQLite reads a row up to the columns that are asked for, and no further.
+    Column("plan", JSON, nullable=False),
+    Column("result", JSON),  # what the worker found: an outcome, never an effect
+    Column("trace", Text),
     Index("compactions_open", "agent_id", unique=True, sqlite_where=text("state IN ('planned', 'running')"),
           postgresql_where=text("state IN ('planned', 'running')")),
     Index("compactions_agent", "agent_id", "started_at"),
+    Index("compactions_started", "started_at"),
     Index("compactions_untraced", "agent_id", sqlite_where=text("traced = 0"), postgresql_where=text("NOT traced")),
 )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
@@ -9,6 +10,7 @@ from sqlalchemy import bindparam, literal, select, update
 
 from bot.history import Usage
 from bot.messages import AgentId
+from bot.meter import Meter
 from bot.store.schema import entries, turns
 from bot.store.tx import Tx
 
@@ -91,6 +93,18 @@ async def count_recovery(tx: Tx, turn_id: str) -> None:
     await tx.execute(update(turns).where(turns.c.id == turn_id).values(recoveries=turns.c.recoveries + 1))
 
 
-async def end(tx: Tx, turn_id: str, state: TurnState, usage: Usage, *, now: float) -> None:
-    """The turn is over. Ending it twice changes nothing."""
-    await tx.execute(_END, {"turn": turn_id, "state": state, "ended_at": now, "usage": asdict(usage)})
+async def end(
+    tx: Tx,
+    turn_id: str,
+    state: TurnState,
+    usage: Usage,
+    *,
+    now: float,
+    meter: Meter | None = None,
+    timing: Mapping[str, float] | None = None,
+) -> None:
+    """The turn is over. Ending it twice changes nothing. ``meter``: how full the context is now; ``timing``: seconds,
+    by what they were spent on."""
+    ended = {"turn": turn_id, "state": state, "ended_at": now, "usage": asdict(usage), "timing": timing}
+    full = {"context_tokens": meter.total if meter else None, "context_limit": meter.limit if meter else None}
+    await tx.execute(_END, {**ended, **full})

@@ -1,0 +1,118 @@
+"""What operators ask of all compactions: which there were, and what came of them. It reads no long column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, RowMapping, select
+
+from bot.compaction.plan import Trigger
+from bot.history import Usage
+from bot.messages import AgentId
+from bot.store.runs import OPEN, RunState
+from bot.store.schema import compactions, layers
+from bot.store.tx import Tx
+
+MOST = 10_000
+"""Compactions that one question is answered with, if it does not say how many."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """One compaction in brief; :func:`bot.store.runs.get` has all of it. ``before`` and ``after`` are meters as
+    :func:`bot.meter.meter_json` makes them; times in seconds since 1970. ``undone``: its layer was taken off."""
+
+    id: str
+    agent_id: AgentId
+    trigger: Trigger
+    strategy: str
+    focus: str
+    state: RunState
+    model: str
+    reason: str
+    turn: str | None
+    jobs: int
+    before: Mapping[str, Any]
+    after: Mapping[str, Any] | None
+    usage: Usage | None
+    started_at: float
+    finished_at: float | None
+    undone: bool
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is still under way."""
+        return self.state in OPEN
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which compactions. ``since`` and ``until``: when they began, the latter not included; ``agents``: None for
+    all."""
+
+    agents: tuple[AgentId, ...] | None = None
+    since: float | None = None
+    until: float | None = None
+    states: tuple[RunState, ...] | None = None
+    triggers: tuple[Trigger, ...] | None = None
+
+
+_COLUMNS = [
+    compactions.c[name]
+    for name in (
+        "id", "agent_id", "trigger", "strategy", "focus", "state", "model", "reason", "turn_id", "jobs",
+        "meter_before", "meter_after", "usage", "started_at", "finished_at",
+    )
+]  # fmt: skip
+_LAYER = (layers.c.agent_id == compactions.c.agent_id) & (layers.c.run_id == compactions.c.id)
+
+
+async def listed(tx: Tx, wanted: Wanted = Wanted(), *, most: int = MOST) -> list[Ran]:
+    """Those compactions, the newest first."""
+    query = select(*_COLUMNS, layers.c.removed_at).outerjoin(layers, _LAYER).where(*_conditions(wanted))
+    rows = await tx.execute(query.order_by(compactions.c.started_at.desc(), compactions.c.id).limit(most))
+    return [_ran(row) for row in rows.mappings()]
+
+
+async def called(tx: Tx, name: str) -> list[str]:
+    """The ids of compactions that begin so; two at most, as more than one is too many."""
+    found = select(compactions.c.id).where(compactions.c.id.startswith(name, autoescape=True))
+    return [row[0] for row in await tx.execute(found.limit(2))]
+
+
+def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
+    table, conditions = compactions.c, list[ColumnElement[bool]]()
+    if wanted.agents is not None:
+        conditions.append(table.agent_id.in_(wanted.agents))
+    if wanted.since is not None:
+        conditions.append(table.started_at >= wanted.since)
+    if wanted.until is not None:
+        conditions.append(table.started_at < wanted.until)
+    if wanted.states is not None:
+        conditions.append(table.state.in_(wanted.states))
+    if wanted.triggers is not None:
+        conditions.append(table.trigger.in_(wanted.triggers))
+    return conditions
+
+
+def _ran(row: RowMapping) -> Ran:
+    return Ran(
+        id=row["id"],
+        agent_id=AgentId(row["agent_id"]),
+        trigger=row["trigger"],
+        strategy=row["strategy"],
+        focus=row["focus"],
+        state=RunState(row["state"]),
+        model=row["model"],
+        reason=row["reason"],
+        turn=row["turn_id"],
+        jobs=row["jobs"],
+        before=row["meter_before"],
+        after=row["meter_after"],
+        usage=Usage(**row["usage"]) if row["usage"] else None,
+        started_at=row["started_at"],
+        finished_at=row["finished_at"],
+        undone=row["removed_at"] is not None,
+    )
