@@ -60,6 +60,8 @@ class Usage:
     """In the web, which the provider charges for."""
     fetches: int = 0
     """Of pages."""
+    hourly: int = 0
+    """Of what was written to the cache: what stays there for an hour, which costs more."""
 
     @property
     def context(self) -> int:
@@ -74,6 +76,7 @@ class Usage:
             self.output + other.output,
             self.searches + other.searches,
             self.fetches + other.fetches,
+            self.hourly + other.hourly,
         )
 
 

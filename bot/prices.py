@@ -1,26 +1,52 @@
-"""What tokens cost, where it is known. Pure."""
+"""What tokens cost, where it is known. Pure.
+
+The provider's list prices, as of November 2026: https://platform.claude.com/docs/en/about-claude/pricing
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from bot.history import Usage
 
 _MILLION = 1_000_000
-_CACHE_READ = 0.1
-_CACHE_WRITE = 1.25
+_WRITE = 1.25
+"""Of the price of input: writing to the cache for five minutes, and for an hour."""
+_WRITE_FOR_AN_HOUR = 2.0
+_SEARCH = 0.01
+"""Dollars; fetching a page costs its tokens alone."""
 
-_DOLLARS_PER_MILLION: tuple[tuple[str, float, float], ...] = (
-    ("claude-opus-4-5", 5.0, 25.0),
-    ("claude-opus-4-6", 5.0, 25.0),
-    ("claude-sonnet-4", 3.0, 15.0),
-    ("claude-haiku-4-5", 1.0, 5.0),
+
+@dataclass(frozen=True)
+class Price:
+    """Dollars for a million tokens; ``read``: of the price of input, for what is read from the cache."""
+
+    input: float
+    output: float
+    read: float = 0.1
+
+
+_PRICES: tuple[tuple[str, Price], ...] = (
+    ("claude-fable-5-1", Price(10.0, 50.0, 0.025)),
+    ("claude-fable-5", Price(10.0, 50.0)),
+    ("claude-opus-5-5", Price(4.0, 20.0, 0.05)),
+    ("claude-opus-5", Price(5.0, 25.0)),
+    ("claude-opus-4-5", Price(5.0, 25.0)),
+    ("claude-opus-4-6", Price(5.0, 25.0)),
+    ("claude-opus-4-7", Price(5.0, 25.0)),
+    ("claude-opus-4-8", Price(5.0, 25.0)),
+    ("claude-sonnet-5", Price(2.0, 10.0)),
+    ("claude-sonnet-4", Price(3.0, 15.0)),
+    ("claude-haiku-4-5", Price(1.0, 5.0)),
 )
-"""Prefix of a model's name, input and output: the provider's published list prices. Others are not guessed."""
+"""By how a model's name begins; the first one counts. Others, and what depends on more than tokens, are not guessed."""
 
 
 def cost(model: str, usage: Usage) -> float | None:
-    """Dollars of one usage; reading from the cache costs a tenth of input, writing to it a quarter more."""
-    for prefix, per_input, per_output in _DOLLARS_PER_MILLION:
-        if model.startswith(prefix):
-            charged = usage.input + _CACHE_READ * usage.cache_read + _CACHE_WRITE * usage.cache_creation
-            return (charged * per_input + usage.output * per_output) / _MILLION
-    return None
+    """Dollars of one usage; None where the price of this model is not known."""
+    price = next((price for prefix, price in _PRICES if model.startswith(prefix)), None)
+    if price is None:
+        return None
+    written = _WRITE * (usage.cache_creation - usage.hourly) + _WRITE_FOR_AN_HOUR * usage.hourly
+    charged = usage.input + price.read * usage.cache_read + written
+    return (charged * price.input + usage.output * price.output) / _MILLION + _SEARCH * usage.searches

@@ -83,6 +83,8 @@ class ReplyStream:
             "cache_creation": getattr(told, "cache_creation_input_tokens", None),
             "output": getattr(told, "output_tokens", None),
         }
+        if lives := getattr(told, "cache_creation", None):
+            named["hourly"] = getattr(lives, "ephemeral_1h_input_tokens", None)
         if tools := getattr(told, "server_tool_use", None):
             named |= {"searches": tools.web_search_requests, "fetches": tools.web_fetch_requests}
         self.usage = replace(self.usage, **{name: count for name, count in named.items() if count is not None})

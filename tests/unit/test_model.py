@@ -108,9 +108,10 @@ async def test_the_same_beginning_is_read_from_the_cache(server: MessagesServer,
 
 async def test_a_prompt_that_is_to_be_kept_for_an_hour_is_written_for_an_hour(server: MessagesServer) -> None:
     model = Model(api_key="test-key", base_url=server.url, remembered="1h")
-    await model.ask(HEAD, [*HELLO, Message(role="assistant", content=[text_block("Yes?")]), *HELLO])
+    reply = await model.ask(HEAD, [*HELLO, Message(role="assistant", content=[text_block("Yes?")]), *HELLO])
     await model.close()
     [record] = server.completed
+    assert reply.usage.hourly == reply.usage.cache_creation == record.usage.prompt_tokens
     assert record.usage.cache_creation == {
         "ephemeral_5m_input_tokens": 0,
         "ephemeral_1h_input_tokens": record.usage.prompt_tokens,
