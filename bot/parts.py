@@ -55,9 +55,7 @@ async def open_parts(
     async with AsyncExitStack() as stack:
         database = database_of(settings)
         stack.push_async_callback(database.close)
-        await database.open()
-        if settings.database_url:
-            await volume.settle(database, settings.data_dir)
+        await _opened(database, settings)
         valkey = None if settings.redis_url else EmbeddedValkey(settings.data_dir)
         if valkey:
             stack.push_async_callback(valkey.stop)
@@ -76,13 +74,16 @@ async def open_parts(
         yield Parts(settings, database, bus, url, jobs, model, name)
 
 
-async def _opened(database: Database) -> None:
-    """A database that is away is waited for a while: it may be starting too. One that says no is not."""
+async def _opened(database: Database, settings: Settings) -> None:
+    """Open the book, and see that the volume beside it is its own. A database that is away is waited for a while: it
+    may be starting too. One that says no is not."""
     loop = asyncio.get_running_loop()
     patience = loop.time() + _DATABASE_SECONDS
     while True:
         try:
             await database.open()
+            if settings.database_url:
+                await volume.settle(database, settings.data_dir)
         except StoreUnavailable as error:
             if not error.may_pass or loop.time() > patience:
                 raise

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,8 @@ from bot.errors import StoreUnavailable
 from bot.history import EntryKind
 from bot.messages import Address, text_block
 from bot.outage import AWAY, see_written, telling
+from bot.parts import open_parts
+from bot.settings import load_settings
 from bot.store import agents
 from tests.conftest import OpenHouse
 from tests.house import PATIENCE, House, Room
@@ -47,6 +51,20 @@ def book(postgres: Proxy, redis: Proxy, postgres_database: str) -> dict[str, Any
         "database_url": f"postgresql://postgres@{postgres.address}/{name}",
         "redis_url": f"redis://{redis.address}/0",
     }
+
+
+async def test_a_process_that_starts_while_postgresql_is_away_waits_for_it(
+    book: Mapping[str, Any], postgres: Proxy, tmp_path: Path
+) -> None:
+    postgres.cut()
+    async with AsyncExitStack() as stack:
+        settings = load_settings(data_dir=tmp_path, anthropic_api_key="test-key", **book)
+        opening = asyncio.create_task(stack.enter_async_context(open_parts(settings)))
+        async with asyncio.timeout(PATIENCE):
+            await postgres.refused.wait()
+        postgres.restore()
+        parts = await asyncio.wait_for(opening, PATIENCE)
+        await parts.database.ping()
 
 
 async def _summary_under_way(room: Room, model: MessagesServer) -> None:

@@ -24,6 +24,8 @@ class Proxy:
         self.target = target
         self.delay = delay
         self.port = 0
+        self.refused = asyncio.Event()
+        """Somebody came while it was cut."""
         self._tls = tls
         self._is_cut = False
         self._passing = asyncio.Event()
@@ -81,6 +83,7 @@ class Proxy:
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._is_cut:
             writer.transport.abort()
+            self.refused.set()
             return
         task = asyncio.create_task(self._serve(reader, writer))
         self._serving.add(task)
