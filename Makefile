@@ -6,11 +6,12 @@ UV_VERSION := 0.13.8
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help chat test chaos chaos-kills bench bench-quality bench-decide bench-cost check format lock setup clean FORCE
+.PHONY: help chat test browser chaos chaos-kills bench bench-quality bench-decide bench-cost check format lock setup clean FORCE
 
 help:
 	@echo "make chat     talk to it in this terminal"
 	@echo "make test     run the tests, in two processes (JOBS=4; LONG=1 for all; ARGS='tests/unit -k history' for some)"
+	@echo "make browser  test the page in Chromium, which has to be there (CHROMIUM=PATH; PICTURES=FOLDER for pictures)"
 	@echo "make chaos    strike it in all ways (RUNS=200 seeded runs, SEED=7, OUT=FILE; MINUTES=20: one long run)"
 	@echo "make chaos-kills  kill it 20 times in each of many ways at chosen moments (ROUNDS=5, SEED=7, ARGS='-k worker')"
 	@echo "make bench    how fast it is, how small, how soon back, for 18 minutes (ARGS='turns --rate 10', OUT=FILE.json)"
@@ -19,7 +20,7 @@ help:
 	@echo "make bench-cost     what a long conversation costs, and what is read from the prompt cache (ARGS='--turns 200')"
 	@echo "make check    what CI checks: ruff, mypy, import rules"
 	@echo "make format   let ruff format and fix"
-	@echo "make lock     write requirements.lock and requirements-bench.lock anew (UPGRADE=1 for the newest versions)"
+	@echo "make lock     write the requirements-*.lock files anew (UPGRADE=1 for the newest versions)"
 	@echo "make clean    remove .venv and caches; data/ stays"
 
 chat: .venv/.installed
@@ -27,6 +28,15 @@ chat: .venv/.installed
 
 test: .venv/.installed
 	@$(BIN)/python -m pytest -n $(or $(JOBS),2) --dist loadfile $(ARGS)
+
+browser: .venv/browser/.installed
+	@PYTHONPATH=.venv/browser $(BIN)/python -m pytest -p no:xdist tests/browser $(ARGS)
+
+# Beside what the other tests have; it goes with .venv.
+.venv/browser/.installed: requirements-browser.lock | .venv/.installed
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --upgrade \
+		--target .venv/browser -r requirements-browser.lock
+	@touch $@
 
 chaos: .venv/.installed
 	@$(BIN)/python -m tests.chaos.run --runs $(or $(RUNS),20) --jobs $(or $(JOBS),2) $(if $(SEED),--seed $(SEED)) \
@@ -73,6 +83,7 @@ lock: .venv/.installed
 		.venv/lock/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION); }
 	.venv/lock/bin/uv pip compile pyproject.toml --group build --group model --group dev $(UV_LOCK) requirements.lock
 	.venv/lock/bin/uv pip compile --group bench --constraint requirements.lock $(UV_LOCK) requirements-bench.lock
+	.venv/lock/bin/uv pip compile --group browser --constraint requirements.lock $(UV_LOCK) requirements-browser.lock
 
 setup: .venv/.installed
 	@:
