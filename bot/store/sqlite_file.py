@@ -102,10 +102,12 @@ class SqliteFile:
         self._disk = ThreadPoolExecutor(1, thread_name_prefix="commit")
         self._disk_seconds = 1.0
         """What a commit took lately."""
+        self._is_closed = False
 
     @asynccontextmanager
     async def read(self, *, long: bool) -> AsyncIterator[QuickTx]:
         """A look at one moment; a ``long`` one does not hold up the loop."""
+        self._unless_closed()
         connection = self._readers.pop() if self._readers else self._connect()
         try:
             _driver(connection).execute("BEGIN")
@@ -124,6 +126,7 @@ class SqliteFile:
         """A transaction of its own, as far as the writer can see; it lasts when this ends."""
         await self._my_turn()
         try:
+            self._unless_closed()
             group = self._group or await self._begin()
             try:
                 async with self._member(group) as connection:
@@ -141,12 +144,20 @@ class SqliteFile:
     async def close(self) -> None:
         """Let go of the file."""
         async with self._turn:
+            self._is_closed = True
+            if self._group:  # it was left to somebody who waits, and will be sent away
+                await self._end(self._group)
             for connection in (*self._readers, *([self._writer] if self._writer else ())):
                 connection.close()
             self._readers.clear()
             self._writer = None
         self._engine.dispose()
         self._disk.shutdown()
+
+    def _unless_closed(self) -> None:
+        """A call of a platform may still be under way when the program ends: it has to come again."""
+        if self._is_closed:
+            raise sqlite3.OperationalError("the database is closed")
 
     def _connect(self) -> Connection:
         connection = self._engine.connect()

@@ -121,3 +121,23 @@ async def test_another_process_that_writes_is_waited_for(file: SqliteFile, tmp_p
     other.close()
     await writing
     assert await words(file) == ["later"]
+
+
+@pytest.mark.parametrize("disk", [0.0, 1.0], ids=["a quick disk", "a slow one"])
+async def test_who_comes_after_the_end_is_sent_away_and_who_came_before_has_written(
+    file: SqliteFile, tmp_path: Path, disk: float
+) -> None:
+    file._disk_seconds = disk
+    before = asyncio.create_task(beside(file))
+    await asyncio.sleep(0)
+    closing = asyncio.create_task(file.close())
+    await asyncio.sleep(0)
+    late = asyncio.create_task(put(file, "late"))
+    with pytest.raises(sqlite3.OperationalError, match="closed"):
+        await late
+    await asyncio.gather(before, closing)
+    with pytest.raises(sqlite3.OperationalError, match="closed"):
+        await words(file)
+    with sqlite3.connect(tmp_path / "book.db") as other:
+        assert other.execute("SELECT word FROM words").fetchall() == [("first",)]
+    other.close()
