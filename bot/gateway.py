@@ -26,6 +26,7 @@ from bot.fetcher import Fetcher
 from bot.lane import Lane
 from bot.leases import Lease
 from bot.messages import Address, AgentId, Inbound, React, Say, Status, Typing
+from bot.metrics import METRICS
 from bot.shutdown import Shutdown
 from bot.signals import Signals
 from bot.store import Database, chats, inbox, outbox, runs
@@ -195,6 +196,7 @@ class Gateway:
             if working.done():
                 log.error("gateway_crashed", connector=self._connector.name, exc_info=working.exception())
             elif not receiving.done():
+                METRICS.lease_lost("connector")
                 log.warning("gateway_lease_lost", connector=self._connector.name)
             return False
         finally:

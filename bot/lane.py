@@ -13,8 +13,16 @@ import structlog
 from bot.bus import Bus
 from bot.chats import Chats
 from bot.connector import Connector
-from bot.errors import ChatClosed, DeliveryDelayed, DeliveryError, DeliveryRefused, StoreUnavailable
+from bot.errors import (
+    ChatClosed,
+    DeliveryDelayed,
+    DeliveryError,
+    DeliveryRefused,
+    DeliveryUncertain,
+    StoreUnavailable,
+)
 from bot.messages import AgentId, Edit, OutFile, Say
+from bot.metrics import METRICS
 from bot.store import Database, outbox
 from bot.store.outbox import NOTICE, OutboxRow
 from bot.tenure import Tenure
@@ -91,14 +99,21 @@ class Lane:
             except _AtRestError:
                 return
             except DeliveryDelayed as delay:
+                METRICS.platform_delays(self._connector.name, delay.retry_after)
                 log.info("delivery_delayed", connector=self._connector.name, seconds=delay.retry_after)
                 await self._again_after(delay.retry_after)
             except (DeliveryError, StoreUnavailable) as error:
+                self._count_failure(error)
                 log.warning("delivery_failed", connector=self._connector.name, reason=str(error))
                 await self._again_after(min(_LONGEST_RETRY_SECONDS, _RETRY_SECONDS * 2**self._worst))
             except Exception:  # a defect in one chat must not stop the others; what it hit is tried again
+                METRICS.delivered(self._connector.name, "failed")
                 log.exception("delivery_crashed", connector=self._connector.name)
                 await self._again_after(_CRASH_SECONDS)
+
+    def _count_failure(self, error: DeliveryError | StoreUnavailable) -> None:
+        if not isinstance(error, StoreUnavailable):
+            METRICS.delivered(self._connector.name, "uncertain" if isinstance(error, DeliveryUncertain) else "failed")
 
     @property
     def _worst(self) -> int:
@@ -142,15 +157,23 @@ class Lane:
         try:
             refs = await self._bring_within_reason(row)
         except ChatClosed as error:
+            METRICS.delivered(self._connector.name, "refused")
             log.warning("delivery_refused", connector=self._connector.name, reason=str(error))
             await self._chats.set_open(self._chats.on_platform(row.address).chat, is_open=False)
         except DeliveryRefused as error:
+            METRICS.delivered(self._connector.name, "refused")
             log.warning("delivery_refused", connector=self._connector.name, reason=str(error))
             async with self._database.write() as tx:
                 await outbox.refuse(tx, row.id, row.version)
         else:
+            self._count(row)
             await self._record(row.id, row.version, refs)
         self._bus.ring(f"delivered:{row.agent_id}")
+
+    def _count(self, row: OutboxRow) -> None:
+        """People have it. How long that took is told of replies."""
+        since = None if row.answered_at is None else self._database.clock() - row.answered_at
+        METRICS.delivered(self._connector.name, "edited" if row.refs else "sent", since=since)
 
     async def _bring_within_reason(self, row: OutboxRow) -> tuple[str, ...]:
         """What fails again and again is given up, or it would hold up the chat for ever, or be sent for ever."""

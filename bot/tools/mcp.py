@@ -47,6 +47,11 @@ class McpTool:
     connection: Connection
     tool: str
 
+    @property
+    def server(self) -> str:
+        """As the operator named it."""
+        return self.connection.config.name
+
     async def run(self, arguments: Mapping[str, Any], occasion: Occasion) -> str | Sequence[Block]:
         """What the server gives. Raises ToolError with a sentence for the model."""
         if self.connection.config.admins_only and not occasion.by_admin:
