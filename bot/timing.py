@@ -52,9 +52,9 @@ class Timing:
         the first text of the first answer that had any. ``tools``: while they ran. ``total``: from the arrival to the
         committed reply.
         """
-        seconds = {
+        seconds: dict[str, float] = {
             "queued": self._queued,
-            **self._spent,
+            **{str(part): spent for part, spent in self._spent.items()},
             "first_token": self._first_token,
             "total": max(0.0, now - self._received_at),
         }

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import func, literal_column, select, text, union_all
+from sqlalchemy import ColumnElement, func, literal_column, select, text, union_all
 
 from bot.store.schema import agents, compactions, inbox, outbox, skipped_updates, turns
 from bot.store.tx import Tx
 
+INBOX_STATES = ("waiting", "fetching", "parked")
 ACTIVE_SECONDS = 3600.0
 """A conversation in which something happened since then is an active one."""
 
@@ -31,16 +32,15 @@ class Depths:
 
 def _of_inbox(state: str) -> Any:
     """By an index over the rows of this state alone, which SQLite uses only where the state is no parameter."""
+    named: ColumnElement[str] = literal_column(f"'{state}'").label("state")
     return (
-        select(
-            inbox.c.connector, literal_column(f"'{state}'").label("state"), func.count(), func.min(inbox.c.received_at)
-        )
+        select(inbox.c.connector, named, func.count(), func.min(inbox.c.received_at))
         .where(text(f"inbox.state = '{state}'"))
         .group_by(inbox.c.connector)
     )
 
 
-_INBOX = union_all(*map(_of_inbox, ("waiting", "fetching", "parked")))
+_INBOX = union_all(*map(_of_inbox, INBOX_STATES))
 _SKIPPED = select(skipped_updates.c.connector, func.count()).group_by(skipped_updates.c.connector)
 _OUTBOX = (
     select(outbox.c.connector, func.count())
