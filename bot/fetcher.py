@@ -76,6 +76,7 @@ class Fetcher:
             return ()
 
     async def _bring(self, row: Fetching) -> None:
+        structlog.contextvars.bind_contextvars(agent=row.agent_id)  # of this task
         try:
             async with self._slots:
                 files = [await self._keep(row.agent_id, attachment) for attachment in row.attachments]

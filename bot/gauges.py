@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -33,21 +33,30 @@ _STATES = ("planned", "running")
 Rows: TypeAlias = Iterable[tuple[tuple[str, ...], float]]
 
 
+class Works(Protocol):
+    """A gateway, as far as it is shown here."""
+
+    is_active: bool
+
+    @property
+    def name(self) -> str:
+        """The connector's."""
+
+
 class Gauges:
-    """Those of one process. ``book``: whether it shows what is in the book; ``active``: by connector, whether this
-    process receives and delivers for it now."""
+    """Those of one process. ``book``: whether it shows what is in the book."""
 
     def __init__(
         self,
         parts: Parts,
         *,
         book: bool,
-        active: Mapping[str, Callable[[], bool]] | None = None,
+        gateways: Sequence[Works] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._parts = parts
         self._book = book
-        self._active = active or {}
+        self._gateways = gateways
         self._clock = clock
         self._process = ProcessCollector(registry=CollectorRegistry())
         self._looking = asyncio.Lock()
@@ -104,7 +113,7 @@ class Gauges:
         kinds = Counter(name.partition(":")[0] for name in parts.bus.leases.held)
         held = [((kind,), kinds[kind]) for kind in ("agent", "connector")]
         yield _gauge("leases_held", "What this process has and keeps alive.", held, "kind")
-        works = [((name,), is_active()) for name, is_active in self._active.items()]
+        works = [((gateway.name,), gateway.is_active) for gateway in self._gateways]
         yield _gauge("connector_active", "Whether this gateway works for it, or stands by.", works, "connector")
 
     def _of_book(self) -> Iterator[Metric]:
@@ -128,8 +137,8 @@ class Gauges:
 
     def _rows_of(self, depths: Depths) -> Mapping[str, Rows]:
         now = self._parts.database.clock()
-        nothing = {(name, state): 0 for name in self._active for state in queues.INBOX_STATES}
-        idle = dict.fromkeys(self._active, 0)
+        idle: dict[str, float] = {gateway.name: 0 for gateway in self._gateways}
+        nothing = {(name, state): 0 for name in idle for state in queues.INBOX_STATES}
         waited = {name: max(0.0, now - since) for name, since in depths.oldest.items()}
         asked = {state: max(0.0, now - since) for state, (_, since) in depths.runs.items()}
         return {

@@ -66,6 +66,8 @@ class Lane:
         """How often a message, by its slot and version, has failed."""
         self._streamed: OutboxRow | None = None
         """The reply that grew here last."""
+        self._agent: AgentId | None = None
+        """Whose message was in hand last."""
         self._resting = False
         self._at_rest = asyncio.Event()
         self._at_rest.set()
@@ -100,15 +102,17 @@ class Lane:
                 return
             except DeliveryDelayed as delay:
                 METRICS.platform_delays(self._connector.name, delay.retry_after)
-                log.info("delivery_delayed", connector=self._connector.name, seconds=delay.retry_after)
-                await self._again_after(delay.retry_after)
+                log.info(
+                    "delivery_delayed", agent=self._agent, connector=self._connector.name, seconds=delay.retry_after
+                )
+                await self._again_after(seconds)
             except (DeliveryError, StoreUnavailable) as error:
                 self._count_failure(error)
-                log.warning("delivery_failed", connector=self._connector.name, reason=str(error))
+                log.warning("delivery_failed", agent=self._agent, connector=self._connector.name, reason=str(error))
                 await self._again_after(min(_LONGEST_RETRY_SECONDS, _RETRY_SECONDS * 2**self._worst))
             except Exception:  # a defect in one chat must not stop the others; what it hit is tried again
                 METRICS.delivered(self._connector.name, "failed")
-                log.exception("delivery_crashed", connector=self._connector.name)
+                log.exception("delivery_crashed", agent=self._agent, connector=self._connector.name)
                 await self._again_after(_CRASH_SECONDS)
 
     def _count_failure(self, error: DeliveryError | StoreUnavailable) -> None:
@@ -132,6 +136,7 @@ class Lane:
             await self._show_without_book()
             raise
         for row in pending:
+            self._agent = row.agent_id
             self._written.pop(row.id, None)
             with self._in_hand():
                 await self._deliver(row)
@@ -158,11 +163,11 @@ class Lane:
             refs = await self._bring_within_reason(row)
         except ChatClosed as error:
             METRICS.delivered(self._connector.name, "refused")
-            log.warning("delivery_refused", connector=self._connector.name, reason=str(error))
+            log.warning("delivery_refused", agent=self._agent, connector=self._connector.name, reason=str(error))
             await self._chats.set_open(self._chats.on_platform(row.address).chat, is_open=False)
         except DeliveryRefused as error:
             METRICS.delivered(self._connector.name, "refused")
-            log.warning("delivery_refused", connector=self._connector.name, reason=str(error))
+            log.warning("delivery_refused", agent=self._agent, connector=self._connector.name, reason=str(error))
             async with self._database.write() as tx:
                 await outbox.refuse(tx, row.id, row.version)
         else:

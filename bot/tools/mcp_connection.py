@@ -96,7 +96,7 @@ class Connection:
         self.offers = await session.offers()
         for problem in session.left_out:
             if problem not in self._told:
-                log.warning("mcp_tool_left_out", server=self.config.name, problem=problem)
+                log.warning("mcp_tool_left_out", server=self.config.name, reason=problem)
         self._told = frozenset(session.left_out)
 
     def _note(self, state: State, reason: str = "") -> None:
