@@ -101,10 +101,9 @@ class Lane:
             except _AtRestError:
                 return
             except DeliveryDelayed as delay:
-                METRICS.platform_delays(self._connector.name, delay.retry_after)
-                log.info(
-                    "delivery_delayed", agent=self._agent, connector=self._connector.name, seconds=delay.retry_after
-                )
+                seconds = delay.retry_after
+                METRICS.platform_delays(self._connector.name, seconds)
+                log.info("delivery_delayed", agent=self._agent, connector=self._connector.name, seconds=seconds)
                 await self._again_after(seconds)
             except (DeliveryError, StoreUnavailable) as error:
                 self._count_failure(error)

@@ -72,7 +72,7 @@ _RECORD = frozenset(vars(logging.LogRecord("", 0, "", 0, "", (), None)))
 _COUNTED = {"warning": "warning", "error": "error", "exception": "error", "critical": "error"}
 _STACKS = frozenset({"exception", "stack"})
 _MOVES = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069]")
-"""Letters that move a terminal's cursor, colour it, or turn its text around; a line break and a tab are not among them."""
+"""Letters that move a terminal's cursor, colour it, or turn its text around; not a line break and a tab."""
 _BREAKS = re.compile(r"[\n\t]")
 
 
