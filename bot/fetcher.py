@@ -133,7 +133,7 @@ class Fetcher:
             except DeliveryRefused as error:
                 return str(error)
             except (DeliveryError, TimeoutError) as error:
-                log.info("file_not_fetched", connector=self._connector.name, attempt=attempt, reason=str(error))
+                log.info("file_not_fetched", connector=self._connector.name, tries=attempt, reason=str(error))
                 await asyncio.sleep(error.retry_after if isinstance(error, DeliveryDelayed) else _WAIT_SECONDS)
             except OSError:  # our own disk
                 raise

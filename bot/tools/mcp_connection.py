@@ -69,7 +69,7 @@ class Connection:
                 legacy = not legacy  # some older servers end when they are asked for the newer protocol
             pause = _FIRST_PAUSE if time.monotonic() - began > _STEADY_SECONDS else pause
             self._note(State.FAILED, self._reason)
-            log.warning("mcp_server_lost", server=self.config.name, reason=self._reason, again_in=pause)
+            log.warning("mcp_server_lost", server=self.config.name, reason=self._reason, seconds=pause)
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 

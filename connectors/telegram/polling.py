@@ -80,8 +80,8 @@ class Polling:
         if not self._is_told:
             self._is_told = True
             what = "has set a webhook" if says(error, "webhook") else "receives"
-            hint = f"Another program {what} with this bot's token: stop it, or give it a bot of its own."
-            log.warning("token_used_elsewhere", extra={"hint": hint, "reason": self.problem})
+            note = f"Another program {what} with this bot's token: stop it, or give it a bot of its own."
+            log.warning("token_used_elsewhere", extra={"note": note, "reason": self.problem})
 
     async def _receive(self, intake: Intake, offset: int) -> int:
         """Store one batch; returns the offset that confirms it."""

@@ -161,7 +161,7 @@ async def test_a_conflict_is_waited_out_for_5_s_and_told_once_until_receiving_wo
         await intake.wait_for(lambda intake: intake.inbounds)
         assert pauses.seconds == [5, 5, 5]
         assert [record.levelno for record in caplog.records] == [logging.WARNING]
-        assert "Another program receives with this bot's token" in logged(caplog, "token_used_elsewhere")[0]["hint"]
+        assert "Another program receives with this bot's token" in logged(caplog, "token_used_elsewhere")[0]["note"]
 
         server.fail("getUpdates", 409, "Conflict: terminated by other getUpdates request")
         ada.says("hello again")
@@ -182,7 +182,7 @@ async def test_a_webhook_that_somebody_sets_meanwhile_is_removed_again(
         await server.wait_for(lambda server: len(server.calls_of("deleteWebhook")) == 2)
         ada.says("hello")
         await intake.wait_for(lambda intake: intake.inbounds)
-    assert "set a webhook" in logged(caplog, "token_used_elsewhere")[0]["hint"]
+    assert "set a webhook" in logged(caplog, "token_used_elsewhere")[0]["note"]
 
 
 async def test_a_flood_limit_on_receiving_is_waited_out(
