@@ -18,6 +18,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import choose_encoder
 
 from bot.errors import BusUnavailable, StoreUnavailable
+from bot.http import Check, state_of
 from bot.metrics import METRICS
 from bot.parts import Parts
 from bot.store import queues
@@ -44,7 +45,7 @@ class Works(Protocol):
 
 
 class Gauges:
-    """Those of one process. ``book``: whether it shows what is in the book."""
+    """Those of one process. ``book``: whether it shows what is in the book; ``checks``: what `/readyz` asks."""
 
     def __init__(
         self,
@@ -52,11 +53,14 @@ class Gauges:
         *,
         book: bool,
         gateways: Sequence[Works] = (),
+        checks: Mapping[str, Check] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._parts = parts
         self._book = book
         self._gateways = gateways
+        self._checks = {} if checks is None else checks
+        self._ready: Mapping[str, bool] = {}
         self._clock = clock
         self._process = ProcessCollector(registry=CollectorRegistry())
         self._looking = asyncio.Lock()
@@ -69,7 +73,7 @@ class Gauges:
         """All metrics in the form that an Accept header asks for, and its content type."""
         async with self._looking:
             if self._looked_at is None or self._clock() - self._looked_at > FRESH_SECONDS:
-                await asyncio.gather(self._look_into_book(), self._look_at_redis())
+                await asyncio.gather(self._look_into_book(), self._look_at_redis(), self._look_at_parts())
                 self._looked_at = self._clock()
         encode, content_type = choose_encoder(accept)
         return encode(self), content_type
@@ -101,10 +105,17 @@ class Gauges:
                 self._jobs = await self._parts.jobs.length()
             self._up["redis"] = True
 
+    async def _look_at_parts(self) -> None:
+        checks = {name: check for name, check in self._checks.items() if name not in self._up}
+        found = await asyncio.gather(*(state_of(check, _LOOK_SECONDS) for check in checks.values()))
+        self._ready = {name: works for name, (works, _) in zip(checks, found, strict=True)}
+
     def _of_process(self) -> Iterator[Metric]:
         parts, queue = self._parts, self._parts.model.queue
         yield _gauge("database_up", "Whether the database answers this process.", [((), self._up["database"])])
         yield _gauge("redis_up", "Whether Redis answers this process.", [((), self._up["redis"])])
+        ready = [((part,), works) for part, works in self._ready.items()]
+        yield _gauge("ready", "Whether a part of this process does what it is there for.", ready, "part")
         yield _counter("database_errors", "Transactions that the database did not take.", parts.database.failures)
         yield _counter("redis_errors", "Questions to Redis that were not answered.", parts.bus.failures)
         calls = [(("in_flight",), queue.in_flight), (("waiting",), queue.waiting)]

@@ -33,7 +33,9 @@ class Health:
         self.checks |= {gateway.name: gateway.check for gateway in gateways}
         if {"agents", "worker"} & set(roles):
             self.checks["model"] = self._check_model
-        self.gauges = Gauges(parts, book=bool({"agents", "gateway"} & set(roles)), gateways=gateways)
+        self.gauges = Gauges(
+            parts, book=bool({"agents", "gateway"} & set(roles)), gateways=gateways, checks=self.checks
+        )
         settings = parts.settings
         METRICS.started(
             __version__,

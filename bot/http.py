@@ -94,7 +94,7 @@ class HttpServer:
         from starlette.responses import JSONResponse
 
         checks = dict(self._checks)  # a role that begins now adds its own
-        found = await asyncio.gather(*map(_state, checks.values()))
+        found = await asyncio.gather(*map(state_of, checks.values()))
         parts = dict(zip(checks, (said for _, said in found), strict=True))
         if self._shutdown.begun:  # a balancer is to send nothing more here
             return JSONResponse({"status": "ending", "parts": parts}, HTTPStatus.SERVICE_UNAVAILABLE)
@@ -110,10 +110,10 @@ class HttpServer:
         return Response(page, headers={"content-type": content_type})
 
 
-async def _state(check: Check) -> tuple[bool, str]:
-    """Whether a part works, and ``ok``, a note, or what is wrong."""
+async def state_of(check: Check, seconds: float = _CHECK_SECONDS) -> tuple[bool, str]:
+    """Whether a part works, and ``ok``, a note, or what is wrong; asked for so long at most."""
     try:
-        async with asyncio.timeout(_CHECK_SECONDS):
+        async with asyncio.timeout(seconds):
             return True, await check() or "ok"
     except TimeoutError:
         return False, "no answer"
