@@ -1,4 +1,7 @@
-"""What a query asks for: its metrics, and the labels that it names. As much of PromQL as the rules and the dashboard use."""
+"""What a query asks for: its metrics, and the labels that it names.
+
+As much of PromQL as the alerts and the dashboard use.
+"""
 
 from __future__ import annotations
 
