@@ -51,7 +51,7 @@ def _calls(tree: ast.Module) -> Iterator[tuple[ast.Call, str]]:
 def _names(call: ast.Call) -> Iterator[str]:
     first = call.args[0]
     for choice in (first.body, first.orelse) if isinstance(first, ast.IfExp) else (first,):
-        yield choice.value if isinstance(choice, ast.Constant) else ast.unparse(choice)
+        yield str(choice.value) if isinstance(choice, ast.Constant) else ast.unparse(choice)
 
 
 def _take_keys(event: Event, call: ast.Call) -> None:
@@ -60,6 +60,6 @@ def _take_keys(event: Event, call: ast.Call) -> None:
             event.open = True
         elif keyword.arg == "extra":
             assert isinstance(keyword.value, ast.Dict), ast.unparse(call)
-            event.keys |= {key.value for key in keyword.value.keys if isinstance(key, ast.Constant)}
+            event.keys |= {str(key.value) for key in keyword.value.keys if isinstance(key, ast.Constant)}
         elif keyword.arg not in _NO_KEYS:
             event.keys.add(keyword.arg)
