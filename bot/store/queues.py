@@ -61,10 +61,14 @@ async def depths(tx: Tx, *, now: float) -> Depths:
     waiting: dict[tuple[str, str], int] = {(connector, state): count for connector, state, count, _ in found}
     for connector, count in await tx.execute(_SKIPPED):
         waiting[connector, "parked"] = waiting.get((connector, "parked"), 0) + count
-    level = agents.c.meter["level"].as_string()
-    is_active = agents.c.touched_at >= now - ACTIVE_SECONDS
+    each = select(
+        agents.c.meter["level"].as_string().label("level"),
+        (agents.c.touched_at >= now - ACTIVE_SECONDS).label("active"),
+    ).subquery()
     by_level = await tx.execute(
-        select(level, is_active, func.count()).where(level.is_not(None)).group_by(level, is_active)
+        select(each.c.level, each.c.active, func.count())
+        .where(each.c.level.is_not(None))
+        .group_by(each.c.level, each.c.active)
     )
     return Depths(
         inbox=waiting,

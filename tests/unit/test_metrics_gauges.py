@@ -91,6 +91,16 @@ async def test_what_waits_in_the_book_is_counted_by_its_place(parts: Parts) -> N
     assert values(found["palimpsest_connector_active"]) == {("room",): 1}
 
 
+async def test_postgresql_counts_the_same(parts: Parts, postgres_database: str) -> None:
+    postgres = Database(postgres_database, clock=parts.database.clock)
+    await postgres.open()
+    await _fill(parts.database)
+    await _fill(postgres)
+    async with parts.database.read() as ours, postgres.read() as theirs:
+        assert await queues.depths(ours, now=1_000.0) == await queues.depths(theirs, now=1_000.0)
+    await postgres.close()
+
+
 async def test_a_worker_does_not_show_the_book(parts: Parts) -> None:
     assert "palimpsest_inbox_messages" not in await shown(Gauges(parts, book=False))
 
