@@ -24,6 +24,7 @@ from bot.tasks import stop
 
 if TYPE_CHECKING:
     from bot.connector import Connector
+    from bot.health import Health
     from bot.parts import Parts
     from bot.services import Services
 
@@ -42,6 +43,7 @@ LOCAL_MODEL_NOTE = (
 
 async def run(settings: Settings, roles: Sequence[Role]) -> None:
     """Serve until a signal. Raises a PalimpsestError with a sentence that says what to do."""
+    from bot.health import Health
     from bot.http import HttpServer
     from bot.parts import open_parts
 
@@ -54,15 +56,16 @@ async def run(settings: Settings, roles: Sequence[Role]) -> None:
             await asyncio.to_thread(_load)  # else the first answer waits for it, and the leases of a host with it
         _announce(parts, roles, names)
         _forget_start()
-        checks = {"database": parts.database.ping, "redis": parts.bus.ping}
-        work = inner_roles(parts, roles, shutdown)
         gateways = [
             gateway_for(parts, connector, f"connector:{connector.name}", shutdown=shutdown) for connector in connectors
         ]
+        health = Health(parts, roles, gateways)
+        work = inner_roles(parts, roles, shutdown, health)
         work += [gateway.run() for gateway in gateways]
         hooks = {gateway.hook_path: gateway.receive for gateway in gateways if gateway.hook_path}
         needed = bool(hooks) or "http_bind" in settings.model_fields_set
-        serving = _http(HttpServer(settings.http_bind, checks, hooks, shutdown), needed=needed)
+        server = HttpServer(settings.http_bind, health.checks, hooks, shutdown, health.gauges.page)
+        serving = _http(server, needed=needed)
         signals.be_gentle()
         try:
             await _all([*work, shutdown.wait()], beside=[serving])
@@ -122,16 +125,22 @@ def _forget_start() -> None:
 
 
 def inner_roles(
-    parts: Parts, roles: Sequence[Role], shutdown: Shutdown | None = None
+    parts: Parts, roles: Sequence[Role], shutdown: Shutdown | None = None, health: Health | None = None
 ) -> list[Coroutine[Any, Any, None]]:
-    """The roles that hold no platform's token, as coroutines that run until cancelled, or until the end comes."""
+    """The roles that hold no platform's token, as coroutines that run until cancelled, or until the end comes.
+
+    ``health`` is told what they need.
+    """
     work: list[Coroutine[Any, Any, None]] = []
     if "agents" in roles:
-        work.append(_agents(services_of(parts), shutdown))
+        services = services_of(parts)
+        if health:
+            health.watch_servers(services.mcp)
+        work.append(_agents(services, shutdown))
     if "worker" in roles:
         from workers.main import work as run_worker
 
-        work.append(run_worker(parts, shutdown))
+        work.append(run_worker(parts, shutdown, health.checks if health else None))
     return work
 
 

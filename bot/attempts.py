@@ -14,6 +14,7 @@ import structlog
 from bot.context import Context
 from bot.ending import MOST_TRIES, PUT_ASIDE
 from bot.errors import StaleEpoch, StoreUnavailable
+from bot.metrics import METRICS
 from bot.redact import redact
 from bot.store import inbox, parked
 from bot.store.inbox import Waiting
@@ -96,6 +97,7 @@ class Attempts:
             await parked.park(step.tx, [message.id], reason, now=context.services.database.clock())
             await step.say(PUT_ASIDE, answers=message.ref)
             step.rings.append(f"settled:{context.agent_id}")
+        METRICS.parked(1)
         log.error("message_parked", messages=[message.id], tries=MOST_TRIES, reason=reason)
 
 

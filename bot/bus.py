@@ -53,6 +53,8 @@ class Bus:
         self._alone: dict[str, _Handle] = {}
         self.leases = Leases(self)
         self._connected = asyncio.Event()
+        self.failures = 0
+        """How often it could not be reached."""
         self._outgoing: asyncio.Queue[tuple[str, str]] = asyncio.Queue(_MOST_OUTGOING)
 
     async def run(self) -> None:
@@ -69,6 +71,7 @@ class Bus:
             try:
                 await self._listen()
             except _UNREACHABLE as error:
+                self.failures += 1
                 if self._connected.is_set():
                     log.warning("redis_lost", reason=str(error))
                 self._connected.clear()
@@ -141,6 +144,7 @@ class Bus:
         except LockError:
             raise
         except (*_UNREACHABLE, TimeoutError) as error:
+            self.failures += 1
             raise BusUnavailable(f"Redis cannot be reached: {str(error) or 'no answer'}") from error
 
     async def close(self) -> None:

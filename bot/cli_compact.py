@@ -164,8 +164,8 @@ async def _written(settings: Settings, needs: NeedsSummary) -> str:
     from bot.compaction.transcript import render
     from bot.errors import ModelOverflow
     from bot.estimate import estimate_tokens
+    from bot.head import Head
     from bot.messages import Message, text_block, text_of, tool_calls
-    from bot.model import Head
     from bot.parts import open_model
 
     async with AsyncExitStack() as stack:

@@ -32,7 +32,7 @@ from bot.errors import StaleEpoch, StoreUnavailable, StrategyFailed
 from bot.meter import meter_json
 from bot.outage import until_back
 from bot.planner import Planner
-from bot.recorder import record
+from bot.recorder import count, record, tell
 from bot.step import Step
 from bot.store import histories, runs
 from bot.store.runs import NewRun, Run, RunState
@@ -290,6 +290,7 @@ class Compactor:
             if not ended:
                 raise _AbortedMeanwhileError
             step.restraint = step.restraint.compacted()
+            step.afterwards.append(partial(count, run, RunState.DONE, step.now, plan.strategy, after.total))
             await step.change(
                 run.status_slot,
                 finished(before, after, note),
@@ -316,27 +317,17 @@ class Compactor:
             return None
         step.restraint = step.restraint.compacted() if not step.restraint.paused else step.restraint
         step.rings.append(f"run:{run_id}")
-        return await runs.get(step.tx, run_id)
+        run = await runs.get(step.tx, run_id)
+        assert run is not None
+        step.afterwards.append(partial(count, run, state, step.now, run.strategy))
+        return run
 
     async def _finished(self, run_id: str) -> None:
         self._ended = run_id
         async with self._services.database.read() as tx:
             run = await runs.get(tx, run_id)
         assert run is not None
-        counts = self._statistics if run.state is RunState.DONE else None
-        log.info(
-            "compaction_ended",
-            run=run.id,
-            trigger=run.trigger,
-            outcome=run.state.value,
-            reason=run.reason or None,
-            before=run.meter_before["total"],
-            after=(run.meter_after or run.meter_before)["total"],
-            removed=counts["removed"] if counts else 0,
-            tokens_saved=counts["tokensSaved"] if counts else 0,
-        )
-        if counts:
-            log.debug("compaction_statistics", run=run.id, **counts)
+        tell(run, self._statistics if run.state is RunState.DONE else None)
         await record(self._context, run)
         self._context.show_meter()
         self._services.bus.ring(f"settled:{self._context.agent_id}")

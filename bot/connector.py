@@ -79,6 +79,18 @@ class Connector(Protocol):
         """Let go of connections."""
 
 
+STARTING = "it is not connected yet"
+
+
+@runtime_checkable
+class Receiving(Protocol):
+    """A connector that can tell whether it hears its platform."""
+
+    @property
+    def problem(self) -> str:
+        """Why it hears nothing just now, without secrets; empty while it does."""
+
+
 @runtime_checkable
 class Hooked(Protocol):
     """A connector that its platform calls over HTTP, beside or in place of what :meth:`Connector.run` does."""

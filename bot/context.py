@@ -14,12 +14,13 @@ from bot.compaction import Strategy
 from bot.estimate import Family, Level, Meter, Part, family_of
 from bot.files import filled, has_media
 from bot.gate import Restraint
+from bot.head import Head
 from bot.history import History
 from bot.live import Presence, address_json
 from bot.measure import NEW, Counted, entry_tokens, guess, head_parts, measure, trusted
 from bot.messages import Block, Message, Role
 from bot.meter import meter_json
-from bot.model import Head, Limits, Reply
+from bot.model import Limits, Reply
 from bot.model_queue import Wait
 from bot.server_tools import continued
 from bot.services import Services
@@ -169,6 +170,8 @@ class Context:
             self.history, self.next_seq = step.history, step.next_seq
             self.restraint, self.factor = step.restraint, step.factor
         self.services.bus.ring(*step.rings)
+        for tell in step.afterwards:
+            tell()
 
     def show_meter(self) -> None:
         """Tell connectors that show it apart from the talk, such as the terminal's bottom line."""

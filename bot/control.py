@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import structlog
@@ -19,6 +20,7 @@ from bot.ending import PARKED
 from bot.errors import StaleEpoch, StoreUnavailable, StrategyFailed
 from bot.gate import is_automatic
 from bot.memory import AgentMemory
+from bot.metrics import METRICS
 from bot.recalling import answer_people
 from bot.store import people, runs
 from bot.store.inbox import Waiting
@@ -95,6 +97,7 @@ class Control:
         return self._under_way.turn is not None or self._compactor.running
 
     async def _obey(self, command: Command, message: Waiting) -> None:
+        METRICS.commanded(command.name, known=command.known)
         log.info("command", command=command.name)
         told = {"start": commands.hello, "help": commands.help_text, "status": self._status_text}
         if not command.known:
@@ -156,9 +159,11 @@ class Control:
         compacting = await self._compactor.abort()
         turn, task = self._under_way.turn, self._under_way.task
         if turn is None or task is None:
+            METRICS.aborted(turn=False, compaction=compacting)
             return "Stopped the compaction." if compacting else "There is nothing to stop."
         turn.abort()
         await asyncio.wait({task})
+        METRICS.aborted(turn=turn.state is TurnState.ABORTED, compaction=compacting)
         if turn.state is TurnState.ABORTED:
             what = "Stopped the compaction and the answer" if compacting else "Stopped"
             return f"{what}. Your message stays in the conversation."
@@ -228,6 +233,7 @@ class Control:
             level = context.strategy.level(after)
             await step.say(commands.undone_text(top.kind, before, after, level), answers=message.ref)
             await step.close([message.id])
+            step.afterwards.append(partial(METRICS.undone, top.kind))
         self._context.show_meter()
 
     async def _new(self, message: Waiting) -> None:

@@ -10,6 +10,7 @@ import structlog
 from bot import access
 from bot.access import CODE_HOURS, Access
 from bot.messages import Inbound, Say
+from bot.metrics import METRICS
 from bot.rate import Rate
 from bot.store import Tx, people
 
@@ -47,8 +48,10 @@ class Door:
         told: list[Say] = []
         for inbound in inbounds:
             if not self.rules.may_talk(inbound.address, inbound.person, known):
+                METRICS.refused(connector, "access")
                 told += await self._refuse(tx, inbound, now)
             elif self._is_too_much(inbound, now):
+                METRICS.refused(connector, "rate")
                 told += self._tell(inbound, access.TOO_FAST, now, every=_WARN_SECONDS)
             else:
                 welcome.append(inbound)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+
 import structlog
 
 from bot.compaction import Plan
@@ -10,10 +13,12 @@ from bot.context import Context
 from bot.errors import StaleEpoch, StoreUnavailable
 from bot.history import Entry, EntryKind, Usage, ranges_of
 from bot.messages import text_block
+from bot.metrics import METRICS
 from bot.redact import redact
 from bot.step import Step
 from bot.store import inbox, outbox, parked, turns
 from bot.store.turns import TurnRow, TurnState
+from bot.timing import Timing
 from bot.tools.tool import INTERRUPTED, result_block
 
 log = structlog.get_logger(__name__)
@@ -33,10 +38,11 @@ _HIDDEN = "[Something that the person sent stood here. It could not be answered,
 class Ending:
     """The end of one turn."""
 
-    def __init__(self, context: Context, row: TurnRow) -> None:
+    def __init__(self, context: Context, row: TurnRow, timing: Timing) -> None:
         self._context = context
         self._id = row.id
         self._slot = row.slot
+        self._timing = timing
         self.state = TurnState.RUNNING
 
     async def write(self, step: Step, state: TurnState, text: str, usage: Usage) -> None:
@@ -93,19 +99,25 @@ class Ending:
                 return
             rows = await parked.park_turn(step.tx, self._id, reason, now=now)
             await self._close(step, TurnState.FAILED, PUT_ASIDE, usage)
+        METRICS.parked(len(rows))
         log.error("message_parked", messages=rows, turn=self._id, tries=MOST_TRIES, reason=reason)
 
     async def _close(self, step: Step, state: TurnState, text: str, usage: Usage) -> None:
         context = self._context
-        now, meter = context.services.database.clock(), step.weigh()
-        await turns.end(step.tx, self._id, state, usage, now=now, meter=meter)
+        now, meter = step.now, step.weigh()
+        timing = self._timing.ended(now)
+        await turns.end(step.tx, self._id, state, usage, now=now, meter=meter, timing=timing)
         if text:
             await step.change(self._slot, text)
         else:
             await step.void(self._slot)
         step.rings.append(f"settled:{context.agent_id}")
         self.state = state
-        log.info("turn_ended", turn=self._id, state=state.value, tokens=usage.context, output=usage.output)
+        step.afterwards.append(partial(self._tell, state, usage, meter.share, timing))
+
+    def _tell(self, state: TurnState, usage: Usage, share: float, timing: Mapping[str, float]) -> None:
+        METRICS.turn_ended(self._context.address.connector, state, share, timing)
+        log.info("turn_ended", turn=self._id, state=state.value, tokens=usage.context, output=usage.output, **timing)
 
 
 async def end_unseen(context: Context, reason: str) -> None:
@@ -117,6 +129,7 @@ async def end_unseen(context: Context, reason: str) -> None:
         if ended:
             await outbox.change(tx, ended.slot, PUT_ASIDE)
     if ended:
+        METRICS.parked(len(ended.rows))
         log.error("message_parked", messages=ended.rows, turn=ended.turn, tries=MOST_TRIES, reason=reason)
         services.bus.ring(f"outbox:{context.address.connector}", f"settled:{context.agent_id}")
 

@@ -6,6 +6,7 @@
     ├── ConfigurationError       a setting is wrong or missing; the text says what to do
     ├── StoreUnavailable         the database cannot be reached or written
     ├── BusUnavailable           Redis cannot be reached
+    ├── NotReady                 this process does not do what it is there for just now
     ├── StaleEpoch               this host lost the agent: nothing more may be written for it
     ├── EmbeddingsUnavailable    texts cannot be embedded now; whoever wanted that goes on without
     ├── ModelError               the model did not answer
@@ -45,6 +46,10 @@ class StoreUnavailable(PalimpsestError):
 
 class BusUnavailable(PalimpsestError):
     """Redis cannot be reached."""
+
+
+class NotReady(PalimpsestError):
+    """This process does not do what it is there for just now; the text says why."""
 
 
 class StaleEpoch(PalimpsestError):

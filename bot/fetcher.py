@@ -14,6 +14,7 @@ from bot.connector import Connector
 from bot.errors import DeliveryDelayed, DeliveryError, DeliveryRefused, StoreUnavailable
 from bot.files import path_for
 from bot.messages import AgentId, Attachment
+from bot.metrics import METRICS
 from bot.store import Database, inbox
 from bot.store.inbox import MOST_FETCHING, Fetching, Kept
 
@@ -75,6 +76,7 @@ class Fetcher:
             return ()
 
     async def _bring(self, row: Fetching) -> None:
+        structlog.contextvars.bind_contextvars(agent=row.agent_id)  # of this task
         try:
             async with self._slots:
                 files = [await self._keep(row.agent_id, attachment) for attachment in row.attachments]
@@ -116,6 +118,7 @@ class Fetcher:
                 return Kept(attachment.name, problem=problem)
             size = target.stat().st_size
         except OSError as error:  # a disk that is full, a folder that is not ours
+            METRICS.not_written("file")
             log.warning("file_not_written", reason=str(error))
             return Kept(attachment.name, problem=f"it could not be written down ({error.strerror})")
         return Kept(attachment.name, str(target.relative_to(folder)), attachment.media_type, size)
@@ -130,7 +133,7 @@ class Fetcher:
             except DeliveryRefused as error:
                 return str(error)
             except (DeliveryError, TimeoutError) as error:
-                log.info("file_not_fetched", connector=self._connector.name, attempt=attempt, reason=str(error))
+                log.info("file_not_fetched", connector=self._connector.name, tries=attempt, reason=str(error))
                 await asyncio.sleep(error.retry_after if isinstance(error, DeliveryDelayed) else _WAIT_SECONDS)
             except OSError:  # our own disk
                 raise

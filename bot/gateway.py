@@ -19,13 +19,14 @@ import structlog
 from bot.bells import Bell
 from bot.bus import Bus
 from bot.chats import Chats
-from bot.connector import Connector, Hooked
+from bot.connector import Connector, Hooked, Receiving
 from bot.door import Door
-from bot.errors import BusUnavailable, DeliveryError, PalimpsestError, StoreUnavailable
+from bot.errors import BusUnavailable, DeliveryError, NotReady, PalimpsestError, StoreUnavailable
 from bot.fetcher import Fetcher
 from bot.lane import Lane
 from bot.leases import Lease
 from bot.messages import Address, AgentId, Inbound, React, Say, Status, Typing
+from bot.metrics import METRICS
 from bot.shutdown import Shutdown
 from bot.signals import Signals
 from bot.store import Database, chats, inbox, outbox, runs
@@ -69,6 +70,8 @@ class Gateway:
         self._shutdown = shutdown or Shutdown()
         self._worked = False
         """Whether the lease was ever ours."""
+        self.is_active = False
+        """Whether it is ours now: we receive and deliver."""
         self._fetcher = Fetcher(connector, database, bus, folder=folder, most_bytes=most_bytes, chat=chat)
         self._lanes: dict[str, Lane] = {}
         self._chats = Chats(database, connector.name)
@@ -112,6 +115,23 @@ class Gateway:
     async def _hand_over(self, lease: Lease) -> None:
         await lease.drop()
         self._bus.ring(self._handed_over)
+
+    @property
+    def name(self) -> str:
+        """The connector's."""
+        return self._connector.name
+
+    async def check(self) -> str | None:
+        """How it stands, for whoever asks whether we are ready. Raises NotReady.
+
+        What a platform calls is not taken out of a balancer because the platform itself cannot be reached.
+        """
+        if not self.is_active:
+            return "stands by: another gateway has the lease"
+        problem = self._connector.problem if isinstance(self._connector, Receiving) else ""
+        if problem and self.hook_path is None:
+            raise NotReady(problem)
+        return problem or None
 
     @property
     def _handed_over(self) -> str:
@@ -178,6 +198,7 @@ class Gateway:
             log.warning("store_unavailable", reason=str(error))
             return False
         log.info("gateway_started", connector=self._connector.name)
+        self.is_active = True
         receiving = asyncio.create_task(self._connector.run(self))
         working = asyncio.create_task(self._work())
         keeping = asyncio.create_task(lease.keep())
@@ -195,9 +216,11 @@ class Gateway:
             if working.done():
                 log.error("gateway_crashed", connector=self._connector.name, exc_info=working.exception())
             elif not receiving.done():
+                METRICS.lease_lost("connector")
                 log.warning("gateway_lease_lost", connector=self._connector.name)
             return False
         finally:
+            self.is_active = False
             await stop(receiving, working, keeping, told, followed)
 
     async def _finish_deliveries(self) -> None:

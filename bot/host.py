@@ -20,6 +20,7 @@ from bot.bells import Bell
 from bot.errors import BusUnavailable, StaleEpoch, StoreUnavailable
 from bot.leases import Lease
 from bot.messages import AgentId
+from bot.metrics import METRICS
 from bot.services import Services
 from bot.shutdown import Shutdown
 from bot.store import agents, turns, work
@@ -191,6 +192,7 @@ class Host:
         try:
             await asyncio.wait({living, keeping}, return_when=asyncio.FIRST_COMPLETED)
             if not living.done():
+                METRICS.lease_lost("agent")
                 log.warning("lease_lost", agent=agent_id)
         finally:
             del self._awake[agent_id]

@@ -1,4 +1,7 @@
-"""What the program says of itself over HTTP: `/healthz` (the process lives), `/readyz` (every part it needs)."""
+"""What the program says of itself over HTTP.
+
+`/healthz`: the process lives; `/readyz`: every part it needs; `/metrics`: what Prometheus wants to know.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,12 @@ from bot.shutdown import Shutdown
 
 log = structlog.get_logger(__name__)
 
-Check = Callable[[], Awaitable[None]]
-"""Returns when a part works, raises a PalimpsestError when it does not."""
+Check = Callable[[], Awaitable[str | None]]
+"""Returns when a part works, or does what it should, with a note where there is something to say; raises a
+PalimpsestError when it does not."""
+
+Metrics = Callable[[str], Awaitable[tuple[bytes, str]]]
+"""Takes an Accept header, returns all metrics and their content type."""
 
 Hook = Callable[[Mapping[str, str], bytes], Awaitable[int]]
 """Takes the headers (small letters) and the body of a platform's call, returns the status of the answer."""
@@ -35,8 +42,10 @@ class HttpServer:
         checks: Mapping[str, Check],
         hooks: Mapping[str, Hook] | None = None,
         shutdown: Shutdown | None = None,
+        metrics: Metrics | None = None,
     ) -> None:
         self._bind = bind
+        self._metrics = metrics
         self._checks = checks
         self._hooks = dict(hooks or {})
         self._shutdown = shutdown or Shutdown()
@@ -48,6 +57,7 @@ class HttpServer:
         from starlette.routing import Route
 
         routes = [Route("/healthz", self._healthz), Route("/readyz", self._readyz)]
+        routes += [Route("/metrics", self._show_metrics)] if self._metrics else []
         routes += [Route(path, _called(hook), methods=["POST"]) for path, hook in self._hooks.items()]
         app = Starlette(routes=routes)
         config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1)
@@ -83,25 +93,32 @@ class HttpServer:
     async def _readyz(self, _request: Any) -> Any:
         from starlette.responses import JSONResponse
 
-        found = await asyncio.gather(*(_state(check) for check in self._checks.values()))
-        parts = dict(zip(self._checks, found, strict=True))
+        checks = dict(self._checks)  # a role that begins now adds its own
+        found = await asyncio.gather(*map(state_of, checks.values()))
+        parts = dict(zip(checks, (said for _, said in found), strict=True))
         if self._shutdown.begun:  # a balancer is to send nothing more here
             return JSONResponse({"status": "ending", "parts": parts}, HTTPStatus.SERVICE_UNAVAILABLE)
-        if all(state == "ok" for state in parts.values()):
+        if all(works for works, _ in found):
             return JSONResponse({"status": "ok", "parts": parts})
         return JSONResponse({"status": "not ready", "parts": parts}, HTTPStatus.SERVICE_UNAVAILABLE)
 
+    async def _show_metrics(self, request: Any) -> Any:
+        from starlette.responses import Response
 
-async def _state(check: Check) -> str:
-    """``ok``, or what is wrong."""
+        assert self._metrics
+        page, content_type = await self._metrics(request.headers.get("accept", ""))
+        return Response(page, headers={"content-type": content_type})
+
+
+async def state_of(check: Check, seconds: float = _CHECK_SECONDS) -> tuple[bool, str]:
+    """Whether a part works, and ``ok``, a note, or what is wrong; asked for so long at most."""
     try:
-        async with asyncio.timeout(_CHECK_SECONDS):
-            await check()
+        async with asyncio.timeout(seconds):
+            return True, await check() or "ok"
     except TimeoutError:
-        return "no answer"
+        return False, "no answer"
     except PalimpsestError as error:
-        return str(error)
-    return "ok"
+        return False, str(error)
 
 
 def _called(hook: Hook) -> Any:

@@ -63,6 +63,14 @@ class Jobs:
             return "waiting"
         return "taken" if status is JobStatus.in_progress else "gone"
 
+    async def length(self) -> int:
+        """Jobs that wait or are being worked on. Raises BusUnavailable."""
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                return int(await self._open().zcard(QUEUE))
+        except (RedisError, OSError) as error:
+            raise BusUnavailable(f"The queue cannot be read: {error}") from error
+
     async def close(self) -> None:
         """Let go of connections."""
         if self._pool:

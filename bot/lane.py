@@ -13,8 +13,16 @@ import structlog
 from bot.bus import Bus
 from bot.chats import Chats
 from bot.connector import Connector
-from bot.errors import ChatClosed, DeliveryDelayed, DeliveryError, DeliveryRefused, StoreUnavailable
+from bot.errors import (
+    ChatClosed,
+    DeliveryDelayed,
+    DeliveryError,
+    DeliveryRefused,
+    DeliveryUncertain,
+    StoreUnavailable,
+)
 from bot.messages import AgentId, Edit, OutFile, Say
+from bot.metrics import METRICS
 from bot.store import Database, outbox
 from bot.store.outbox import NOTICE, OutboxRow
 from bot.tenure import Tenure
@@ -58,6 +66,8 @@ class Lane:
         """How often a message, by its slot and version, has failed."""
         self._streamed: OutboxRow | None = None
         """The reply that grew here last."""
+        self._agent: AgentId | None = None
+        """Whose message was in hand last."""
         self._resting = False
         self._at_rest = asyncio.Event()
         self._at_rest.set()
@@ -91,14 +101,22 @@ class Lane:
             except _AtRestError:
                 return
             except DeliveryDelayed as delay:
-                log.info("delivery_delayed", connector=self._connector.name, seconds=delay.retry_after)
-                await self._again_after(delay.retry_after)
+                seconds = delay.retry_after
+                METRICS.platform_delays(self._connector.name, seconds)
+                log.info("delivery_delayed", agent=self._agent, connector=self._connector.name, seconds=seconds)
+                await self._again_after(seconds)
             except (DeliveryError, StoreUnavailable) as error:
-                log.warning("delivery_failed", connector=self._connector.name, reason=str(error))
+                self._count_failure(error)
+                log.warning("delivery_failed", agent=self._agent, connector=self._connector.name, reason=str(error))
                 await self._again_after(min(_LONGEST_RETRY_SECONDS, _RETRY_SECONDS * 2**self._worst))
             except Exception:  # a defect in one chat must not stop the others; what it hit is tried again
-                log.exception("delivery_crashed", connector=self._connector.name)
+                METRICS.delivered(self._connector.name, "failed")
+                log.exception("delivery_crashed", agent=self._agent, connector=self._connector.name)
                 await self._again_after(_CRASH_SECONDS)
+
+    def _count_failure(self, error: DeliveryError | StoreUnavailable) -> None:
+        if not isinstance(error, StoreUnavailable):
+            METRICS.delivered(self._connector.name, "uncertain" if isinstance(error, DeliveryUncertain) else "failed")
 
     @property
     def _worst(self) -> int:
@@ -117,6 +135,7 @@ class Lane:
             await self._show_without_book()
             raise
         for row in pending:
+            self._agent = row.agent_id
             self._written.pop(row.id, None)
             with self._in_hand():
                 await self._deliver(row)
@@ -142,15 +161,23 @@ class Lane:
         try:
             refs = await self._bring_within_reason(row)
         except ChatClosed as error:
-            log.warning("delivery_refused", connector=self._connector.name, reason=str(error))
+            METRICS.delivered(self._connector.name, "refused")
+            log.warning("delivery_refused", agent=self._agent, connector=self._connector.name, reason=str(error))
             await self._chats.set_open(self._chats.on_platform(row.address).chat, is_open=False)
         except DeliveryRefused as error:
-            log.warning("delivery_refused", connector=self._connector.name, reason=str(error))
+            METRICS.delivered(self._connector.name, "refused")
+            log.warning("delivery_refused", agent=self._agent, connector=self._connector.name, reason=str(error))
             async with self._database.write() as tx:
                 await outbox.refuse(tx, row.id, row.version)
         else:
+            self._count(row)
             await self._record(row.id, row.version, refs)
         self._bus.ring(f"delivered:{row.agent_id}")
+
+    def _count(self, row: OutboxRow) -> None:
+        """People have it. How long that took is told of replies."""
+        since = None if row.answered_at is None else self._database.clock() - row.answered_at
+        METRICS.delivered(self._connector.name, "edited" if row.refs else "sent", since=since)
 
     async def _bring_within_reason(self, row: OutboxRow) -> tuple[str, ...]:
         """What fails again and again is given up, or it would hold up the chat for ever, or be sent for ever."""

@@ -7,7 +7,7 @@ together: one script renews them in one round trip, however many they are.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -94,6 +94,11 @@ class Leases:
         self._kept: set[Lease] = set()
         self._any = asyncio.Event()
         self._script = bus.redis.register_script(_RENEW)
+
+    @property
+    def held(self) -> Iterable[str]:
+        """Their names."""
+        return [lease.name for lease in self._kept]
 
     @contextmanager
     def keeping(self, lease: Lease) -> Iterator[None]:

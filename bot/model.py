@@ -8,19 +8,20 @@ request that was refused, and the server's retry-after is honoured for both.
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from bot.cache_marks import Life, mark_for, marked, marked_head
 from bot.errors import ModelError, ModelOverflow, ModelRefused, ModelUnavailable
+from bot.head import Head
 from bot.history import Usage
 from bot.messages import Block, Message
+from bot.metrics import METRICS
 from bot.model_queue import ModelQueue, Wait
 from bot.overflow import is_context_overflow, stated_numbers
 from bot.provider_errors import message_in, retry_after, said_in, type_in
@@ -46,35 +47,6 @@ _SEES_NOTHING = re.compile(r"image|multimodal|mmproj|vision", re.IGNORECASE)
 """llama.cpp and Ollama answer 500 to a picture that their model cannot see."""
 DEFAULT_WINDOW = 200_000
 DEFAULT_ANSWER = 8_192
-
-
-@dataclass(frozen=True)
-class Head:
-    """What stands before the messages of a request. Equal heads share a prompt cache, so they are kept by hash."""
-
-    model: str
-    max_tokens: int
-    system: str
-    tools: tuple[Mapping[str, Any], ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        """For the book."""
-        return {
-            "model": self.model,
-            "max_tokens": self.max_tokens,
-            "system": self.system,
-            "tools": [dict(tool) for tool in self.tools],
-        }
-
-    @classmethod
-    def from_json(cls, data: Any) -> Head:
-        """Back from the book."""
-        return cls(data["model"], data["max_tokens"], data["system"], tuple(data["tools"]))
-
-    @property
-    def digest(self) -> str:
-        """Names this head."""
-        return hashlib.sha256(json.dumps(self.as_json(), sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -119,6 +91,8 @@ class Model:
         """Models whose endpoint does not count."""
         self._client: AsyncAnthropic | None = None
         self.queue = ModelQueue(calls)
+        self.problem = ""
+        """Why there was no answer, since the last time that there was one."""
         self._looking = asyncio.Lock()
         self._counting = asyncio.Semaphore(_MOST_COUNTS)
 
@@ -142,9 +116,16 @@ class Model:
         for attempt in range(1, _TRIES + 1):
             try:
                 async with self.queue.place(call, on_wait):
+                    began = time.monotonic()
                     reply = await self._stream(head, messages, on_text, may_call=may_call)
+            except (ModelOverflow, ModelRefused) as error:
+                METRICS.model_failed(call.purpose, "overflow" if isinstance(error, ModelOverflow) else "refused")
+                raise
             except _Again as again:
+                METRICS.model_retried(again.status)
                 if attempt == _TRIES or again.wait > _LONGEST_WAIT:
+                    METRICS.model_failed(call.purpose, "unavailable")
+                    self.problem = again.sentence
                     raise ModelUnavailable(again.sentence) from again.__cause__
                 if again.wait:
                     self.queue.hold(again.wait)
@@ -152,6 +133,8 @@ class Model:
                     await asyncio.sleep(random.uniform(0.5, 1.0) * 2 ** (attempt - 1))
             else:
                 self.queue.widen()
+                self.problem = ""
+                METRICS.model_answered(call.purpose, head.model, reply.usage, time.monotonic() - began)
                 return reply
         raise AssertionError("unreachable")
 
@@ -254,7 +237,8 @@ class Model:
         except anthropic.APIStatusError as error:
             self._raise_status(error, head)
         except (anthropic.APIConnectionError, httpx2.HTTPError, httpx2.StreamError) as error:
-            raise _Again("The model's server cannot be reached or broke off its answer.") from error
+            sentence = "The model's server cannot be reached or broke off its answer."
+            raise _Again(sentence, status="connection") from error
         except anthropic.APIResponseValidationError as error:
             raise _Again("The model's server answered something that is not a message.") from error
         except anthropic.APIError as error:
@@ -270,7 +254,8 @@ class Model:
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR and _SEES_NOTHING.search(said):
             raise ModelRefused(f"The model's server refused the request ({said}).", of_content=True) from error
         if status in _RETRIED or (status == HTTPStatus.OK and type_in(error) in _RETRIED_TYPES):
-            raise _Again(f"The model is not available ({said}).", retry_after(error)) from error
+            kind = type_in(error) if status == HTTPStatus.OK else str(status)
+            raise _Again(f"The model is not available ({said}).", retry_after(error), status=kind) from error
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             name = "ANTHROPIC_API_KEY" if not self._auth_token else "ANTHROPIC_AUTH_TOKEN"
             raise ModelRefused(
@@ -287,7 +272,10 @@ class Model:
         said = said_in(error)
         if is_context_overflow(error):
             raise self._overflow(said, head) from error
-        raise _Again(f"The model broke off its answer ({said}).") from error
+        kind = type_in(error)
+        raise _Again(
+            f"The model broke off its answer ({said}).", status=kind if kind in _RETRIED_TYPES else "stream"
+        ) from error
 
     def _overflow(self, said: str, head: Head) -> ModelOverflow:
         """A provider that refuses a context may say how large it was, and how much would have fitted."""
@@ -316,17 +304,18 @@ class Model:
 
 
 class _Again(ModelError):
-    """Worth another try, after ``wait`` seconds (0: our own pace)."""
+    """Worth another try, after ``wait`` seconds (0: our own pace). ``status``: what it is counted as."""
 
-    def __init__(self, sentence: str, wait: float = 0.0) -> None:
+    def __init__(self, sentence: str, wait: float = 0.0, *, status: str = "invalid") -> None:
         super().__init__(sentence)
         self.sentence = sentence
         self.wait = wait
+        self.status = status
 
 
 def _reply(answer: ReplyStream) -> Reply:
     if answer.stop_reason == "model_context_window_exceeded":
         raise ModelOverflow("The answer ran into the end of the model's window.")
     if answer.stop_reason is None:
-        raise _Again("The model's server broke off its answer.")
+        raise _Again("The model's server broke off its answer.", status="stream")
     return Reply(answer.blocks, answer.usage, answer.stop_reason)

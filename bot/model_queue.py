@@ -15,6 +15,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count
 
+from bot.metrics import METRICS, Purpose
+
 TELL_SECONDS = 3.0
 """Who waits longer is told, and then again and again."""
 _ANSWERS_PER_SUMMARY = 4
@@ -37,6 +39,11 @@ class Call:
     number: int
     who: str = ""
     admitted: asyncio.Future[None] | None = field(default=None, repr=False)
+
+    @property
+    def purpose(self) -> Purpose:
+        """What it is counted as."""
+        return "turn" if self.who else "compaction"
 
 
 class ModelQueue:
@@ -83,6 +90,7 @@ class ModelQueue:
         Cancelling leaves the line at once.
         """
         call.admitted = admitted = asyncio.get_running_loop().create_future()
+        joined = self._clock()
         insort(self._line(call), call, key=_number)
         self._admit()
         try:
@@ -90,6 +98,7 @@ class ModelQueue:
                 await asyncio.wait({admitted}, timeout=self.tell_seconds)
                 if on_wait and not admitted.done():
                     on_wait(self.where(call))
+            METRICS.model_waited_for(call.purpose, self._clock() - joined)
             yield
         finally:
             self._leave(call)

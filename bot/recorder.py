@@ -1,4 +1,7 @@
-"""Keeps the trace: each run's section in the book, and from there in the daily file."""
+"""What is said of a run that ended: its line in the log, its numbers, and its section of the trace.
+
+The section is kept in the book, and from there it goes into the daily file.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,44 @@ import asyncio
 
 import structlog
 
+from bot.compaction.statistics import Stats
 from bot.context import Context
+from bot.metrics import METRICS
 from bot.redact import redact
 from bot.store import facts, histories, runs
-from bot.store.runs import Run
+from bot.store.runs import Run, RunState
 from bot.trace import render, write
 
 log = structlog.get_logger(__name__)
+
+
+def count(run: Run, state: RunState, now: float, strategy: str, after: int | None = None) -> None:
+    """Count its end, once that is committed. ``after``: tokens, where something was changed."""
+    METRICS.compaction_ended(
+        trigger=run.trigger,
+        outcome=state,
+        strategy=strategy,
+        seconds=now - run.started_at,
+        before=run.meter_before["total"],
+        after=after,
+    )
+
+
+def tell(run: Run, counts: Stats | None) -> None:
+    """Log its end. ``counts``: what was changed, if anything was."""
+    log.info(
+        "compaction_ended",
+        run=run.id,
+        trigger=run.trigger,
+        outcome=run.state.value,
+        reason=run.reason or None,
+        before=run.meter_before["total"],
+        after=(run.meter_after or run.meter_before)["total"],
+        removed=counts["removed"] if counts else 0,
+        tokens_saved=counts["tokensSaved"] if counts else 0,
+    )
+    if counts:
+        log.debug("compaction_statistics", run=run.id, **counts)
 
 
 async def record(context: Context, run: Run) -> None:
@@ -37,6 +71,7 @@ async def record(context: Context, run: Run) -> None:
     try:
         await asyncio.to_thread(write, services.folder(agent_id), run, text)
     except OSError as error:
+        METRICS.not_written("trace")
         log.warning("trace_not_written", run=run.id, reason=str(error))
         return
     async with context.step() as step:

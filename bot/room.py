@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import structlog
 
 from bot.blame import Blame, blame
@@ -9,8 +11,10 @@ from bot.compactor import Compactor, Outcome, Request
 from bot.context import Context
 from bot.gate import Gate, before_request, is_automatic
 from bot.interruption import AbortedError, Interruption
+from bot.metrics import METRICS
 from bot.store import turns
 from bot.store.turns import TurnRow
+from bot.timing import Timing
 
 log = structlog.get_logger(__name__)
 
@@ -28,10 +32,13 @@ class CannotGoOnError(Exception):
 class Room:
     """Makes room in one turn. ``interruption`` ends any waiting for a compaction."""
 
-    def __init__(self, context: Context, compactor: Compactor, interruption: Interruption, row: TurnRow) -> None:
+    def __init__(
+        self, context: Context, compactor: Compactor, interruption: Interruption, row: TurnRow, timing: Timing
+    ) -> None:
         self._context = context
         self._compactor = compactor
         self._interruption = interruption
+        self._timing = timing
         self._turn = row.id
         self._compactions = row.recoveries
 
@@ -50,7 +57,7 @@ class Room:
                 return
             if gate is Gate.COMPACT:
                 self._compactor.start(Request("auto", turn=self._turn))
-            outcome = await self._interruption.unless(self._compactor.join())
+            outcome = await self._joined()
             if gate is Gate.COMPACT and outcome is Outcome.ABORTED:
                 raise AbortedError
             if gate is Gate.COMPACT and (outcome is Outcome.NOTHING or context.meter.over):
@@ -70,9 +77,9 @@ class Room:
         async with context.step() as step:
             await turns.count_recovery(step.tx, self._turn)
         if self._compactor.running:
-            await self._interruption.unless(self._compactor.join())
+            await self._joined()
         self._compactor.start(Request("recovery", turn=self._turn))
-        outcome = await self._interruption.unless(self._compactor.join())
+        outcome = await self._joined()
         if outcome is Outcome.ABORTED:
             raise AbortedError
         if outcome is Outcome.NOTHING:
@@ -80,6 +87,14 @@ class Room:
             if context.meter.over or (found and found.plan):
                 await self._give_up_on(found)
             # By our own count it fits, and nothing is left to compact: ask once more, which counts as an attempt.
+
+    async def _joined(self) -> Outcome:
+        began = time.monotonic()
+        try:
+            with self._timing.of("compaction"):
+                return await self._interruption.unless(self._compactor.join())
+        finally:
+            METRICS.compaction_waited_for(time.monotonic() - began)
 
     def _blame(self, *, surely: bool = False) -> Blame | None:
         context = self._context

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -28,8 +28,10 @@ class Step:
         self.restraint = context.restraint
         self.factor = context.factor
         self.rings: list[str] = []
+        self.afterwards: list[Callable[[], None]] = []
+        """Called once it is committed: what is counted and logged."""
         self._context = context
-        self._now = context.services.database.clock()
+        self.now = context.services.database.clock()
         self._remembered = (context.restraint, context.factor)
         self._is_weighed = False
 
@@ -58,7 +60,7 @@ class Step:
             interrupted=interrupted,
             person=person,
         )
-        await histories.append(self.tx, self._context.agent_id, [entry], now=self._now)
+        await histories.append(self.tx, self._context.agent_id, [entry], now=self.now)
         self.history = self.history.appended(entry)
         self.next_seq += 1
         if anchor:
@@ -71,14 +73,14 @@ class Step:
         number = await histories.next_layer(self.tx, agent_id)
         layer, inserted = plan.layer(number, self.next_seq, run=run, summary=summary, recall=recall)
         inserted = [replace(e, tokens=self._context.entry_tokens(e.role, e.blocks)) for e in inserted]
-        await histories.put(self.tx, agent_id, layer, inserted, now=self._now)
+        await histories.put(self.tx, agent_id, layer, inserted, now=self.now)
         self.history = self.history.covered(layer, inserted)
         self.next_seq += len(inserted)
         self._is_weighed = True
 
     async def take_off(self, number: int) -> None:
         """Take a layer off. What it hid may be older than what was in memory, so the history is read again."""
-        await histories.take_off(self.tx, self._context.agent_id, number, now=self._now)
+        await histories.take_off(self.tx, self._context.agent_id, number, now=self.now)
         self.history = await histories.load(self.tx, self._context.agent_id, self._context.family)
         self._is_weighed = True
 
@@ -90,17 +92,17 @@ class Step:
     async def say(self, text: str, *, buttons: Sequence[Button] = (), answers: str = "") -> int:
         """The program says something; returns the message's slot. ``answers``: the ref of what it answers."""
         self.rings.append(f"outbox:{self._context.address.connector}")
-        return await outbox.say(self.tx, self._context.address, text, buttons=buttons, answers=answers, now=self._now)
+        return await outbox.say(self.tx, self._context.address, text, buttons=buttons, answers=answers, now=self.now)
 
     async def say_to(self, address: Address, text: str) -> None:
         """The program says something in another conversation."""
         self.rings.append(f"outbox:{address.connector}")
-        await outbox.say(self.tx, address, text, now=self._now)
+        await outbox.say(self.tx, address, text, now=self.now)
 
     async def send_file(self, file: OutFile, text: str) -> None:
         """A file of the agent's folder goes to people."""
         self.rings.append(f"outbox:{self._context.address.connector}")
-        await outbox.send_file(self.tx, self._context.address, file, text, now=self._now)
+        await outbox.send_file(self.tx, self._context.address, file, text, now=self.now)
 
     async def change(self, slot: int, text: str, *, buttons: Sequence[Button] = ()) -> None:
         """A message of ours gets another text."""
@@ -109,7 +111,7 @@ class Step:
 
     async def open_slot(self, *, answers: str = "") -> int:
         """The place of a reply that is still to be written. ``answers``: the ref of what it answers."""
-        return await outbox.open_slot(self.tx, self._context.address, answers=answers, now=self._now)
+        return await outbox.open_slot(self.tx, self._context.address, answers=answers, now=self.now)
 
     async def void(self, slot: int) -> None:
         """Nothing is said in this slot."""

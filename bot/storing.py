@@ -16,6 +16,7 @@ from bot.chats import Chats
 from bot.door import Door
 from bot.errors import StoreUnavailable
 from bot.messages import Inbound, Say
+from bot.metrics import METRICS
 from bot.store import Database, chats, inbox, parked
 
 log = structlog.get_logger(__name__)
@@ -65,6 +66,7 @@ class Storing:
             raise
         except Exception as error:
             log.exception("update_skipped", connector=self._name, key=inbound.key)
+            METRICS.parked(1)
             await self._keep(inbound, f"{type(error).__name__}: {error}")
             return Stored(told=[Say(inbound.address, SKIPPED, token=inbound.key, notice=True, answers=inbound.ref)])
 
@@ -96,6 +98,7 @@ class Storing:
             raise
         for inbound in fresh:
             self._chats.heard_of(inbound.address.chat)
+        METRICS.received(self._name, len(new))
         self._bus.ring(*{f"inbox:{inbound.address.agent_id}" for inbound in new})
         if any(inbound.attachments for inbound in new):
             self._bus.ring(f"fetch:{self._name}")

@@ -12,6 +12,7 @@ from bot import commands
 from bot.compaction.plan import Plan, everything_but
 from bot.context import Context
 from bot.ending import end_unseen
+from bot.metrics import METRICS
 from bot.store import Tx, agents, histories, inbox, outbox, parked
 from bot.store.inbox import Waiting
 
@@ -75,6 +76,7 @@ class Stranded:
         if ids:
             await parked.park(tx, ids, _REASON, now=now)
             await outbox.say(tx, self._context.address, STRANDED, now=now)
+            METRICS.parked(len(ids))
             log.error("message_parked", messages=ids, tries=MOST_STARTS, reason=_REASON)
 
     async def _hide_all(self, tx: Tx, now: float) -> None:

@@ -30,6 +30,7 @@ from bot.history import Anchor, EntryKind, Usage
 from bot.interruption import AbortedError, Interruption
 from bot.live import LiveReply
 from bot.messages import Audience, Block, text_block, text_of, tool_calls
+from bot.metrics import METRICS
 from bot.model import Reply
 from bot.outage import see_written, telling, until_back
 from bot.room import CannotGoOnError, Room
@@ -39,6 +40,7 @@ from bot.step import Step
 from bot.store import turns
 from bot.store.inbox import Waiting
 from bot.store.turns import TurnRow, TurnState
+from bot.timing import Timing
 from bot.told import Told
 from bot.tool_use import ToolUse
 from bot.tools.tool import INTERRUPTED, Done, result_block
@@ -62,8 +64,9 @@ class Turn:
         self._slot = row.slot
         self._usage = Usage()
         self._interruption = Interruption()
-        self._ending = Ending(context, row)
-        self._room = Room(context, compactor, self._interruption, row)
+        self._timing = Timing(row.received_at, row.started_at)
+        self._ending = Ending(context, row, self._timing)
+        self._room = Room(context, compactor, self._interruption, row, self._timing)
         self._joining: dict[int, Waiting] = {}
         self._forget()
 
@@ -84,7 +87,8 @@ class Turn:
         async with context.step() as step:
             slot = await step.open_slot(answers=taken[-1].ref)
             now = context.services.database.clock()
-            row = await turns.begin(step.tx, turn_id, context.agent_id, slot, now=now, tries=tries)
+            came = min(message.received_at for message in taken)
+            row = await turns.begin(step.tx, turn_id, context.agent_id, slot, now=now, tries=tries, received_at=came)
             await heard.enter(step, turn_id)
         unmark(context, taken)
         return cls(context, compactor, row)
@@ -202,8 +206,10 @@ class Turn:
             try:
                 async with LiveReply(context.services.bus, context.address, self._slot, before) as live:
                     try:
-                        asked = context.ask(live.update, may_call=may_call, on_wait=self._told.below(before))
-                        reply = await self._interruption.unless(asked)
+                        hear = self._timing.hearing(live.update)
+                        asked = context.ask(hear, may_call=may_call, on_wait=self._told.below(before))
+                        with self._timing.of("model"):
+                            reply = await self._interruption.unless(asked)
                     finally:
                         self._written = live.text
             except ModelRefused as refused:
@@ -259,9 +265,12 @@ class Turn:
 
     async def _use(self, calls: Sequence[Block]) -> None:
         for call in calls:
-            done = await self._interruption.unless(self._tools.run(call, written=self._written))
+            with self._timing.of("tools"):
+                done = await self._interruption.unless(self._tools.run(call, written=self._written))
             await self._record_result(done)
-            log.info("tool_called", tool=call["name"], failed=bool(done.block.get("is_error")))
+            failed = bool(done.block.get("is_error"))
+            METRICS.tool_called(self._context.toolbox.kind_of(call["name"]), failed=failed)
+            log.info("tool_called", tool=call["name"], failed=failed)
 
     async def _record_result(self, done: Done, *, interrupted: bool = False) -> None:
         async def write() -> None:

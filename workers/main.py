@@ -9,6 +9,7 @@ from typing import Any
 from arq.worker import func
 
 from bot import logs
+from bot.http import Check
 from bot.jobs import QUEUE, SUMMARIZE, pack, queue_at, unpack
 from bot.parts import Parts, open_parts, redis_url
 from bot.settings import load_settings
@@ -34,11 +35,16 @@ _OPTIONS: dict[str, Any] = {
 }
 
 
-async def work(parts: Parts, shutdown: Shutdown | None = None) -> None:
-    """Work inside this process until cancelled, or until its end: then the jobs under way may come to theirs."""
+async def work(parts: Parts, shutdown: Shutdown | None = None, checks: dict[str, Check] | None = None) -> None:
+    """Work inside this process until cancelled, or until its end: then the jobs under way may come to theirs.
+
+    ``checks``: gets one that says whether jobs are taken.
+    """
     shutdown = shutdown or Shutdown()
     desk = Desk(parts.database, parts.bus, parts.model, parts.settings.data_dir)
     shift = Shift(queue_at(parts.redis_url), MOST_JOBS, ctx={"desk": desk}, **_OPTIONS)
+    if checks is not None:
+        checks["jobs"] = shift.check
     working = asyncio.create_task(shift.run())
     told = asyncio.create_task(shutdown.without_agents())
     try:

@@ -11,6 +11,8 @@ from arq.connections import ArqRedis
 from arq.worker import Worker
 from redis.exceptions import RedisError
 
+from bot.errors import NotReady
+
 log = structlog.get_logger(__name__)
 
 _RESTART_SECONDS = 0.5
@@ -25,6 +27,7 @@ class Shift:
         self._most = most
         self._options = options
         self._worker: Worker | None = None
+        self._is_listening = False
         self._jobs: set[asyncio.Task[Any]] = set()
         """Under way for workers that have lost Redis: they need it no more, since their results go into the book."""
 
@@ -39,14 +42,23 @@ class Shift:
                 max_jobs=max(1, self._most - len(self._under_way)),
                 **self._options,
             )
+            self._is_listening = True
             try:
                 await worker.async_run()
             except (OSError, RedisError) as error:
                 if loop.time() - before > _SILENT_SECONDS:  # said at the beginning, and not with every try
                     log.warning("worker_lost_redis", reason=str(error))
             finally:
+                self._is_listening = False
                 self._jobs = {*self._under_way}
             await asyncio.sleep(_RESTART_SECONDS)
+
+    async def check(self) -> str | None:
+        """How it stands, for whoever asks whether we are ready. Raises NotReady."""
+        if not self._is_listening or (self._worker and not self._worker.allow_pick_jobs):
+            raise NotReady("takes no jobs")
+        jobs = len(self._under_way)
+        return f"at work on {jobs}" if jobs else None
 
     async def finish(self, seconds: float) -> None:
         """Take no more jobs, and wait for those under way, but not longer than this."""

@@ -24,9 +24,10 @@ from bot.compaction.transcript import REMOVAL_SHARES, chunks, render, without_to
 from bot.errors import ModelError, ModelOverflow
 from bot.estimate import estimate_tokens, family_of
 from bot.files import filled, folder_of
+from bot.head import Head
 from bot.history import Entry, EntryKind, History, Usage, as_request, valid_request
 from bot.messages import Message, text_block, text_of, tool_calls
-from bot.model import Head, Limits
+from bot.model import Limits
 from bot.server_tools import uses_server_tools
 from bot.store import histories
 from bot.store.runs import Result, Run

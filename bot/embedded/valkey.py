@@ -51,7 +51,7 @@ class EmbeddedValkey(SharedServer):
         _make_private(self.socket_path.parent)
         if self._server.alive and not self._becomes_ready():
             # Hung, or started for a DATA_DIR that was moved here since: it answers on another socket.
-            log.warning("valkey.unreachable", pid=self._server.pid, socket=str(self.socket_path))
+            log.warning("valkey_unreachable", pid=self._server.pid, socket=str(self.socket_path))
             self._server.end(STOP_PATIENCE)
         if not self._server.alive:
             self._start()
@@ -76,7 +76,7 @@ class EmbeddedValkey(SharedServer):
             shutil.rmtree(self._append_only, ignore_errors=True)
             aside.rename(self._append_only)
             raise EmbeddedError(f"Valkey does not start in {self.folder}: {self._server.last_words}")
-        log.warning("valkey.started_empty", reason=reason, kept=str(aside))
+        log.warning("valkey_started_empty", reason=reason, kept=str(aside))
 
     def _spawn(self) -> bool:
         options = {

@@ -50,6 +50,8 @@ class Database:
 
     def __init__(self, url: str, *, clock: Callable[[], float] = time.time) -> None:
         self.clock = clock
+        self.failures = 0
+        """How often it could not be reached, or did not take what it was given."""
         try:
             self._book = _book_at(url)
         except (ArgumentError, ImportError, ValueError) as error:
@@ -81,7 +83,7 @@ class Database:
     @asynccontextmanager
     async def write(self) -> AsyncIterator[Tx]:
         """A writing transaction: committed at the end, rolled back on an error. Raises StoreUnavailable."""
-        with _translated():
+        with self._counted():
             async with self._book.write() as tx:
                 yield tx
 
@@ -89,7 +91,7 @@ class Database:
     async def read(self, *, long: bool = False) -> AsyncIterator[Tx]:
         """A consistent look. ``long``: it may read a lot, which must not keep others waiting. Raises
         StoreUnavailable."""
-        with _translated():
+        with self._counted():
             async with self._book.read(long=long) as tx:
                 yield tx
 
@@ -101,6 +103,15 @@ class Database:
             if held.rowcount != 1:
                 raise StaleEpoch(f"{agent_id} is no longer in epoch {epoch}")
             yield tx
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        try:
+            with _translated():
+                yield
+        except StoreUnavailable:
+            self.failures += 1
+            raise
 
     async def ping(self) -> None:
         """Raises StoreUnavailable when the book cannot be read."""

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from sqlalchemy import ColumnElement, RowMapping, bindparam, func, insert, or_, select, update
 
 from bot.messages import Address, AgentId, Button, OutFile
-from bot.store.schema import inbox, outbox
+from bot.store.schema import inbox, outbox, turns
 from bot.store.tx import Tx
 
 _THIS = outbox.c.id == bindparam("slot")
@@ -23,7 +23,16 @@ _CHANGE = update(outbox).where(_THIS).values(version=outbox.c.version + 1, state
 _CHANGE = _CHANGE.values(text=bindparam("text"), buttons=bindparam("buttons"))
 _CHATS = select(outbox.c.chat).distinct().where(*_PENDING)
 _CHAT = _CHATS.where(_THERE)
-_ROWS = select(outbox).where(*_PENDING, _THERE).order_by(outbox.c.id)
+_ANSWERED_AT = (
+    select(turns.c.ended_at)
+    .where(turns.c.agent_id == outbox.c.agent_id, turns.c.started_at >= outbox.c.created_at)
+    .where(turns.c.slot == outbox.c.id)
+    .order_by(turns.c.started_at)
+    .limit(1)
+    .scalar_subquery()
+    .label("answered_at")
+)
+_ROWS = select(outbox, _ANSWERED_AT).where(*_PENDING, _THERE).order_by(outbox.c.id)
 _OPEN = select(outbox).where(_THIS, outbox.c.state == "open")
 _SENDING = update(outbox).where(_THIS)
 _REFUSE_CHAT = (
@@ -36,7 +45,8 @@ NOTICE = "notice"
 
 @dataclass(frozen=True)
 class OutboxRow:
-    """One message of ours. ``sending``: a first send was begun and its end is not known."""
+    """One message of ours. ``sending``: a first send was begun and its end is not known. ``answered_at``: when it was
+    committed, if it is the reply of a turn; in seconds since 1970."""
 
     id: int
     address: Address
@@ -50,6 +60,7 @@ class OutboxRow:
     sending: bool
     answers: str
     file: OutFile | None
+    answered_at: float | None = None
 
 
 async def open_slot(tx: Tx, address: Address, *, answers: str = "", now: float) -> int:
@@ -232,4 +243,5 @@ def _row(row: RowMapping) -> OutboxRow:
         sending=row["sending"],
         answers=row["answers"],
         file=OutFile(**row["file"]) if row["file"] else None,
+        answered_at=row.get("answered_at"),
     )

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
-from sqlalchemy import bindparam, literal, select, update
+from sqlalchemy import bindparam, func, literal, select, update
 
 from bot.history import Usage
 from bot.messages import AgentId
 from bot.meter import Meter
-from bot.store.schema import entries, turns
+from bot.store.schema import entries, inbox, turns
 from bot.store.tx import Tx
 
 
@@ -29,33 +29,54 @@ class TurnState(StrEnum):
 
 
 _INSERT = turns.insert()
+_RECEIVED_AT = (
+    select(func.min(inbox.c.received_at)).where(inbox.c.turn_id == turns.c.id).scalar_subquery().label("received_at")
+)
 _END = update(turns).where(turns.c.id == bindparam("turn"), turns.c.state == literal(TurnState.RUNNING))
 
 
 @dataclass(frozen=True)
 class TurnRow:
     """One turn. ``recoveries`` counts the compactions that overflows of the provider have cost it; ``tries`` how often
-    it was begun or gone on with since it last came any further."""
+    it was begun or gone on with since it last came any further. ``received_at``: when the first of its messages came.
+    """
 
     id: str
     agent_id: AgentId
     slot: int
     recoveries: int
     tries: int = 1
+    started_at: float = 0.0
+    received_at: float = 0.0
 
 
-async def begin(tx: Tx, turn_id: str, agent_id: AgentId, slot: int, *, now: float, tries: int = 1) -> TurnRow:
+async def begin(
+    tx: Tx, turn_id: str, agent_id: AgentId, slot: int, *, now: float, tries: int = 1, received_at: float | None = None
+) -> TurnRow:
     """A new turn, running. ``tries``: this one counted, with those that its messages have cost before."""
     values = {"id": turn_id, "agent_id": agent_id, "state": TurnState.RUNNING, "slot": slot}
     await tx.execute(_INSERT, {**values, "recoveries": 0, "started_at": now, "tries": tries})
-    return TurnRow(turn_id, agent_id, slot, 0, tries)
+    return TurnRow(turn_id, agent_id, slot, 0, tries, now, now if received_at is None else received_at)
 
 
 async def running(tx: Tx, agent_id: AgentId) -> TurnRow | None:
     """The turn that a crash or a move cut off, if any."""
-    rows = await tx.execute(select(turns).where(turns.c.agent_id == agent_id, turns.c.state == TurnState.RUNNING))
+    rows = await tx.execute(
+        select(turns, _RECEIVED_AT).where(turns.c.agent_id == agent_id, turns.c.state == TurnState.RUNNING)
+    )
     row = rows.mappings().first()
-    return TurnRow(row["id"], agent_id, row["slot"], row["recoveries"], row["tries"]) if row else None
+    if row is None:
+        return None
+    started, received = row["started_at"], row["received_at"]
+    return TurnRow(
+        row["id"],
+        agent_id,
+        row["slot"],
+        row["recoveries"],
+        row["tries"],
+        started,
+        started if received is None else received,
+    )
 
 
 async def has_entry(tx: Tx, agent_id: AgentId, turn_id: str, *, since: int) -> bool:

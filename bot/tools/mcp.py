@@ -47,6 +47,11 @@ class McpTool:
     connection: Connection
     tool: str
 
+    @property
+    def server(self) -> str:
+        """As the operator named it."""
+        return self.connection.config.name
+
     async def run(self, arguments: Mapping[str, Any], occasion: Occasion) -> str | Sequence[Block]:
         """What the server gives. Raises ToolError with a sentence for the model."""
         if self.connection.config.admins_only and not occasion.by_admin:
@@ -152,10 +157,10 @@ class McpServers:
             log.warning("mcp_tools_left_out", reason="they would fill the context", tools=sorted(names))
         self._left_out |= names
 
-    def status(self, agent_id: AgentId) -> tuple[ServerStatus, ...]:
-        """How it stands with each server that this conversation may use, by name."""
+    def status(self, agent_id: AgentId | None = None) -> tuple[ServerStatus, ...]:
+        """How it stands with each server (that this conversation may use), by name."""
         wrong = [ServerStatus(name, State.FAILED, reason=problem) for name, problem in self._problems.items()]
-        others = [c.status for c in self._connections.values() if c.config.serves(agent_id)]
+        others = [c.status for c in self._connections.values() if agent_id is None or c.config.serves(agent_id)]
         return tuple(sorted([*wrong, *others], key=lambda status: status.name))
 
 

@@ -69,7 +69,7 @@ class Connection:
                 legacy = not legacy  # some older servers end when they are asked for the newer protocol
             pause = _FIRST_PAUSE if time.monotonic() - began > _STEADY_SECONDS else pause
             self._note(State.FAILED, self._reason)
-            log.warning("mcp_server_lost", server=self.config.name, reason=self._reason, again_in=pause)
+            log.warning("mcp_server_lost", server=self.config.name, reason=self._reason, seconds=pause)
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
@@ -96,7 +96,7 @@ class Connection:
         self.offers = await session.offers()
         for problem in session.left_out:
             if problem not in self._told:
-                log.warning("mcp_tool_left_out", server=self.config.name, problem=problem)
+                log.warning("mcp_tool_left_out", server=self.config.name, reason=problem)
         self._told = frozenset(session.left_out)
 
     def _note(self, state: State, reason: str = "") -> None:

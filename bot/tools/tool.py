@@ -66,6 +66,15 @@ class SometimesIdempotent(Tool, Protocol):
         """Whether a call with these may."""
 
 
+@runtime_checkable
+class OfServer(Tool, Protocol):
+    """A tool that an MCP server offers."""
+
+    @property
+    def server(self) -> str:
+        """As the operator named it."""
+
+
 @dataclass(frozen=True)
 class Done:
     """What a call came to: the block for the model, and what goes to people with it."""

@@ -11,7 +11,7 @@ from bot.messages import Block
 from bot.tools.bounds import MOST_TOKENS
 from bot.tools.files import FILE_TOOLS
 from bot.tools.results import bounded
-from bot.tools.tool import Done, Occasion, Sending, SometimesIdempotent, Tool, ToolError, result_block
+from bot.tools.tool import Done, Occasion, OfServer, Sending, SometimesIdempotent, Tool, ToolError, result_block
 
 _MOST_CHARACTERS = 8_000
 _NOTE_CHARACTERS = 80
@@ -38,6 +38,13 @@ class Toolbox:
     def has(self, name: str) -> bool:
         """Whether the agent has this tool."""
         return name in self._tools
+
+    def kind_of(self, name: str) -> str:
+        """What a call is counted as: the name of a tool of ours, ``mcp:server`` for a server's, ``other`` for none."""
+        tool = self._tools.get(name)
+        if isinstance(tool, OfServer):
+            return f"mcp:{tool.server}"
+        return "other" if tool is None else name
 
     def may_run_again(self, call: Block) -> bool:
         """Whether a call that a crash cut off may be repeated."""

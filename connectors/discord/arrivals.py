@@ -68,7 +68,7 @@ class Arrivals:
                     self._is_cut_off = False
                     await self._catch_up(self._receiver)
             except Exception:  # what cannot be read must not hold up all others for ever
-                log.exception("an event cannot be read and is left out")
+                log.exception("update_unreadable")
 
     async def _take(self, arrival: Arrival) -> None:
         match arrival:
@@ -102,7 +102,7 @@ class Arrivals:
                 return Place(channel.id)
             except FAILURES as error:
                 failures += 1
-                log.warning("channel %s cannot be looked up: %s", channel.id, error)
+                log.warning("channel_not_found", extra={"channel": channel.id, "reason": str(error)})
                 await self._sleep(pause(failures))
 
     async def _store(self, inbounds: Sequence[Inbound], reached: int, *, behind: bool | None = None) -> None:
@@ -120,7 +120,7 @@ class Arrivals:
                 return
             except StoreUnavailable as error:
                 failures += 1
-                log.warning("not stored yet: %s", error)
+                log.warning("update_waits", extra={"reason": str(error)})
                 await self._sleep(pause(failures))
 
     async def _catch_up(self, receiver: Receiver) -> None:
@@ -140,9 +140,9 @@ class Arrivals:
             except (*FAILURES, StoreUnavailable, RuntimeError) as error:  # aiohttp's for a session that was closed
                 if receiver.is_closed():  # the next session reads it back
                     return
-                log.warning("not everything could be read back yet: %s", error)
+                log.warning("catching_up_waits", extra={"reason": str(error)})
                 if attempt == _TRIES:
-                    log.error("some channels could not be read back: what was said there meanwhile stays unanswered")  # noqa: TRY400
+                    log.error("catching_up_failed", extra={"reason": str(error)})  # noqa: TRY400
                 else:
                     await self._sleep(pause(attempt))
         found = missed.found

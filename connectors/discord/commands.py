@@ -42,7 +42,7 @@ async def register(client: discord.Client, commands: Mapping[str, str]) -> None:
         if sorted(map(_offer, ours)) != sorted(map(_offer, wanted)):
             await client.http.bulk_upsert_global_commands(client.application_id, [*others, *wanted])
     except FAILURES as error:
-        log.warning("the slash commands could not be registered: %s", error)
+        log.warning("commands_not_registered", extra={"reason": str(error)})
 
 
 def _offer(command: Mapping[str, Any]) -> tuple[object, ...]:

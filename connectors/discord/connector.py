@@ -19,7 +19,7 @@ import yarl
 from discord.gateway import DiscordWebSocket
 
 from bot import errors
-from bot.connector import Intake
+from bot.connector import STARTING, Intake
 from bot.messages import Address, Attachment, Edit, Outbound, React, Say, Typing
 from connectors.discord import files
 from connectors.discord.arrivals import Arrivals, pause
@@ -73,6 +73,8 @@ class Discord:
         self._interactions = Interactions()
         self._writer = Writer(self._rest, self._places, self._interactions)
         self._signals = Signals(self._rest)
+        self.problem = STARTING
+        """See :class:`bot.connector.Receiving`."""
 
     async def run(self, intake: Intake) -> None:
         """Receive until cancelled; what waiting can heal is waited for, up to 30 s at a time.
@@ -149,7 +151,7 @@ class Discord:
 
         failures = 0
         while True:
-            receiver = Receiver(self._groups, arrived, self._sleep)
+            receiver = Receiver(self._groups, arrived, self._sleep, self._is_listening)
             try:
                 await self._listen(receiver)
             except discord.LoginFailure as error:
@@ -157,11 +159,15 @@ class Discord:
             except Exception as error:  # one event that discord.py cannot read ends its client
                 _raise_if_refused(error)
                 is_strange = not isinstance(error, FAILURES)
-                log.warning("the gateway is lost: %s", told(error, self._token), exc_info=is_strange)
+                self.problem = told(error, self._token)
+                log.warning("receiving_waits", extra={"reason": self.problem}, exc_info=is_strange)
             finally:
                 await receiver.end()
             failures = 1 if receiver.has_opened else failures + 1
             await self._sleep(pause(failures))
+
+    def _is_listening(self) -> None:
+        self.problem = ""
 
     async def _listen(self, receiver: Receiver) -> None:
         """Until the session cannot be resumed. Its own reconnecting waits up to 17 minutes, which is too long."""

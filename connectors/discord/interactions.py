@@ -38,7 +38,7 @@ class Interactions:
                 async with asyncio.timeout(self.storing_seconds):
                     await stored.wait()
             except TimeoutError:
-                log.info("an interaction is acknowledged before it is stored")
+                log.info("interaction_acknowledged_early")
             answer = await _acknowledge(interaction)
         finally:
             acknowledged.set_result(answer)
@@ -54,9 +54,9 @@ async def _acknowledge(interaction: discord.Interaction) -> bool | None:
     try:
         await interaction.response.defer(thinking=is_command)
     except discord.HTTPException as error:
-        log.info("an interaction could not be acknowledged: %s", told(error, interaction.token))
+        log.info("interaction_not_acknowledged", extra={"reason": told(error, interaction.token)})
         return error.code == ALREADY_ACKNOWLEDGED
     except (*FAILURES, RuntimeError) as error:  # aiohttp's for a session that was closed meanwhile
-        log.info("an interaction could not be acknowledged: %s", told(error, interaction.token))
+        log.info("interaction_not_acknowledged", extra={"reason": told(error, interaction.token)})
         return None
     return True

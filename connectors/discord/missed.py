@@ -77,7 +77,7 @@ class Missed:
                 place = self._places.learn(self._client.get_channel(channel)) or await self._places.find(channel)
                 self._found += await self._messages(place)
             except (discord.Forbidden, discord.NotFound) as error:
-                log.info("channel %s cannot be read back: %s", channel, error)
+                log.info("channel_not_read_back", extra={"channel": channel, "reason": str(error)})
             self._done.add(channel)
 
     async def _messages(self, place: Place) -> list[Inbound]:
@@ -92,7 +92,7 @@ class Missed:
             if self._reader.counts(message, direct=place.direct):
                 found += self._events(message, place)
         if seen == MOST_MESSAGES:
-            log.warning("in channel %s only the last %s messages were read back", place.channel, seen)
+            log.warning("channel_read_back_in_part", extra={"channel": place.channel, "messages": seen})
         return found
 
     def _events(self, message: discord.Message, place: Place) -> list[Inbound]:

@@ -59,7 +59,11 @@ class Receiver(discord.Client):
     """``arrived`` is called for everything that happens; it must not wait."""
 
     def __init__(
-        self, groups: Groups, arrived: Callable[[Arrival], None], sleep: Callable[[float], Awaitable[object]]
+        self,
+        groups: Groups,
+        arrived: Callable[[Arrival], None],
+        sleep: Callable[[float], Awaitable[object]],
+        opened: Callable[[], None] = lambda: None,
     ) -> None:
         intents = discord.Intents.none()
         intents.guilds = intents.guild_messages = intents.dm_messages = intents.message_content = True
@@ -74,6 +78,7 @@ class Receiver(discord.Client):
         self.knows_guilds = asyncio.Event()
         self._groups = groups
         self._arrived = arrived
+        self._opened = opened
         self._sleep = sleep
         self._passed = 0
 
@@ -88,6 +93,7 @@ class Receiver(discord.Client):
     async def on_connect(self) -> None:
         """A session began; the guilds follow."""
         self.has_opened = True
+        self._opened()
         self.knows_guilds.clear()
         self._arrived(Opened(self))
         self._look_at_guilds()

@@ -85,6 +85,11 @@ class Telegram:
         self._writer = Writer(self._screen)
         self._files = Files(self._bot, self._writer, is_own_server=bool(api_base))
 
+    @property
+    def problem(self) -> str:
+        """See :class:`bot.connector.Receiving`."""
+        return (self._webhook or self._polling).problem
+
     async def run(self, intake: Intake) -> None:
         """See :class:`bot.connector.Connector`."""
         self._receiver.attend(intake)

@@ -109,7 +109,8 @@ class Files:
             except telegram.TelegramEntityTooLarge as error:
                 raise NotTaken("Telegram finds it too large") from error
             except telegram.TelegramBadRequest as error:
-                log.info("not taken as a %s: %s", "photo" if as_photo else "document", told(error, self._bot.token))
+                kind, reason = "photo" if as_photo else "document", told(error, self._bot.token)
+                log.info("file_not_taken", extra={"kind": kind, "reason": reason})
         raise NotTaken("Telegram does not take it")
 
     async def _send_as(self, place: Place, file: OutFile, look: Look, *, as_photo: bool, seconds: int) -> int:

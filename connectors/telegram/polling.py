@@ -16,7 +16,7 @@ from aiogram import exceptions as telegram
 from pydantic import ValidationError
 
 from bot import errors
-from bot.connector import Intake
+from bot.connector import STARTING, Intake
 from connectors.telegram.errors import FAILURES, UNKNOWN_BOT, says, seconds_to_wait, told
 from connectors.telegram.incoming import ALLOWED_UPDATES
 from connectors.telegram.receiver import Receiver
@@ -35,6 +35,8 @@ class Polling:
         self._sleep = sleep
         self._is_started = False
         self._is_told = False
+        self.problem = STARTING
+        """See :class:`bot.connector.Receiving`."""
 
     async def run(self, intake: Intake) -> None:
         """Receive until cancelled; what waiting can heal is waited for, up to 30 s at a time.
@@ -49,16 +51,17 @@ class Polling:
                 if offset is None:
                     offset = int(await intake.cursor() or 0)
                 offset = await self._receive(intake, offset)
-                failures, self._is_told = 0, False
+                failures, self._is_told, self.problem = 0, False, ""
             except telegram.TelegramUnauthorizedError as error:
                 raise errors.ConfigurationError(UNKNOWN_BOT) from error
             except (*FAILURES, errors.StoreUnavailable) as error:
                 failures += 1
+                self.problem = told(error, self._bot.token)
                 seconds = seconds_to_wait(error, failures, jitter=random.random())
                 if isinstance(error, telegram.TelegramConflictError):
                     self._tell_conflict(error)
                 else:
-                    log.warning("not receiving for %.1f s: %s", seconds, told(error, self._bot.token))
+                    log.warning("receiving_waits", extra={"seconds": round(seconds, 1), "reason": self.problem})
                 await self._sleep(seconds)
 
     async def _start(self) -> None:
@@ -68,7 +71,7 @@ class Polling:
         await self._receiver.know_bot()
         await self._bot.delete_webhook(drop_pending_updates=False)
         await self._receiver.offer_commands()
-        self._is_started = True
+        self._is_started, self.problem = True, ""
 
     def _tell_conflict(self, error: telegram.TelegramConflictError) -> None:
         """Once, until receiving worked in between."""
@@ -77,12 +80,8 @@ class Polling:
         if not self._is_told:
             self._is_told = True
             what = "has set a webhook" if says(error, "webhook") else "receives"
-            log.warning(
-                "another program %s with this bot's token, and Telegram serves only one: stop it, or give it a bot of "
-                "its own. Trying again until then (%s)",
-                what,
-                told(error, self._bot.token),
-            )
+            note = f"Another program {what} with this bot's token: stop it, or give it a bot of its own."
+            log.warning("token_used_elsewhere", extra={"note": note, "reason": self.problem})
 
     async def _receive(self, intake: Intake, offset: int) -> int:
         """Store one batch; returns the offset that confirms it."""
@@ -114,4 +113,4 @@ class Polling:
 def tell_unreadable(update_id: object, problem: ValidationError) -> None:
     """Log an update that cannot be read, without what people said in it."""
     places = ", ".join(".".join(map(str, one["loc"])) for one in problem.errors(include_input=False)[:5])
-    log.error("update %s cannot be read and is left out; wrong are: %s", update_id, places)
+    log.error("update_unreadable", extra={"update": update_id, "reason": places})

@@ -78,12 +78,12 @@ class Receiver:
             try:
                 await self._intake.moved(chat, moved_to)
             except StoreUnavailable as error:  # it will be told again
-                log.warning("chat %s moved, which could not be stored: %s", chat, error)
+                log.warning("move_not_stored", extra={"chat": chat, "reason": str(error)})
 
 
 def _read(incoming: Incoming, update: types.Update) -> News | None:
     try:
         return incoming.read(update)
     except Exception:  # it would come again and again, and hold up all others
-        log.exception("update %s cannot be understood and is left out", update.update_id)
+        log.exception("update_unreadable", extra={"update": update.update_id})
         return None

@@ -92,7 +92,7 @@ class Screen:
         except telegram.TelegramBadRequest as error:
             if not look.entities:
                 raise
-            log.warning("said without marks: %s", told(error, self._bot.token))
+            log.warning("said_without_marks", extra={"reason": told(error, self._bot.token)})
             return await self._send(place, look.plain)
 
     async def edit(self, chat: int, message_id: int, look: Look) -> bool:
@@ -110,7 +110,7 @@ class Screen:
             if not says(error, _NOT_MODIFIED):
                 if not look.entities:
                     raise
-                log.warning("said without marks: %s", told(error, self._bot.token))
+                log.warning("said_without_marks", extra={"reason": told(error, self._bot.token)})
                 return await self.edit(chat, message_id, look.plain)
         except telegram.ClientDecodeError as error:
             if not unread(error):
@@ -124,7 +124,7 @@ class Screen:
         try:
             await self._bot.delete_message(chat, message_id)
         except telegram.TelegramBadRequest as error:
-            log.debug("not deleted: %s", told(error, self._bot.token))
+            log.debug("message_not_deleted", extra={"reason": told(error, self._bot.token)})
 
     async def show_draft(self, place: Place, token: str, look: Look) -> None:
         """Show what is being written; where the server knows no drafts this is noted, and nothing happens."""

@@ -19,7 +19,7 @@ from aiogram import exceptions as telegram
 from pydantic import ValidationError
 
 from bot import errors
-from bot.connector import Intake
+from bot.connector import STARTING, Intake
 from connectors.telegram.errors import FAILURES, UNKNOWN_BOT, seconds_to_wait, told
 from connectors.telegram.incoming import ALLOWED_UPDATES
 from connectors.telegram.polling import tell_unreadable
@@ -56,6 +56,8 @@ class Webhook:
         self._secret = _derived(bot.token) if secret is None else secret
         self._sleep = sleep
         self._last_problem: str | None = None
+        self.problem = STARTING
+        """See :class:`bot.connector.Receiving`."""
         self.path = _checked_path(url, is_own_server=is_own_server)
         if not _SECRET.fullmatch(self._secret):
             raise errors.ConfigurationError(
@@ -72,9 +74,11 @@ class Webhook:
             try:
                 if not is_set:
                     await self._set()
+                    self.problem = ""
                     is_set, failures = True, 0
                     await self._sleep(LOOK_SECONDS)
                 is_set, failures = await self._look(), 0
+                self.problem = ""
                 if is_set:
                     await self._sleep(LOOK_SECONDS)
             except telegram.TelegramUnauthorizedError as error:
@@ -82,7 +86,8 @@ class Webhook:
             except FAILURES as error:
                 failures += 1
                 seconds = seconds_to_wait(error, failures, jitter=random.random())
-                log.warning("the webhook cannot be seen to for %.1f s: %s", seconds, told(error, self._bot.token))
+                self.problem = told(error, self._bot.token)
+                log.warning("receiving_waits", extra={"seconds": round(seconds, 1), "reason": self.problem})
                 await self._sleep(seconds)
 
     async def receive(self, intake: Intake, headers: Mapping[str, str], body: bytes) -> int:
@@ -96,7 +101,7 @@ class Webhook:
         try:
             await self._receiver.take(intake, [update])
         except (*FAILURES, errors.StoreUnavailable, errors.ConfigurationError) as error:
-            log.warning("update %s has to come again: %s", update.update_id, told(error, self._bot.token))
+            log.warning("update_waits", extra={"update": update.update_id, "reason": told(error, self._bot.token)})
             return HTTPStatus.SERVICE_UNAVAILABLE
         return HTTPStatus.OK
 
@@ -121,14 +126,11 @@ class Webhook:
         if info.last_error_message != self._last_problem:
             self._last_problem = info.last_error_message
             if self._last_problem:
-                log.warning(
-                    "Telegram cannot bring updates to TELEGRAM_WEBHOOK_URL: %s (%d wait)",
-                    self._last_problem,
-                    info.pending_update_count,
-                )
+                waiting = info.pending_update_count
+                log.warning("webhook_not_reached", extra={"reason": self._last_problem, "messages": waiting})
         is_ours = info.url == self._url and set(info.allowed_updates or ()) == set(ALLOWED_UPDATES)
         if not is_ours:
-            log.warning("somebody changed the webhook of this bot: it is set again")
+            log.warning("webhook_changed")
         return is_ours
 
 

@@ -13,6 +13,7 @@ from bot.errors import ConfigurationError
 from bot.messages import Address
 from connectors.telegram import Telegram
 from tests.connectors.telegram_case import HERE, UNDO, FakeIntake, Pauses, running, say
+from tests.logged import all_that_was_logged, logged
 from tests.servers.telegram import BotApiServer, Person
 
 
@@ -79,7 +80,7 @@ async def test_an_update_that_cannot_be_read_does_not_hold_up_the_others(
         await server.wait_for(lambda server: server.confirmed_offset == last + 1)
 
     assert intake.texts == ["before", "after"]
-    assert f"update {last - 1} cannot be read" in caplog.text
+    assert [line["update"] for line in logged(caplog, "update_unreadable")] == [last - 1]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +161,7 @@ async def test_a_conflict_is_waited_out_for_5_s_and_told_once_until_receiving_wo
         await intake.wait_for(lambda intake: intake.inbounds)
         assert pauses.seconds == [5, 5, 5]
         assert [record.levelno for record in caplog.records] == [logging.WARNING]
-        assert "another program receives with this bot's token" in caplog.text
+        assert "Another program receives with this bot's token" in logged(caplog, "token_used_elsewhere")[0]["note"]
 
         server.fail("getUpdates", 409, "Conflict: terminated by other getUpdates request")
         ada.says("hello again")
@@ -181,7 +182,7 @@ async def test_a_webhook_that_somebody_sets_meanwhile_is_removed_again(
         await server.wait_for(lambda server: len(server.calls_of("deleteWebhook")) == 2)
         ada.says("hello")
         await intake.wait_for(lambda intake: intake.inbounds)
-    assert "set a webhook" in caplog.text
+    assert "set a webhook" in logged(caplog, "token_used_elsewhere")[0]["note"]
 
 
 async def test_a_flood_limit_on_receiving_is_waited_out(
@@ -242,5 +243,5 @@ async def test_no_log_line_has_the_token(
     async with running(telegram, intake):
         await intake.wait_for(lambda intake: intake.inbounds)
 
-    assert "Internal error at /bot<token>/getUpdates" in caplog.text
-    assert server.token not in caplog.text
+    assert "Internal error at /bot<token>/getUpdates" in logged(caplog, "receiving_waits")[0]["reason"]
+    assert server.token not in all_that_was_logged(caplog)

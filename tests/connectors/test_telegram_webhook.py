@@ -13,6 +13,7 @@ from bot.errors import ConfigurationError
 from connectors.telegram import Telegram
 from connectors.telegram.webhook import LOOK_SECONDS
 from tests.connectors.telegram_case import UNDO, FakeIntake, MakeTelegram, Pauses, running, say
+from tests.logged import logged
 from tests.servers.telegram import BotApiServer, Person
 
 SECRET = "a-secret_of_ours"
@@ -112,7 +113,7 @@ async def test_what_cannot_be_read_is_logged_and_does_not_come_again(
 ) -> None:
     assert await telegram.receive(hook.intake, {HEADER: SECRET}, body) == 200
 
-    assert "cannot be read" in caplog.text
+    assert logged(caplog, "update_unreadable")
 
 
 async def test_a_press_that_is_brought_is_answered(
@@ -182,9 +183,9 @@ async def test_what_telegram_cannot_bring_is_told_once(
             pauses.go_on()
         await pauses.reach(4)
 
-    told = [record for record in caplog.records if "cannot bring updates" in record.message]
+    told = logged(caplog, "webhook_not_reached")
     assert len(told) == 1
-    assert "503" in told[0].message
+    assert "503" in told[0]["reason"]
 
 
 async def test_the_webhook_stays_when_the_program_ends(

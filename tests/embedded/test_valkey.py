@@ -185,7 +185,7 @@ async def test_a_file_that_it_refuses_is_moved_aside_and_it_starts_empty(data_di
         file.write_bytes(b"this was never an append-only file\n" * 50)
         with structlog.testing.capture_logs() as logs:
             await valkey.ensure()
-        assert [entry["event"] for entry in logs] == ["valkey.started_empty"]
+        assert [entry["event"] for entry in logs] == ["valkey_started_empty"]
         assert (valkey.folder / f"broken-{attempt}").is_dir()
         assert await read(valkey, "kept") is None
         await valkey.stop()

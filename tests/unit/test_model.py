@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from bot.errors import ModelError, ModelOverflow, ModelRefused
+from bot.head import Head
 from bot.history import Usage
 from bot.messages import Message, text_block
-from bot.model import DEFAULT_ANSWER, DEFAULT_WINDOW, Head, Limits, Model
+from bot.model import DEFAULT_ANSWER, DEFAULT_WINDOW, Limits, Model
 from tests.servers.messages import MessagesServer, Reply, ToolCall
 
 TOOLS = ({"name": "look", "description": "Looks.", "input_schema": {"type": "object", "properties": {}}},)

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from bot.compaction.transcript import render
 from bot.estimate import Family, block_tokens, text_tokens
+from bot.head import Head
 from bot.history import valid_request
 from bot.messages import Block, Message, text_block
-from bot.model import Head, Model
+from bot.model import Model
 from bot.server_tools import as_texts, continued, definitions
 from bot.spoken import spoken
 from tests.servers.messages import MessagesServer, Reply
