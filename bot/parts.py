@@ -55,7 +55,7 @@ async def open_parts(
     async with AsyncExitStack() as stack:
         database = database_of(settings)
         stack.push_async_callback(database.close)
-        await database.open()
+        await _opened(database)
         if settings.database_url:
             await volume.settle(database, settings.data_dir)
         valkey = None if settings.redis_url else EmbeddedValkey(settings.data_dir)
