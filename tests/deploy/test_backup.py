@@ -124,7 +124,7 @@ async def test_half_a_backup_is_refused_in_a_sentence_and_leaves_nothing(
         with pytest.raises(ConfigurationError, match=r"half\.tar is no backup, or not whole"):
             await restore(database, there, str(half))
         assert not list((there.data_dir / "agents").glob("*"))
-        assert await restore(database, there, str(kept))
+        assert (await restore(database, there, str(kept))).files == 1
 
 
 async def test_what_is_there_is_not_overwritten(here: Settings, kept: Path) -> None:
