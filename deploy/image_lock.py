@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes `requirements.lock`, `local-model.lock` and `build.lock` of this folder: what the container image takes of the lock.
+"""Writes `requirements.lock`, `local-model.lock` and `build.lock` of this folder: what the image takes of the lock.
 
 The lock of the project holds all for everybody, tests and tools too. The image wants what the program imports there,
 and the local model only when asked. What needs what is read from the packages that are installed beside this Python.
