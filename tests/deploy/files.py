@@ -42,6 +42,12 @@ def last_stage() -> list[tuple[str, str]]:
     return found[begin:]
 
 
+def value_of(word: str) -> str:
+    """What follows the only instruction of this name in the image."""
+    [found] = [rest for name, rest in last_stage() if name == word]
+    return found
+
+
 def image_environment() -> dict[str, str]:
     """What ENV sets in the image."""
     pairs = " ".join(rest for word, rest in last_stage() if word == "ENV").split()

@@ -14,12 +14,7 @@ from pathlib import Path
 import pytest
 
 from bot import health
-from tests.deploy.files import DEPLOY, ROOT, image_environment, instructions, is_setting, last_stage
-
-
-def value_of(word: str) -> str:
-    [found] = [rest for name, rest in last_stage() if name == word]
-    return found
+from tests.deploy.files import DEPLOY, ROOT, image_environment, instructions, is_setting, value_of
 
 
 def test_its_locks_are_those_that_the_lock_of_the_project_gives() -> None:
