@@ -10,12 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
-from bot import archive
+from bot import archive, cli_backup
 from bot.backup import make, restore
-from bot.cli_backup import backup
-from bot.cli_backup import restore as restore_file
 from bot.errors import ConfigurationError
 from bot.messages import Address
 from bot.parts import database_of
@@ -185,19 +182,10 @@ async def test_a_backup_by_a_program_that_is_newer_is_refused(kept: Path, tmp_pa
             await restore(database, there, str(newer))
 
 
-def test_the_commands_say_in_one_line_what_is_wrong(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for command, reason in ((backup, "There is no database in DATA_DIR=data."), (restore_file, "cannot be read")):
-        with pytest.raises(typer.Exit) as ended:
-            command(str(tmp_path / "none.tar"))
-        said = capsys.readouterr()
-        assert (ended.value.exit_code, said.out) == (1, "")
-        assert said.err.startswith("palimpsest: ")
-        assert reason in said.err
-        assert said.err.count("\n") == 1
-    assert not list((tmp_path / "data").glob("*.db*"))
+async def test_where_nothing_was_ever_said_there_is_nothing_to_back_up(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="There is no database in DATA_DIR="):
+        await cli_backup._backup(anew(tmp_path), str(tmp_path / "b.tar"))
+    assert not list(tmp_path.iterdir())
 
 
 async def test_a_file_that_is_no_backup_and_a_folder_that_cannot_be_written_are_said(
