@@ -14,7 +14,7 @@ import math
 import threading
 from array import array
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -60,7 +60,10 @@ class WordLlamaEmbedder:
     def __init__(self) -> None:
         self._model: Any = None
         self._one_at_a_time = threading.Lock()
-        self.name = f"wordllama-{version('wordllama')}"
+        try:
+            self.name = f"wordllama-{version('wordllama')}"
+        except PackageNotFoundError:  # an installation without it: whoever wants vectors goes on without them
+            self.name = "wordllama"
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
         """Some 10,000 short texts a second. A text without a token has a vector without length."""

@@ -13,6 +13,7 @@ from sqlalchemy import (
     URL,
     Connection,
     bindparam,
+    inspect,
     make_url,
     select,
     text,
@@ -68,13 +69,35 @@ class Database:
         return cls(url.render_as_string(hide_password=False), **options)
 
     async def open(self) -> None:
-        """Bring the tables to the newest version. Safe with several processes at once."""
+        """Bring the tables to the newest version. Safe with several processes at once.
+
+        Raises ConfigurationError where they are of a newer version than this program knows.
+        """
+        async with self._upgrading() as tx:
+            await tx.run_sync(_upgrade)
+
+    @asynccontextmanager
+    async def filling(self, revision: str) -> AsyncIterator[Tx]:
+        """A transaction on an empty book whose tables are as they were at ``revision``. At its end they are brought to
+        the newest version; all of it lasts, or nothing.
+
+        Raises ConfigurationError where there are tables already, or for a revision that this program does not know.
+        """
+        async with self._upgrading() as tx:
+            if await tx.run_sync(_has_tables):
+                raise ConfigurationError("The database holds something already.")
+            await tx.run_sync(_upgrade, revision)
+            yield tx
+            await tx.run_sync(_upgrade)
+
+    @asynccontextmanager
+    async def _upgrading(self) -> AsyncIterator[Tx]:
         try:
             with _translated():
                 async with self._book.upgrading() as tx:
                     if tx.dialect.name == "postgresql":
                         await tx.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
-                    await tx.run_sync(_upgrade)
+                    yield tx
         except (StoreUnavailable, *_UNREACHABLE) as error:
             raise StoreUnavailable(
                 f"The database cannot be opened: {_reason(error)}", may_pass=_may_pass(error)
@@ -159,12 +182,30 @@ def _book_at(url: str) -> SqliteFile | PostgresServer:
     return SqliteFile(make_url(url)) if url.startswith("sqlite") else PostgresServer(url)
 
 
-def _upgrade(connection: Connection) -> None:
+def _upgrade(connection: Connection, revision: str = "head") -> None:
     from alembic import command  # slow to import, and needed once
 
+    known = {script.revision for script in migration_scripts().walk_revisions()}
+    for there in (revision_of(connection), revision):
+        if there not in known | {None, "head"}:
+            raise ConfigurationError(
+                f"The database's tables are of a newer version of this program ({there}). Start the newer program, or "
+                "restore the backup that was made before its upgrade."
+            )
     config = _alembic()
     config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    command.upgrade(config, revision)
+
+
+def revision_of(connection: Connection) -> str | None:
+    """Which version the tables are of; None where there are none."""
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()
+
+
+def _has_tables(connection: Connection) -> bool:
+    return bool(inspect(connection).get_table_names())
 
 
 def migration_scripts() -> ScriptDirectory:

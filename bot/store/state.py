@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import text
 
-from bot.store.database import Database, migration_scripts
+from bot.store.database import Database, migration_scripts, revision_of
 from bot.store.tx import Tx
 
 
@@ -26,7 +26,7 @@ async def state_of(database: Database) -> StoreState:
     """Look. Raises StoreUnavailable."""
     async with database.read() as tx:
         server, postgres = await _server(tx)
-        revision = await tx.run_sync(_revision)
+        revision = await tx.run_sync(revision_of)
     scripts = migration_scripts()
     newest, known = scripts.get_current_head(), {script.revision for script in scripts.walk_revisions()}
     return StoreState(
@@ -43,9 +43,3 @@ async def _server(tx: Tx) -> tuple[str, int]:
         return f"SQLite {(await tx.execute(text('SELECT sqlite_version()'))).scalar_one()}", 0
     version = str((await tx.execute(text("SHOW server_version"))).scalar_one()).split()[0]
     return f"PostgreSQL {version}", int(version.split(".")[0])
-
-
-def _revision(connection: Connection) -> str | None:
-    if not inspect(connection).has_table("alembic_version"):
-        return None
-    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()

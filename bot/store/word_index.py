@@ -11,17 +11,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
-from sqlalchemy import TextClause, bindparam, select, text
+from sqlalchemy import TextClause, bindparam, literal, select, text, tuple_
 
 from bot.entry_text import text_to_find
 from bot.history import Entry
 from bot.messages import AgentId
-from bot.store.schema import indexed_agents
+from bot.store.schema import entries, indexed_agents
 from bot.store.tx import Tx, insert_into
 from bot.words import PREFIX, Wanted, words_in
 
 _SEQ_BITS = 32
+_AT_ONCE = 500
 _LONG = 8_000
 """Characters: a longer text is taken apart in a thread."""
 
@@ -83,6 +85,23 @@ async def forget(tx: Tx, agent_id: AgentId) -> None:
     if number is not None:
         await tx.execute(_DELETE[tx.dialect.name], {"agent": number})
         await tx.execute(indexed_agents.delete().where(indexed_agents.c.agent_id == agent_id))
+
+
+async def refill(tx: Tx) -> None:
+    """Put all entries of numbered agents into an index that is empty, some at a time."""
+    of_agent, seq = "", 0
+    numbers = {agent_id: number for number, agent_id in await tx.execute(select(indexed_agents))}
+    while True:
+        after = tuple_(entries.c.agent_id, entries.c.seq) > tuple_(literal(of_agent), literal(seq))
+        chosen = select(entries.c.agent_id, entries.c.seq, entries.c.blocks).where(after)
+        rows = (await tx.execute(chosen.order_by(entries.c.agent_id, entries.c.seq).limit(_AT_ONCE))).all()
+        if not rows:
+            return
+        for agent_id, own in groupby(rows, key=lambda row: str(row.agent_id)):
+            words = _words_of({row.seq: text_to_find(row.blocks) for row in own})
+            if words and agent_id in numbers:
+                await tx.execute(*insertion(tx.dialect.name, numbers[agent_id], words))
+        of_agent, seq = rows[-1].agent_id, rows[-1].seq
 
 
 async def newest(
