@@ -6,7 +6,7 @@ UV_VERSION := 0.13.8
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help chat test browser chaos chaos-kills bench bench-quality bench-decide bench-cost check format lock setup clean FORCE
+.PHONY: help chat test browser chaos chaos-kills bench bench-quality bench-decide bench-cost docs check format lock setup clean FORCE
 
 help:
 	@echo "make chat     talk to it in this terminal"
@@ -18,6 +18,7 @@ help:
 	@echo "make bench-quality  what compactions keep (DATA=FILE.jsonl OUT=docs/quality.md ARGS=--quick)"
 	@echo "make bench-decide   how long a strategy takes to decide"
 	@echo "make bench-cost     what a long conversation costs, and what is read from the prompt cache (ARGS='--turns 200')"
+	@echo "make docs     write the pages that are made from the code: docs/configuration.md"
 	@echo "make check    what CI checks: ruff, mypy, import rules"
 	@echo "make format   let ruff format and fix"
 	@echo "make lock     write the requirements-*.lock files anew (UPGRADE=1 for the newest versions)"
@@ -63,6 +64,9 @@ bench-cost: .venv/.installed
 	@$(BIN)/python -m venv --clear .venv/bench
 	@.venv/bench/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-bench.lock
 	@touch $@
+
+docs: .venv/.installed
+	@$(BIN)/python -m scripts.configuration
 
 check: .venv/.installed
 	$(BIN)/python -m ruff check .

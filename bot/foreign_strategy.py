@@ -39,6 +39,11 @@ class ForeignStrategy:
         """Whether it wants embeddings of the entries."""
         return bool(getattr(self.strategy, "wants_vectors", False))
 
+    @property
+    def wants_facts(self) -> bool:
+        """Whether it wants what is known of the conversation."""
+        return bool(getattr(self.strategy, "wants_facts", False))
+
     def level(self, meter: Meter) -> Level:
         """What it says; the two usual thresholds, if it says no level."""
         try:

@@ -1,4 +1,8 @@
-"""Settings, from the environment and `.env`. Each name here is a line in `.env.example`."""
+"""Settings, from the environment and `.env`.
+
+Each name here is a line in `.env.example`, which says what it means; `make docs` makes docs/configuration.md of that. A
+docstring here says what whoever reads the code wants to know besides.
+"""
 
 from __future__ import annotations
 

@@ -46,10 +46,12 @@ class MemoryIntake:
             await self._answer(self.inbounds[-1])
 
 
-async def until(condition: Callable[[], bool], what: Callable[[], object] = lambda: "") -> None:
-    """Wait for a condition; 5 s at most, then fail and show what there is."""
+async def until(
+    condition: Callable[[], bool], what: Callable[[], object] = lambda: "", *, seconds: float = 5.0
+) -> None:
+    """Wait for a condition; so long at most, then fail and show what there is."""
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(seconds):
             while not condition():  # noqa: ASYNC110 - what others show on a screen sets no event
                 await asyncio.sleep(0.005)
     except TimeoutError:

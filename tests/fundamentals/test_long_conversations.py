@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 from collections import Counter
 from dataclasses import fields
 from itertools import pairwise
@@ -12,14 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from bot.compaction import STRATEGIES, PlanContext
+from bot.compaction import STRATEGIES
 from bot.gate import COOLDOWN
-from bot.strategy_path import named
 from tests.bench.sawtooth.conversation import TURNS, Asks, conversation
 from tests.bench.sawtooth.picture import picture
 from tests.bench.sawtooth.running import WINDOW, Course, course_of
 from tests.servers.messages_wire import tokens_of_text
-from tests.unit.entries import full, history, replied, said
 
 DOCS = Path(__file__).parents[2] / "docs"
 pytestmark = pytest.mark.timeout(300)  # whichever test comes first holds the conversation, on a busy machine too
@@ -117,15 +114,3 @@ def test_the_page_about_strategies_has_each_with_its_picture_and_its_options() -
             if option.name not in ("warning", "critical"):
                 default = str(getattr(strategy.options, option.name)).lower()
                 assert f"\n| `STRATEGY__{name.upper()}__{option.name.upper()}` | {default} |" in page
-
-
-def test_the_pages_example_of_ones_own_strategy_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    example = re.search(r"```python\n(.*?)```", (DOCS / "strategies.md").read_text(encoding="utf-8"), re.DOTALL)
-    assert example
-    (tmp_path / "my_strategies.py").write_text(example[1], encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    strategy = named("my_strategies:LastTen", STRATEGIES)
-    entries = [replied(seq, f"Answer {seq}.") if seq % 2 == 0 else said(seq, f"Line {seq}.") for seq in range(1, 21)]
-    plan = strategy.plan(history(*entries).visible, full(900), PlanContext())
-    assert plan
-    assert plan.hidden == ((1, 10),)

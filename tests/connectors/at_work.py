@@ -1,0 +1,29 @@
+"""The whole program around one connector, in the test's process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from bot.app import ROLES, gateway_for, inner_roles
+from bot.connector import Connector
+from bot.parts import Parts, open_parts
+from bot.settings import Settings
+from bot.tasks import stop
+
+
+@asynccontextmanager
+async def at_work(settings: Settings, connector: Connector) -> AsyncIterator[Parts]:
+    """All roles, until the end of the block. Raises what a role ended with."""
+    async with open_parts(settings, listen=(connector.name,)) as parts:
+        gateway = gateway_for(parts, connector, f"connector:{connector.name}")
+        tasks = [asyncio.create_task(item) for item in (*inner_roles(parts, ROLES), gateway.run())]
+        try:
+            yield parts
+        finally:
+            ended = [task for task in tasks if task.done()]
+            await stop(*tasks)
+            await connector.close()
+            for task in ended:
+                task.result()
