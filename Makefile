@@ -88,6 +88,7 @@ lock: .venv/.installed
 	.venv/lock/bin/uv pip compile pyproject.toml --group build --group model --group dev $(UV_LOCK) requirements.lock
 	.venv/lock/bin/uv pip compile --group bench --constraint requirements.lock $(UV_LOCK) requirements-bench.lock
 	.venv/lock/bin/uv pip compile --group browser --constraint requirements.lock $(UV_LOCK) requirements-browser.lock
+	$(BIN)/python deploy/image_lock.py
 
 setup: .venv/.installed
 	@:

@@ -51,6 +51,8 @@ class Shift:
             finally:
                 self._is_listening = False
                 self._jobs = {*self._under_way}
+                for job in worker.tasks.values():
+                    job.add_done_callback(look_at)
             await asyncio.sleep(_RESTART_SECONDS)
 
     async def check(self) -> str | None:
@@ -84,3 +86,10 @@ class Shift:
     def _under_way(self) -> set[asyncio.Task[Any]]:
         own = self._worker.tasks.values() if self._worker else ()
         return {job for job in (*self._jobs, *own) if not job.done()}
+
+
+def look_at(job: asyncio.Task[Any]) -> None:
+    """Its worker, which would have, is gone: a job that lost Redis too has nothing more to say than that."""
+    error = None if job.cancelled() else job.exception()
+    if error and not isinstance(error, OSError | RedisError):
+        log.error("job_crashed", exc_info=error)
