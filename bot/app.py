@@ -62,7 +62,8 @@ async def run(settings: Settings, roles: Sequence[Role]) -> None:
         work += [gateway.run() for gateway in gateways]
         hooks = {gateway.hook_path: gateway.receive for gateway in gateways if gateway.hook_path}
         needed = bool(hooks) or "http_bind" in settings.model_fields_set
-        serving = _http(HttpServer(settings.http_bind, checks, hooks, shutdown), needed=needed)
+        page = _page(parts) if "gateway" in roles else None
+        serving = _http(HttpServer(settings.http_bind, checks, hooks, shutdown, page), needed=needed)
         signals.be_gentle()
         try:
             await _all([*work, shutdown.wait()], beside=[serving])
@@ -189,6 +190,19 @@ def gateway_for(
         chat=chat,
         shutdown=shutdown,
     )
+
+
+def _page(parts: Parts) -> Any:
+    """The page, where its door lets anybody in; that it does not is said once."""
+    import structlog
+
+    from bot.page.routes import page_app
+    from bot.page.site import why_shut
+
+    if reason := why_shut(parts.settings):
+        structlog.get_logger(__name__).info("page_off", reason=reason)
+        return None
+    return page_app(parts.settings, parts.database, parts.bus)
 
 
 def _embedder(settings: Settings) -> Any:
