@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from bot.page import words
 from bot.page.markup import rendered
+from bot.page.slowness import lasted, spent
 from bot.redact import redact
 
 _HERE = Path(__file__).parent
@@ -49,7 +50,7 @@ class Rendering:
             auto_reload=False,
         )
         self._environment.filters.update(words.FILTERS)
-        self._environment.filters["markdown"] = self.markdown
+        self._environment.filters |= {"markdown": self.markdown, "spent": spent, "lasted": lasted}
         self._environment.globals["static"] = self._static
 
     def text(self, template: str, **values: Any) -> str:

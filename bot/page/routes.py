@@ -15,10 +15,16 @@ from starlette.types import ASGIApp
 
 from bot.bus import Bus
 from bot.errors import BusUnavailable, StoreUnavailable
+from bot.page.compactions import Compactions
+from bot.page.conversation import ConversationPage
 from bot.page.door import PageDoor
+from bot.page.live import Live
 from bot.page.login import Login
 from bot.page.login_rate import LoginRate
+from bot.page.overview import Overview
+from bot.page.parked import ParkedPage
 from bot.page.refusal import Refused, refusal
+from bot.page.search import Search
 from bot.page.site import Site
 from bot.settings import Settings
 from bot.store import Database
@@ -29,7 +35,13 @@ _A_YEAR = "public, max-age=31536000, immutable"
 def page_app(settings: Settings, database: Database, bus: Bus) -> ASGIApp:
     """The page as an ASGI application."""
     site, rate = Site.of(settings, database, bus), LoginRate()
+    live = Live(site)
     routes = [
+        *Overview(site, live).routes,
+        *ConversationPage(site, live).routes,
+        *Compactions(site, live).routes,
+        *Search(site).routes,
+        *ParkedPage(site).routes,
         *Login(site, rate).routes,
         Route("/static/{name}", _static_of(site), methods=["GET"]),
     ]

@@ -14,7 +14,7 @@ from bot.page.caller import Callers, is_loopback
 from bot.page.keys import Keys
 from bot.page.rendering import Rendering
 from bot.page.visitor import Visitor, visitor_of
-from bot.settings import Settings
+from bot.settings import DEFAULT_MODEL, Settings
 from bot.store import Database, sessions
 
 THEME_COOKIE = "palimpsest_theme"
@@ -64,6 +64,11 @@ class Site:
             **values,
         )
         return HTMLResponse(text, status)
+
+    @property
+    def model_name(self) -> str:
+        """The model that talks, as far as the settings name one."""
+        return "" if self.settings.uses_local_model else self.settings.model or DEFAULT_MODEL
 
     async def goes_on(self, visitor: Visitor) -> bool:
         """Whether somebody who was let in still would be: their session may have ended since."""

@@ -38,6 +38,13 @@ def short(number: float) -> str:
     return f"{number:.0f}"
 
 
+def bytes_(number: int) -> str:
+    """``950 B``, ``12 kB``, ``1.2 MB``."""
+    if number < _THOUSAND:
+        return f"{number} B"
+    return f"{number / _MILLION:.1f} MB" if number >= _MILLION else f"{number / _THOUSAND:.0f} kB"
+
+
 def percent(share: float) -> str:
     """``73 %``, with a narrow space that does not break."""
     return f"{share * 100:.0f}\u202f%"
@@ -79,11 +86,6 @@ def when(at: float | None) -> Markup | str:
     )
 
 
-def clock(at: float) -> str:
-    """The time of the day in UTC, ``10:42``."""
-    return datetime.fromtimestamp(at, UTC).strftime("%H:%M")
-
-
 def day(at: float) -> str:
     """The day in UTC, ``2026-11-21``."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
@@ -100,6 +102,6 @@ def plural(number: int, one: str, many: str = "") -> str:
 
 
 FILTERS: Mapping[str, Callable[..., Any]] = {
-    function.__name__: function
-    for function in (count, short, percent, duration, ago, when, clock, day, dollars, plural)
+    function.__name__.rstrip("_"): function
+    for function in (bytes_, count, short, percent, duration, ago, when, day, dollars, plural)
 }

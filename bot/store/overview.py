@@ -1,9 +1,9 @@
-"""What operators ask of all conversations at once: what happened today, what waits, what runs. No long column is read."""
+"""What operators ask of all conversations at once: what happened today, what waits, what runs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select
@@ -189,9 +189,9 @@ def _is_open() -> ColumnElement[bool]:
     return or_(*(compactions.c.state == state for state in OPEN))
 
 
-_COUNTED = ("input", "cache_read", "cache_creation", "output", "searches", "fetches")
+_COUNTED = tuple(field.name for field in fields(Usage))
 
 
 def _with_usage(query: Select[Any], usage: Any) -> Select[Any]:
-    """And the sums of a usage, in the order of :class:`bot.history.Usage`."""
+    """And the sums of a usage, in the order of the fields of :class:`bot.history.Usage`."""
     return query.add_columns(*(func.coalesce(func.sum(usage[name].as_integer()), 0) for name in _COUNTED))

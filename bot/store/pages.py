@@ -11,11 +11,11 @@ from typing import Any, Literal
 from sqlalchemy import RowMapping, func, or_, select
 
 from bot.history import Entry, History, Layer, Usage
-from bot.messages import AgentId, Audience
+from bot.messages import Address, AgentId, Audience
 from bot.store import histories, recall
 from bot.store.recall import Recalled
 from bot.store.runs import OPEN
-from bot.store.schema import compactions, entries, inbox, layers, turns
+from bot.store.schema import agents, compactions, entries, inbox, layers, outbox, turns
 from bot.store.turns import TurnState
 from bot.store.tx import Tx
 
@@ -77,6 +77,14 @@ class Drop:
 
 
 @dataclass(frozen=True)
+class Notice:
+    """Something that the program said, and when its message was made; it may have been edited since."""
+
+    text: str
+    at: float
+
+
+@dataclass(frozen=True)
 class Stretch:
     """Some entries in reading order; whether there are earlier and later ones."""
 
@@ -130,9 +138,7 @@ async def drops(tx: Tx, agent_id: AgentId, *, since: float, most: int) -> list[D
 async def covers(tx: Tx, agent_id: AgentId) -> list[Cover]:
     """All layers that ever were, the lowest first."""
     rows = await tx.execute(select(layers).where(layers.c.agent_id == agent_id).order_by(layers.c.number))
-    return [
-        Cover(histories.layer_of(row), row["created_at"], row["removed_at"]) for row in rows.mappings()
-    ]
+    return [Cover(histories.layer_of(row), row["created_at"], row["removed_at"]) for row in rows.mappings()]
 
 
 async def cover_of(tx: Tx, agent_id: AgentId, run: str) -> Cover | None:
@@ -161,9 +167,7 @@ async def said(
     return Stretch(stretch, earlier=more, later=before is not None)
 
 
-async def _seen_by_model(
-    tx: Tx, agent_id: AgentId, *, before: int | None, after: int | None, most: int
-) -> Stretch:
+async def _seen_by_model(tx: Tx, agent_id: AgentId, *, before: int | None, after: int | None, most: int) -> Stretch:
     """The page through all layers, in reading order; it is never longer than a context."""
     page = (await histories.load(tx, agent_id)).visible
     places = {entry.seq: at for at, entry in enumerate(page)}
@@ -203,14 +207,22 @@ async def inserted_by(tx: Tx, agent_id: AgentId, number: int) -> list[Entry]:
     return sorted((histories.entry_of(row) for row in rows.mappings()), key=lambda entry: entry.position)
 
 
-async def last_waiting(tx: Tx, agent_id: AgentId) -> int:
-    """The highest position of what waits for this agent; 0 when nothing does."""
-    waiting = func.max(inbox.c.position)
-    found = [
-        (await tx.execute(select(waiting).where(inbox.c.agent_id == agent_id, inbox.c.state == state))).scalar_one()
-        for state in ("waiting", "fetching")
-    ]
-    return max(position or 0 for position in found)
+async def notices(tx: Tx, address: Address, *, most: int) -> list[Notice]:
+    """What the program said in a conversation, the newest first."""
+    table = outbox.c
+    query = (
+        select(table.text, table.created_at)
+        .where(
+            table.connector == address.connector,
+            table.chat == address.chat,
+            table.thread == address.thread,
+            table.kind == "notice",
+            table.text != "",
+        )
+        .order_by(table.id.desc())
+        .limit(most)
+    )
+    return [Notice(row.text, row.created_at) for row in await tx.execute(query)]
 
 
 async def state(tx: Tx, agent_id: AgentId) -> str:
@@ -225,6 +237,7 @@ async def state(tx: Tx, agent_id: AgentId) -> str:
         select(func.count()).select_from(compactions).where(own, compactions.c.state.in_(OPEN)),
         select(func.max(layers.c.removed_at)).where(layers.c.agent_id == agent_id),
         select(func.count()).select_from(inbox).where(inbox.c.agent_id == agent_id, inbox.c.state == "waiting"),
+        select(agents.c.touched_at).where(agents.c.id == agent_id),
     )
     return "|".join([str((await tx.execute(query)).scalar_one()) for query in asked])
 
