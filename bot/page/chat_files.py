@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import ExitStack
 from http import HTTPStatus
 from pathlib import Path
@@ -101,7 +101,6 @@ def _attachment(name: str) -> str:
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(shown, safe='')}"
 
 
-def url_of(chat: str, path: str, query: Mapping[str, str] | None = None) -> str:
-    """Where a page finds a file of a conversation."""
-    asked = "".join(f"?{name}={value}" for name, value in (query or {}).items())
-    return f"/chat/{quote(chat)}/files/{quote(path)}{asked}"
+def url_of(chat: str, path: str) -> str:
+    """Where a page finds a file of a conversation, by its path in the folder."""
+    return f"/chat/{quote(chat)}/files/{quote(path)}"

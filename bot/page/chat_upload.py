@@ -62,10 +62,7 @@ async def read_form(request: Request, folder: Path, *, most_bytes: int) -> Form:
         async for piece in request.stream():
             await asyncio.to_thread(parser.write, piece)  # which writes on disk
             reading.check_patience(len(piece))
-        if not reading.is_whole:
-            raise Refused(HTTPStatus.BAD_REQUEST, "The form broke off before its end: send it again.")
-        if reading.refused:
-            raise reading.refused
+        reading.check()
     except FormParserError as error:
         reading.drop()
         raise Refused(HTTPStatus.BAD_REQUEST, f"This form cannot be read: {error}.") from error
@@ -119,6 +116,13 @@ class _Reading:
         """So many bytes more were read. Raises Refused when it is not worth reading on to its end."""
         self._read += more
         if self.refused and self._read > _READ_ON * (self._most_bytes + MOST_TEXT_BYTES):
+            raise self.refused
+
+    def check(self) -> None:
+        """Raises Refused, at its end, for a form that is not taken."""
+        if not self.is_whole:
+            raise Refused(HTTPStatus.BAD_REQUEST, "The form broke off before its end: send it again.")
+        if self.refused:
             raise self.refused
 
     def drop(self) -> None:

@@ -27,6 +27,21 @@ def rendered(text: str) -> Markup:
     return Markup(_PARSER.render(text))  # noqa: S704
 
 
+def blocks(text: str) -> list[Markup]:
+    """The HTML of a text in pieces: each paragraph, list and piece of code of it by itself."""
+    if len(text) > LONGEST:
+        return [rendered(text)]
+    env: MutableMapping[str, Any] = {}
+    found: list[Markup] = []
+    piece: list[Token] = []
+    for token in _PARSER.parse(text, env):
+        piece.append(token)
+        if token.level == 0 and token.nesting <= 0:  # what closes a block stands as high as what opened it
+            found.append(Markup(_PARSER.renderer.render(piece, _PARSER.options, env)))  # noqa: S704  # as above
+            piece = []
+    return found
+
+
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _NESTING, "breaks": True})
     parser.enable(["table", "strikethrough"]).disable(["html_block", "html_inline", "image"])

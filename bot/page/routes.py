@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 
 from bot.bus import Bus
 from bot.errors import BusUnavailable, StoreUnavailable
+from bot.page.chat import Chat, Store
 from bot.page.compactions import Compactions
 from bot.page.conversation import ConversationPage
 from bot.page.door import PageDoor
@@ -32,8 +33,9 @@ from bot.store import Database
 _A_YEAR = "public, max-age=31536000, immutable"
 
 
-def page_app(settings: Settings, database: Database, bus: Bus) -> ASGIApp:
-    """The page as an ASGI application."""
+def page_app(settings: Settings, database: Database, bus: Bus, store: Store | None = None) -> ASGIApp:
+    """The page as an ASGI application. ``store``: where the chat page stores what is said on it; without, there is no
+    chat page."""
     site, rate = Site.of(settings, database, bus), LoginRate()
     live = Live(site)
     routes = [
@@ -43,6 +45,7 @@ def page_app(settings: Settings, database: Database, bus: Bus) -> ASGIApp:
         *Search(site).routes,
         *ParkedPage(site).routes,
         *Login(site, rate).routes,
+        *(Chat(site, store).routes if store else ()),
         Route("/static/{name}", _static_of(site), methods=["GET"]),
     ]
     return PageDoor(Starlette(routes=routes, exception_handlers=_handlers(site)), site, rate)
