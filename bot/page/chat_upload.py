@@ -9,14 +9,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 from uuid import uuid4
 
 from python_multipart.exceptions import FormParserError
-from python_multipart.multipart import MultipartCallbacks, MultipartParser, parse_options_header
+from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import Request
 
 from bot.page.refusal import Refused
+
+if TYPE_CHECKING:
+    from python_multipart.multipart import MultipartCallbacks
 
 UPLOADS = ".uploads"
 """Of a conversation's folder; no tool of the model sees what is hidden."""
