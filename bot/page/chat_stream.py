@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any
@@ -88,7 +88,7 @@ class Stream:
         self._texts: dict[str, str] = {}
         """What was told of each reply that grows, by its line."""
         self._blocks: dict[str, list[Markup]] = {}
-        self._told: dict[str, Any] = {"typing": False, "book": "there", "meter": None, "facts": {}}
+        self._told: dict[str, Any] = {"typing": False, "book": "there", "meter": None, "facts": {}, "html": ""}
         self._asked_for: set[int] = set()
         """Slots that were looked for in the book."""
         self._next_look = self._next_render = 0.0
@@ -145,9 +145,13 @@ class Stream:
         """What was heard last counts, from the book or from the bell."""
         if self._shown is None:
             self._told |= {"meter": shown.meter, "facts": (facts := self._moments.of(self._address).facts)}
-            yield _event("meter", {"html": self._view.meter(facts or shown.meter)})
+            yield from self._meter(facts or shown.meter)
         elif self._is_news("meter", shown.meter):
-            yield _event("meter", {"html": self._view.meter(shown.meter)})
+            yield from self._meter(shown.meter)
+
+    def _meter(self, facts: Mapping[str, Any] | None) -> Iterator[str]:
+        if self._is_news("html", html := self._view.meter(facts)):
+            yield _event("meter", {"html": html})
 
     def _changes(self, shown: Shown) -> Iterator[str]:
         before = {line.id: line.version for line in self._shown.lines} if self._shown else {}
@@ -185,7 +189,7 @@ class Stream:
         moment = self._moments.of(self._address)
         yield from self._once("typing", moment.is_typing)
         if self._shown and self._is_news("facts", moment.facts):
-            yield _event("meter", {"html": self._view.meter(moment.facts)})
+            yield from self._meter(moment.facts)
         if now >= self._next_render and self._has_more():
             yield from self._writing()
             took = asyncio.get_running_loop().time() - now

@@ -324,7 +324,7 @@ class Browser:
         headers: Mapping[str, str] | None = None,
     ) -> tuple[int, dict[str, Any]]:
         """A form as `chat.js` sends it; returns the status and the answer."""
-        form = aiohttp.FormData()
+        form = aiohttp.FormData(quote_fields=False)  # as browsers write names of files
         for field_, value in {"key": key or uuid4().hex, **fields}.items():
             form.add_field(field_, value)
         for file, content in (files or {}).items():
