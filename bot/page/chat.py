@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Literal, Protocol
 from uuid import uuid4
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from bot import access
@@ -26,9 +26,10 @@ from bot.files import folder_of
 from bot.messages import Address, Attachment, Inbound
 from bot.page.chat_files import file_response
 from bot.page.chat_live import Moments
-from bot.page.chat_stream import MOST_LINES, Seats, Stream, look
+from bot.page.chat_stream import MOST_LINES, Stream, look
 from bot.page.chat_upload import MOST_FILES, UPLOADS, Form, forget_old, read_form
 from bot.page.chat_view import Shown, View
+from bot.page.live import Live
 from bot.page.refusal import Refused, not_found, wants_json
 from bot.page.site import Site
 from bot.page.visitor import visitor_of
@@ -50,11 +51,11 @@ class Store(Protocol):
 class Chat:
     """The chat's pages."""
 
-    def __init__(self, site: Site, store: Store) -> None:
+    def __init__(self, site: Site, live: Live, store: Store) -> None:
         self._site = site
+        self._live = live
         self._store = store
         self._moments = Moments(site.bus, WEB)
-        self._seats = Seats()
         self.routes = [
             Route("/chat", self._list, methods=["GET"]),
             Route("/chat", self._begin, methods=["POST"]),
@@ -122,15 +123,7 @@ class Chat:
         address, visitor = _address(request), visitor_of(request)
         seen = request.headers.get("last-event-id") or request.query_params.get("seen", "")
         stream = Stream(self._site, self._moments, visitor, address, seen)
-        self._seats.check(visitor)
-
-        async def events() -> AsyncIterator[str]:
-            with self._seats.taken(visitor):
-                async for event in stream.events():
-                    yield event
-
-        headers = {"x-accel-buffering": "no"}  # for a proxy that would wait until there is more
-        return StreamingResponse(events(), headers=headers, media_type="text/event-stream")
+        return self._live.answer(request, stream.events())
 
     async def _file(self, request: Request) -> Response:
         folder = self._folder(_address(request))

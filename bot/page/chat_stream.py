@@ -11,11 +11,7 @@ Events: ``page`` (all newest lines), ``line`` (one that is new or changed), ``go
 from __future__ import annotations
 
 import asyncio
-import json
-from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
-from http import HTTPStatus
 from typing import Any
 
 from markupsafe import Markup
@@ -24,47 +20,16 @@ from bot.errors import StoreUnavailable
 from bot.messages import Address
 from bot.page.chat_live import Moments
 from bot.page.chat_view import Shown, View, written
-from bot.page.refusal import Refused
+from bot.page.live import event
 from bot.page.site import Site
 from bot.page.visitor import Visitor
 from bot.store import talk
 
 MOST_LINES = 50
 _SWEEP_SECONDS = 5.0
-_MOST_STREAMS = 500
-_MOST_OF_ONE = 20
-"""Open pages of one session."""
 _GATHER_SECONDS = 0.1
 _RENDER_SHARE = 0.2
 """Of the time of this process, at most, that one growing reply is worth for one page."""
-_RETRY_MS = 1_000
-
-
-class Seats:
-    """Counts the streams of this process."""
-
-    def __init__(self) -> None:
-        self._taken: Counter[str] = Counter()
-
-    def check(self, visitor: Visitor) -> None:
-        """Raises Refused when there are too many."""
-        if self._taken[_who(visitor)] >= _MOST_OF_ONE or self._taken.total() >= _MOST_STREAMS:
-            raise Refused(HTTPStatus.TOO_MANY_REQUESTS, "Too many pages are open: close some.", {"retry-after": "10"})
-
-    @contextmanager
-    def taken(self, visitor: Visitor) -> Iterator[None]:
-        """One more."""
-        who = _who(visitor)
-        self._taken[who] += 1
-        try:
-            yield
-        finally:
-            self._taken[who] -= 1
-            self._taken += Counter()  # forgets who has none
-
-
-def _who(visitor: Visitor) -> str:
-    return visitor.session or visitor.caller.address
 
 
 async def look(site: Site, address: Address) -> Shown:
@@ -99,21 +64,20 @@ class Stream:
         in_a_moment = f"live:{agent}"
         topics = (f"outbox:{self._address.connector}", f"inbox:{agent}", f"marked:{agent}", in_a_moment)
         now = asyncio.get_running_loop().time
-        yield f"retry: {_RETRY_MS}\n\n"
         async with self._site.bus.bell(*topics) as bell:
             while True:
                 rung = await bell.wait(self._patience(now()))
                 if now() >= self._next_look:
                     if not await self._goes_on():
-                        yield _event("ended", {})
+                        yield event("ended", {})
                         return
                     yield ": here\n\n"
                 if now() >= self._next_look or rung - {in_a_moment} or self._is_strange():
                     self._next_look = now() + _SWEEP_SECONDS
-                    for event in await self._from_book():
-                        yield event
-                for event in self._of_moment(now()):
-                    yield event
+                    for told in await self._from_book():
+                        yield told
+                for told in self._of_moment(now()):
+                    yield told
 
     def _patience(self, now: float) -> float:
         waits = self._next_render if self._has_more() else self._next_look
@@ -151,7 +115,7 @@ class Stream:
 
     def _meter(self, facts: Mapping[str, Any] | None) -> Iterator[str]:
         if self._is_news("html", html := self._view.meter(facts)):
-            yield _event("meter", {"html": html})
+            yield event("meter", {"html": html})
 
     def _changes(self, shown: Shown) -> Iterator[str]:
         before = {line.id: line.version for line in self._shown.lines} if self._shown else {}
@@ -162,7 +126,7 @@ class Stream:
             html = self._view.lines(shown.lines, moment)
             self._texts = {line.id: written(line, moment) for line in shown.lines if line.slot is not None}
             self._blocks = {line: self._view.blocks(text) for line, text in self._texts.items()}
-            yield _event("page", {"html": html, "before": str(shown.before or "")}, shown.digest)
+            yield event("page", {"html": html, "before": str(shown.before or "")}, shown.digest)
             return
         after = ""
         for line in shown.lines:
@@ -171,10 +135,10 @@ class Stream:
                 if line.slot is not None:
                     self._texts[line.id], self._blocks[line.id] = text, blocks
                 html = self._view.line(line, blocks)
-                yield _event("line", {"id": line.id, "after": after, "html": html}, shown.digest)
+                yield event("line", {"id": line.id, "after": after, "html": html}, shown.digest)
             after = line.id
         for gone in self._gone(shown):
-            yield _event("gone", {"id": gone}, shown.digest)
+            yield event("gone", {"id": gone}, shown.digest)
 
     def _gone(self, shown: Shown) -> Iterator[str]:
         """Lines that are no more; not those that only have become too old to be looked at."""
@@ -213,19 +177,13 @@ class Stream:
                 same += 1
             self._texts[line], self._blocks[line] = text, blocks
             if same < max(len(before), len(blocks)):
-                yield _event("writing", {"id": line, "from": same, "blocks": blocks[same:]})
+                yield event("writing", {"id": line, "from": same, "blocks": blocks[same:]})
 
     def _once(self, kind: str, state: Any) -> Iterator[str]:
         """Tell a state, where it is another one than was told last."""
         if self._is_news(kind, state):
-            yield _event(kind, {"is": state})
+            yield event(kind, {"is": state})
 
     def _is_news(self, kind: str, state: Any) -> bool:
         known, self._told[kind] = self._told[kind], state
         return bool(known != state)
-
-
-def _event(kind: str, data: Any, digest: str = "") -> str:
-    """https://html.spec.whatwg.org/multipage/server-sent-events.html: JSON has no line breaks of its own."""
-    named = f"id: {digest}\n" if digest else ""
-    return f"{named}event: {kind}\ndata: {json.dumps(data)}\n\n"

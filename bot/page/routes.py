@@ -45,7 +45,7 @@ def page_app(settings: Settings, database: Database, bus: Bus, store: Store | No
         *Search(site).routes,
         *ParkedPage(site).routes,
         *Login(site, rate).routes,
-        *(Chat(site, store).routes if store else ()),
+        *(Chat(site, live, store).routes if store else ()),
         Route("/static/{name}", _static_of(site), methods=["GET"]),
     ]
     return PageDoor(Starlette(routes=routes, exception_handlers=_handlers(site)), site, rate)
