@@ -37,9 +37,17 @@ const chatPage = (() => {
     if (follows) toEnd();
   };
 
-  // Code can be copied, once it is whole.
+  // Times are those of whoever reads, and code can be copied once it is whole.
 
-  const withCopies = (line) => {
+  const local = (time) => {
+    const moment = new Date(time.dateTime);
+    const isToday = moment.toDateString() === new Date().toDateString();
+    time.title = moment.toLocaleString();
+    const clock = { hour: "2-digit", minute: "2-digit" };
+    time.textContent = isToday ? moment.toLocaleTimeString([], clock) : moment.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+  };
+  const dress = (line) => {
+    line.querySelectorAll("header time").forEach(local);
     if ("growing" in line.dataset) return;
     for (const code of line.querySelectorAll("pre")) {
       const around = made("div", "code");
@@ -67,7 +75,7 @@ const chatPage = (() => {
     const old = lineOf(line.dataset.line) || (line.dataset.key && log.querySelector(`[data-sent="${CSS.escape(line.dataset.key)}"]`));
     const had = old && old.contains(document.activeElement);
     if (line.dataset.key) hooks.arrived(line.dataset.key);
-    withCopies(line);
+    dress(line);
     const before = after && lineOf(after);
     if (old && (!after || old.previousElementSibling === before)) old.replaceWith(line);
     else {
@@ -184,7 +192,8 @@ const chatPage = (() => {
       if (!source) open();
     } else if (source) later = setTimeout(close, 30000);
   });
-  addEventListener("online", () => open());
+  addEventListener("online", open);
+  addEventListener("offline", () => trouble("stream", "You are offline. What you send is kept here."));
   addEventListener("pagehide", close);
   addEventListener("pageshow", (event) => event.persisted && location.reload());
 
@@ -203,7 +212,7 @@ const chatPage = (() => {
       const { html, before } = await answer.json();
       const height = page.scrollHeight;
       const lines = parsed(html);
-      lines.forEach(withCopies);
+      lines.forEach(dress);
       log.setAttribute("aria-live", "off"); // nobody wants all of that read out
       log.prepend(...lines);
       setEarlier(before);
@@ -214,7 +223,7 @@ const chatPage = (() => {
     }
   });
 
-  log.querySelectorAll(".line").forEach(withCopies);
+  log.querySelectorAll(".line").forEach(dress);
   changing(() => {});
   return { address, headers, mostBytes: chat.dataset.mostBytes, mostFiles: chat.dataset.mostFiles, at, log, made, changing, toEnd, trouble, loggedOut, open, hooks };
 })();
