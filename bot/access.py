@@ -10,6 +10,11 @@ from typing import Literal
 from bot.messages import Address, Inbound
 
 TERMINAL = "terminal"
+WEB = "web"
+OPERATOR = "operator"
+"""The person who talks on the page: whoever got through its door runs the bot."""
+_OWN = frozenset({TERMINAL, WEB})
+"""Connectors that only those reach who run the bot."""
 CODE_HOURS = 1
 """How long a code can be approved."""
 
@@ -19,7 +24,7 @@ Mode = Literal["pairing", "allowlist", "open"]
 @dataclass(frozen=True)
 class Access:
     """``open``: everybody; ``allowlist``: people named as ``connector:id``; ``pairing``: those, and whoever was let in
-    by a code. Admins and the terminal's user always."""
+    by a code. Admins, the terminal's user and whoever got through the page's door always."""
 
     mode: Mode
     allow: frozenset[str]
@@ -27,14 +32,14 @@ class Access:
 
     def may_talk(self, address: Address, person: str, approved: Collection[str] = ()) -> bool:
         """Whether what this person says reaches an agent. ``approved``: people of this connector who were let in."""
-        if self.mode == "open" or address.connector == TERMINAL:
+        if self.mode == "open" or address.connector in _OWN:
             return True
         named = f"{address.connector}:{person}"
         return named in self.allow or named in self.admins or (self.mode == "pairing" and person in approved)
 
     def is_admin(self, address: Address, person: str) -> bool:
         """Whether this person may let others in."""
-        return address.connector == TERMINAL or f"{address.connector}:{person}" in self.admins
+        return address.connector in _OWN or f"{address.connector}:{person}" in self.admins
 
 
 NOTHING_KEPT = "Nothing you wrote was kept."

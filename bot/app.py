@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from bot.access import WEB
 from bot.errors import ConfigurationError
 from bot.messages import Address
 from bot.settings import Settings
@@ -64,7 +65,9 @@ async def run(settings: Settings, roles: Sequence[Role]) -> None:
         work += [gateway.run() for gateway in gateways]
         hooks = {gateway.hook_path: gateway.receive for gateway in gateways if gateway.hook_path}
         needed = bool(hooks) or "http_bind" in settings.model_fields_set
-        server = HttpServer(settings.http_bind, health.checks, hooks, shutdown, health.gauges.page)
+        talk = next((gateway.store for gateway, name in zip(gateways, names, strict=True) if name == WEB), None)
+        page = _page(parts, talk) if "gateway" in roles else None
+        server = HttpServer(settings.http_bind, health.checks, hooks, shutdown, metrics=health.gauges.page, page=page)
         serving = _http(server, needed=needed)
         signals.be_gentle()
         try:
@@ -196,8 +199,22 @@ def gateway_for(
         folder=partial(folder_of, settings.data_dir),
         most_bytes=settings.files.most_bytes,
         chat=chat,
+        alone=connector.name != WEB,
         shutdown=shutdown,
     )
+
+
+def _page(parts: Parts, talk: Any) -> Any:
+    """The page, where its door lets anybody in; that it does not is said once. ``talk``: where its chat stores."""
+    import structlog
+
+    from bot.page.routes import page_app
+    from bot.page.site import why_shut
+
+    if reason := why_shut(parts.settings):
+        structlog.get_logger(__name__).info("page_off", reason=reason)
+        return None
+    return page_app(parts.settings, parts.database, parts.bus, talk)
 
 
 def _embedder(settings: Settings) -> Any:
@@ -215,6 +232,7 @@ def _access(settings: Settings) -> Any:
 
 def platforms(settings: Settings) -> list[Connector]:
     from bot.commands import COMMANDS
+    from bot.page.site import why_shut
 
     connectors: list[Connector] = []
     if settings.telegram_token:
@@ -244,6 +262,10 @@ def platforms(settings: Settings) -> list[Connector]:
                 groups=settings.groups,
             )
         )
+    if not why_shut(settings):
+        from connectors.web import Web
+
+        connectors.append(Web(settings.data_dir / "agents"))
     return connectors
 
 
@@ -331,5 +353,6 @@ def _announce(parts: Parts, roles: Sequence[Role], connectors: Sequence[str]) ->
     log.info("started", roles=list(roles), connectors=list(connectors), model=parts.model_name)
     if parts.settings.uses_local_model:
         log.warning("local_model", note=_local_note(parts.settings))
-    if "gateway" in roles and not connectors:
-        log.warning("no_platform", note="Set TELEGRAM_TOKEN or DISCORD_TOKEN to be reached there.")
+    if "gateway" in roles and not set(connectors) - {WEB}:
+        here = f" The chat page is at http://{parts.settings.http_bind}/chat." if connectors else ""
+        log.warning("no_platform", note=f"Set TELEGRAM_TOKEN or DISCORD_TOKEN to be reached there.{here}")

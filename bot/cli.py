@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from typing import Annotated, Any
 
 import typer
 
 from bot import cli_backup, cli_compact, cli_doctor, cli_estimate, cli_pair, cli_parked, cli_volume
+from bot.chat_name import NAMES, is_name
 from bot.cli_process import log_quietly, one_line_errors, run_to_its_end
 from bot.errors import ConfigurationError
 from bot.messages import Address
@@ -82,8 +82,8 @@ def main() -> None:
 
 def _terminal_address(agent: str) -> Address:
     name = agent.removeprefix("terminal-")
-    if not re.fullmatch(r"[a-z0-9_][a-z0-9_-]{0,59}", name):
-        raise typer.BadParameter("a conversation's name has small letters, digits, _ and -, for example 'work'")
+    if not is_name(name):
+        raise typer.BadParameter(NAMES)
     return Address("terminal", name)
 
 

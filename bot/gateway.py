@@ -57,16 +57,19 @@ class Gateway:
         folder: Callable[[AgentId], Path],
         most_bytes: int,
         chat: str | None = None,
+        alone: bool = True,
         shutdown: Shutdown | None = None,
     ) -> None:
         """``folder`` says where a conversation keeps its files, which have ``most_bytes`` at most; ``chat``: deliver
-        only there (a terminal shows one conversation)."""
+        only there (a terminal shows one conversation); ``alone``: nobody but the gateway that has the lease wants to
+        know what is written in this moment."""
         self._connector = connector
         self._database = database
         self._bus = bus
         self._lease_name = lease_name
         self._folder = folder
         self._chat = chat
+        self._alone = alone and chat is None
         self._shutdown = shutdown or Shutdown()
         self._worked = False
         """Whether the lease was ever ours."""
@@ -293,7 +296,7 @@ class Gateway:
             self._tasks = tasks
             self._lanes.clear()
             self._signals = Signals(self._connector, tasks)
-            self._bus.on_live(self._live, alone_for=None if self._chat else self._connector.name)
+            self._bus.on_live(self._live, alone_for=self._connector.name if self._alone else None)
             try:
                 while True:
                     await bell.wait(SWEEP_SECONDS)

@@ -1,4 +1,4 @@
-"""What the program says of itself over HTTP.
+"""What the program says over HTTP, and the page.
 
 `/healthz`: the process lives; `/readyz`: every part it needs; `/metrics`: what Prometheus wants to know.
 """
@@ -16,6 +16,7 @@ import structlog
 
 from bot.errors import ConfigurationError, PalimpsestError
 from bot.shutdown import Shutdown
+from bot.tasks import stop
 
 log = structlog.get_logger(__name__)
 
@@ -31,10 +32,12 @@ Hook = Callable[[Mapping[str, str], bytes], Awaitable[int]]
 _MOST_HOOK_BYTES = 4_000_000
 _CHECK_SECONDS = 6.0
 """Whoever asks whether we are ready is answered, also when a part is not."""
+_HANG_UP_SECONDS = 0.4
 
 
 class HttpServer:
-    """Serves on ``bind`` (host:port). ``checks`` are the parts by name, ``hooks`` what platforms call by its path."""
+    """Serves on ``bind`` (host:port). ``checks`` are the parts by name, ``hooks`` what platforms call by its path;
+    ``page``: an ASGI application for every other path."""
 
     def __init__(
         self,
@@ -43,24 +46,35 @@ class HttpServer:
         hooks: Mapping[str, Hook] | None = None,
         shutdown: Shutdown | None = None,
         metrics: Metrics | None = None,
+        page: Any = None,
     ) -> None:
         self._bind = bind
         self._metrics = metrics
         self._checks = checks
         self._hooks = dict(hooks or {})
         self._shutdown = shutdown or Shutdown()
+        self._page = page
 
     async def run(self) -> None:
         """Serve until cancelled. Raises ConfigurationError for an address that cannot be had."""
         import uvicorn  # slow to import
         from starlette.applications import Starlette
-        from starlette.routing import Route
+        from starlette.routing import BaseRoute, Mount, Route
 
-        routes = [Route("/healthz", self._healthz), Route("/readyz", self._readyz)]
+        routes: list[BaseRoute] = [Route("/healthz", self._healthz), Route("/readyz", self._readyz)]
         routes += [Route("/metrics", self._show_metrics)] if self._metrics else []
         routes += [Route(path, _called(hook), methods=["POST"]) for path, hook in self._hooks.items()]
-        app = Starlette(routes=routes)
-        config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1)
+        if self._page:
+            routes.append(Mount("/", self._page))
+        config = uvicorn.Config(
+            Starlette(routes=routes),
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            proxy_headers=False,  # whose word on who calls is taken is the page's door to decide
+            server_header=False,
+            timeout_graceful_shutdown=1,
+        )
         server = _Server(config)
         listening = self._listen()
         log.info("http_listens", address="{}:{}".format(*listening.getsockname()[:2]))
@@ -72,6 +86,7 @@ class HttpServer:
             for listener in getattr(server, "servers", ()):
                 listener.close()
             listening.close()
+            await _hang_up(server)
 
     def _listen(self) -> socket.socket:
         host, colon, port = self._bind.rpartition(":")
@@ -108,6 +123,17 @@ class HttpServer:
         assert self._metrics
         page, content_type = await self._metrics(request.headers.get("accept", ""))
         return Response(page, headers={"content-type": content_type})
+
+
+async def _hang_up(server: Any) -> None:
+    """Whoever is still connected, with a page that is kept up to date, is not waited for. Their requests end by that
+    themselves, and have let go of the database when this returns."""
+    for connection in list(server.server_state.connections):
+        if connection.transport:
+            connection.transport.close()
+    if tasks := set(server.server_state.tasks):
+        await asyncio.wait(tasks, timeout=_HANG_UP_SECONDS)
+        await stop(*tasks)
 
 
 async def state_of(check: Check, seconds: float = _CHECK_SECONDS) -> tuple[bool, str]:

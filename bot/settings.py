@@ -6,6 +6,7 @@ docstring here says what whoever reads the code wants to know besides.
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
 from collections.abc import Mapping
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from dotenv import dotenv_values
-from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator
+from pydantic import BaseModel, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
 
 from bot.errors import ConfigurationError
@@ -97,6 +98,57 @@ class ToolsSettings(BaseModel):
     """Run by the provider itself."""
 
 
+_SHORTEST_PASSWORD, _SHORTEST_TOKEN = 12, 32
+
+
+class PageSettings(BaseModel):
+    """`PAGE__*`: the page of those who run it, and its door."""
+
+    password: SecretStr | None = None
+    """What a browser logs in with."""
+    token: SecretStr | None = None
+    """What a script sends as `Authorization: Bearer …`."""
+    local: bool = True
+    """Without either, whether the page is open to this machine while `HTTP_BIND` is an address of loopback."""
+    session_hours: float = Field(default=12.0, gt=0, le=8_760)
+    hosts: Annotated[frozenset[str], NoDecode] = frozenset()
+    """Names that the page is called by, separated by commas; besides those of loopback."""
+    proxies: Annotated[tuple[str, ...], NoDecode] = ()
+    """Addresses or networks of reverse proxies, whose word on who calls is taken."""
+
+    @field_validator("password", "token")
+    @classmethod
+    def _long_enough(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        least = _SHORTEST_PASSWORD if info.field_name == "password" else _SHORTEST_TOKEN
+        if value is not None and len(value.get_secret_value()) < least:
+            raise ValueError(f"it has to have at least {least} characters; `openssl rand -hex 24` makes a good one")
+        return value
+
+    @field_validator("hosts", mode="before")
+    @classmethod
+    def _split_hosts(cls, value: object) -> object:
+        return frozenset(name.lower() for name in _parts(value)) if isinstance(value, str) else value
+
+    @field_validator("proxies", mode="before")
+    @classmethod
+    def _split_proxies(cls, value: object) -> object:
+        return _parts(value) if isinstance(value, str) else value
+
+    @field_validator("proxies")
+    @classmethod
+    def _are_networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for name in value:
+            try:
+                ipaddress.ip_network(name)
+            except ValueError as error:
+                raise ValueError(f"{name} is no address and no network; write e.g. 10.0.0.5 or 10.0.0.0/24") from error
+        return value
+
+
+def _parts(value: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in value.split(",") if part.strip())
+
+
 class MemorySettings(BaseModel):
     """`MEMORY__*`: what the strategy `memory` does besides compacting."""
 
@@ -165,11 +217,12 @@ class Settings(BaseSettings):
     log_format: Literal["console", "json"] = "console"
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     http_bind: str = "127.0.0.1:8080"
+    page: PageSettings = PageSettings()
 
     @field_validator("allow", "admins", mode="before")
     @classmethod
     def _split_allow(cls, value: object) -> object:
-        return frozenset(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+        return frozenset(_parts(value)) if isinstance(value, str) else value
 
     @property
     def cache_life(self) -> Literal["5m", "1h"]:
@@ -194,6 +247,8 @@ class Settings(BaseSettings):
             self.discord_token,
             self.database_url,
             self.redis_url,
+            self.page.password,
+            self.page.token,
         )
         return tuple(secret.get_secret_value() for secret in held if secret and secret.get_secret_value())
 

@@ -39,7 +39,7 @@ async def load(tx: Tx, agent_id: AgentId, family: Family = Family.NEWER) -> Hist
 async def load_layers(tx: Tx, agent_id: AgentId) -> tuple[Layer, ...]:
     """The layers that are on, the lowest first."""
     rows = await tx.execute(_LAYERS, {"agent": agent_id})
-    return tuple(_layer(row) for row in rows.mappings())
+    return tuple(layer_of(row) for row in rows.mappings())
 
 
 def _open_spans(stack: Sequence[Layer]) -> list[tuple[int, int | None]]:
@@ -163,7 +163,8 @@ def entry_of(row: RowMapping) -> Entry:
     )
 
 
-def _layer(row: RowMapping) -> Layer:
+def layer_of(row: RowMapping) -> Layer:
+    """The layer of a whole row of its table."""
     return Layer(
         number=row["number"],
         upto=row["upto"],

@@ -111,6 +111,11 @@ async def read(
     return await _with_names(tx, agent_id, [_recalled(row) for row in rows.mappings()])
 
 
+async def these(tx: Tx, agent_id: AgentId, seqs: Sequence[int]) -> list[Recalled]:
+    """The entries of this agent with these numbers, whoever may see them."""
+    return await _with_names(tx, agent_id, await _load(tx, agent_id, seqs))
+
+
 async def last(tx: Tx, agent_id: AgentId) -> int:
     """The newest entry's number."""
     return await histories.last_seq(tx, agent_id)

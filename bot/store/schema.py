@@ -70,6 +70,7 @@ inbox = Table(
     Index("inbox_waiting", "agent_id", "position", sqlite_where=text("state = 'waiting'"),
           postgresql_where=text("state = 'waiting'")),
     Index("inbox_turn", "turn_id"),
+    Index("inbox_agent", "agent_id", "id"),
     Index("inbox_fetching", "connector", sqlite_where=text("state = 'fetching'"),
           postgresql_where=text("state = 'fetching'")),
     Index("inbox_parked", "parked_at", sqlite_where=text("state = 'parked'"),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, RowMapping, select
+from sqlalchemy import ColumnElement, RowMapping, func, select
 
 from bot.compaction.plan import Trigger
 from bot.history import Usage
@@ -57,6 +57,7 @@ class Wanted:
     until: float | None = None
     states: tuple[RunState, ...] | None = None
     triggers: tuple[Trigger, ...] | None = None
+    strategies: tuple[str, ...] | None = None
 
 
 _COLUMNS = [
@@ -69,11 +70,22 @@ _COLUMNS = [
 _LAYER = (layers.c.agent_id == compactions.c.agent_id) & (layers.c.run_id == compactions.c.id)
 
 
-async def listed(tx: Tx, wanted: Wanted = Wanted(), *, most: int = MOST) -> list[Ran]:
+async def listed(tx: Tx, wanted: Wanted = Wanted(), *, most: int = MOST, offset: int = 0) -> list[Ran]:
     """Those compactions, the newest first."""
     query = select(*_COLUMNS, layers.c.removed_at).outerjoin(layers, _LAYER).where(*_conditions(wanted))
-    rows = await tx.execute(query.order_by(compactions.c.started_at.desc(), compactions.c.id).limit(most))
-    return [_ran(row) for row in rows.mappings()]
+    newest = query.order_by(compactions.c.started_at.desc(), compactions.c.id).limit(most).offset(offset)
+    return [_ran(row) for row in (await tx.execute(newest)).mappings()]
+
+
+async def count(tx: Tx, wanted: Wanted = Wanted()) -> int:
+    """How many those are."""
+    found = await tx.execute(select(func.count()).select_from(compactions).where(*_conditions(wanted)))
+    return int(found.scalar_one())
+
+
+async def strategies(tx: Tx) -> list[str]:
+    """The names of the strategies that ever compacted."""
+    return sorted(row[0] for row in await tx.execute(select(compactions.c.strategy).distinct()))
 
 
 async def called(tx: Tx, name: str) -> list[str]:
@@ -94,6 +106,8 @@ def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
         conditions.append(table.state.in_(wanted.states))
     if wanted.triggers is not None:
         conditions.append(table.trigger.in_(wanted.triggers))
+    if wanted.strategies is not None:
+        conditions.append(table.strategy.in_(wanted.strategies))
     return conditions
 
 

@@ -43,6 +43,15 @@ _NEWEST = (
     "SELECT * FROM (SELECT {at} AS at, rowid & 4294967295 AS seq FROM entry_words WHERE entry_words MATCH :q{at} "
     "AND rowid BETWEEN (:agent << 32) | :low AND (:agent << 32) | :high ORDER BY rowid DESC LIMIT :most)"
 )
+_NEWEST_OF = (
+    "SELECT * FROM (SELECT {agent} AS agent, rowid & 4294967295 AS seq FROM entry_words WHERE entry_words MATCH :q "
+    "AND rowid BETWEEN ({agent} << 32) AND ({agent} << 32) | 4294967295 ORDER BY rowid DESC LIMIT :most)"
+)
+_NEWEST_OF_EACH = (
+    "SELECT agent, seq FROM (SELECT agent, seq, row_number() OVER (PARTITION BY agent ORDER BY seq DESC) AS place "
+    "FROM (SELECT agent, seq FROM entry_words WHERE words @@ CAST(CAST(:q AS text) AS tsquery) OFFSET 0) AS found) "
+    "AS placed WHERE place <= :most"
+)
 _SAMPLE = 1_000
 """PostgreSQL: the newest entries, which are read to see which queries have many answers."""
 _MANY = 12
@@ -118,6 +127,24 @@ async def newest(
         found = await _found(tx, _NEWEST, range(len(queries)), {**asked, **bounds, "most": most})
         return [Hits(seqs, len(seqs) < most) for seqs in found.values()]
     return await _newest_in_postgresql(tx, asked, bounds, most)
+
+
+async def among(
+    tx: Tx, agent_ids: Sequence[AgentId], query: Sequence[Wanted], *, most_each: int
+) -> list[tuple[AgentId, int]]:
+    """The entries of these agents that have all words, by their seqs: of each agent the newest. SQLite takes at most
+    500 agents at once."""
+    rows = await tx.execute(select(indexed_agents).where(indexed_agents.c.agent_id.in_(agent_ids)))
+    numbers = {row.number: AgentId(row.agent_id) for row in rows}
+    if not numbers or not query:
+        return []
+    if tx.dialect.name == "sqlite":
+        asked = {"q": _expression("sqlite", 0, query), "most": most_each}
+        statement = " UNION ALL ".join(_NEWEST_OF.format(agent=number) for number in numbers)
+    else:
+        either = " | ".join(f"({_expression('postgresql', number, query)})" for number in numbers)
+        asked, statement = {"q": either, "most": most_each}, _NEWEST_OF_EACH
+    return [(numbers[number], seq) for number, seq in await tx.execute(text(statement), asked)]
 
 
 async def _newest_in_postgresql(tx: Tx, asked: Mapping[str, str], bounds: Mapping[str, int], most: int) -> list[Hits]:

@@ -97,10 +97,10 @@ def test_all_wrong_settings_are_named_at_once() -> None:
 
 
 def test_secrets_are_in_no_text_of_the_settings() -> None:
-    settings = load(telegram_token=TOKEN, database_url="postgresql://me:word@host/db")
+    settings = load(telegram_token=TOKEN, database_url="postgresql://me:swordfish@host/db")
     assert TOKEN not in repr(settings)
-    assert "word" not in str(settings)
-    assert set(settings.secrets) == {TOKEN, "postgresql://me:word@host/db"}
+    assert "swordfish" not in str(settings)
+    assert set(settings.secrets) == {TOKEN, "postgresql://me:swordfish@host/db"}
 
 
 def test_an_error_never_repeats_a_secret() -> None:

@@ -39,6 +39,7 @@ def upgrade() -> None:
     else:
         op.add_column("compactions", sa.Column("usage", sa.JSON()))
         op.execute("UPDATE compactions SET usage = result -> 'usage' WHERE result IS NOT NULL")
+    op.create_index("inbox_agent", "inbox", ["agent_id", "id"])
     op.create_index("compactions_started", "compactions", ["started_at"])
     op.create_table(
         "page_sessions",

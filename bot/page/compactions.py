@@ -1,0 +1,243 @@
+"""Compactions: the list of them, and one in full."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, get_args
+from uuid import uuid4
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from bot.compaction.checks import missing
+from bot.compaction.plan import Plan, Trigger
+from bot.history import Usage
+from bot.messages import AgentId
+from bot.page.change import counts, difference, side_by_side
+from bot.page.entries import LONGEST
+from bot.page.levels import LevelsOf
+from bot.page.live import Live
+from bot.page.query import number
+from bot.page.refusal import not_found
+from bot.page.site import Site
+from bot.prices import cost
+from bot.store import Tx, conversations, histories, pages, runs, traces
+from bot.store.runs import Run, RunState
+from bot.store.traces import Ran, Wanted
+
+_A_PAGE = 50
+_MOST_ENTRIES = 600
+_LONGEST_NAME = 120
+_WHY: Mapping[str, str] = {
+    "auto": "The context was over a level of its strategy, so it was compacted before the next request.",
+    "ahead": "After an answer the context was close to the level, so it was compacted while nobody waited.",
+    "manual": "A person asked for it.",
+    "recovery": "The provider refused the context as too large, so it was compacted and sent again.",
+}
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What the list is narrowed to, as its address says it; empty: all."""
+
+    day: str
+    outcome: str
+    trigger: str
+    strategy: str
+    agent: str
+
+    @classmethod
+    def of(cls, request: Request) -> Filters:
+        """What cannot be is left out."""
+        asked = {name: request.query_params.get(name, "")[:_LONGEST_NAME] for name in cls.__annotations__}
+        return cls(
+            day=asked["day"] if _day(asked["day"]) else "",
+            outcome=asked["outcome"] if asked["outcome"] in list(RunState) else "",
+            trigger=asked["trigger"] if asked["trigger"] in get_args(Trigger) else "",
+            strategy=asked["strategy"],
+            agent=asked["agent"].strip(),
+        )
+
+    @property
+    def wanted(self) -> Wanted:
+        """For the book."""
+        begin = _day(self.day)
+        triggers: Any = (self.trigger,) if self.trigger else None
+        return Wanted(
+            agents=(AgentId(self.agent),) if self.agent else None,
+            since=begin.timestamp() if begin else None,
+            until=(begin + timedelta(days=1)).timestamp() if begin else None,
+            states=(RunState(self.outcome),) if self.outcome else None,
+            triggers=triggers,
+            strategies=(self.strategy,) if self.strategy else None,
+        )
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request of a summary and what came back, as they were recorded."""
+
+    mode: str
+    system: str
+    messages: str
+    reply: str
+    error: str
+    cut: int
+
+
+class Compactions:
+    """`/compactions` and `/compactions/{run}`."""
+
+    def __init__(self, site: Site, live: Live) -> None:
+        self._site = site
+        self._live = live
+        self._levels_of = LevelsOf(site.settings)
+        self.routes = [
+            Route("/compactions", self._list, methods=["GET"]),
+            Route("/compactions.json", self._json, methods=["GET"]),
+            Route("/compactions/{run}", self._one, methods=["GET"]),
+            Route("/live/compactions/{run}", self._stream, methods=["GET"]),
+        ]
+
+    async def _list(self, request: Request) -> Response:
+        filters, page = Filters.of(request), number(request, "page", 1)
+        async with self._site.database.read(long=True) as tx:
+            total = await traces.count(tx, filters.wanted)
+            pages_ = max(1, -(-total // _A_PAGE))
+            page = min(page, pages_)
+            found = await traces.listed(tx, filters.wanted, most=_A_PAGE, offset=(page - 1) * _A_PAGE)
+            strategies = await traces.strategies(tx)
+        return self._site.answer(
+            request,
+            "compactions.html",
+            here="compactions",
+            title="Compactions",
+            found=found,
+            costs={run.id: cost(run.model, run.usage) if run.usage else None for run in found},
+            filters=filters,
+            total=total,
+            page=page,
+            pages=pages_,
+            outcomes=[state.value for state in RunState],
+            triggers=get_args(Trigger),
+            strategies=strategies,
+        )
+
+    async def _json(self, request: Request) -> Response:
+        async with self._site.database.read(long=True) as tx:
+            found = await traces.listed(tx, Filters.of(request).wanted, most=number(request, "most", _A_PAGE))
+        return JSONResponse([_as_json(run) for run in found])
+
+    async def _one(self, request: Request) -> Response:
+        async with self._site.database.read(long=True) as tx:
+            run = await _existing(tx, request.path_params["run"])
+            values = await _about(tx, run)
+        strategy = values["plan"].strategy
+        return self._site.answer(
+            request,
+            "compaction.html",
+            here="compactions",
+            title=f"Compaction of {run.agent_id}",
+            run=run,
+            why=_WHY.get(run.trigger, ""),
+            levels=self._levels_of(strategy),
+            usage=(usage := Usage(**run.result.usage) if run.result and run.result.usage else None),
+            cost=cost(run.model, usage) if usage else None,
+            asked=[self._asked(record) for record in (run.result.inference if run.result else ())],
+            key=uuid4().hex,
+            state=_state(run),
+            **values,
+        )
+
+    def _asked(self, record: Mapping[str, Any]) -> Asked:
+        messages = json.dumps(record.get("messages", []), ensure_ascii=False, indent=1)
+        return Asked(
+            mode=str(record.get("mode", "")),
+            system=str(record.get("system", ""))[:LONGEST],
+            messages=messages[:LONGEST],
+            reply=str(record.get("reply", "")),
+            error=str(record.get("error", "")),
+            cut=max(0, len(messages) - LONGEST),
+        )
+
+    async def _stream(self, request: Request) -> Response:
+        name = request.path_params["run"]
+
+        async def state() -> str:
+            async with self._site.database.read(long=True) as tx:
+                run = await _existing(tx, name)
+                cover = await pages.cover_of(tx, run.agent_id, run.id)
+            return f"{_state(run)}|{cover.removed_at if cover else None}"
+
+        return self._live.changes(request, (f"run:{name}", "settled:"), state)
+
+
+async def _about(tx: Tx, run: Run) -> dict[str, Any]:
+    """What the page says of a run besides its row."""
+    plan, cover = Plan.from_json(run.plan), await pages.cover_of(tx, run.agent_id, run.id)
+    page = await pages.page_before(tx, run.agent_id, run.stack, plan.upto, most=_MOST_ENTRIES)
+    inserted = await pages.inserted_by(tx, run.agent_id, cover.layer.number) if cover else []
+    previous = await runs.latest(tx, run.agent_id, done=True, before=run.started_at)
+    earlier = previous.result.summary if previous and previous.result else ""
+    summary = run.result.summary if run.result else ""
+    lacking = set(missing(summary, plan.must_keep)) if summary else set(plan.must_keep)
+    groups = side_by_side(page, plan, inserted)
+    layers = await histories.load_layers(tx, run.agent_id)
+    one = await conversations.get(tx, run.agent_id)
+    return {
+        "one": one,
+        "plan": plan,
+        "cover": cover,
+        "groups": groups,
+        "counts": counts(groups),
+        "summary": summary,
+        "previous": previous if earlier else None,
+        "difference": difference(earlier, summary) if earlier and summary else [],
+        "checks": [(item, item not in lacking) for item in plan.must_keep],
+        "is_top": _is_top(layers, cover.layer.number if cover else None),
+    }
+
+
+def _is_top(layers: Sequence[Any], mine: int | None) -> bool:
+    """Whether an undo would take this one off."""
+    top = next((layer.number for layer in reversed(layers) if layer.kind != "parked"), None)
+    return mine is not None and top == mine
+
+
+async def _existing(tx: Tx, name: str) -> Run:
+    run = await runs.get(tx, name)
+    if run is None:
+        raise not_found("There is no compaction of this name.")
+    return run
+
+
+def _state(run: Run) -> str:
+    return f"{run.state.value}|{run.jobs}|{run.heartbeat_at is None}"
+
+
+def _day(text: str) -> datetime | None:
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def _as_json(run: Ran) -> dict[str, Any]:
+    return {
+        "id": run.id,
+        "agent": run.agent_id,
+        "trigger": run.trigger,
+        "strategy": run.strategy,
+        "outcome": run.state.value,
+        "undone": run.undone,
+        "reason": run.reason,
+        "before": run.before["total"],
+        "after": run.after["total"] if run.after else None,
+        "started": datetime.fromtimestamp(run.started_at, UTC).isoformat(),
+        "seconds": None if run.finished_at is None else run.finished_at - run.started_at,
+        "dollars": cost(run.model, run.usage) if run.usage else None,
+    }

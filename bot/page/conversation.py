@@ -1,0 +1,171 @@
+"""One conversation: how full it was when, where the time of its turns goes, what was said, and what lies over it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+from uuid import uuid4
+
+import structlog
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from bot.messages import AgentId
+from bot.page.entries import shown
+from bot.page.files import files_in
+from bot.page.levels import LevelsOf
+from bot.page.live import Live
+from bot.page.plot import points_of, sawtooth
+from bot.page.query import chosen, seq
+from bot.page.refusal import Refused, not_found
+from bot.page.site import Site
+from bot.page.slowness import slowness
+from bot.store import Tx, conversations, facts, operators, pages
+from bot.store.conversations import Conversation
+from bot.store.pages import Cover
+
+log = structlog.get_logger(__name__)
+
+_ENTRIES, _TURNS, _NOTICES, _POINTS = 50, 20, 5, 20_000
+_SPANS: Mapping[str, float | None] = {"day": 86_400.0, "week": 604_800.0, "all": None}
+_MOST_ROWS = 60
+_COMMANDS = ("undo", "compact", "abort")
+_KEY = re.compile(r"[0-9a-f]{32}")
+_LONGEST_FOCUS = 500
+_PARTS = 6
+"""Colours of the meter's parts."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A share of a bar, from 0 to 100, beginning where the ones before it end."""
+
+    name: str
+    tokens: int
+    begin: float
+    width: float
+    colour: int
+
+
+class ConversationPage:
+    """`/conversations/{agent}`."""
+
+    def __init__(self, site: Site, live: Live) -> None:
+        self._site = site
+        self._live = live
+        self._levels_of = LevelsOf(site.settings)
+        self.routes = [
+            Route("/conversations/{agent}", self._page, methods=["GET"]),
+            Route("/conversations/{agent}/commands", self._command, methods=["POST"]),
+            Route("/live/conversations/{agent}", self._stream, methods=["GET"]),
+        ]
+
+    async def _page(self, request: Request) -> Response:
+        agent_id, side = AgentId(request.path_params["agent"]), chosen(request, "side", ("people", "model", "all"))
+        before, after = seq(request, "before"), seq(request, "after")
+        async with self._site.database.read(long=True) as tx:
+            one = await _existing(tx, agent_id)
+            covers = await pages.covers(tx, agent_id)
+            stretch = await pages.said(tx, agent_id, side, before=before, after=after, most=_ENTRIES)  # type: ignore[arg-type]
+            turns = await pages.turns_of(tx, agent_id, most=_TURNS)
+            over_time = await self._over_time(tx, one, chosen(request, "span", tuple(_SPANS)))
+            known = await facts.load(tx, agent_id)
+            notices = await pages.notices(tx, one.address, most=_NOTICES)
+            state = await pages.state(tx, agent_id)
+        return self._site.answer(
+            request,
+            "conversation.html",
+            title=agent_id,
+            one=one,
+            strategy=one.strategy or self._levels_of.default,
+            covers=list(reversed(covers)),
+            top=_top(covers),
+            side=side,
+            stretch=stretch,
+            entries=[shown(item, covers) for item in stretch.entries],
+            newest=before is None and after is None,
+            turns=turns,
+            slowness=slowness(turns),
+            parts=_parts(one.meter),
+            files=await files_in(self._site.settings.data_dir, agent_id),
+            facts=[item for item in known if not item.forgotten],
+            notices=notices,
+            state=state,
+            key=uuid4().hex,
+            given=request.query_params.get("given", "") if request.query_params.get("given") in _COMMANDS else "",
+            **over_time,
+        )
+
+    async def _over_time(self, tx: Tx, one: Conversation, span: str) -> dict[str, Any]:
+        now, wide = self._site.database.clock(), _SPANS[span]
+        since = now - wide if wide else 0.0
+        fills = await pages.fills(tx, one.agent_id, since=since, most=_POINTS)
+        drops = await pages.drops(tx, one.agent_id, since=since, most=_POINTS)
+        points, levels = points_of(fills, drops), self._levels_of(one.strategy)
+        limit = one.meter["limit"] if one.meter else max([fill.limit for fill in fills], default=0)
+        picture = None
+        if points and limit:
+            begin = since or points[0].at
+            picture = sawtooth(points, limit=limit, levels=levels, since=begin, until=now, name=one.agent_id)
+        return {"span": span, "levels": levels, "picture": picture, "points": list(reversed(points[-_MOST_ROWS:]))}
+
+    async def _command(self, request: Request) -> Response:
+        """Undo, compact or abort, by the way that everybody's commands go: the chat sees what came of it."""
+        agent_id = AgentId(request.path_params["agent"])
+        async with request.form(max_files=0, max_fields=10) as form:
+            name, key = str(form.get("command", "")), str(form.get("key", ""))
+            argument = " ".join(str(form.get("argument", "")).split())[:_LONGEST_FOCUS]
+        if name not in _COMMANDS or not _KEY.fullmatch(key):
+            raise Refused(HTTPStatus.BAD_REQUEST, f"There is to be a command ({', '.join(_COMMANDS)}) and its key.")
+        database = self._site.database
+        async with database.write() as tx:
+            one = await _existing(tx, agent_id)
+            text = f"/{name} {argument}".strip()
+            new = await operators.command(tx, one.address, text, f"{name}:{key}", now=database.clock())
+        if new:
+            self._site.bus.ring(f"inbox:{agent_id}")
+            log.info("page_command", agent=agent_id, command=name)
+        return RedirectResponse(f"/conversations/{quote(agent_id)}?given={name}#said-by-program", HTTPStatus.SEE_OTHER)
+
+    async def _stream(self, request: Request) -> Response:
+        agent_id = AgentId(request.path_params["agent"])
+
+        async def state() -> str:
+            async with self._site.database.read() as tx:
+                return await pages.state(tx, agent_id)
+
+        async with self._site.database.read() as tx:
+            one = await _existing(tx, agent_id)
+        topics = (f"inbox:{agent_id}", f"settled:{agent_id}", f"outbox:{one.address.connector}", "run:")
+        return self._live.changes(request, topics, state)
+
+
+async def _existing(tx: Tx, agent_id: AgentId) -> Conversation:
+    one = await conversations.get(tx, agent_id)
+    if one is None:
+        raise not_found("There is no conversation of this name.")
+    return one
+
+
+def _top(covers: Sequence[Cover]) -> int | None:
+    """The layer that an undo would take off; what was put aside stays aside."""
+    on = (cover.layer for cover in reversed(covers) if cover.is_on)
+    return next((layer.number for layer in on if layer.kind != "parked"), None)
+
+
+def _parts(meter: Mapping[str, Any] | None) -> list[Part]:
+    """What a context is made of, as shares of its limit, or of itself where it is over that."""
+    if not meter:
+        return []
+    whole = max(meter["limit"], meter["total"], 1)
+    found, begin = list[Part](), 0.0
+    for at, (name, tokens) in enumerate(meter["parts"].items()):
+        width = tokens * 100 / whole
+        found.append(Part(name, tokens, begin, width, at % _PARTS + 1))
+        begin += width
+    return found

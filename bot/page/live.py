@@ -1,0 +1,87 @@
+"""What is new, told to browsers as it happens: server-sent events, which say only that something changed.
+
+The browser then asks for the page anew and takes from it what changed, so that there is one way to make a page. A
+stream that was cut comes back by itself, with the last state that it knew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from http import HTTPStatus
+
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
+
+from bot.errors import StoreUnavailable
+from bot.page.refusal import Refused
+from bot.page.site import Site
+from bot.page.visitor import visitor_of
+
+MOST, MOST_OF_ONE = 200, 20
+"""Streams of this process, and of one session."""
+_SWEEP_SECONDS = 5.0
+_REST_SECONDS = 0.5
+"""Between two looks: what happens meanwhile is seen together."""
+_RETRY_MILLISECONDS = 2_000
+_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
+
+
+class Live:
+    """The streams of this process."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._open: Counter[str] = Counter()
+
+    def answer(self, request: Request, events: AsyncIterator[str]) -> StreamingResponse:
+        """A stream of these events, each as :func:`event` makes it. Raises Refused when there are too many."""
+        session = visitor_of(request).session
+        if self._open.total() >= MOST or self._open[session] >= MOST_OF_ONE:
+            raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, "Too many pages are open.", {"retry-after": "30"})
+        counted = self._counted(session, events)
+        return StreamingResponse(counted, media_type="text/event-stream", headers=_HEADERS)
+
+    def changes(
+        self, request: Request, topics: tuple[str, ...], state: Callable[[], Awaitable[str]]
+    ) -> StreamingResponse:
+        """A stream that says when the ``state`` is another one than the browser knows. ``topics``: bells that ring
+        when that may be so."""
+        seen = request.headers.get("last-event-id") or request.query_params.get("state", "")
+        return self.answer(request, self._changes(request, topics, state, seen))
+
+    async def _changes(
+        self, request: Request, topics: tuple[str, ...], state: Callable[[], Awaitable[str]], seen: str
+    ) -> AsyncIterator[str]:
+        visitor = visitor_of(request)
+        async with self._site.bus.bell(*topics) as bell:
+            while True:
+                await bell.wait(_SWEEP_SECONDS)
+                try:
+                    if not await self._site.goes_on(visitor):
+                        yield event("ended")
+                        return
+                    now = await state()
+                except StoreUnavailable:
+                    now = seen  # it is looked at again
+                yield event("changed", identity=now) if now != seen else ":\n\n"
+                seen = now
+                await asyncio.sleep(_REST_SECONDS)
+
+    async def _counted(self, session: str, events: AsyncIterator[str]) -> AsyncIterator[str]:
+        self._open[session] += 1
+        try:
+            yield f"retry: {_RETRY_MILLISECONDS}\n\n"
+            async for one in events:
+                yield one
+        finally:
+            self._open[session] -= 1
+            self._open += Counter()  # forgets who has none
+
+
+def event(kind: str, data: object = None, identity: str = "") -> str:
+    """One event. ``data`` becomes JSON, which has no line breaks; ``identity`` comes back with a reconnect."""
+    named = f"id: {identity}\n" if identity else ""
+    return f"{named}event: {kind}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"

@@ -1,0 +1,79 @@
+"""What people and models write, as HTML that can do nothing: Markdown without HTML, pictures, or links but to the web.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping, Sequence
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markupsafe import Markup, escape
+
+_NESTING = 24
+LONGEST = 200_000
+"""Characters: a longer text is shown as it is."""
+_SCHEMES = ("http://", "https://", "mailto:")
+
+
+def rendered(text: str) -> Markup:
+    """The HTML of a text."""
+    if len(text) > LONGEST:
+        return Markup("<pre>{}</pre>").format(text)  # `format` escapes
+    # markdown-it escapes all text, and has no rule that lets HTML through.
+    return Markup(_PARSER.render(text))  # noqa: S704
+
+
+def blocks(text: str) -> list[Markup]:
+    """The HTML of a text in pieces: each paragraph, list and piece of code of it by itself."""
+    if len(text) > LONGEST:
+        return [rendered(text)]
+    env: MutableMapping[str, Any] = {}
+    found: list[Markup] = []
+    piece: list[Token] = []
+    for token in _PARSER.parse(text, env):
+        piece.append(token)
+        if token.level == 0 and token.nesting <= 0:  # what closes a block stands as high as what opened it
+            found.append(Markup(_PARSER.renderer.render(piece, _PARSER.options, env)))  # noqa: S704  # as above
+            piece = []
+    return found
+
+
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _NESTING, "breaks": True})
+    parser.enable(["table", "strikethrough"]).disable(["html_block", "html_inline", "image"])
+    parser.validateLink = lambda url: url.strip().lower().startswith(_SCHEMES)  # type: ignore[method-assign]
+    parser.add_render_rule("link_open", _link_open)
+    parser.add_render_rule("heading_open", _heading)
+    parser.add_render_rule("heading_close", _heading)
+    parser.add_render_rule("fence", _code)
+    parser.add_render_rule("code_block", _code)
+    return parser
+
+
+def _link_open(
+    renderer: RendererHTML, tokens: Sequence[Token], at: int, options: Any, _env: MutableMapping[str, Any]
+) -> str:
+    tokens[at].attrSet("rel", "noopener noreferrer nofollow")
+    tokens[at].attrSet("target", "_blank")
+    return renderer.renderToken(tokens, at, options, _env)
+
+
+def _heading(
+    _renderer: RendererHTML, tokens: Sequence[Token], at: int, _options: Any, _env: MutableMapping[str, Any]
+) -> str:
+    """A heading that somebody wrote is none of the page's."""
+    return '<p class="heading">' if tokens[at].nesting == 1 else "</p>\n"
+
+
+def _code(
+    _renderer: RendererHTML, tokens: Sequence[Token], at: int, _options: Any, _env: MutableMapping[str, Any]
+) -> str:
+    """Code can be wider than the screen: whoever uses the keyboard can scroll it."""
+    return f'<pre tabindex="0"><code>{escape(tokens[at].content)}</code></pre>\n'
+
+
+_PARSER = _parser()

@@ -1,0 +1,201 @@
+"""The first page: how full conversations are, what today was like, and what is wrong right now."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import Any, Literal
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from bot.history import Usage
+from bot.page.live import Live
+from bot.page.query import chosen, number
+from bot.page.site import Site
+from bot.page.words import duration, plural
+from bot.prices import cost
+from bot.store import conversations, overview
+from bot.store.overview import Day, Helpless, OpenRun, Queue, Waits
+from bot.store.runs import RunState
+
+_A_PAGE = 50
+_DAY_SECONDS = 86_400
+_LATE_SECONDS = 30.0
+"""After which what waits is a problem and not a queue."""
+_SILENT_SECONDS = 10.0
+"""After which a worker that says nothing is taken for dead by everybody else too."""
+_LONGEST_QUERY = 200
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is not as it should be, in a sentence, and where one sees more of it."""
+
+    level: Literal["warning", "critical"]
+    sentence: str
+    href: str = ""
+
+
+class Overview:
+    """`/`, and the same as JSON for scripts."""
+
+    def __init__(self, site: Site, live: Live) -> None:
+        self._site = site
+        self._live = live
+        self.routes = [
+            Route("/", self._page, methods=["GET"]),
+            Route("/overview.json", self._json, methods=["GET"]),
+            Route("/live/overview", self._stream, methods=["GET"]),
+        ]
+
+    async def _page(self, request: Request) -> Response:
+        order: Any = chosen(request, "sort", ("fill", "recent"))
+        like = request.query_params.get("q", "")[:_LONGEST_QUERY].strip()
+        async with self._site.database.read(long=True) as tx:
+            total = await conversations.count(tx, like)
+            pages = max(1, math.ceil(total / _A_PAGE))
+            page = min(number(request, "page", 1), pages)
+            found = await conversations.listed(tx, like=like, order=order, most=_A_PAGE, offset=(page - 1) * _A_PAGE)
+            latest = await overview.latest_runs(tx, most=8)
+            values = await self._now(tx)
+            state = await overview.state(tx)
+        return self._site.answer(
+            request,
+            "overview.html",
+            here="overview",
+            title="Overview",
+            found=found,
+            total=total,
+            order=order,
+            like=like,
+            page=page,
+            pages=pages,
+            latest=latest,
+            state=state,
+            **values,
+        )
+
+    async def _now(self, tx: Any) -> dict[str, Any]:
+        now = self._site.database.clock()
+        day = await overview.day(tx, now - now % _DAY_SECONDS)
+        waits, open_runs = await overview.waits(tx), await overview.open_runs(tx)
+        levels, helpless = await overview.levels(tx), await overview.helpless(tx)
+        return {
+            "day": day,
+            "counts": _counts(day),
+            "cost": spent(day, self._site.model_name),
+            "waits": waits,
+            "open_runs": open_runs,
+            "levels": levels,
+            "problems": problems(waits, open_runs, helpless, day, now),
+        }
+
+    async def _json(self, _request: Request) -> Response:
+        async with self._site.database.read(long=True) as tx:
+            values = await self._now(tx)
+        counts: Mapping[str, Any] = values["counts"]
+        return JSONResponse(
+            {
+                "problems": [asdict(problem) for problem in values["problems"]],
+                "levels": dict(values["levels"]),
+                "today": {**counts, "turns": dict(values["day"].turns), "dollars": values["cost"]},
+                "waits": asdict(values["waits"]),
+                "open_runs": [asdict(run) for run in values["open_runs"]],
+            }
+        )
+
+    async def _stream(self, request: Request) -> Response:
+        async def state() -> str:
+            async with self._site.database.read(long=True) as tx:
+                return await overview.state(tx)
+
+        return self._live.changes(request, ("inbox:", "outbox:", "settled:", "run:"), state)
+
+
+def _counts(day: Day) -> dict[str, Any]:
+    """The compactions of a day in a few numbers; seconds for pauses."""
+    by_outcome = dict.fromkeys(RunState, 0)
+    by_trigger: dict[str, int] = {}
+    for (trigger, state), count in day.runs.items():
+        by_outcome[state] += count
+        by_trigger[trigger] = by_trigger.get(trigger, 0) + count
+    return {
+        "compactions": sum(by_outcome.values()),
+        "by_outcome": {state.value: count for state, count in by_outcome.items() if count},
+        "by_trigger": by_trigger,
+        "pauses": len(day.pauses),
+        "pause_median": median(day.pauses) if day.pauses else None,
+        "pause_longest": max(day.pauses, default=None),
+    }
+
+
+def spent(day: Day, model: str) -> float | None:
+    """Dollars for the answers, by the model that talks, and for the compactions; None where a price is not known."""
+    parts = [cost(name, usage) for name, usage in [(model, day.answered), *day.spent.items()] if usage != Usage()]
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None
+
+
+def problems(
+    waits: Waits, open_runs: Sequence[OpenRun], helpless: Sequence[Helpless], day: Day, now: float
+) -> list[Problem]:
+    """What is wrong at this moment, the worst first."""
+    found = [
+        *_late(waits.waiting, "message", "for an agent: is a process with the role agents running?", now),
+        *_late(waits.fetching, "message", "for a file: is a process with the role gateway running?", now),
+        *_late(waits.outbox, "reply", "to be delivered: is a process with the role gateway running?", now),
+        *_workers(open_runs, now),
+        *_not_helped(helpless),
+    ]
+    if waits.parked:
+        are = "is" if waits.parked == 1 else "are"
+        found.append(Problem("warning", f"{plural(waits.parked, 'message')} {are} put aside.", "/parked"))
+    failed = sum(count for (_, state), count in day.runs.items() if state is RunState.FAILED)
+    if failed:
+        href = "/compactions?outcome=failed"
+        found.append(Problem("warning", f"{plural(failed, 'compaction')} failed today.", href))
+    if day.turns.get("failed"):
+        found.append(Problem("warning", f"{plural(day.turns['failed'], 'answer')} failed today."))
+    return sorted(found, key=lambda problem: problem.level != "critical")
+
+
+def _late(queue: Queue, what: str, sentence: str, now: float) -> list[Problem]:
+    if not queue.count or queue.since is None or now - queue.since < _LATE_SECONDS:
+        return []
+    verb = "waits" if queue.count == 1 else "wait"
+    many = "replies" if what == "reply" else ""
+    since = duration(now - queue.since)
+    return [Problem("critical", f"{plural(queue.count, what, many)} {verb}, the first since {since}, {sentence}")]
+
+
+def _workers(open_runs: Sequence[OpenRun], now: float) -> list[Problem]:
+    left = [run for run in open_runs if run.heartbeat_at is None and now - run.enqueued_at > _SILENT_SECONDS]
+    silent = [run for run in open_runs if run.heartbeat_at and now - run.heartbeat_at > _SILENT_SECONDS]
+    found = []
+    if left:
+        first = min(run.enqueued_at for run in left)
+        sentence = (
+            f"{plural(len(left), 'compaction')} {'waits' if len(left) == 1 else 'wait'} for a worker, the first since "
+            f"{duration(now - first)}: is a process with the role worker running?"
+        )
+        found.append(Problem("critical" if now - first > _LATE_SECONDS else "warning", sentence, "/#workers"))
+    if silent:
+        sentence = f"{plural(len(silent), 'compaction')} had a worker that does not answer any more."
+        found.append(Problem("warning", sentence, "/#workers"))
+    return found
+
+
+def _not_helped(helpless: Sequence[Helpless]) -> list[Problem]:
+    if not helpless:
+        return []
+    if len(helpless) == 1:
+        one = helpless[0]
+        why = f": {one.reason.rstrip('.')}" if one.reason else ""
+        sentence = f"{one.agent_id} is critical, and its last compaction changed nothing{why}."
+        return [Problem("critical", sentence, f"/compactions/{one.run}")]
+    sentence = f"{len(helpless)} conversations are critical, and their last compaction changed nothing."
+    return [Problem("critical", sentence, "/?sort=fill")]

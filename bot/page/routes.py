@@ -1,0 +1,85 @@
+"""All pages together, behind their door."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from bot.bus import Bus
+from bot.errors import BusUnavailable, StoreUnavailable
+from bot.page.chat import Chat, Store
+from bot.page.compactions import Compactions
+from bot.page.conversation import ConversationPage
+from bot.page.door import PageDoor
+from bot.page.live import Live
+from bot.page.login import Login
+from bot.page.login_rate import LoginRate
+from bot.page.overview import Overview
+from bot.page.parked import ParkedPage
+from bot.page.refusal import Refused, refusal
+from bot.page.search import Search
+from bot.page.site import Site
+from bot.settings import Settings
+from bot.store import Database
+
+_A_YEAR = "public, max-age=31536000, immutable"
+
+
+def page_app(settings: Settings, database: Database, bus: Bus, store: Store | None = None) -> ASGIApp:
+    """The page as an ASGI application. ``store``: where the chat page stores what is said on it; without, there is no
+    chat page."""
+    site, rate = Site.of(settings, database, bus), LoginRate()
+    live = Live(site)
+    routes = [
+        *Overview(site, live).routes,
+        *ConversationPage(site, live).routes,
+        *Compactions(site, live).routes,
+        *Search(site).routes,
+        *ParkedPage(site).routes,
+        *Login(site, rate).routes,
+        *(Chat(site, live, store).routes if store else ()),
+        Route("/static/{name}", _static_of(site), methods=["GET"]),
+    ]
+    return PageDoor(Starlette(routes=routes, exception_handlers=_handlers(site)), site, rate)
+
+
+def _static_of(site: Site) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(request: Request) -> Response:
+        file = site.rendering.files.get(request.path_params["name"])
+        if file is None:
+            raise HTTPException(HTTPStatus.NOT_FOUND)
+        headers = {"cache-control": _A_YEAR, "content-type": file.media_type, "etag": f'"{file.version}"'}
+        return Response(file.body, headers=headers)
+
+    return answer
+
+
+def _handlers(site: Site) -> Mapping[Any, Any]:
+    """What is said when there is no such page, or something is away. Anything else is a defect, and logged as one."""
+
+    async def refused(request: Request, error: Exception) -> Response:
+        assert isinstance(error, Refused)
+        return refusal(site, request, error)
+
+    async def failed(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        status = HTTPStatus(error.status_code)
+        sentence = "There is no such page." if status is HTTPStatus.NOT_FOUND else f"{status.phrase}."
+        return refusal(site, request, Refused(status, sentence, error.headers))
+
+    async def away(request: Request, error: Exception) -> Response:
+        return refusal(site, request, Refused(HTTPStatus.SERVICE_UNAVAILABLE, f"{error}. Try again in a moment."))
+
+    async def broken(request: Request, _error: Exception) -> Response:
+        sentence = "Something in this page broke; the log says what."
+        return refusal(site, request, Refused(HTTPStatus.INTERNAL_SERVER_ERROR, sentence))
+
+    return {Refused: refused, HTTPException: failed, StoreUnavailable: away, BusUnavailable: away, Exception: broken}

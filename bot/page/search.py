@@ -1,0 +1,57 @@
+"""Search: over conversations, people, and what was said in all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from bot.entry_text import text_to_read
+from bot.messages import AgentId
+from bot.page.site import Site
+from bot.snippets import snippet
+from bot.store import conversations, finding
+from bot.words import query_words
+
+_MOST = 30
+_LONGEST_QUERY = 300
+_WIDTH = 240
+
+
+@dataclass(frozen=True)
+class Hit:
+    """An entry that was found, and the part of it that says why."""
+
+    agent_id: AgentId
+    seq: int
+    kind: str
+    at: float
+    text: str
+
+
+class Search:
+    """`/search?q=`."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self.routes = [Route("/search", self._page, methods=["GET"])]
+
+    async def _page(self, request: Request) -> Response:
+        query = " ".join(request.query_params.get("q", "").replace("\0", "").split())[:_LONGEST_QUERY]
+        found, called, said = list[conversations.Conversation](), list[finding.Person](), list[finding.Found]()
+        if query:
+            async with self._site.database.read(long=True) as tx:
+                found = await conversations.listed(tx, like=query, most=_MOST)
+                called = await finding.people_called(tx, query, most=_MOST)
+                said = await finding.said(tx, query, most=_MOST)
+        words = query_words(query)
+        hits = [
+            Hit(one.agent_id, one.entry.seq, one.entry.kind.value, one.at, snippet(text, words, _WIDTH))
+            for one in said
+            for text in [self._site.rendering.shown(text_to_read(one.entry.blocks))]
+        ]
+        return self._site.answer(
+            request, "search.html", title="Search", query=query, found=found, called=called, hits=hits, most=_MOST
+        )

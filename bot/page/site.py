@@ -1,0 +1,92 @@
+"""What all pages share: the book, the bell, the settings, and how an answer is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from bot.bus import Bus
+from bot.page.caller import Callers, is_loopback
+from bot.page.keys import Keys
+from bot.page.rendering import Rendering
+from bot.page.visitor import Visitor, visitor_of
+from bot.settings import DEFAULT_MODEL, Settings
+from bot.store import Database, sessions
+
+THEME_COOKIE = "palimpsest_theme"
+THEMES = ("light", "dark")
+
+
+@dataclass(frozen=True)
+class Site:
+    """One for each process that serves the page."""
+
+    settings: Settings
+    database: Database
+    bus: Bus
+    keys: Keys
+    callers: Callers
+    rendering: Rendering
+
+    @classmethod
+    def of(cls, settings: Settings, database: Database, bus: Bus) -> Site:
+        """As the settings say."""
+        page = settings.page
+        password, token = (secret.get_secret_value() if secret else "" for secret in (page.password, page.token))
+        return cls(
+            settings=settings,
+            database=database,
+            bus=bus,
+            keys=Keys(password, token),
+            callers=Callers(page.proxies),
+            rendering=Rendering(settings.secrets),
+        )
+
+    def answer(
+        self, request: Request, template: str, status: int = HTTPStatus.OK, *, here: str = "", **values: Any
+    ) -> HTMLResponse:
+        """A page. ``here``: the place in the navigation that it belongs to."""
+        path = request.url.path if request.method == "GET" else "/"
+        if request.method == "GET" and request.url.query:
+            path = f"{path}?{request.url.query}"
+        theme = request.cookies.get(THEME_COOKIE, "")
+        text = self.rendering.text(
+            template,
+            visitor=visitor_of(request),
+            theme=theme if theme in THEMES else "",
+            path=path,
+            here=here,
+            now=self.database.clock(),
+            **values,
+        )
+        return HTMLResponse(text, status)
+
+    @property
+    def model_name(self) -> str:
+        """The model that talks, as far as the settings name one."""
+        return "" if self.settings.uses_local_model else self.settings.model or DEFAULT_MODEL
+
+    async def goes_on(self, visitor: Visitor) -> bool:
+        """Whether somebody who was let in still would be: their session may have ended since."""
+        if not visitor.can_log_out:
+            return visitor.known
+        async with self.database.read() as tx:
+            return await sessions.is_open(tx, self.keys.kept(visitor.session), now=self.database.clock())
+
+
+def why_shut(settings: Settings) -> str:
+    """Why this process shows no page, with what to do; empty when it does."""
+    page, host = settings.page, settings.http_bind.rpartition(":")[0]
+    if page.password or page.token:
+        return ""
+    if not is_loopback(host):
+        return f"HTTP_BIND={settings.http_bind} is reached from elsewhere: set PAGE__PASSWORD to have the page there."
+    if not page.local:
+        return "PAGE__LOCAL is off: set PAGE__PASSWORD to have the page."
+    if settings.telegram_webhook_url:
+        return "Something forwards Telegram's calls to this address: set PAGE__PASSWORD to have the page there."
+    return ""

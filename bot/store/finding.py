@@ -1,0 +1,105 @@
+"""Finding what was said in any conversation, and who said it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import func, or_, select, tuple_
+
+from bot.history import Entry
+from bot.messages import AgentId
+from bot.store import histories, word_index
+from bot.store.schema import agents, entries, inbox, people
+from bot.store.tx import Tx
+from bot.words import query_words
+
+_AT_ONCE = 100
+"""Conversations that one query looks through."""
+_MOST_OF_ONE = 5
+MOST_AGENTS = 5_000
+"""Of more conversations, those that are touched last are searched."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """An entry of some conversation. ``at``: seconds since 1970."""
+
+    agent_id: AgentId
+    entry: Entry
+    at: float
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody who wrote, and where. ``state``: how far they were let in; empty for who never had to ask."""
+
+    connector: str
+    person: str
+    name: str
+    agents: tuple[AgentId, ...]
+    state: str
+
+
+async def said(tx: Tx, query: str, *, most: int) -> list[Found]:
+    """Entries with all words of the query, the newest first; conversations that are touched last are searched first."""
+    words, hits = query_words(query), list[tuple[AgentId, int]]()
+    if not words:
+        return []
+    recent = select(agents.c.id).order_by(agents.c.touched_at.desc()).limit(MOST_AGENTS)
+    ids = [AgentId(row[0]) for row in await tx.execute(recent)]
+    for at in range(0, len(ids), _AT_ONCE):
+        hits += await word_index.among(tx, ids[at : at + _AT_ONCE], words, most_each=_MOST_OF_ONE)
+        if len(hits) >= most:
+            break
+    return await _load(tx, hits, most)
+
+
+async def people_called(tx: Tx, query: str, *, most: int) -> list[Person]:
+    """People whose name, or whose id on their platform, has the query in it."""
+    wrote = (
+        select(inbox.c.connector, inbox.c.person, func.max(inbox.c.person_name).label("name"))
+        .where(or_(inbox.c.person_name.icontains(query, autoescape=True), inbox.c.person == query))
+        .group_by(inbox.c.connector, inbox.c.person)
+        .order_by(func.max(inbox.c.id).desc())
+        .limit(most)
+    )
+    asked = (
+        select(people)
+        .where(or_(people.c.name.icontains(query, autoescape=True), people.c.person == query))
+        .order_by(people.c.changed_at.desc())
+        .limit(most)
+    )
+    states = {(row.connector, row.person): row for row in await tx.execute(asked)}
+    names = {(row.connector, row.person): row.name for row in await tx.execute(wrote)}
+    names |= {key: row.name for key, row in states.items() if key not in names}
+    where = await _agents_of(tx, list(names)[:most])
+    return [
+        Person(connector, person, name, where.get((connector, person), ()), getattr(found, "state", ""))
+        for (connector, person), name in list(names.items())[:most]
+        for found in [states.get((connector, person))]
+    ]
+
+
+async def _agents_of(tx: Tx, named: Sequence[tuple[str, str]]) -> dict[tuple[str, str], tuple[AgentId, ...]]:
+    if not named:
+        return {}
+    query = (
+        select(inbox.c.connector, inbox.c.person, inbox.c.agent_id)
+        .where(tuple_(inbox.c.connector, inbox.c.person).in_(named))
+        .group_by(inbox.c.connector, inbox.c.person, inbox.c.agent_id)
+        .order_by(func.max(inbox.c.id).desc())
+    )
+    found: dict[tuple[str, str], tuple[AgentId, ...]] = {}
+    for row in await tx.execute(query):
+        key = (row.connector, row.person)
+        found[key] = (*found.get(key, ()), AgentId(row.agent_id))
+    return found
+
+
+async def _load(tx: Tx, hits: Sequence[tuple[AgentId, int]], most: int) -> list[Found]:
+    if not hits:
+        return []
+    chosen = select(entries).where(tuple_(entries.c.agent_id, entries.c.seq).in_(list(hits)))
+    rows = (await tx.execute(chosen.order_by(entries.c.created_at.desc()).limit(most))).mappings()
+    return [Found(AgentId(row["agent_id"]), histories.entry_of(row), row["created_at"]) for row in rows]

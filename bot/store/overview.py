@@ -1,0 +1,197 @@
+"""What operators ask of all conversations at once: what happened today, what waits, what runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select
+
+from bot.history import Usage
+from bot.messages import AgentId
+from bot.store.runs import OPEN, RunState
+from bot.store.schema import agents, compactions, inbox, outbox, skipped_updates, turns
+from bot.store.traces import Ran, Wanted, listed
+from bot.store.tx import Tx
+
+_WAITED_FOR = ("auto", "recovery")
+"""Triggers of the compactions that stand before an answer."""
+
+
+@dataclass(frozen=True)
+class Queue:
+    """So many wait, the oldest since then (seconds since 1970)."""
+
+    count: int
+    since: float | None
+
+
+@dataclass(frozen=True)
+class Waits:
+    """What has to be done. ``taken``: messages that are being answered; ``outbox``: what people do not see yet."""
+
+    waiting: Queue
+    fetching: Queue
+    taken: Queue
+    outbox: Queue
+    parked: int
+
+
+@dataclass(frozen=True)
+class OpenRun:
+    """A compaction under way. ``heartbeat_at``: when its worker last said that it lives; None: no worker has it."""
+
+    id: str
+    agent_id: AgentId
+    trigger: str
+    state: RunState
+    jobs: int
+    started_at: float
+    enqueued_at: float
+    heartbeat_at: float | None
+
+
+@dataclass(frozen=True)
+class Day:
+    """What happened since the day began. ``turns`` by state; ``runs`` by trigger and state; ``pauses``: seconds that
+    people waited for each compaction that stood before an answer, the shortest first; ``spent``: the usage of
+    compactions by model; ``answered``: that of turns."""
+
+    turns: Mapping[str, int]
+    runs: Mapping[tuple[str, RunState], int]
+    pauses: Sequence[float]
+    spent: Mapping[str, Usage]
+    answered: Usage
+
+
+@dataclass(frozen=True)
+class Helpless:
+    """A conversation that is critical, and whose last compaction changed nothing."""
+
+    agent_id: AgentId
+    run: str
+    reason: str
+
+
+async def waits(tx: Tx) -> Waits:
+    """How much waits now."""
+    running = select(turns.c.id).where(turns.c.state == "running")
+    taken = and_(inbox.c.turn_id.in_(running), inbox.c.state == "taken")
+    pending = and_(outbox.c.state == "ready", outbox.c.delivered < outbox.c.version)
+    parked = await tx.execute(select(func.count()).select_from(inbox).where(inbox.c.state == "parked"))
+    skipped = await tx.execute(select(func.count()).select_from(skipped_updates))
+    return Waits(
+        waiting=await _queue(tx, inbox.c.received_at, inbox.c.state == "waiting"),
+        fetching=await _queue(tx, inbox.c.received_at, inbox.c.state == "fetching"),
+        taken=await _queue(tx, inbox.c.received_at, taken),
+        outbox=await _queue(tx, outbox.c.created_at, pending),
+        parked=int(parked.scalar_one()) + int(skipped.scalar_one()),
+    )
+
+
+async def open_runs(tx: Tx) -> list[OpenRun]:
+    """The compactions under way, the oldest first."""
+    table = compactions.c
+    columns = (table.id, table.agent_id, table.trigger, table.state, table.jobs, table.started_at, table.enqueued_at)
+    query = select(*columns, table.heartbeat_at).where(_is_open()).order_by(table.started_at)
+    return [
+        OpenRun(
+            id=row.id,
+            agent_id=AgentId(row.agent_id),
+            trigger=row.trigger,
+            state=RunState(row.state),
+            jobs=row.jobs,
+            started_at=row.started_at,
+            enqueued_at=row.enqueued_at,
+            heartbeat_at=row.heartbeat_at,
+        )
+        for row in await tx.execute(query)
+    ]
+
+
+async def day(tx: Tx, since: float) -> Day:
+    """What happened since then."""
+    states = await tx.execute(select(turns.c.state, func.count()).where(turns.c.started_at >= since).group_by("state"))
+    table = compactions.c
+    ran = await tx.execute(
+        select(table.trigger, table.state, func.count())
+        .where(table.started_at >= since)
+        .group_by(table.trigger, table.state)
+    )
+    waited = await tx.execute(
+        select(table.finished_at - table.started_at)
+        .where(table.started_at >= since, table.trigger.in_(_WAITED_FOR), table.finished_at.is_not(None))
+        .order_by(table.finished_at - table.started_at)
+    )
+    spent = await tx.execute(
+        _with_usage(select(table.model), table.usage)
+        .where(table.started_at >= since, table.usage["input"].as_integer().is_not(None))
+        .group_by(table.model)
+    )
+    answered = await tx.execute(_with_usage(select(), turns.c.usage).where(turns.c.started_at >= since))
+    return Day(
+        turns={row[0]: row[1] for row in states},
+        runs={(row[0], RunState(row[1])): row[2] for row in ran},
+        pauses=[row[0] for row in waited],
+        spent={row[0]: Usage(*row[1:]) for row in spent},
+        answered=Usage(*answered.one()),
+    )
+
+
+async def levels(tx: Tx) -> Mapping[str, int]:
+    """How many conversations are at each level; those that were not measured yet have none."""
+    level = agents.c.meter["level"].as_string()
+    rows = await tx.execute(select(level, func.count()).where(level.is_not(None)).group_by(level))
+    return {row[0]: row[1] for row in rows}
+
+
+async def helpless(tx: Tx, *, most: int = 20) -> list[Helpless]:
+    """Conversations that are critical and that a compaction did not help."""
+    level = agents.c.meter["level"].as_string()
+    latest = (
+        select(func.max(compactions.c.started_at))
+        .where(compactions.c.agent_id == agents.c.id)
+        .correlate(agents)
+        .scalar_subquery()
+    )
+    query = (
+        select(agents.c.id, compactions.c.id, compactions.c.reason)
+        .join(compactions, and_(compactions.c.agent_id == agents.c.id, compactions.c.started_at == latest))
+        .where(level == "critical", compactions.c.state.in_((RunState.EMPTY, RunState.FAILED)))
+        .limit(most)
+    )
+    return [Helpless(AgentId(row[0]), row[1], row[2]) for row in await tx.execute(query)]
+
+
+async def latest_runs(tx: Tx, *, most: int) -> list[Ran]:
+    """The newest compactions."""
+    return await listed(tx, Wanted(), most=most)
+
+
+async def state(tx: Tx) -> str:
+    """Changes whenever the overview would be another one, but for the time that passes."""
+    touched = await tx.execute(select(func.max(agents.c.touched_at), func.count()))
+    runs = await tx.execute(select(func.max(compactions.c.started_at), func.max(compactions.c.finished_at)))
+    now = await waits(tx)
+    under_way = [f"{run.id}{run.state}{run.heartbeat_at is None}" for run in await open_runs(tx)]
+    queues = [now.waiting.count, now.fetching.count, now.taken.count, now.outbox.count, now.parked]
+    return "|".join(map(str, [*touched.one(), *runs.one(), *queues, *under_way]))
+
+
+async def _queue(tx: Tx, since: ColumnElement[Any], condition: ColumnElement[bool]) -> Queue:
+    row = (await tx.execute(select(func.count(), func.min(since)).where(condition))).one()
+    return Queue(row[0], row[1])
+
+
+def _is_open() -> ColumnElement[bool]:
+    # As literals: a database takes the index of open runs only if it sees that the condition is the same.
+    return or_(*(compactions.c.state == state for state in OPEN))
+
+
+_COUNTED = tuple(field.name for field in fields(Usage))
+
+
+def _with_usage(query: Select[Any], usage: Any) -> Select[Any]:
+    """And the sums of a usage, in the order of the fields of :class:`bot.history.Usage`."""
+    return query.add_columns(*(func.coalesce(func.sum(usage[name].as_integer()), 0) for name in _COUNTED))

@@ -1,0 +1,74 @@
+"""The whole program in the test's process, with a chat page that is really served, on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.app import ROLES, Role, gateway_for, inner_roles
+from bot.http import HttpServer
+from bot.messages import Address
+from bot.page.routes import page_app
+from bot.parts import Parts, open_parts
+from bot.settings import Settings
+from connectors.web import Web
+from tests.leaks import lasting_keys, own_tasks
+
+
+@dataclass(frozen=True)
+class WebHouse:
+    """A running program, and where its page is."""
+
+    parts: Parts
+    url: str
+
+    def folder(self, name: str) -> Path:
+        """A conversation's folder."""
+        return self.parts.settings.data_dir / "agents" / Address("web", name).agent_id
+
+
+@asynccontextmanager
+async def open_web_house(settings: Settings, roles: Sequence[Role] = ROLES) -> AsyncIterator[WebHouse]:
+    """The program with these roles, until the end of the block. Raises what a part of it ended with."""
+    before = own_tasks()
+    async with open_parts(settings, listen=("web",)) as parts:
+        gateway = gateway_for(parts, Web(settings.data_dir / "agents"), "connector:web")
+        page = page_app(settings, parts.database, parts.bus, gateway.store)
+        work = [gateway.run(), HttpServer(settings.http_bind, {}, page=page).run(), *inner_roles(parts, roles)]
+        tasks = [asyncio.create_task(item) for item in work]
+        try:
+            await _listens(settings.http_bind)
+            yield WebHouse(parts, f"http://{settings.http_bind}")
+        finally:
+            ended = [task for task in tasks if task.done() and not task.cancelled()]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            for task in ended:
+                task.result()
+        assert not await lasting_keys(parts.bus.redis), "keys are left in Redis"
+    assert not (own_tasks() - before), "tasks are left"
+
+
+async def _listens(bind: str) -> None:
+    host, _, port = bind.rpartition(":")
+    async with asyncio.timeout(10):
+        while True:
+            try:
+                _, writer = await asyncio.open_connection(host, int(port))
+            except OSError:
+                await asyncio.sleep(0.01)
+            else:
+                writer.close()
+                await writer.wait_closed()
+                return
+
+
+def free_bind() -> str:
+    """A place on loopback that nobody has."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return f"127.0.0.1:{listener.getsockname()[1]}"
