@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -12,6 +13,9 @@ from bot.compaction.plan import Plan
 from bot.history import Entry
 from bot.messages import Block
 from bot.page.entries import Piece, pieces
+
+_LONG_LINE = 160
+_SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 
 Fate = Literal["kept", "hidden", "replaced", "inserted"]
 
@@ -74,8 +78,17 @@ def counts(groups: Sequence[Group]) -> Mapping[Fate, int]:
 
 def difference(before: str, after: str) -> list[Line]:
     """The lines of two texts that differ, with some around them; none where they are the same."""
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2)
+    lines = difflib.unified_diff(_lines(before), _lines(after), lineterm="", n=2)
     return [_line(line) for number, line in enumerate(lines) if number > 1]
+
+
+def _lines(text: str) -> list[str]:
+    """A long line is told apart by its sentences."""
+    return [
+        sentence
+        for line in text.splitlines()
+        for sentence in (_SENTENCES.split(line) if len(line) > _LONG_LINE else [line])
+    ]
 
 
 def _line(line: str) -> Line:

@@ -21,7 +21,7 @@ from bot.page.change import counts, difference, side_by_side
 from bot.page.entries import LONGEST
 from bot.page.levels import LevelsOf
 from bot.page.live import Live
-from bot.page.query import number
+from bot.page.query import named, number, text
 from bot.page.refusal import not_found
 from bot.page.site import Site
 from bot.prices import cost
@@ -53,13 +53,13 @@ class Filters:
     @classmethod
     def of(cls, request: Request) -> Filters:
         """What cannot be is left out."""
-        asked = {name: request.query_params.get(name, "")[:_LONGEST_NAME] for name in cls.__annotations__}
+        asked = {name: text(request, name, _LONGEST_NAME) for name in cls.__annotations__}
         return cls(
             day=asked["day"] if _day(asked["day"]) else "",
             outcome=asked["outcome"] if asked["outcome"] in list(RunState) else "",
             trigger=asked["trigger"] if asked["trigger"] in get_args(Trigger) else "",
             strategy=asked["strategy"],
-            agent=asked["agent"].strip(),
+            agent=asked["agent"],
         )
 
     @property
@@ -134,7 +134,7 @@ class Compactions:
 
     async def _one(self, request: Request) -> Response:
         async with self._site.database.read(long=True) as tx:
-            run = await _existing(tx, request.path_params["run"])
+            run = await _existing(tx, named(request, "run"))
             values = await _about(tx, run)
         strategy = values["plan"].strategy
         return self._site.answer(
@@ -165,7 +165,7 @@ class Compactions:
         )
 
     async def _stream(self, request: Request) -> Response:
-        name = request.path_params["run"]
+        name = named(request, "run")
 
         async def state() -> str:
             async with self._site.database.read(long=True) as tx:

@@ -21,7 +21,7 @@ from bot.page.files import files_in
 from bot.page.levels import LevelsOf
 from bot.page.live import Live
 from bot.page.plot import points_of, sawtooth
-from bot.page.query import chosen, seq
+from bot.page.query import chosen, named, seq
 from bot.page.refusal import Refused, not_found
 from bot.page.site import Site
 from bot.page.slowness import slowness
@@ -66,7 +66,7 @@ class ConversationPage:
         ]
 
     async def _page(self, request: Request) -> Response:
-        agent_id, side = AgentId(request.path_params["agent"]), chosen(request, "side", ("people", "model", "all"))
+        agent_id, side = AgentId(named(request, "agent")), chosen(request, "side", ("people", "model", "all"))
         before, after = seq(request, "before"), seq(request, "after")
         async with self._site.database.read(long=True) as tx:
             one = await _existing(tx, agent_id)
@@ -116,7 +116,7 @@ class ConversationPage:
 
     async def _command(self, request: Request) -> Response:
         """Undo, compact or abort, by the way that everybody's commands go: the chat sees what came of it."""
-        agent_id = AgentId(request.path_params["agent"])
+        agent_id = AgentId(named(request, "agent"))
         async with request.form(max_files=0, max_fields=10) as form:
             name, key = str(form.get("command", "")), str(form.get("key", ""))
             argument = " ".join(str(form.get("argument", "")).split())[:_LONGEST_FOCUS]
@@ -133,7 +133,7 @@ class ConversationPage:
         return RedirectResponse(f"/conversations/{quote(agent_id)}?given={name}#said-by-program", HTTPStatus.SEE_OTHER)
 
     async def _stream(self, request: Request) -> Response:
-        agent_id = AgentId(request.path_params["agent"])
+        agent_id = AgentId(named(request, "agent"))
 
         async def state() -> str:
             async with self._site.database.read() as tx:

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from bot.history import Usage
 from bot.page.live import Live
-from bot.page.query import chosen, number
+from bot.page.query import chosen, number, text
 from bot.page.site import Site
 from bot.page.words import duration, plural
 from bot.prices import cost
@@ -54,7 +54,7 @@ class Overview:
 
     async def _page(self, request: Request) -> Response:
         order: Any = chosen(request, "sort", ("fill", "recent"))
-        like = request.query_params.get("q", "")[:_LONGEST_QUERY].strip()
+        like = text(request, "q", _LONGEST_QUERY)
         async with self._site.database.read(long=True) as tx:
             total = await conversations.count(tx, like)
             pages = max(1, math.ceil(total / _A_PAGE))

@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from bot.errors import PalimpsestError
+from bot.page.query import named, text
 from bot.page.refusal import Refused, not_found
 from bot.page.site import Site
 from bot.store import parked
@@ -18,6 +19,7 @@ from bot.store import parked
 log = structlog.get_logger(__name__)
 
 _MOST = 200
+_LONGEST_NAME = 20
 
 
 class ParkedPage:
@@ -33,20 +35,19 @@ class ParkedPage:
     async def _page(self, request: Request) -> Response:
         async with self._site.database.read(long=True) as tx:
             found = await parked.listed(tx, most=_MOST)
-        retried = request.query_params.get("retried", "")
-        return self._site.answer(
+                return self._site.answer(
             request,
             "parked.html",
             here="parked",
             title="Put aside",
             found=list(reversed(found)),
             most=_MOST,
-            retried=retried[:20],
+            retried=text(request, "retried", _LONGEST_NAME),
         )
 
     async def _retry(self, request: Request) -> Response:
         """As `palimpsest parked retry` does it."""
-        name, database = request.path_params["name"], self._site.database
+        name, database = named(request, "name"), self._site.database
         try:
             async with database.write() as tx:
                 one = await parked.retry(tx, name, now=database.clock())

@@ -69,8 +69,8 @@ def sawtooth(points: Sequence[Point], *, limit: int, levels: Levels, since: floa
     pieces: list[str | Markup] = [
         *_amounts(scale),
         *_times(scale),
-        *_thresholds(scale, limit, levels),
         *_line(scale, shown),
+        *_thresholds(scale, limit, levels),
         *_rings(scale, shown),
     ]
     drops = [point for point in points if point.drop]
@@ -140,7 +140,7 @@ def _thresholds(scale: _Scale, limit: int, levels: Levels) -> Iterator[Markup]:
             continue
         y = scale.y(share * limit)
         yield Markup('<line class="{}" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(kind, _LEFT, WIDTH - _RIGHT, y, y)
-        yield Markup('<text x="{}" y="{}" dy="-3" text-anchor="end">{}</text>').format(WIDTH - _RIGHT - 2, y, word)
+        yield Markup('<text class="word" x="{}" y="{}" dy="-4">{}</text>').format(_LEFT + 6, y, word)
 
 
 def _line(scale: _Scale, points: Sequence[Point]) -> Iterator[Markup]:

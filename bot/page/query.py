@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from starlette.requests import Request
 
 _MOST_DIGITS = 10
+_ID = re.compile(r"[A-Za-z0-9_.-]{1,120}")
 
 
 def chosen(request: Request, name: str, known: Sequence[str]) -> str:
     """One of these; the first unless another is asked for."""
     asked = request.query_params.get(name, "")
     return asked if asked in known else known[0]
+
+
+def text(request: Request, name: str, longest: int) -> str:
+    """One line of text, without what no database takes."""
+    asked = request.query_params.get(name, "")
+    shown = "".join(letter if letter.isprintable() else " " for letter in asked)
+    return " ".join(shown.encode("utf-8", "replace").decode().split())[:longest]
+
+
+def named(request: Request, name: str) -> str:
+    """The id in a path; empty where it cannot be one."""
+    found = str(request.path_params[name])
+    return found if _ID.fullmatch(found) else ""
 
 
 def number(request: Request, name: str, default: int) -> int:

@@ -10,6 +10,7 @@ from starlette.routing import Route
 
 from bot.entry_text import text_to_read
 from bot.messages import AgentId
+from bot.page.query import text
 from bot.page.site import Site
 from bot.snippets import snippet
 from bot.store import conversations, finding
@@ -39,7 +40,7 @@ class Search:
         self.routes = [Route("/search", self._page, methods=["GET"])]
 
     async def _page(self, request: Request) -> Response:
-        query = " ".join(request.query_params.get("q", "").replace("\0", "").split())[:_LONGEST_QUERY]
+        query = text(request, "q", _LONGEST_QUERY)
         found, called, said = list[conversations.Conversation](), list[finding.Person](), list[finding.Found]()
         if query:
             async with self._site.database.read(long=True) as tx:
@@ -48,9 +49,9 @@ class Search:
                 said = await finding.said(tx, query, most=_MOST)
         words = query_words(query)
         hits = [
-            Hit(one.agent_id, one.entry.seq, one.entry.kind.value, one.at, snippet(text, words, _WIDTH))
+            Hit(one.agent_id, one.entry.seq, one.entry.kind.value, one.at, snippet(whole, words, _WIDTH))
             for one in said
-            for text in [self._site.rendering.shown(text_to_read(one.entry.blocks))]
+            for whole in [self._site.rendering.shown(text_to_read(one.entry.blocks))]
         ]
         return self._site.answer(
             request, "search.html", title="Search", query=query, found=found, called=called, hits=hits, most=_MOST

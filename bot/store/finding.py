@@ -14,11 +14,7 @@ from bot.store.schema import agents, entries, inbox, people
 from bot.store.tx import Tx
 from bot.words import query_words
 
-_AT_ONCE = 100
-"""Conversations that one query looks through."""
 _MOST_OF_ONE = 5
-MOST_AGENTS = 5_000
-"""Of more conversations, those that are touched last are searched."""
 
 
 @dataclass(frozen=True)
@@ -42,17 +38,16 @@ class Person:
 
 
 async def said(tx: Tx, query: str, *, most: int) -> list[Found]:
-    """Entries with all words of the query, the newest first; conversations that are touched last are searched first."""
-    words, hits = query_words(query), list[tuple[AgentId, int]]()
-    if not words:
-        return []
-    recent = select(agents.c.id).order_by(agents.c.touched_at.desc()).limit(MOST_AGENTS)
-    ids = [AgentId(row[0]) for row in await tx.execute(recent)]
-    for at in range(0, len(ids), _AT_ONCE):
-        hits += await word_index.among(tx, ids[at : at + _AT_ONCE], words, most_each=_MOST_OF_ONE)
-        if len(hits) >= most:
-            break
-    return await _load(tx, hits, most)
+    """Entries with all words of the query, the newest first; where there are very many, of the conversations that were
+    touched last."""
+    hits = await word_index.anywhere(tx, query_words(query), most_each=_MOST_OF_ONE)
+    if len(hits) > most:
+        rows = await tx.execute(
+            select(agents.c.id, agents.c.touched_at).where(agents.c.id.in_({hit[0] for hit in hits}))
+        )
+        touched = {row.id: row.touched_at for row in rows}
+        hits = sorted(hits, key=lambda hit: -touched.get(hit[0], 0.0))[:most]
+    return await _load(tx, hits)
 
 
 async def people_called(tx: Tx, query: str, *, most: int) -> list[Person]:
@@ -97,9 +92,9 @@ async def _agents_of(tx: Tx, named: Sequence[tuple[str, str]]) -> dict[tuple[str
     return found
 
 
-async def _load(tx: Tx, hits: Sequence[tuple[AgentId, int]], most: int) -> list[Found]:
+async def _load(tx: Tx, hits: Sequence[tuple[AgentId, int]]) -> list[Found]:
     if not hits:
         return []
     chosen = select(entries).where(tuple_(entries.c.agent_id, entries.c.seq).in_(list(hits)))
-    rows = (await tx.execute(chosen.order_by(entries.c.created_at.desc()).limit(most))).mappings()
+    rows = (await tx.execute(chosen.order_by(entries.c.created_at.desc()))).mappings()
     return [Found(AgentId(row["agent_id"]), histories.entry_of(row), row["created_at"]) for row in rows]

@@ -43,15 +43,18 @@ _NEWEST = (
     "SELECT * FROM (SELECT {at} AS at, rowid & 4294967295 AS seq FROM entry_words WHERE entry_words MATCH :q{at} "
     "AND rowid BETWEEN (:agent << 32) | :low AND (:agent << 32) | :high ORDER BY rowid DESC LIMIT :most)"
 )
-_NEWEST_OF = (
-    "SELECT * FROM (SELECT {agent} AS agent, rowid & 4294967295 AS seq FROM entry_words WHERE entry_words MATCH :q "
-    "AND rowid BETWEEN ({agent} << 32) AND ({agent} << 32) | 4294967295 ORDER BY rowid DESC LIMIT :most)"
+_ANYWHERE = (
+    "SELECT rowid >> 32 AS agent, rowid & 4294967295 AS seq FROM entry_words WHERE entry_words MATCH :q "
+    "ORDER BY rowid DESC LIMIT :most"
 )
-_NEWEST_OF_EACH = (
+_OF_EACH = (
     "SELECT agent, seq FROM (SELECT agent, seq, row_number() OVER (PARTITION BY agent ORDER BY seq DESC) AS place "
     "FROM (SELECT agent, seq FROM entry_words WHERE words @@ CAST(CAST(:q AS text) AS tsquery) OFFSET 0) AS found) "
     "AS placed WHERE place <= :most"
 )
+_MOST_ANYWHERE = 2_000
+_MOST_NUMBERS, _AT_ONCE = 5_000, 250
+"""PostgreSQL: agents whose words are asked for, and in one query."""
 _SAMPLE = 1_000
 """PostgreSQL: the newest entries, which are read to see which queries have many answers."""
 _MANY = 12
@@ -129,22 +132,38 @@ async def newest(
     return await _newest_in_postgresql(tx, asked, bounds, most)
 
 
-async def among(
-    tx: Tx, agent_ids: Sequence[AgentId], query: Sequence[Wanted], *, most_each: int
-) -> list[tuple[AgentId, int]]:
-    """The entries of these agents that have all words, by their seqs: of each agent the newest. SQLite takes at most
-    500 agents at once."""
-    rows = await tx.execute(select(indexed_agents).where(indexed_agents.c.agent_id.in_(agent_ids)))
-    numbers = {row.number: AgentId(row.agent_id) for row in rows}
-    if not numbers or not query:
+async def anywhere(tx: Tx, query: Sequence[Wanted], *, most_each: int) -> list[tuple[AgentId, int]]:
+    """Entries of any agent that have all words, by their seqs; of each agent the newest. Of a word that very many
+    entries hold, those of the agents that were indexed last."""
+    if not query:
         return []
     if tx.dialect.name == "sqlite":
-        asked = {"q": _expression("sqlite", 0, query), "most": most_each}
-        statement = " UNION ALL ".join(_NEWEST_OF.format(agent=number) for number in numbers)
+        asked = {"q": _expression("sqlite", 0, query), "most": _MOST_ANYWHERE}
+        hits = [(row.agent, row.seq) for row in await tx.execute(text(_ANYWHERE), asked)]
     else:
-        either = " | ".join(f"({_expression('postgresql', number, query)})" for number in numbers)
-        asked, statement = {"q": either, "most": most_each}, _NEWEST_OF_EACH
-    return [(numbers[number], seq) for number, seq in await tx.execute(text(statement), asked)]
+        hits = await _anywhere_in_postgresql(tx, query, most_each)
+    found: dict[int, list[int]] = {}
+    for number, seq in hits:
+        found.setdefault(number, []).append(seq)
+    ids = await _ids(tx, list(found))
+    return [(ids[number], seq) for number, seqs in found.items() for seq in sorted(seqs, reverse=True)[:most_each]]
+
+
+async def _anywhere_in_postgresql(tx: Tx, query: Sequence[Wanted], most_each: int) -> list[tuple[int, int]]:
+    """An agent's words begin with its number, so the words of all of them are asked for."""
+    newest = select(indexed_agents.c.number).order_by(indexed_agents.c.number.desc()).limit(_MOST_NUMBERS)
+    numbers, hits = [row[0] for row in await tx.execute(newest)], list[tuple[int, int]]()
+    for at in range(0, len(numbers), _AT_ONCE):
+        either = " | ".join(f"({_expression('postgresql', number, query)})" for number in numbers[at : at + _AT_ONCE])
+        hits += [(row.agent, row.seq) for row in await tx.execute(text(_OF_EACH), {"q": either, "most": most_each})]
+        if len(hits) >= _MOST_ANYWHERE:
+            break
+    return hits
+
+
+async def _ids(tx: Tx, numbers: Sequence[int]) -> dict[int, AgentId]:
+    rows = await tx.execute(select(indexed_agents).where(indexed_agents.c.number.in_(numbers)))
+    return {row.number: AgentId(row.agent_id) for row in rows}
 
 
 async def _newest_in_postgresql(tx: Tx, asked: Mapping[str, str], bounds: Mapping[str, int], most: int) -> list[Hits]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.conftest import OpenHouse
 from tests.house import Room
-from tests.page.conftest import Read, visiting
+from tests.page.conftest import visiting
 
 
 async def test_dump(house: OpenHouse, room: Room) -> None:
@@ -19,7 +17,18 @@ async def test_dump(house: OpenHouse, room: Room) -> None:
         await room.asks("And now?")
         async with visiting(running) as client:
             import re
-            for n, path in enumerate(["/", "/conversations/room-1", "/conversations/room-1?side=model","/conversations/room-1?side=all", "/compactions", "/search?q=weather", "/parked"]):
+
+            for n, path in enumerate(
+                [
+                    "/",
+                    "/conversations/room-1",
+                    "/conversations/room-1?side=model",
+                    "/conversations/room-1?side=all",
+                    "/compactions",
+                    "/search?q=weather",
+                    "/parked",
+                ]
+            ):
                 r = await client.get(path)
                 print(path, r.status_code, len(r.text))
                 open(f"/tmp/page_{n}.html", "w").write(r.text)
@@ -27,5 +36,5 @@ async def test_dump(house: OpenHouse, room: Room) -> None:
                 if path == "/compactions":
                     run = re.search(r'href="(/compactions/[0-9a-f]+)"', r.text)[1]
                     r = await client.get(run)
-                    open(f"/tmp/page_run.html", "w").write(r.text)
+                    open("/tmp/page_run.html", "w").write(r.text)
                     assert r.status_code == 200, r.text
