@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
-import gc
 import importlib
 import signal
-import sys
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -19,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bot.access import WEB
 from bot.errors import ConfigurationError
 from bot.messages import Address
+from bot.platforms import local_note, platforms, terminal
 from bot.settings import Settings
 from bot.shutdown import Shutdown, until_signal
 from bot.tasks import stop
@@ -32,14 +31,6 @@ if TYPE_CHECKING:
 Role = Literal["gateway", "agents", "worker"]
 ROLES: tuple[Role, ...] = ("gateway", "agents", "worker")
 _HEAVY = ("bot.parts", "bot.host", "bot.gateway", "workers.main", "anthropic", "alembic.command", "arq.jobs")
-
-_COLLECT = (10_000, 20, 20)
-"""Objects of each generation that are made before it is collected; a turn makes thousands that live for its time."""
-
-LOCAL_MODEL_NOTE = (
-    "No key is set, so a small local model answers: a toy brain in a real body. For Claude set ANTHROPIC_API_KEY; "
-    "for Ollama set ANTHROPIC_BASE_URL=http://127.0.0.1:11434 and MODEL."
-)
 
 
 async def run(settings: Settings, roles: Sequence[Role]) -> None:
@@ -56,7 +47,6 @@ async def run(settings: Settings, roles: Sequence[Role]) -> None:
         if {"agents", "worker"} & set(roles):
             await asyncio.to_thread(_load)  # else the first answer waits for it, and the leases of a host with it
         _announce(parts, roles, names)
-        _forget_start()
         gateways = [
             gateway_for(parts, connector, f"connector:{connector.name}", shutdown=shutdown) for connector in connectors
         ]
@@ -65,9 +55,11 @@ async def run(settings: Settings, roles: Sequence[Role]) -> None:
         work += [gateway.run() for gateway in gateways]
         hooks = {gateway.hook_path: gateway.receive for gateway in gateways if gateway.hook_path}
         needed = bool(hooks) or "http_bind" in settings.model_fields_set
-        talk = next((gateway.store for gateway, name in zip(gateways, names, strict=True) if name == WEB), None)
+        talk = next((gateway.store for gateway in gateways if gateway.name == WEB), None)
         page = _page(parts, talk) if "gateway" in roles else None
-        server = HttpServer(settings.http_bind, health.checks, hooks, shutdown, metrics=health.gauges.page, page=page)
+        server = HttpServer(
+            settings.http_bind, health.checks, hooks, shutdown=shutdown, metrics=health.gauges.page, page=page
+        )
         serving = _http(server, needed=needed)
         signals.be_gentle()
         try:
@@ -90,7 +82,7 @@ async def chat(settings: Settings, address: Address) -> None:
 async def _chat(settings: Settings, address: Address) -> None:
     from bot.early import EarlyConnector
 
-    early = EarlyConnector(_terminal(settings, address))
+    early = EarlyConnector(terminal(settings, address))
     serving = asyncio.create_task(_serve_chat(settings, address, early))
     try:
         await asyncio.wait({early.running, serving}, return_when=asyncio.FIRST_COMPLETED)
@@ -118,13 +110,6 @@ async def _serve_chat(settings: Settings, address: Address, connector: Connector
 def _load() -> None:
     for name in _HEAVY:
         importlib.import_module(name)
-
-
-def _forget_start() -> None:
-    """What is loaded stays: the garbage collector need not look at it again and again, while answers wait for it."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*_COLLECT)
 
 
 def inner_roles(
@@ -230,67 +215,6 @@ def _access(settings: Settings) -> Any:
     return Access(settings.access, settings.allow, settings.admins)
 
 
-def platforms(settings: Settings) -> list[Connector]:
-    from bot.commands import COMMANDS
-    from bot.page.site import why_shut
-
-    connectors: list[Connector] = []
-    if settings.telegram_token:
-        from connectors.telegram import Telegram
-
-        token = settings.telegram_token.get_secret_value()
-        secret = settings.telegram_webhook_secret
-        connectors.append(
-            Telegram(
-                token,
-                api_base=settings.telegram_api_base,
-                commands=COMMANDS,
-                groups=settings.groups,
-                webhook_url=settings.telegram_webhook_url,
-                webhook_secret=secret.get_secret_value() if secret else None,
-            )
-        )
-    if settings.discord_token:
-        from connectors.discord import Discord
-
-        connectors.append(
-            Discord(
-                settings.discord_token.get_secret_value(),
-                api_base=settings.discord_api_base,
-                gateway=settings.discord_gateway,
-                commands=COMMANDS,
-                groups=settings.groups,
-            )
-        )
-    if not why_shut(settings):
-        from connectors.web import Web
-
-        connectors.append(Web(settings.data_dir / "agents"))
-    return connectors
-
-
-def _terminal(settings: Settings, address: Address) -> Connector:
-    if not sys.stdin.isatty():
-        from connectors.pipe import Pipe
-
-        if settings.uses_local_model:
-            sys.stderr.write(f"{_local_note(settings)}\n")
-        return Pipe(address, out=sys.stdout, err=sys.stderr)
-    from bot.commands import COMMANDS
-    from connectors.terminal import Terminal
-
-    banner = f"Palimpsest · {address.agent_id} · /help lists commands, Ctrl-C stops an answer, Ctrl-D leaves."
-    if settings.uses_local_model:
-        banner = f"{banner}\n{_local_note(settings)}"
-    history = settings.data_dir / "agents" / address.agent_id / "input_history"
-    return Terminal(address, history_file=history, commands=COMMANDS, banner=banner)
-
-
-def _local_note(settings: Settings) -> str:
-    ignored = f" MODEL={settings.model} is ignored until one of them is set." if settings.model else ""
-    return f"{LOCAL_MODEL_NOTE}{ignored}"
-
-
 @contextmanager
 def _only_here(settings: Settings, address: Address) -> Iterator[None]:
     """One terminal a conversation; the kernel forgets the lock when the process dies."""
@@ -352,7 +276,7 @@ def _announce(parts: Parts, roles: Sequence[Role], connectors: Sequence[str]) ->
     log = structlog.get_logger(__name__)
     log.info("started", roles=list(roles), connectors=list(connectors), model=parts.model_name)
     if parts.settings.uses_local_model:
-        log.warning("local_model", note=_local_note(parts.settings))
+        log.warning("local_model", note=local_note(parts.settings))
     if "gateway" in roles and not set(connectors) - {WEB}:
         here = f" The chat page is at http://{parts.settings.http_bind}/chat." if connectors else ""
         log.warning("no_platform", note=f"Set TELEGRAM_TOKEN or DISCORD_TOKEN to be reached there.{here}")

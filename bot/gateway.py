@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +18,13 @@ from bot.bells import Bell
 from bot.bus import Bus
 from bot.chats import Chats
 from bot.connector import Connector, Hooked, Receiving
+from bot.courtesies import Courtesies
 from bot.door import Door
-from bot.errors import BusUnavailable, DeliveryError, NotReady, PalimpsestError, StoreUnavailable
+from bot.errors import BusUnavailable, NotReady, PalimpsestError, StoreUnavailable
 from bot.fetcher import Fetcher
 from bot.lane import Lane
 from bot.leases import Lease
-from bot.messages import Address, AgentId, Inbound, React, Say, Status, Typing
+from bot.messages import Address, AgentId, Inbound, React, Status, Typing
 from bot.metrics import METRICS
 from bot.shutdown import Shutdown
 from bot.signals import Signals
@@ -40,7 +39,6 @@ SWEEP_SECONDS = 5.0
 LEASE_SECONDS = 3.0
 _STANDBY_SECONDS = 1.0
 _IN_HAND_SECONDS = 5.0
-_MOST_COURTESIES = 100
 
 
 class Gateway:
@@ -79,11 +77,11 @@ class Gateway:
         self._lanes: dict[str, Lane] = {}
         self._chats = Chats(database, connector.name)
         self._storing = Storing(connector.name, database, bus, door, self._chats, cursor_name=lease_name)
-        self._courtesies: asyncio.Queue[Say] = asyncio.Queue(_MOST_COURTESIES)
+        self._courtesies = Courtesies(connector, self._chats)
 
     async def run(self) -> None:
         """Work while the lease is ours; return when the connector has nothing more to receive, or at the end."""
-        polite = asyncio.create_task(self._be_polite())
+        polite = asyncio.create_task(self._courtesies.run())
         try:
             async with self._bus.bell(self._handed_over) as bell:
                 told = asyncio.create_task(self._until_told(bell))
@@ -154,8 +152,7 @@ class Gateway:
         """See :class:`bot.connector.Intake`."""
         stored = await self._storing.store(inbounds, cursor)
         for say in stored.told:
-            with suppress(asyncio.QueueFull):  # a courtesy: nothing that lasts hangs on it
-                self._courtesies.put_nowait(say)
+            self._courtesies.say(say)
         return len(stored.new)
 
     async def cursor(self) -> str | None:
@@ -279,17 +276,6 @@ class Gateway:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._fetcher.run())
             tasks.create_task(self._deliver())
-
-    async def _be_polite(self) -> None:
-        """Say what is nobody's conversation, e.g. to somebody unknown."""
-        while True:
-            say = await self._courtesies.get()
-            try:
-                await self._connector.deliver(replace(say, address=self._chats.on_platform(say.address)))
-            except DeliveryError as error:
-                log.debug("courtesy_not_delivered", reason=str(error))
-            except Exception:
-                log.exception("courtesy_crashed", connector=self._connector.name)
 
     async def _deliver(self) -> None:
         async with asyncio.TaskGroup() as tasks, self._bus.bell(f"outbox:{self._connector.name}") as bell:

@@ -44,6 +44,7 @@ class HttpServer:
         bind: str,
         checks: Mapping[str, Check],
         hooks: Mapping[str, Hook] | None = None,
+        *,
         shutdown: Shutdown | None = None,
         metrics: Metrics | None = None,
         page: Any = None,

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bot.app import platforms
 from bot.connector import Connector
 from bot.parts import Parts
+from bot.platforms import platforms
 from bot.settings import Settings
 from tests.dialogs.pattern import reads
 from tests.dialogs.stage import Place, Post, Where, Who
