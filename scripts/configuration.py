@@ -37,6 +37,7 @@ NEEDED_BY: Mapping[str, str] = {
     "ADMINS": "gateway, agents",
     "RATE__": "gateway",
     "FILES__": "gateway",
+    "PAGE__": "gateway",
     "RETENTION__": "agents",
     "AGENTS__": "agents",
     "COMPACTION__": "agents",

@@ -14,7 +14,7 @@ OF_THE_SITE = {name: page for name, page in PAGES.items() if page.path.is_relati
 each_page = pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
 each_page_of_the_site = pytest.mark.parametrize("page", OF_THE_SITE.values(), ids=OF_THE_SITE)
 
-_MACHINE = re.compile(r"(?<![\w.])(?:/home/|/Users/|/root/|/work/|file://)[^\s`)]*")
+_MACHINE = re.compile(r"(?<![\w.])(?:/(?:home|Users|root|work)/|file://)[^\s`)]*")
 _ON_ONE_LINE = re.compile(r" +- (?:[^:]+: )?([\w./-]+\.md)")
 
 
