@@ -35,7 +35,7 @@ class ParkedPage:
     async def _page(self, request: Request) -> Response:
         async with self._site.database.read(long=True) as tx:
             found = await parked.listed(tx, most=_MOST)
-                return self._site.answer(
+        return self._site.answer(
             request,
             "parked.html",
             here="parked",

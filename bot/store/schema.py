@@ -70,6 +70,7 @@ inbox = Table(
     Index("inbox_waiting", "agent_id", "position", sqlite_where=text("state = 'waiting'"),
           postgresql_where=text("state = 'waiting'")),
     Index("inbox_turn", "turn_id"),
+    Index("inbox_agent", "agent_id", "person_name"),
     Index("inbox_fetching", "connector", sqlite_where=text("state = 'fetching'"),
           postgresql_where=text("state = 'fetching'")),
     Index("inbox_parked", "parked_at", sqlite_where=text("state = 'parked'"),
@@ -156,6 +157,7 @@ turns = Table(
     Column("context_limit", Integer),
     Column("timing", JSON),  # seconds, by what they were spent on
     Index("turns_agent", "agent_id", "started_at"),
+    Index("turns_started", "started_at"),
     Index("turns_running", "agent_id", sqlite_where=text("state = 'running'"),
           postgresql_where=text("state = 'running'")),
 )  # fmt: skip
