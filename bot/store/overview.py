@@ -19,7 +19,7 @@ _WAITED_FOR = ("auto", "recovery")
 """Triggers of the compactions that stand before an answer."""
 
 
-_OPEN = [literal_column(f"'{state.value}'") for state in OPEN]
+_OPEN: list[ColumnElement[str]] = [literal_column(f"'{state.value}'") for state in OPEN]
 """As literals: SQLite takes the index of open runs only where it sees that the condition is the same."""
 
 

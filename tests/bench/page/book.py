@@ -13,6 +13,8 @@ from dataclasses import asdict, dataclass
 from itertools import accumulate
 from typing import Any
 
+from sqlalchemy import func, select
+
 from bot.compaction.plan import Inserted, Plan
 from bot.history import Entry, EntryKind, Usage
 from bot.messages import Address, Audience, text_block
@@ -66,8 +68,9 @@ async def write(database: Database, size: Size, *, now: float, seed: int = 7) ->
         )
         async with database.write() as tx:
             await _insert(tx, rows)
-            number = await tx.execute(schema.indexed_agents.select().order_by(schema.indexed_agents.c.number.desc()))
-            await tx.execute(*await asyncio.to_thread(_words, tx.dialect.name, number.first()[0], rows["entries"]))
+            newest = await tx.execute(select(func.max(schema.indexed_agents.c.number)))
+            words = await asyncio.to_thread(_words, tx.dialect.name, newest.scalar_one(), rows["entries"])
+            await tx.execute(*words)
 
 
 def _shares(dice: random.Random, whole: int, parts: int) -> list[int]:
