@@ -6,7 +6,7 @@ UV_VERSION := 0.13.8
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help chat test browser chaos chaos-kills bench bench-quality bench-decide bench-cost docs check format lock setup clean FORCE
+.PHONY: help chat test browser chaos chaos-kills bench bench-quality bench-decide bench-cost bench-page docs check format lock setup clean FORCE
 
 help:
 	@echo "make chat     talk to it in this terminal"
@@ -18,6 +18,7 @@ help:
 	@echo "make bench-quality  what compactions keep (DATA=FILE.jsonl OUT=docs/quality.md ARGS=--quick)"
 	@echo "make bench-decide   how long a strategy takes to decide"
 	@echo "make bench-cost     what a long conversation costs, and what is read from the prompt cache (ARGS='--turns 200')"
+	@echo "make bench-page     how long each page takes on the server over 1,000 conversations (ARGS='--small --serve 8090')"
 	@echo "make docs     write the pages that are made from the code: docs/configuration.md"
 	@echo "make check    what CI checks: ruff, mypy, import rules"
 	@echo "make format   let ruff format and fix"
@@ -58,6 +59,9 @@ bench-decide: .venv/bench/.installed
 
 bench-cost: .venv/.installed
 	@$(BIN)/python -m tests.bench.cost $(ARGS)
+
+bench-page: .venv/.installed
+	@$(BIN)/python -m tests.bench.page $(ARGS)
 
 # What the benches compare with, in an environment of its own; it goes with .venv.
 .venv/bench/.installed: requirements-bench.lock | .venv/.installed

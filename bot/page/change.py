@@ -46,6 +46,11 @@ class Group:
         return sum(row.tokens for row in self.rows)
 
     @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(self.rows)
+
+    @property
     def span(self) -> str:
         """Which entries these are."""
         low, high = self.rows[0].seq, self.rows[-1].seq

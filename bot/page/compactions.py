@@ -30,7 +30,7 @@ from bot.store.runs import Run, RunState
 from bot.store.traces import Ran, Wanted
 
 _A_PAGE = 50
-_MOST_ENTRIES = 600
+_MOST_ENTRIES = 300
 _LONGEST_NAME = 120
 _WHY: Mapping[str, str] = {
     "auto": "The context was over a level of its strategy, so it was compacted before the next request.",
@@ -193,6 +193,7 @@ async def _about(tx: Tx, run: Run) -> dict[str, Any]:
         "plan": plan,
         "cover": cover,
         "groups": groups,
+        "is_cut": len(page) >= _MOST_ENTRIES,
         "counts": counts(groups),
         "summary": summary,
         "previous": previous if earlier else None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from bot.redact import redact
 
 _HERE = Path(__file__).parent
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-_SHORTEST_SECRET = 6
+_OFTEN = 80
+"""Characters: short texts are mostly words of the page itself, and come again and again."""
 
 
 class StaticFile:
@@ -40,6 +42,7 @@ class Rendering:
     def __init__(self, secrets: Sequence[str]) -> None:
         self._secrets = tuple(secrets)
         self.files = static_files()
+        self._shown_often = lru_cache(4_096)(self.shown)
         self._environment = Environment(
             loader=FileSystemLoader(_HERE / "templates"),
             autoescape=True,
@@ -66,9 +69,10 @@ class Rendering:
         return words.visible(redact(text, self._secrets))
 
     def _clean(self, value: Any) -> Any:
-        if type(value) is not str or len(value) < _SHORTEST_SECRET:
-            return words.visible(value) if type(value) is str else value
-        return self.shown(value)
+        """Every value of a template passes here; what is no plain text was made by us."""
+        if type(value) is not str:
+            return value
+        return self._shown_often(value) if len(value) <= _OFTEN else self.shown(value)
 
     def _static(self, name: str) -> str:
         return f"/static/{name}?v={self.files[name].version}"

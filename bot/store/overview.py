@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, func, literal_column, select
 
 from bot.history import Usage
 from bot.messages import AgentId
@@ -17,6 +17,10 @@ from bot.store.tx import Tx
 
 _WAITED_FOR = ("auto", "recovery")
 """Triggers of the compactions that stand before an answer."""
+
+
+_OPEN: list[ColumnElement[str]] = [literal_column(f"'{state.value}'") for state in OPEN]
+"""As literals: SQLite takes the index of open runs only where it sees that the condition is the same."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,7 @@ async def open_runs(tx: Tx) -> list[OpenRun]:
     """The compactions under way, the oldest first."""
     table = compactions.c
     columns = (table.id, table.agent_id, table.trigger, table.state, table.jobs, table.started_at, table.enqueued_at)
-    query = select(*columns, table.heartbeat_at).where(_is_open()).order_by(table.started_at)
+    query = select(*columns, table.heartbeat_at).where(compactions.c.state.in_(_OPEN)).order_by(table.started_at)
     return [
         OpenRun(
             id=row.id,
@@ -172,7 +176,7 @@ async def latest_runs(tx: Tx, *, most: int) -> list[Ran]:
 async def state(tx: Tx) -> str:
     """Changes whenever the overview would be another one, but for the time that passes."""
     touched = await tx.execute(select(func.max(agents.c.touched_at), func.count()))
-    runs = await tx.execute(select(func.max(compactions.c.started_at), func.max(compactions.c.finished_at)))
+    runs = await tx.execute(select(func.max(compactions.c.started_at)))
     now = await waits(tx)
     under_way = [f"{run.id}{run.state}{run.heartbeat_at is None}" for run in await open_runs(tx)]
     queues = [now.waiting.count, now.fetching.count, now.taken.count, now.outbox.count, now.parked]
@@ -182,11 +186,6 @@ async def state(tx: Tx) -> str:
 async def _queue(tx: Tx, since: ColumnElement[Any], condition: ColumnElement[bool]) -> Queue:
     row = (await tx.execute(select(func.count(), func.min(since)).where(condition))).one()
     return Queue(row[0], row[1])
-
-
-def _is_open() -> ColumnElement[bool]:
-    # As literals: a database takes the index of open runs only if it sees that the condition is the same.
-    return or_(*(compactions.c.state == state for state in OPEN))
 
 
 _COUNTED = tuple(field.name for field in fields(Usage))

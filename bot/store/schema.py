@@ -157,6 +157,7 @@ turns = Table(
     Column("context_limit", Integer),
     Column("timing", JSON),  # seconds, by what they were spent on
     Index("turns_agent", "agent_id", "started_at"),
+    Index("turns_started", "started_at"),
     Index("turns_running", "agent_id", sqlite_where=text("state = 'running'"),
           postgresql_where=text("state = 'running'")),
 )  # fmt: skip

@@ -72,9 +72,11 @@ _LAYER = (layers.c.agent_id == compactions.c.agent_id) & (layers.c.run_id == com
 
 async def listed(tx: Tx, wanted: Wanted = Wanted(), *, most: int = MOST, offset: int = 0) -> list[Ran]:
     """Those compactions, the newest first."""
-    query = select(*_COLUMNS, layers.c.removed_at).outerjoin(layers, _LAYER).where(*_conditions(wanted))
-    newest = query.order_by(compactions.c.started_at.desc(), compactions.c.id).limit(most).offset(offset)
-    return [_ran(row) for row in (await tx.execute(newest)).mappings()]
+    newest = (compactions.c.started_at.desc(), compactions.c.id)
+    # Found by their ids first: what is sorted, or only counted on the way to an offset, is then not read.
+    ids = select(compactions.c.id).where(*_conditions(wanted)).order_by(*newest).limit(most).offset(offset)
+    query = select(*_COLUMNS, layers.c.removed_at).outerjoin(layers, _LAYER).where(compactions.c.id.in_(ids))
+    return [_ran(row) for row in (await tx.execute(query.order_by(*newest))).mappings()]
 
 
 async def count(tx: Tx, wanted: Wanted = Wanted()) -> int:

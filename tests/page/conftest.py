@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from html.parser import HTMLParser
 from pathlib import Path
@@ -21,7 +21,6 @@ from tests.house import House
 
 PASSWORD = "correct horse battery staple"
 HERE = "http://127.0.0.1:8080"
-Browser = Callable[..., AbstractAsyncContextManager[httpx2.AsyncClient]]
 
 
 class _NoBus:
@@ -75,10 +74,9 @@ async def database(tmp_path: Path, empty_book: Path) -> AsyncIterator[Database]:
 def page(database: Database, tmp_path: Path) -> Callable[..., Any]:
     """Makes a page with these `PAGE__*` settings on the empty book."""
 
-    def make(*, http_bind: str = "127.0.0.1:8080", **values: Any) -> Any:
-        settings = Settings(_env_file=None, data_dir=tmp_path / "data", http_bind=http_bind, page=values)
+    def make(*, on: Database = database, **values: Any) -> Any:
         bus: Any = _NoBus()
-        return page_app(settings, database, bus)
+        return page_app(Settings(_env_file=None, data_dir=tmp_path / "data", page=values), on, bus)
 
     return make
 
@@ -113,15 +111,6 @@ async def press(client: httpx2.AsyncClient, page: httpx2.Response, action: str, 
     return await client.post(action, data={"csrf": csrf_of(page.text), **fields})
 
 
-async def until(client: httpx2.AsyncClient, path: str, condition: Callable[[str], object], ring: Any) -> str:
-    """Load a page anew each time that a bell rings, until it is so."""
-    while True:
-        text = (await client.get(path)).text
-        if condition(text):
-            return text
-        await ring.wait(5)
-
-
 class _Reader(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -147,6 +136,3 @@ class Read:
     def all(self, tag: str) -> list[dict[str, str | None]]:
         """The attributes of all elements of this name."""
         return [attributes for name, attributes in self.tags if name == tag]
-
-
-Until = Callable[[Callable[[str], object]], Awaitable[str]]

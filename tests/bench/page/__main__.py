@@ -58,12 +58,12 @@ async def _main(arguments: argparse.Namespace) -> int:
             if name == "postgresql":
                 async with database.write() as tx:
                     await tx.execute(text("ANALYZE"))
-            print(f"{name}: {size.agents:,} conversations, {size.entries:,} entries, {size.compactions:,} compactions "
-                  f"(written in {time.perf_counter() - began:.0f} s)")  # fmt: skip
+            _print(f"{name}: {size.agents:,} conversations, {size.entries:,} entries, {size.compactions:,} compactions")
+            _print(f"  (written in {time.perf_counter() - began:.0f} s)")
             app = _app(database)
             if arguments.serve:
                 await HttpServer(f"127.0.0.1:{arguments.serve}", {}, page=app).run()
-            worst = max(worst, await _measure(app, await _paths(database)))
+            worst = max(worst, await _measure(app, await paths_of(database)))
     return int(worst > _MOST_MILLISECONDS)
 
 
@@ -73,7 +73,7 @@ def _app(database: Database) -> Any:
     return page_app(settings, database, bus)
 
 
-async def _paths(database: Database) -> list[str]:
+async def paths_of(database: Database) -> list[str]:
     """Every page, with the largest conversation and its newest compaction."""
     async with database.read() as tx:
         largest = await tx.execute(
@@ -105,10 +105,14 @@ async def _measure(app: Any, paths: list[str]) -> float:
                 taken.append((time.perf_counter() - began) * 1_000)
                 assert answer.status_code == 200, answer.text
             worst = max(worst, statistics.median(taken))
-            print(
-                f"  {statistics.median(taken):7.0f} ms  {max(taken):7.0f} ms at worst  {len(answer.text):9,} characters  {path}"
-            )
+            size = f"{len(answer.text):9,} characters"
+            _print(f"  {statistics.median(taken):7.0f} ms  {max(taken):7.0f} ms at worst  {size}  {path}")
     return worst
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 @asynccontextmanager

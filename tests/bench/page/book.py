@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from itertools import accumulate
 from typing import Any
+
+from sqlalchemy import func, select
 
 from bot.compaction.plan import Inserted, Plan
 from bot.history import Entry, EntryKind, Usage
@@ -26,6 +28,7 @@ _DAY = 86_400.0
 _LIMIT = 180_000
 _SYLLABLES = ("ba", "ko", "mi", "ren", "tal", "vo", "sen", "dar", "lu", "pex", "ni", "gor", "fa", "shu", "ter", "zim")
 _NAMES = ("Ada Lovelace", "李小龙", "Анна Каренина", "فاطمة", "🦊 Fox", "Grace Hopper", "<b>Bob</b>", "Zoë", "O'Neil")
+_CONNECTORS = ("telegram", "discord", "web")
 _TRIGGERS = ("ahead", "ahead", "ahead", "auto", "manual", "recovery")
 _STATES = ("done",) * 12 + ("failed", "empty", "aborted")
 
@@ -60,11 +63,14 @@ async def write(database: Database, size: Size, *, now: float, seed: int = 7) ->
     counts = _shares(dice, size.entries, size.agents)
     runs = _shares(dice, size.compactions, size.agents)
     for at in range(size.agents):
-        rows = _conversation(dice, speech, at, counts[at], runs[at], now)
+        rows = _Written(dice, speech, Address(dice.choice(_CONNECTORS), str(10_000 + at)), now).filled(
+            counts[at], runs[at]
+        )
         async with database.write() as tx:
             await _insert(tx, rows)
-            number = await tx.execute(schema.indexed_agents.select().order_by(schema.indexed_agents.c.number.desc()))
-            await tx.execute(*await asyncio.to_thread(_words, tx.dialect.name, number.first()[0], rows["entries"]))
+            newest = await tx.execute(select(func.max(schema.indexed_agents.c.number)))
+            words = await asyncio.to_thread(_words, tx.dialect.name, newest.scalar_one(), rows["entries"])
+            await tx.execute(*words)
 
 
 def _shares(dice: random.Random, whole: int, parts: int) -> list[int]:
@@ -87,32 +93,16 @@ async def _insert(tx: Tx, rows: Mapping[str, list[dict[str, Any]]]) -> None:
             await tx.execute(schema.metadata.tables[name].insert(), found[at : at + _BATCH])
 
 
-def _conversation(
-    dice: random.Random, speech: Speech, at: int, entries: int, runs: int, now: float
-) -> dict[str, list[dict[str, Any]]]:
-    address = Address(dice.choice(("telegram", "discord", "web")), str(10_000 + at))
-    begin = now - dice.uniform(0.2, _DAYS) * _DAY
-    step = (now - begin) / (entries + 1)
-    written = _Written(dice, speech, address, begin, step)
-    every = max(2, entries // (runs + 1))
-    for place in range(1, entries + 1):
-        written.say()
-        if place % every == 0 and written.runs < runs:
-            written.compact()
-    while written.runs < runs:
-        written.compact()
-    return written.rows
-
-
 class _Written:
     """One conversation, row by row."""
 
-    def __init__(self, dice: random.Random, speech: Speech, address: Address, begin: float, step: float) -> None:
-        self._dice, self._speech, self._address, self._step = dice, speech, address, step
-        self._at, self._seq, self._layer, self._tokens = begin, 0, 0, 2_000
+    def __init__(self, dice: random.Random, speech: Speech, address: Address, now: float) -> None:
+        self._dice, self._speech, self._address, self._now = dice, speech, address, now
+        self._at = begin = now - dice.uniform(0.2, _DAYS) * _DAY
+        self._step, self._seq, self._layer, self._tokens = 0.0, 0, 0, 2_000
         self._person = dice.choice(_NAMES)
         self._covered = 0
-        self.runs = 0
+        self._runs = 0
         self.rows: dict[str, list[dict[str, Any]]] = {
             name: []
             for name in ("agents", "indexed_agents", "inbox", "outbox", "turns", "entries", "layers", "compactions")
@@ -125,6 +115,18 @@ class _Written:
                 "touched_at": begin, "paused": False, "cooldown": 0, "calibration": 1.0, "meter": self._meter(),
             }
         )  # fmt: skip
+
+    def filled(self, entries: int, runs: int) -> Mapping[str, list[dict[str, Any]]]:
+        """With so much of each; returns the rows by their tables."""
+        self._step = (self._now - self._at) / (entries + 1)
+        every = max(2, entries // (runs + 1))
+        for place in range(1, entries + 1):
+            self.say()
+            if place % every == 0 and self._runs < runs:
+                self.compact()
+        while self._runs < runs:
+            self.compact()
+        return self.rows
 
     def say(self) -> None:
         """A question or its answer, by turns."""
@@ -140,14 +142,15 @@ class _Written:
 
     def compact(self) -> None:
         """A run, and its layer if it is done."""
-        self.runs += 1
-        dice, run, state = self._dice, f"{self._address.chat}{self.runs:08x}", self._dice.choice(_STATES)
+        self._runs += 1
+        dice, run, state = self._dice, f"{self._address.chat}{self._runs:08x}", self._dice.choice(_STATES)
         before, upto = self._meter(), self._seq
         summary = " ".join(self._speech.line() for _ in range(12))
         hidden = ((1, upto),) if upto else ()
         inserted = (Inserted(upto + 1, EntryKind.SUMMARY, summary),)
-        plan = Plan("reset", upto, upto + 1, hidden, inserted=inserted, summarise=tuple(range(self._covered + 1, upto + 1)),
-                    must_keep=("ZEBRA-4417", "src/main.py"))  # fmt: skip
+        asked_of = tuple(range(self._covered + 1, upto + 1))
+        kept = ("ZEBRA-4417", "src/main.py")
+        plan = Plan("reset", upto, upto + 1, hidden, inserted=inserted, summarise=asked_of, must_keep=kept)
         usage = asdict(Usage(dice.randint(500, 9_000), dice.randint(0, 150_000), 2_000, dice.randint(300, 1_500)))
         if state == "done":
             self._put(run, upto, hidden, summary)
@@ -198,7 +201,7 @@ class _Written:
             {
                 "id": turn, "agent_id": self._address.agent_id, "state": "done", "slot": self._seq, "recoveries": 0,
                 "started_at": self._at - total, "ended_at": self._at, "tries": 1, "context_tokens": self._tokens,
-                "usage": asdict(Usage(self._dice.randint(200, 5_000), self._tokens, 3_000, self._dice.randint(20, 900))),
+                "usage": asdict(Usage(self._dice.randint(99, 5_000), self._tokens, 3_000, self._dice.randint(20, 900))),
                 "context_limit": _LIMIT, "timing": {**timing, "first_token": total * 0.3},
             }
         )  # fmt: skip
@@ -237,8 +240,3 @@ class _Written:
             "level": level,
             "parts": parts,
         }
-
-
-def names() -> Iterator[str]:
-    """Words that some entries hold, from frequent to rare."""
-    yield from ("Ba", "komi renko", "talvosen", "🦊")

@@ -25,6 +25,7 @@ def upgrade() -> None:
     op.add_column("turns", sa.Column("context_limit", sa.Integer()))
     op.add_column("turns", sa.Column("timing", sa.JSON()))
     op.create_index("turns_agent", "turns", ["agent_id", "started_at"])
+    op.create_index("turns_started", "turns", ["started_at"])
     op.add_column("entries", sa.Column("person", sa.String(length=120), nullable=False, server_default=sa.text("''")))
     op.create_index(
         "entries_person",

@@ -1,0 +1,54 @@
+"""Every page over a book with many conversations, in each kind of database."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.store import Database, conversations, finding, overview, pages
+from tests.bench.page.__main__ import paths_of
+from tests.bench.page.book import Size, write
+from tests.page.conftest import Read, browser_of
+
+
+@pytest.fixture
+async def many(book: dict[str, Any], tmp_path: Path) -> AsyncIterator[Database]:
+    """A book in each kind of database, with all sorts of conversations."""
+    database = Database(book["database_url"]) if book else Database.in_folder(tmp_path / "many")
+    await database.open()
+    await write(database, Size(agents=12, entries=400, compactions=30), now=time.time())
+    yield database
+    await database.close()
+
+
+async def test_every_page_answers_over_a_book_with_many_conversations(page: Any, many: Database) -> None:
+    async with browser_of(page(on=many)) as client:
+        for path in await paths_of(many):
+            answer = await client.get(path)
+            assert answer.status_code == 200, f"{path}: {answer.text}"
+            if "json" not in path:
+                assert len(Read(answer.text).all("h1")) == 1
+        for path in ("/conversations/a%00b", "/compactions/a%00b", "/conversations/%ff", "/nowhere"):
+            assert (await client.get(path)).status_code == 404
+        for path in ("/?q=a%00b", "/compactions?agent=a%00b", "/search?q=a%00b%ff", "/parked?retried=%00"):
+            assert (await client.get(path)).status_code == 200
+
+
+async def test_what_the_overview_and_the_search_say_is_in_the_book(many: Database) -> None:
+    async with many.read() as tx:
+        assert await conversations.count(tx) == 12
+        everybody = await conversations.listed(tx, order="fill")
+        fullest = everybody[0]
+        assert fullest.meter
+        assert sum((await overview.levels(tx)).values()) == 12
+        assert (await overview.day(tx, 0)).answered.output > 0
+        stretch = await pages.said(tx, fullest.agent_id, "all", most=10)
+        word = next(word for word in stretch.entries[-1].text.split() if len(word) > 5).strip(".")
+        assert all(
+            word.casefold() in one.entry.blocks[0]["text"].casefold() for one in await finding.said(tx, word, most=5)
+        )
+        assert await finding.said(tx, word, most=5)
