@@ -19,7 +19,18 @@ async def test_dump(house: OpenHouse, room: Room) -> None:
         await room.asks("And now?")
         async with visiting(running) as client:
             import re
-            for n, path in enumerate(["/", "/conversations/room-1", "/conversations/room-1?side=model","/conversations/room-1?side=all", "/compactions", "/search?q=weather", "/parked"]):
+
+            for n, path in enumerate(
+                [
+                    "/",
+                    "/conversations/room-1",
+                    "/conversations/room-1?side=model",
+                    "/conversations/room-1?side=all",
+                    "/compactions",
+                    "/search?q=weather",
+                    "/parked",
+                ]
+            ):
                 r = await client.get(path)
                 print(path, r.status_code, len(r.text))
                 open(f"/tmp/page_{n}.html", "w").write(r.text)
