@@ -15,6 +15,7 @@ from bot.doctor.finding import Finding, problem
 from bot.doctor.folder import check_folder
 from bot.doctor.mcp import check_mcp
 from bot.doctor.model import check_model
+from bot.doctor.page import check_page
 from bot.doctor.people import check_people
 from bot.doctor.redis import check_redis
 from bot.doctor.shell import check_shell
@@ -37,6 +38,7 @@ CHECKS: Sequence[tuple[str, Check]] = (
     ("telegram", check_telegram),
     ("discord", check_discord),
     ("http", check_bind),
+    ("page", check_page),
 )
 _SECONDS = 12.0
 """For all checks; each knows its own limits, and this is for the one that hangs all the same."""

@@ -78,3 +78,4 @@ class Web:
             with suppress(FileNotFoundError):
                 shutil.copyfile(uploaded, beside)
         beside.replace(target)
+        beside.unlink(missing_ok=True)  # it stays where both were names of the same file

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import AsyncIterator
 from urllib.parse import unquote
 
@@ -12,12 +13,15 @@ import pytest
 import pytest_asyncio
 from PIL import Image
 
+from bot.access import TOO_FAST
 from bot.messages import Address
 from bot.store import agents, outbox
 from tests.connectors.browser import Browser, lines_of, tags_of
 from tests.connectors.web_house import WebHouse, free_bind, open_web_house
 from tests.house import settings_for
 from tests.servers.messages import MessagesRequest, MessagesServer, Reply, ToolCall, remembering_brain
+
+PASSWORD = "a password of the tests"
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -38,6 +42,8 @@ async def house(model: MessagesServer, tmp_path_factory: pytest.TempPathFactory)
         agents={"compact_ahead": False},
         files={"most_bytes": 300_000},
         access="pairing",
+        rate={"person": 0, "chat": 15},
+        page={"password": PASSWORD},
     )
     async with open_web_house(settings) as opened:
         yield opened
@@ -46,7 +52,7 @@ async def house(model: MessagesServer, tmp_path_factory: pytest.TempPathFactory)
 @pytest_asyncio.fixture(loop_scope="module")
 async def browser(house: WebHouse, model: MessagesServer) -> AsyncIterator[Browser]:
     model.brain = remembering_brain
-    async with Browser(house.url) as browser:
+    async with Browser(house.url, PASSWORD) as browser:
         yield browser
 
 
@@ -101,12 +107,12 @@ async def test_a_compactions_status_is_edited_in_place_and_its_button_takes_it_b
         model.release()
         await tab.sees(lambda tab: "Compacted:" in tab.notices[-1].text)
         assert tab.notices[-1].id == status.id
-        small = tab.meter
+        full, small = re.findall(r"([\d,]+) → ([\d,]+) tokens", tab.notices[-1].text)[0]
+        await tab.sees(lambda tab: tab.meter.startswith(f"{small} of 2,160 tokens"))
         await tab.presses(tab.notices[-1].commands[0])
-        await tab.sees(lambda tab: len(tab.notices) > 1 and tab.meter != small)
+        await tab.sees(lambda tab: len(tab.notices) > 1 and tab.meter.startswith(f"{full} of"))
         assert not [line for line in tab.lines if line.text.startswith("/undo")], "a press is no message"
-        said = (await tab.commands("/context")).text
-        assert tab.meter in said.replace("Context: ", ""), "the bar says what /context says"
+        assert tab.meter in (await tab.commands("/context")).text, "the bar says what /context says"
         await other.sees(lambda other: other.texts == tab.texts and other.meter == tab.meter)
 
 
@@ -272,6 +278,33 @@ async def test_a_message_of_another_site_does_nothing(browser: Browser) -> None:
         assert (await tab.says("elsewhere", headers={"Sec-Fetch-Site": "cross-site"}))[0] == 403
         await tab.asks("the only one")
         assert [line.text for line in tab.lines if line.who == "person"] == ["the only one"]
+
+
+async def test_whoever_has_not_logged_in_sees_and_does_nothing(house: WebHouse) -> None:
+    async with Browser(house.url) as stranger:
+        for path in ("/chat", "/chat/mine", "/chat/mine/stream", "/chat/mine/earlier", "/chat/mine/files/files/a.txt"):
+            async with stranger.session.get(f"{house.url}{path}", allow_redirects=False) as answer:
+                assert answer.status == 303, path
+                assert answer.headers["location"].startswith("/login?next=")
+        assert (await stranger.post("mine", {"text": "hello"}))[0] == 401
+
+
+async def test_a_page_that_is_open_is_told_when_its_session_ends(house: WebHouse) -> None:
+    async with Browser(house.url, PASSWORD) as browser, browser.tab("ended") as tab:
+        async with browser.session.post(f"{browser.url}/logout", data={"csrf": browser.csrf}) as answer:
+            assert answer.status == 200
+        await tab.sees(lambda tab: tab.has_ended)
+        assert (await tab.says("hello"))[0] == 401
+
+
+async def test_whoever_writes_too_fast_is_told_so_and_can_stop_an_answer_all_the_same(browser: Browser) -> None:
+    async with browser.tab("fast") as tab:
+        statuses = [(await tab.says("/status"))[0] for _ in range(16)]
+        assert statuses == [200] * 15 + [429]
+        status, said = await tab.says("/status", files={"a.txt": b"x"})
+        assert (status, said["error"]) == (429, TOO_FAST)
+        assert (await browser.post("fast", {"press": "/abort"}))[0] == 200
+        await tab.sees(lambda tab: len(tab.notices) == 16)
 
 
 async def test_it_works_without_a_script(browser: Browser) -> None:

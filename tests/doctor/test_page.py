@@ -1,0 +1,39 @@
+"""The page and its chat: whether they are on, and why not."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.doctor.page import check_page
+from tests.doctor.conftest import MakeCase, the_one
+
+PASSWORD = {"password": "a password of the tests"}
+
+
+async def test_a_page_for_this_machine_alone_is_fine_and_it_is_said_how_to_shut_it(case: MakeCase) -> None:
+    finding = await the_one(check_page, case(http_bind="127.0.0.1:8080"), "ok")
+    assert "http://127.0.0.1:8080/ and its chat at /chat, open to everybody on this machine" in finding.sentence
+    assert "PAGE__LOCAL=false" in finding.advice
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"http_bind": "0.0.0.0:8080"}, "set PAGE__PASSWORD to have the page there"),
+        ({"http_bind": "127.0.0.1:8080", "page": {"local": False}}, "PAGE__LOCAL is off"),
+    ],
+)
+async def test_a_page_that_is_off_is_told_with_the_reason(
+    case: MakeCase, changes: dict[str, object], reason: str
+) -> None:
+    finding = await the_one(check_page, case(**changes), "ok")
+    assert finding.sentence.startswith("The page and the chat in the browser are off. ")
+    assert reason in finding.sentence
+
+
+async def test_a_password_that_travels_without_tls_is_warned_of(case: MakeCase) -> None:
+    finding = await the_one(check_page, case(http_bind="0.0.0.0:8080", page=PASSWORD), "warning")
+    assert "TLS" in finding.sentence
+    assert PASSWORD["password"] not in finding.sentence
+    behind = case(http_bind="0.0.0.0:8080", page={**PASSWORD, "proxies": "10.0.0.1"})
+    await the_one(check_page, behind, "ok")
