@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import tempfile
 import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -20,6 +19,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from bot.app import ROLES, Role
 from bot.embedded.valkey import EmbeddedValkey
 from bot.settings import Settings
+from tests import ports
 from tests.house import House, Room, open_house, settings_for
 from tests.servers.messages import MessagesServer
 
@@ -162,5 +162,4 @@ def _driver(url: str) -> str:
 @pytest.fixture
 def free_port() -> int:
     """A port of loopback that nobody has."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
+    return ports.free_port()

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import psutil
 
+from tests.ports import free_port
+
 _LOOK_SECONDS = 0.03
 END_SECONDS = 30.0
 
@@ -116,13 +118,6 @@ def processes_of(data_dir: Path) -> list[psutil.Process]:
             if process.environ().get("DATA_DIR") == str(data_dir) and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process)
     return found
-
-
-def free_port() -> int:
-    """A port of loopback that nobody has."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
 
 
 def environment_of(data_dir: Path, **more: str) -> Mapping[str, str]:

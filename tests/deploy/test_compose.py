@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from bot.app import ROLES
-from tests.chaos.processes import free_port
 from tests.deploy.files import DEPLOY, GRACE, ROOT, document, image_environment, interpolated, is_setting
+from tests.ports import free_port
 from tests.servers.messages import MessagesServer
 from tests.servers.telegram import BotApiServer
 from tests.wire.program import KEY, Program, Programs
