@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.access import OPERATOR, Access
-from bot.app import platforms
+from bot.platforms import platforms
 from bot.errors import DeliveryRefused
 from bot.messages import Address, Attachment, Edit, Say, Typing
 from bot.settings import Settings
