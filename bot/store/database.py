@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -24,6 +25,7 @@ from bot.errors import ConfigurationError, StaleEpoch, StoreUnavailable
 from bot.messages import AgentId
 from bot.store import schema
 from bot.store.postgres_server import PostgresServer
+from bot.store.scrubbing import Scrubbed, scrub_file, scrub_server
 from bot.store.sqlite_file import SqliteFile
 from bot.store.tx import Tx
 
@@ -50,6 +52,7 @@ class Database:
 
     def __init__(self, url: str, *, clock: Callable[[], float] = time.time) -> None:
         self.clock = clock
+        self._url = url
         try:
             self._book = _book_at(url)
         except (ArgumentError, ImportError, ValueError) as error:
@@ -101,6 +104,14 @@ class Database:
             if held.rowcount != 1:
                 raise StaleEpoch(f"{agent_id} is no longer in epoch {epoch}")
             yield tx
+
+    async def scrub(self) -> Scrubbed:
+        """See to it that what was deleted is gone from the disk as well. It may take a while, and others wait for it.
+        Raises StoreUnavailable."""
+        with _translated():
+            if self._url.startswith("sqlite"):
+                return await asyncio.to_thread(scrub_file, self._url)
+            return await scrub_server(self._url)
 
     async def ping(self) -> None:
         """Raises StoreUnavailable when the book cannot be read."""

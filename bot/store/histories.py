@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from sqlalchemy import RowMapping, bindparam, func, or_, select, update
 
@@ -39,7 +40,7 @@ async def load(tx: Tx, agent_id: AgentId, family: Family = Family.NEWER) -> Hist
 async def load_layers(tx: Tx, agent_id: AgentId) -> tuple[Layer, ...]:
     """The layers that are on, the lowest first."""
     rows = await tx.execute(_LAYERS, {"agent": agent_id})
-    return tuple(_layer(row) for row in rows.mappings())
+    return tuple(layer_of(row) for row in rows.mappings())
 
 
 def _open_spans(stack: Sequence[Layer]) -> list[tuple[int, int | None]]:
@@ -144,7 +145,7 @@ async def head(tx: Tx, digest: str) -> object:
     return (await tx.execute(select(heads.c.content).where(heads.c.hash == digest))).scalar_one()
 
 
-def entry_of(row: RowMapping) -> Entry:
+def entry_of(row: RowMapping | Mapping[str, Any]) -> Entry:
     """The entry of a whole row of its table."""
     anchor = row["anchor"]
     return Entry(
@@ -163,7 +164,8 @@ def entry_of(row: RowMapping) -> Entry:
     )
 
 
-def _layer(row: RowMapping) -> Layer:
+def layer_of(row: RowMapping | Mapping[str, Any]) -> Layer:
+    """The layer of a whole row of its table."""
     return Layer(
         number=row["number"],
         upto=row["upto"],
