@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -57,17 +57,21 @@ def said(done: Forgotten, *, would: bool = False) -> list[str]:
     verb = "would be removed" if would else "removed"
     rows: list[str] = []
     if done.conversations:
-        rows.append(f"{len(done.conversations):,} conversations {verb}: {', '.join(done.conversations[:_SHOWN])}")
+        rows.append(f"{verb} wholly: {_named(done.conversations)}")
     rows += [f"  {name}: {count:,}" for name, count in sorted(done.rows.items())]
     if done.shared:
-        what = "in which others talk too: what is theirs would be replaced" if would else "others share: their part"
-        rows.append(f"{len(done.shared):,} conversations {what}: {', '.join(done.shared[:_SHOWN])}")
+        rows.append(f"{verb} in part, because others talk there too: {_named(done.shared)}")
     rows += [f"  {name}: {count:,}" for name, count in sorted(done.parts.items())]
     if done.files:
-        rows.append(f"{done.files:,} files {verb} ({done.bytes:,} bytes)")
+        rows.append(f"{verb}: {done.files:,} files ({done.bytes:,} bytes)")
     if not rows:
         rows.append("There is nothing to remove.")
     return rows + _unknown(done.unknown) + [line(note) for note in done.notes]
+
+
+def _named(agent_ids: Sequence[AgentId]) -> str:
+    more = f" and {len(agent_ids) - _SHOWN:,} more" if len(agent_ids) > _SHOWN else ""
+    return f"{', '.join(agent_ids[:_SHOWN])}{more}"
 
 
 def _unknown(unknown: Mapping[AgentId, int]) -> list[str]:

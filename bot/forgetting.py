@@ -34,7 +34,7 @@ from bot.files import folder_of
 from bot.folder_contents import LOCK, contents
 from bot.messages import AgentId
 from bot.settings import Settings
-from bot.store import Database, agents, forgetting, forgetting_person, traces, work
+from bot.store import Database, agents, forgetting, forgetting_person, traces, whereabouts, work
 from bot.tools import own_folder
 
 _LEASE_SECONDS = 60.0
@@ -108,7 +108,7 @@ class Forgetting:
     async def look_for_person(self, connector: str, person: str) -> Forgotten:
         """What forgetting this person would remove wholly, and where else they talked."""
         async with self._database.read(long=True) as tx:
-            there = await forgetting_person.where(tx, connector, person)
+            there = await whereabouts.where(tx, connector, person)
         found = await self._look(there.whole)
         found.shared, found.unknown = list(there.shared), there.unknown
         return found
@@ -125,7 +125,7 @@ class Forgetting:
     async def person(self, connector: str, person: str) -> None:
         """Forget somebody everywhere. Raises CannotForget, StoreUnavailable, OSError."""
         async with self._database.read(long=True) as tx:
-            there = await forgetting_person.where(tx, connector, person)
+            there = await whereabouts.where(tx, connector, person)
         for agent_id in there.whole:
             await self.conversation(agent_id)
         for agent_id in there.shared:

@@ -158,7 +158,7 @@ def rows_of(data: bytes) -> dict[str, list[dict[str, Any]]]:
 
 
 def plain(row: dict[str, Any]) -> dict[str, Any]:
-    if "line" in row and row["line"]:
+    if row.get("line"):
         row["line"].pop("slot")
     numbered = MADE_ANEW if isinstance(row.get("id"), int) else MADE_ANEW - {"id"}
     return {name: value for name, value in row.items() if name not in numbered}

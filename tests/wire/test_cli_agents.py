@@ -135,7 +135,7 @@ async def test_a_conversation_is_forgotten_beside_a_program_that_runs_and_then_b
 
     forgets = await telegram_programs.start("agents", "forget", ada.agent_id, "--yes")
     assert await forgets.ends() == 0, forgets.describe()
-    assert forgets.out[0] == f"1 conversations removed: {ada.agent_id}"
+    assert forgets.out[0] == f"removed wholly: {ada.agent_id}"
     for name in ("quokka-", ada.name, ada.agent_id):
         assert not holds(telegram_programs, name), name
     assert holds(telegram_programs, "wombat-said")
