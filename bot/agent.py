@@ -53,7 +53,7 @@ class Agent:
         self._context = Context(services, row)
         self._memory = AgentMemory(self._context)
         self._attempts = Attempts(self._context)
-        self._topic = f"inbox:{row.id}"
+        self._topic, self._epoch_topic = f"inbox:{row.id}", f"epoch:{row.id}"
         self._starts = row.starts
         self._under_way = UnderWay()
         self._rests = False
@@ -132,14 +132,22 @@ class Agent:
     async def _loop(self) -> None:
         clock = self._services.database.clock
         active = clock()
-        async with self._services.bus.bell(self._topic) as bell:
+        async with self._services.bus.bell(self._topic, self._epoch_topic) as bell:
             while self._stays(clock() - active):
                 rung = await bell.wait(self._patience(clock() - active))
+                if self._epoch_topic in rung:
+                    await self._look_at_epoch()
                 if ((rung or self._busy) and await self._looked()) or self._busy:
                     active = clock()
                 self._bell = bell
         if self._leaving:
             self._compactor.leave()
+
+    async def _look_at_epoch(self) -> None:
+        """Somebody raised it who wants us to end at once, and not with the next thing that we write."""
+        async with self._services.database.read() as tx:
+            if await agents.epoch(tx, self._context.agent_id) != self._context.epoch:
+                raise StaleEpoch(f"{self._context.agent_id} was taken away")
 
     def _patience(self, quiet: float) -> float:
         """An idle agent does not look into the book by itself: its host looks for all, and rings."""

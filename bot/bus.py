@@ -32,6 +32,7 @@ LIVE = PREFIX + "live:"
 _UNREACHABLE = (RedisError, OSError)
 _RETRY_SECONDS = 0.2
 _SILENCE_SECONDS = 10.0
+_LOOK_SECONDS = 0.05
 _MOST_OUTGOING = 10_000
 _MOST_AT_ONCE = 500
 _Handle: TypeAlias = Callable[[Mapping[str, Any]], None]
@@ -125,6 +126,18 @@ class Bus:
         """Whether anybody has the lease of this name. Raises BusUnavailable."""
         async with self.reaching():
             return bool(await self.redis.exists(LEASES + name))
+
+    async def forget_past(self) -> None:
+        """Have Redis write its file anew, with what it holds now and no word of what it held before. Raises
+        BusUnavailable."""
+        async with self.reaching():
+            await self.redis.execute_command("BGREWRITEAOF")  # type: ignore[no-untyped-call]
+        while True:
+            async with self.reaching():
+                state = await self.redis.info("persistence")
+            if not state["aof_rewrite_in_progress"] and not state["aof_rewrite_scheduled"]:
+                return
+            await asyncio.sleep(_LOOK_SECONDS)
 
     async def ping(self) -> None:
         """Raises BusUnavailable when Redis does not answer."""

@@ -8,7 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
-from bot import cli_backup, cli_compact, cli_doctor, cli_estimate, cli_pair, cli_parked, cli_volume
+from bot import (
+    cli_agents,
+    cli_backup,
+    cli_compact,
+    cli_doctor,
+    cli_estimate,
+    cli_pair,
+    cli_parked,
+    cli_traces,
+    cli_volume,
+)
 from bot.chat_name import NAMES, is_name
 from bot.cli_process import log_quietly, one_line_errors, run_to_its_end
 from bot.errors import ConfigurationError
@@ -24,6 +34,8 @@ app = typer.Typer(
 app.add_typer(cli_pair.app, name="pair")
 app.add_typer(cli_parked.app, name="parked")
 app.add_typer(cli_volume.app, name="volume")
+app.add_typer(cli_traces.app, name="traces")
+app.add_typer(cli_agents.app, name="agents")
 app.command()(cli_doctor.doctor)
 app.command()(cli_backup.backup)
 app.command()(cli_backup.restore)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bot.cli_pair import opened, ring
 from bot.cli_process import log_quietly, one_line_errors, run_to_its_end
+from bot.cli_text import cut, line, printable, utc
 from bot.errors import PalimpsestError
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Messages that broke the program, and were put aside.", no_args_is_help=True)
 _Id = Annotated[str, typer.Argument(help="As the list names it, e.g. 17 or u3.")]
 _Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
-_LONGEST_TEXT = 60
 
 
 class NothingParked(PalimpsestError):
@@ -35,8 +33,8 @@ def list_parked(as_json: _Json = False) -> None:
         if as_json:
             print(json.dumps([_as_json(one) for one in found], ensure_ascii=False, indent=2))
             return
-        for line in _table(found):
-            print(line)
+        for row in _table(found):
+            print(row)
 
 
 @app.command()
@@ -49,11 +47,11 @@ def show(id: _Id, as_json: _Json = False) -> None:  # noqa: A002  # as it is cal
             return
         for name, value in _as_json(one).items():
             if name not in ("text", "files") and value:
-                print(f"{name:12}  {_line(str(value))}")
+                print(f"{name:12}  {line(str(value))}")
         for file in one.files:
-            print(f"{'file':12}  {_line(file)}")
+            print(f"{'file':12}  {line(file)}")
         print()
-        print(_printable(one.text))
+        print(printable(one.text))
 
 
 @app.command()
@@ -111,8 +109,8 @@ def _as_json(one: Parked) -> dict[str, Any]:
     return {
         "id": one.id,
         "agent": one.agent_id,
-        "parked": _time(one.parked_at),
-        "received": None if one.received_at is None else _time(one.received_at),
+        "parked": utc(one.parked_at),
+        "received": None if one.received_at is None else utc(one.received_at),
         "person": f"{one.connector}:{one.person}",
         "name": one.person_name,
         "kind": one.kind,
@@ -129,24 +127,6 @@ def _table(found: list[Parked]) -> list[str]:
         return ["Nothing is parked."]
     wide, agents = max(len(one.id) for one in found), max(len(one.agent_id) for one in found)
     return [
-        f"{one.id:{wide}}  {_time(one.parked_at)}  {one.agent_id:{agents}}  {_cut(one.text)}  ({_cut(one.reason)})"
+        f"{one.id:{wide}}  {utc(one.parked_at)}  {one.agent_id:{agents}}  {cut(one.text)}  ({cut(one.reason)})"
         for one in found
     ]
-
-
-def _cut(text: str) -> str:
-    line = _line(text)
-    return line if len(line) <= _LONGEST_TEXT else f"{line[: _LONGEST_TEXT - 1]}…"
-
-
-def _line(text: str) -> str:
-    return re.sub(r"\s+", " ", _printable(text)).strip()
-
-
-def _printable(text: str) -> str:
-    """Without what a terminal would obey."""
-    return "".join(letter for letter in text if letter.isprintable() or letter == "\n")
-
-
-def _time(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

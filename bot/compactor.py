@@ -166,9 +166,7 @@ class Compactor:
         await until_back(self._context)
         if self._run_id is None:
             return Outcome.NOTHING
-        async with self._services.database.read() as tx:
-            run = await runs.get(tx, self._run_id)
-        assert run is not None
+        run = await self._run(self._run_id)
         if run.state in runs.OPEN:
             return await self._see_through(run)
         await self._finished(run.id)
@@ -226,9 +224,14 @@ class Compactor:
             await runs.begin(step.tx, new, now=self._services.database.clock())
         self._run_id = run_id
         log.info("compaction_started", trigger=request.trigger, total=meter.total, limit=meter.limit, run=run_id)
+        return await self._run(run_id)
+
+    async def _run(self, run_id: str) -> Run:
+        """Raises StaleEpoch where the conversation was forgotten, and its runs with it."""
         async with self._services.database.read() as tx:
             run = await runs.get(tx, run_id)
-        assert run is not None
+        if run is None:
+            raise StaleEpoch(f"the compaction {run_id} was forgotten")
         return run
 
     async def _see_through(self, run: Run) -> Outcome:
@@ -324,9 +327,7 @@ class Compactor:
 
     async def _finished(self, run_id: str) -> None:
         self._ended = run_id
-        async with self._services.database.read() as tx:
-            run = await runs.get(tx, run_id)
-        assert run is not None
+        run = await self._run(run_id)
         tell(run, self._statistics if run.state is RunState.DONE else None)
         await record(self._context, run)
         self._context.show_meter()

@@ -9,7 +9,7 @@ from contextlib import suppress
 import structlog
 
 from bot.context import Context
-from bot.errors import BusUnavailable, StoreUnavailable
+from bot.errors import BusUnavailable, StaleEpoch, StoreUnavailable
 from bot.jobs import new_job_id
 from bot.store import runs
 from bot.store.runs import Run, RunState
@@ -103,5 +103,6 @@ class Errand:
     async def _look(self, run_id: str) -> Run:
         async with self._services.database.read() as tx:
             run = await runs.get(tx, run_id)
-        assert run is not None
+        if run is None:
+            raise StaleEpoch(f"the compaction {run_id} was forgotten")
         return run

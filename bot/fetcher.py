@@ -12,7 +12,7 @@ import structlog
 from bot.bus import Bus
 from bot.connector import Connector
 from bot.errors import DeliveryDelayed, DeliveryError, DeliveryRefused, StoreUnavailable
-from bot.files import path_for
+from bot.files import FOLDER, path_for
 from bot.messages import AgentId, Attachment
 from bot.metrics import METRICS
 from bot.store import Database, inbox
@@ -81,7 +81,9 @@ class Fetcher:
             async with self._slots:
                 files = [await self._keep(row.agent_id, attachment) for attachment in row.attachments]
                 async with self._database.write() as tx:
-                    await inbox.fetched(tx, row.id, files)
+                    is_wanted = await inbox.fetched(tx, row.id, files)
+            if not is_wanted:  # forgotten meanwhile, or brought by another gateway under another name
+                await asyncio.to_thread(_take_away, self._folder(row.agent_id), files)
             self._bus.ring(f"inbox:{row.agent_id}")
             self._crashes.pop(row.id, None)
         except StoreUnavailable as error:
@@ -146,6 +148,15 @@ class Fetcher:
 def too_large(size: int, most: int) -> str:
     """Why a file is not taken."""
     return f"it is too large ({size / 1e6:,.1f} MB; at most {most / 1e6:,.0f} MB)"
+
+
+def _take_away(folder: Path, files: Sequence[Kept]) -> None:
+    for file in files:
+        if file.path:
+            (folder / file.path).unlink(missing_ok=True)
+    for empty in (folder / FOLDER, folder):
+        with suppress(OSError):
+            empty.rmdir()
 
 
 def _new_file(folder: Path, name: str) -> Path:

@@ -1,12 +1,18 @@
-"""Takes out of the queues what was settled long ago, so that they do not grow for ever. One host at a time does it."""
+"""Takes away what is not kept for ever: rows of the queues that were settled long ago, and old daily files.
+
+One host at a time does it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import random
+from contextlib import suppress
+from pathlib import Path
 
 import structlog
 
+from bot import trace_files
 from bot.errors import BusUnavailable, StoreUnavailable
 from bot.services import Services
 from bot.store import settled
@@ -22,34 +28,53 @@ _LEASE = "housekeeping"
 
 async def keep_house(services: Services) -> None:
     """Until cancelled. Returns at once where nothing is ever to be taken out."""
-    kept = services.settings.retention.settled_days
-    if not kept:
+    kept = services.settings.retention
+    if not (kept.settled_days or kept.trace_files_days):
         return
     while True:
         await asyncio.sleep(EVERY_SECONDS * random.uniform(0.5, 1.0))
         try:
-            gone = await _clean(services, services.database.clock() - kept * _A_DAY)
+            await _clean(services)
         except (StoreUnavailable, BusUnavailable) as error:
             log.warning("housekeeping_waits", reason=str(error))
         except Exception:  # a defect in here must not end the agents beside it
             log.exception("housekeeping_crashed")
-        else:
-            if gone:
-                log.info("queues_cleaned", rows=gone)
 
 
-async def _clean(services: Services, before: float) -> int:
-    lease = services.bus.lease(_LEASE, EVERY_SECONDS)
+async def _clean(services: Services) -> None:
+    lease, kept = services.bus.lease(_LEASE, EVERY_SECONDS), services.settings.retention
     if not await lease.take():
-        return 0
-    total = 0
+        return
+    now = services.database.clock()
     try:
-        while True:
-            async with services.database.write() as tx:
-                gone = await settled.forget(tx, before=before)
-            total += gone
-            if not gone:
-                return total
-            await asyncio.sleep(_PAUSE_SECONDS)
+        if kept.settled_days and (gone := await _clean_queues(services, now - kept.settled_days * _A_DAY)):
+            log.info("queues_cleaned", rows=gone)
+        if kept.trace_files_days:
+            before = now - kept.trace_files_days * _A_DAY
+            if files := await asyncio.to_thread(remove_trace_files, services.settings.data_dir, before):
+                log.info("trace_files_removed", files=files)
     finally:
         await lease.drop()
+
+
+async def _clean_queues(services: Services, before: float) -> int:
+    total = 0
+    while True:
+        async with services.database.write() as tx:
+            gone = await settled.forget(tx, before=before)
+        total += gone
+        if not gone:
+            return total
+        await asyncio.sleep(_PAUSE_SECONDS)
+
+
+def remove_trace_files(data_dir: Path, before: float) -> int:
+    """Take away the daily files of days that were over before this moment (seconds since 1970); returns how many. The
+    book keeps what stands in them: `palimpsest traces rebuild --day` writes one again."""
+    count = 0
+    for day in trace_files.days_on_disk(data_dir):
+        with suppress(OSError, ValueError):  # a folder that is not ours; a name that is no day
+            if day.bounds[1] <= before:
+                trace_files.path_of(data_dir, day).unlink()
+                count += 1
+    return count

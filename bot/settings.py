@@ -75,6 +75,8 @@ class RetentionSettings(BaseModel):
 
     settled_days: float = Field(default=30.0, ge=0)
     """Days that answered messages stay in the inbox, and delivered ones in the outbox; 0: for ever."""
+    trace_files_days: float = Field(default=0.0, ge=0)
+    """Days that the daily files of traces stay; 0: for ever. The book keeps the sections."""
 
 
 class FilesSettings(BaseModel):

@@ -7,14 +7,17 @@ so that nothing in it can break the document.
 from __future__ import annotations
 
 import difflib
+import fcntl
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any
+from uuid import uuid4
 
 from bot.compaction import Plan
 from bot.history import Ranges, Usage
@@ -78,16 +81,20 @@ def fenced(text: str, language: str = "") -> str:
     return f"{fence}{language}\n{text}\n{fence}"
 
 
+def day_of(seconds: float) -> str:
+    """The UTC day whose file a compaction stands in that began then, as in its name."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y%m%d")
+
+
+def path_of(folder: Path, day: str) -> Path:
+    """The file of a day in the folder of a conversation."""
+    return folder / f"compaction_{day}.md"
+
+
 def write(folder: Path, run: Run, section: str) -> Path:
     """Append a section to its day's file, in one write; a section that stands there already is not written again."""
-    day = datetime.fromtimestamp(run.started_at, UTC).strftime("%Y%m%d")
-    path = folder / f"compaction_{day}.md"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    # A tool may have put something else in its place: a link would lead elsewhere, and a pipe would wait for ever.
-    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
-    try:
-        if not S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(f"{path.name} is not a file")
+    path = path_of(folder, day_of(run.started_at))
+    with opened(path) as descriptor:
         with open(descriptor, encoding="utf-8", errors="replace", closefd=False) as there:
             if f"- **run**: {run.id}\n" in there.read():
                 return path
@@ -97,9 +104,52 @@ def write(folder: Path, run: Run, section: str) -> Path:
             os.ftruncate(descriptor, os.fstat(descriptor).st_size - written)
             raise OSError(f"only {written} of {len(data)} bytes were written")
         os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
     return path
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[int]:
+    """A day's file, made if need be, for reading and appending: nobody else changes it, or puts another one in its
+    place, until the end of the block. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    while True:
+        # A tool may have put something else in its place: a link would lead elsewhere, and a pipe would wait for ever.
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+        try:
+            if not S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError(f"{path.name} is not a file")
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if _is_at(path, descriptor):
+                yield descriptor
+                return
+        finally:
+            os.close(descriptor)
+
+
+def put(path: Path, text: str) -> None:
+    """All that stands in a day's file from now on; to be called while it is :func:`opened`. Without any text there is
+    no such file. Raises OSError."""
+    if not text:
+        path.unlink()
+        return
+    unfinished = path.with_name(f".{path.name}.{uuid4().hex}")
+    try:
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text.encode("utf-8", errors="replace"))
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    """Whether a file still has this name: another one may have taken its place while it was waited for."""
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
 
 
 def _inference(inference: Sequence[Mapping[str, Any]], head: Mapping[str, Any]) -> list[str]:

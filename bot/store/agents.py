@@ -6,15 +6,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import Integer, bindparam, case, cast, func, select, update
 
 from bot.messages import Address, AgentId
-from bot.store.schema import agents
-from bot.store.tx import InEach, Tx
+from bot.store.schema import agents, cursors
+from bot.store.tx import InEach, Tx, insert_into
 
 _ENSURE = InEach(agents, lambda insert: insert.on_conflict_do_nothing(index_elements=["id"]))
 _THIS = agents.c.id == bindparam("agent")
-_CLAIM = update(agents).where(_THIS).values(epoch=agents.c.epoch + 1, starts=agents.c.starts + 1).returning(agents)
+_EPOCHS = "epochs"
+"""The cursor that holds the highest epoch of a conversation that was forgotten. One that begins anew in its place is
+above it, so that no host that still has the old one in memory can write to the new one."""
+_HIGHEST = (
+    select(func.coalesce(func.max(cast(cursors.c.value, Integer)), 0))
+    .where(cursors.c.connector == _EPOCHS)
+    .scalar_subquery()
+)
+_NEXT = case((agents.c.epoch < _HIGHEST, _HIGHEST), else_=agents.c.epoch) + 1
+_CLAIM = update(agents).where(_THIS).values(epoch=_NEXT, starts=agents.c.starts + 1).returning(agents)
 _REMEMBER = update(agents).where(_THIS)
 
 
@@ -84,6 +93,21 @@ async def epoch(tx: Tx, agent_id: AgentId) -> int:
     """The epoch in force; 0 for an unknown agent."""
     row = await tx.execute(select(agents.c.epoch).where(agents.c.id == agent_id))
     return row.scalar_one_or_none() or 0
+
+
+async def raise_epoch(tx: Tx, agent_id: AgentId) -> bool:
+    """Whoever has it can write for it no more; False for an unknown agent."""
+    raised = await tx.execute(update(agents).where(agents.c.id == agent_id).values(epoch=_NEXT))
+    return raised.rowcount == 1
+
+
+async def keep_above(tx: Tx, epoch: int) -> None:
+    """Whoever is claimed from now on gets a higher epoch than this one."""
+    added = insert_into(tx, cursors).values(connector=_EPOCHS, value=str(epoch))
+    higher = cast(cursors.c.value, Integer) < epoch
+    await tx.execute(
+        added.on_conflict_do_update(index_elements=["connector"], set_={"value": str(epoch)}, where=higher)
+    )
 
 
 async def remember(

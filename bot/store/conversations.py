@@ -9,7 +9,7 @@ from typing import Any, Literal
 from sqlalchemy import RowMapping, func, or_, select
 
 from bot.messages import Address, AgentId
-from bot.store.schema import agents, compactions, entries, inbox
+from bot.store.schema import agents, compactions, entries, inbox, layers
 from bot.store.tx import Tx
 
 Order = Literal["fill", "recent"]
@@ -115,3 +115,23 @@ async def _some_with_counts(tx: Tx, rows: Sequence[RowMapping]) -> list[Conversa
 
 async def _by_agent(tx: Tx, query: Any) -> Mapping[str, int]:
     return {row[0]: row[1] for row in await tx.execute(query.group_by(query.selected_columns[0]))}
+
+
+@dataclass(frozen=True)
+class LayerRow:
+    """A layer in brief, also one that was taken off; times in seconds since 1970."""
+
+    number: int
+    kind: str
+    upto: int
+    run: str | None
+    created_at: float
+    removed_at: float | None
+
+
+async def layers_of(tx: Tx, agent_id: AgentId) -> list[LayerRow]:
+    """All layers that a conversation ever had, the lowest first."""
+    table = layers.c
+    query = select(table.number, table.kind, table.upto, table.run_id, table.created_at, table.removed_at)
+    rows = await tx.execute(query.where(table.agent_id == agent_id).order_by(table.number))
+    return [LayerRow(*row) for row in rows]

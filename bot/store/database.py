@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -25,6 +26,7 @@ from bot.errors import ConfigurationError, StaleEpoch, StoreUnavailable
 from bot.messages import AgentId
 from bot.store import schema
 from bot.store.postgres_server import PostgresServer
+from bot.store.scrubbing import Scrubbed, scrub_file, scrub_server
 from bot.store.sqlite_file import SqliteFile
 from bot.store.tx import Tx
 
@@ -53,6 +55,7 @@ class Database:
         self.clock = clock
         self.failures = 0
         """How often it could not be reached, or did not take what it was given."""
+        self._url = url
         try:
             self._book = _book_at(url)
         except (ArgumentError, ImportError, ValueError) as error:
@@ -135,6 +138,14 @@ class Database:
         except StoreUnavailable:
             self.failures += 1
             raise
+
+    async def scrub(self) -> Scrubbed:
+        """See to it that what was deleted is gone from the disk as well. It may take a while, and others wait for it.
+        Raises StoreUnavailable."""
+        with _translated():
+            if self._url.startswith("sqlite"):
+                return await asyncio.to_thread(scrub_file, self._url)
+            return await scrub_server(self._url)
 
     async def ping(self) -> None:
         """Raises StoreUnavailable when the book cannot be read."""

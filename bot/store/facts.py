@@ -58,7 +58,7 @@ async def take_told(tx: Tx, agent_id: AgentId, taken: Sequence[str]) -> None:
 async def load(tx: Tx, agent_id: AgentId) -> tuple[Known, ...]:
     """All facts of this agent by their numbers, tombstones included."""
     chosen = select(memory_facts).where(memory_facts.c.agent_id == agent_id).order_by(memory_facts.c.number)
-    return tuple(_known(row) for row in (await tx.execute(chosen)).mappings())
+    return tuple(known_of(row) for row in (await tx.execute(chosen)).mappings())
 
 
 async def change(tx: Tx, agent_id: AgentId, before: Sequence[Known], after: Sequence[Known]) -> None:
@@ -147,7 +147,8 @@ def _values(item: Known) -> dict[str, Any]:
     }
 
 
-def _known(row: RowMapping) -> Known:
+def known_of(row: RowMapping | Mapping[str, Any]) -> Known:
+    """The fact of a whole row of its table."""
     fact = Fact(
         kind=FactKind(row["kind"]),
         text=row["text"],

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from sqlalchemy import RowMapping, bindparam, func, or_, select, update
 
@@ -144,7 +145,7 @@ async def head(tx: Tx, digest: str) -> object:
     return (await tx.execute(select(heads.c.content).where(heads.c.hash == digest))).scalar_one()
 
 
-def entry_of(row: RowMapping) -> Entry:
+def entry_of(row: RowMapping | Mapping[str, Any]) -> Entry:
     """The entry of a whole row of its table."""
     anchor = row["anchor"]
     return Entry(
@@ -163,7 +164,7 @@ def entry_of(row: RowMapping) -> Entry:
     )
 
 
-def layer_of(row: RowMapping) -> Layer:
+def layer_of(row: RowMapping | Mapping[str, Any]) -> Layer:
     """The layer of a whole row of its table."""
     return Layer(
         number=row["number"],

@@ -155,13 +155,15 @@ async def fetching(tx: Tx, connector: str, chat: str | None = None) -> list[Fetc
     return [Fetching(row[0], AgentId(row[1]), tuple(Attachment(**one) for one in row[2])) for row in rows]
 
 
-async def fetched(tx: Tx, row_id: int, files: Sequence[Kept]) -> None:
-    """The files of a row are there, or will never be: it can be answered."""
-    await tx.execute(
+async def fetched(tx: Tx, row_id: int, files: Sequence[Kept]) -> bool:
+    """The files of a row are there, or will never be: it can be answered. False when nobody waits for them any
+    more."""
+    brought = await tx.execute(
         update(inbox)
         .where(inbox.c.id == row_id, inbox.c.state == "fetching")
         .values(state="waiting", attachments=[asdict(file) for file in files])
     )
+    return brought.rowcount == 1
 
 
 async def mark(tx: Tx, ids: Sequence[int], *, marked: bool) -> frozenset[int]:

@@ -93,6 +93,11 @@ async def listed(tx: Tx, *, most: int = 1_000) -> list[Parked]:
     return sorted(found, key=lambda one: one.parked_at)[-most:]
 
 
+async def all_skipped(tx: Tx) -> list[Parked]:
+    """All that the inbox could not take."""
+    return [_of_update(row) for row in (await tx.execute(select(skipped_updates))).mappings()]
+
+
 async def get(tx: Tx, name: str) -> Parked | None:
     """One of them; None where nothing of this name is parked."""
     number = _number(name)

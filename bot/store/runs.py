@@ -36,6 +36,7 @@ class RunState(StrEnum):
 
 
 OPEN = (RunState.PLANNED, RunState.RUNNING)
+ENDED = tuple(state for state in RunState if state not in OPEN)
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ async def begin(tx: Tx, run: NewRun, *, now: float) -> None:
 async def get(tx: Tx, run_id: str) -> Run | None:
     """One run."""
     row = (await tx.execute(select(compactions).where(compactions.c.id == run_id))).mappings().one_or_none()
-    return _run(row) if row else None
+    return run_of(row) if row else None
 
 
 async def open_run(tx: Tx, agent_id: AgentId) -> Run | None:
@@ -137,7 +138,7 @@ async def open_run(tx: Tx, agent_id: AgentId) -> Run | None:
         select(compactions).where(compactions.c.agent_id == agent_id, compactions.c.state.in_(OPEN))
     )
     row = rows.mappings().first()
-    return _run(row) if row else None
+    return run_of(row) if row else None
 
 
 async def latest(tx: Tx, agent_id: AgentId, *, done: bool = False, before: float | None = None) -> Run | None:
@@ -149,7 +150,7 @@ async def latest(tx: Tx, agent_id: AgentId, *, done: bool = False, before: float
     if before is not None:
         query = query.where(compactions.c.started_at < before)
     row = (await tx.execute(query.order_by(compactions.c.started_at.desc()).limit(1))).mappings().first()
-    return _run(row) if row else None
+    return run_of(row) if row else None
 
 
 async def asked_for(tx: Tx, agent_id: AgentId) -> bool:
@@ -255,10 +256,11 @@ async def untraced(tx: Tx, agent_id: AgentId) -> list[Run]:
         )
         .order_by(compactions.c.started_at)
     )
-    return [_run(row) for row in rows.mappings()]
+    return [run_of(row) for row in rows.mappings()]
 
 
-def _run(row: RowMapping) -> Run:
+def run_of(row: RowMapping | Mapping[str, Any]) -> Run:
+    """The run of a whole row of its table."""
     found = row["result"]
     return Run(
         id=row["id"],

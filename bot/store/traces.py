@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, RowMapping, func, select
@@ -49,15 +50,35 @@ class Ran:
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which compactions. ``since`` and ``until``: when they began, the latter not included; ``agents``: None for
-    all."""
+    """Which compactions. ``since`` and ``until``: when they began, the latter not included; ``agents`` and ``ids``
+    (of compactions): None for all."""
 
     agents: tuple[AgentId, ...] | None = None
+    ids: tuple[str, ...] | None = None
     since: float | None = None
     until: float | None = None
     states: tuple[RunState, ...] | None = None
     triggers: tuple[Trigger, ...] | None = None
     strategies: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, order=True)
+class Day:
+    """A daily file of one agent; ``day`` as in its name, e.g. 20261121, in UTC."""
+
+    agent_id: AgentId
+    day: str
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """When it begins and when the next one does, in seconds since 1970."""
+        return bounds_of(self.day)
+
+
+def bounds_of(day: str) -> tuple[float, float]:
+    """When a UTC day (20261121) begins and ends, in seconds since 1970. Raises ValueError for what is no day."""
+    begins = datetime.strptime(day, "%Y%m%d").replace(tzinfo=UTC)
+    return begins.timestamp(), (begins + timedelta(days=1)).timestamp()
 
 
 _COLUMNS = [
@@ -90,6 +111,21 @@ async def strategies(tx: Tx) -> list[str]:
     return sorted(row[0] for row in await tx.execute(select(compactions.c.strategy).distinct()))
 
 
+async def days(tx: Tx, wanted: Wanted = Wanted()) -> list[Day]:
+    """The daily files that these compactions stand in, sorted."""
+    query = select(compactions.c.agent_id, compactions.c.started_at).where(*_conditions(wanted))
+    rows = await tx.execute(query.where(compactions.c.trace.is_not(None)))
+    return sorted({Day(AgentId(row[0]), f"{datetime.fromtimestamp(row[1], UTC):%Y%m%d}") for row in rows})
+
+
+async def sections(tx: Tx, day: Day) -> list[str]:
+    """The sections of a daily file in their order."""
+    since, until = day.bounds
+    conditions = _conditions(Wanted(agents=(day.agent_id,), since=since, until=until))
+    query = select(compactions.c.trace).where(*conditions, compactions.c.trace.is_not(None))
+    return [row[0] for row in await tx.execute(query.order_by(compactions.c.started_at, compactions.c.id))]
+
+
 async def called(tx: Tx, name: str) -> list[str]:
     """The ids of compactions that begin so; two at most, as more than one is too many."""
     found = select(compactions.c.id).where(compactions.c.id.startswith(name, autoescape=True))
@@ -100,6 +136,8 @@ def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
     table, conditions = compactions.c, list[ColumnElement[bool]]()
     if wanted.agents is not None:
         conditions.append(table.agent_id.in_(wanted.agents))
+    if wanted.ids is not None:
+        conditions.append(table.id.in_(wanted.ids))
     if wanted.since is not None:
         conditions.append(table.started_at >= wanted.since)
     if wanted.until is not None:

@@ -39,6 +39,10 @@ _DELETE = {
     "sqlite": text("DELETE FROM entry_words WHERE rowid BETWEEN (:agent << 32) AND (:agent << 32) | 4294967295"),
     "postgresql": text("DELETE FROM entry_words WHERE agent = :agent"),
 }
+_DELETE_ONE = {
+    "sqlite": text("DELETE FROM entry_words WHERE rowid = (:agent << 32) | :seq"),
+    "postgresql": text("DELETE FROM entry_words WHERE agent = :agent AND seq = :seq"),
+}
 _NEWEST = (
     "SELECT * FROM (SELECT {at} AS at, rowid & 4294967295 AS seq FROM entry_words WHERE entry_words MATCH :q{at} "
     "AND rowid BETWEEN (:agent << 32) | :low AND (:agent << 32) | :high ORDER BY rowid DESC LIMIT :most)"
@@ -114,6 +118,13 @@ async def refill(tx: Tx) -> None:
             if words and agent_id in numbers:
                 await tx.execute(*insertion(tx.dialect.name, numbers[agent_id], words))
         of_agent, seq = rows[-1].agent_id, rows[-1].seq
+
+
+async def forget_some(tx: Tx, agent_id: AgentId, seqs: Sequence[int]) -> None:
+    """Take these entries of an agent out of the index."""
+    number = await _number(tx, agent_id)
+    if number is not None and seqs:
+        await tx.execute(_DELETE_ONE[tx.dialect.name], [{"agent": number, "seq": seq} for seq in seqs])
 
 
 async def newest(

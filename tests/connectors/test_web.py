@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from bot.access import OPERATOR, Access
-from bot.platforms import platforms
 from bot.errors import DeliveryRefused
 from bot.messages import Address, Attachment, Edit, Say, Typing
+from bot.platforms import platforms
 from bot.settings import Settings
 from connectors.web import Web
 

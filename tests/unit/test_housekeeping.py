@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from bot.housekeeping import remove_trace_files
 from bot.messages import Address, Inbound
 from bot.store import Database, inbox, outbox, schema, settled, turns
+from bot.store.traces import bounds_of
 
 HERE = Address("room", "1")
 OLD, LATER, NOW = 1.0, 50.0, 100.0
@@ -75,3 +77,15 @@ async def test_no_number_is_given_twice(queues: Database) -> None:
         await inbox.close(tx, [only])
     assert await forget(queues) == 0
     assert await say(queues, 2, now=NOW) > only
+
+
+def test_daily_files_are_removed_when_their_day_was_over_long_ago(tmp_path: Path) -> None:
+    names = ["compaction_20261101.md", "compaction_20261102.md", "compaction_20261399.md", "notes.md"]
+    for folder in ("room-1", "room-2"):
+        (tmp_path / "agents" / folder).mkdir(parents=True)
+        for name in names:
+            (tmp_path / "agents" / folder / name).write_text("x")
+    assert remove_trace_files(tmp_path, bounds_of("20261102")[0]) == 2
+    assert remove_trace_files(tmp_path, bounds_of("20261102")[0]) == 0
+    left = {path.name for path in (tmp_path / "agents").rglob("*.md")}
+    assert left == {*names} - {"compaction_20261101.md"}

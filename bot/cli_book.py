@@ -1,0 +1,92 @@
+"""What commands that look into the book share: its settings, times as people write them, one agent by its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from bot.cli_process import log_quietly
+from bot.errors import PalimpsestError
+
+if TYPE_CHECKING:
+    from bot.bus import Bus
+    from bot.settings import Settings
+
+_AGO = re.compile(r"(\d{1,6})([mhdw])")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+class NothingFound(PalimpsestError):
+    """Nothing of this name is there; the text is one sentence that says what to do."""
+
+
+def settings_for_looking() -> Settings:
+    """The settings, with a log that only says errors."""
+    from bot.settings import load_settings
+
+    settings = load_settings()
+    log_quietly(settings)
+    return settings
+
+
+def moment(text: str, now: float) -> float:
+    """A time in seconds since 1970: a UTC day (20261121, 2026-11-21, today, yesterday), a time in ISO 8601 (UTC where
+    it names no zone), or so long ago (90m, 24h, 7d, 2w).
+
+    Raises NothingFound for what is none.
+    """
+    word = text.strip().lower()
+    if word in ("today", "yesterday") or re.fullmatch(r"\d{8}", word):
+        return day_bounds(word, now)[0]
+    if ago := _AGO.fullmatch(word):
+        return now - timedelta(**{_UNITS[ago[2]]: int(ago[1])}).total_seconds()
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise NothingFound(
+            f"{text!r} is no time: give a UTC day (20261121, today), a time (2026-11-21T10:30), or how long ago (24h)."
+        ) from None
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+
+
+def day_named(text: str, now: float) -> str:
+    """A UTC day as the files are named, e.g. 20261121. Raises NothingFound for what is none."""
+    today = datetime.fromtimestamp(now, UTC)
+    words = {"today": today, "yesterday": today - timedelta(days=1)}
+    if found := words.get(text.strip().lower()):
+        return f"{found:%Y%m%d}"
+    for form in ("%Y%m%d", "%Y-%m-%d"):
+        try:
+            return f"{datetime.strptime(text.strip(), form).replace(tzinfo=UTC):%Y%m%d}"
+        except ValueError:
+            continue
+    raise NothingFound(f"{text!r} is no day: write it as 20261121, or today.")
+
+
+def day_bounds(text: str, now: float) -> tuple[float, float]:
+    """When that day begins and ends, in seconds since 1970. Raises NothingFound for what is none."""
+    from bot.store.traces import bounds_of
+
+    return bounds_of(day_named(text, now))
+
+
+@asynccontextmanager
+async def bus_of(settings: Settings) -> AsyncIterator[Bus]:
+    """The bell of a program that runs; no server is started for it, and none may answer."""
+    import asyncio
+
+    from bot.embedded.valkey import EmbeddedValkey
+    from bot.parts import bus_at
+    from bot.tasks import stop
+
+    url = settings.redis_url.get_secret_value() if settings.redis_url else EmbeddedValkey(settings.data_dir).url
+    bus = bus_at(url)
+    hearing = asyncio.create_task(bus.run())
+    try:
+        yield bus
+    finally:
+        await stop(hearing)
+        await bus.close()

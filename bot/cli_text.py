@@ -1,0 +1,52 @@
+"""What commands print: lines in columns, times, and nothing that a terminal would obey."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from itertools import zip_longest
+
+
+def printable(text: str) -> str:
+    """Without what a terminal would obey, or what turns a line around."""
+    return "".join(letter for letter in text if letter.isprintable() or letter == "\n")
+
+
+def line(text: str) -> str:
+    """On one line."""
+    return re.sub(r"\s+", " ", printable(text)).strip()
+
+
+def cut(text: str, longest: int = 60) -> str:
+    """On one line, of so many characters at most."""
+    shown = line(text)
+    return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
+
+
+def utc(seconds: float) -> str:
+    """A time, in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def columns(rows: Iterable[Sequence[str]]) -> list[str]:
+    """Rows of cells as lines; those that look like numbers stand to the right."""
+    from rich.cells import cell_len  # slow to import, and not needed by every command
+
+    kept = [tuple(line(cell) for cell in row) for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip_longest(*kept, fillvalue="")]
+    return ["  ".join(map(_placed, row, widths, map(cell_len, row))).rstrip() for row in kept]
+
+
+def as_json(value: object) -> str:
+    """One document for standard output."""
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _placed(cell: str, width: int, taken: int) -> str:
+    room = " " * (width - taken)
+    return room + cell if _NUMBER.fullmatch(cell) else cell + room
+
+
+_NUMBER = re.compile(r"[-~$]?[\d,.]+( ?(%|s|ms|kB|MB|GB))?")

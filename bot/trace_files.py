@@ -1,0 +1,104 @@
+"""The daily files as the book has them: which are missing or differ, and writing those anew, also while agents append.
+
+Whoever writes a file holds its lock and then asks the book, so what an agent puts into the book meanwhile is either in
+the answer, or appended afterwards.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from bot import trace
+from bot.files import folder_of
+from bot.messages import AgentId
+from bot.store import Database, traces
+from bot.store.traces import Day
+
+NAME = re.compile(r"compaction_(\d{8})\.md")
+
+State = Literal["missing", "differs", "left over"]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A day's file that is not as the book has it. ``left over``: the book has nothing of that day."""
+
+    day: Day
+    path: Path
+    state: State
+
+
+async def differences(database: Database, data_dir: Path, days: Sequence[Day]) -> list[Difference]:
+    """Those of these days whose files are not as the book has them. Raises StoreUnavailable, OSError."""
+    found: list[Difference] = []
+    for day in days:
+        path = path_of(data_dir, day)
+        wanted = await wanted_text(database, day)
+        there = await asyncio.to_thread(_read, path)
+        if there == (wanted or None):
+            continue
+        state: State = "missing" if there is None else "differs" if wanted else "left over"
+        found.append(Difference(day, path, state))
+    return found
+
+
+async def rebuild(database: Database, data_dir: Path, day: Day) -> bool:
+    """Write a day's file as the book has it, or take it away where the book has nothing; whether it was otherwise.
+
+    Raises StoreUnavailable, OSError.
+    """
+    path = path_of(data_dir, day)
+    opened = trace.opened(path)
+    await asyncio.to_thread(opened.__enter__)
+    try:
+        return await asyncio.to_thread(_put, path, await wanted_text(database, day))
+    finally:
+        opened.__exit__(None, None, None)
+
+
+def put(path: Path, wanted: str) -> bool:
+    """This stands in a daily file from now on; whether it was otherwise. Raises OSError."""
+    with trace.opened(path):
+        return _put(path, wanted)
+
+
+def _put(path: Path, wanted: str) -> bool:
+    there = _read(path)
+    if there != wanted or not wanted:
+        trace.put(path, wanted)
+    return there != wanted
+
+
+async def wanted_text(database: Database, day: Day) -> str:
+    """What the book has of that day."""
+    async with database.read(long=True) as tx:
+        return "".join(await traces.sections(tx, day))
+
+
+def path_of(data_dir: Path, day: Day) -> Path:
+    """Where a day's file is."""
+    return trace.path_of(folder_of(data_dir, day.agent_id), day.day)
+
+
+def days_on_disk(data_dir: Path) -> list[Day]:
+    """All daily files that there are, by agent and day."""
+    found: list[Day] = []
+    for folder in sorted((data_dir / "agents").glob("[!.]*/")):
+        names = (NAME.fullmatch(path.name) for path in sorted(folder.glob("compaction_*.md")))
+        found += [Day(AgentId(folder.name), name[1]) for name in names if name]
+    return found
+
+
+def _read(path: Path) -> str | None:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return None
+    with os.fdopen(descriptor, encoding="utf-8", errors="replace", newline="") as file:
+        return file.read()
