@@ -73,6 +73,11 @@ class Page:
         return [unquote(link) for link in self._links()]
 
     @cached_property
+    def code(self) -> list[str]:
+        """What is set as code in its text, in order."""
+        return [child.content for token in self.tokens for child in token.children or () if child.type == "code_inline"]
+
+    @cached_property
     def fences(self) -> list[Fence]:
         """Its code blocks between fences, in order."""
         return [self._fence(token) for token in self.tokens if token.type == "fence"]

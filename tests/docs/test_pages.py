@@ -15,6 +15,9 @@ each_page = pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
 each_page_of_the_site = pytest.mark.parametrize("page", OF_THE_SITE.values(), ids=OF_THE_SITE)
 
 _MACHINE = re.compile(r"(?<![\w.])(?:/(?:home|Users|root|work)/|file://)[^\s`)]*")
+_OURS = re.compile(r"^(?:bot|connectors|workers|tests|scripts|deploy)/[\w./-]+(?:\.py|\.md|/)$")
+SHOWN = frozenset({"connectors/mailbox.py"})
+"""Files that a page shows how to write."""
 _ON_ONE_LINE = re.compile(r" +- (?:[^:]+: )?([\w./-]+\.md)")
 
 
@@ -66,6 +69,13 @@ def test_every_file_of_the_docs_is_found_from_the_first_page() -> None:
             page = Page(path)
             waiting += [target[0] for link in page.links if (target := page.target(link))]
     assert sorted(path for path in DOCS.rglob("*") if path.is_file() and path not in found) == []
+
+
+@each_page
+def test_every_file_of_ours_that_a_page_names_exists(page: Page) -> None:
+    named = {path for code in page.code for path in _OURS.findall(code)}
+    there = SHOWN | {path for path in named if (ROOT / path).exists() or (ROOT / "tests" / path).exists()}
+    assert sorted(named - there) == []
 
 
 def test_the_sites_navigation_has_every_page_once() -> None:
