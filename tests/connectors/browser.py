@@ -8,98 +8,18 @@ import json
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from html.parser import HTMLParser
 from typing import Any, Self
+from urllib.parse import unquote
 from uuid import uuid4
 
 import aiohttp
 from typing_extensions import override
 
+from tests.connectors.page_lines import Line, lines_of, text_of
 from tests.servers.watched import Watched
 
 PATIENCE = 30.0
 _AGAIN_SECONDS = 0.05
-
-
-@dataclass
-class Line:
-    """One line of the page. ``files``: names and addresses; ``html``: as the server made it."""
-
-    id: str
-    who: str
-    key: str = ""
-    is_growing: bool = False
-    is_hidden: bool = False
-    text: str = ""
-    commands: list[str] = field(default_factory=list)
-    files: list[tuple[str, str]] = field(default_factory=list)
-    pictures: list[str] = field(default_factory=list)
-    waits: bool = False
-    html: str = ""
-
-
-class _Lines(HTMLParser):
-    """Reads lines."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.lines: list[Line] = []
-        self._within: list[str] = []
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.feed(html)
-
-    @override
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        known = dict(attrs)
-        self.tags.append((tag, known))
-        named = (known.get("class") or "").split()
-        if tag == "article":
-            shown = known.get("data-line") or ""
-            self.lines.append(Line(shown, named[1], known.get("data-key") or "", "data-growing" in known))
-            self.lines[-1].is_hidden = "hidden" in known
-        elif self.lines and "words" in named:
-            self._within.append("words")
-            return
-        elif self.lines and "waits" in named:
-            self.lines[-1].waits = True
-        elif self.lines and tag == "button" and known.get("name") == "press":
-            self.lines[-1].commands.append(known.get("value") or "")
-        elif self.lines and tag == "img":
-            self.lines[-1].pictures.append(known.get("src") or "")
-        elif self.lines and tag == "a" and "download" in known:
-            self.lines[-1].files.append(("", known.get("href") or ""))
-            self._within.append("file")
-            return
-        if self._within and tag not in ("br", "img", "input"):
-            self._within.append(tag)
-
-    @override
-    def handle_endtag(self, tag: str) -> None:
-        if self._within:
-            self._within.pop()
-
-    @override
-    def handle_data(self, data: str) -> None:
-        if "words" in self._within:
-            self.lines[-1].text += data
-        elif "file" in self._within:
-            name, url = self.lines[-1].files[-1]
-            self.lines[-1].files[-1] = name + data, url
-
-
-def lines_of(html: str) -> list[Line]:
-    """The lines in a piece of a page."""
-    pieces = re.findall(r"<article .*?</article>", html, re.DOTALL)
-    found = [_Lines(piece).lines[0] for piece in pieces]
-    for line, piece in zip(found, pieces, strict=True):
-        line.html, line.text = piece, line.text.strip()
-    return found
-
-
-def tags_of(html: str) -> list[tuple[str, dict[str, str | None]]]:
-    """Every tag that a browser would see, with its attributes."""
-    return _Lines(html).tags
 
 
 class Tab(Watched):
@@ -129,7 +49,7 @@ class Tab(Watched):
         self.lines = lines_of(html)
         self.before = _attribute(html, "data-before")
         self._digest = _attribute(html, "data-seen")
-        self.meter = _text(html.partition('id="meter"')[2].partition(">")[2].partition("</div>")[0])
+        self.meter = text_of(html.partition('id="meter"')[2].partition(">")[2].partition("</div>")[0])
         self.changed()
 
     async def follow(self) -> None:
@@ -188,7 +108,7 @@ class Tab(Watched):
             case "typing":
                 self.typing = data["is"]
             case "meter":
-                self.meter = _text(data["html"])
+                self.meter = text_of(data["html"])
             case "book":
                 self.is_book_there = data["is"] == "there"
             case "ended":
@@ -221,7 +141,7 @@ class Tab(Watched):
         line = next(line for line in self.lines if line.id == data["id"])
         before = self.blocks.get(line.id, [])
         self.blocks[line.id] = [*before[: data["from"]], *data["blocks"]]
-        line.text = _text("\n".join(self.blocks[line.id]))
+        line.text = text_of("\n".join(self.blocks[line.id]))
         line.is_hidden = False
         self.grown.append(line.text)
 
@@ -335,6 +255,16 @@ class Browser:
         async with self.session.post(f"{self.url}/chat/{name}", data=form, headers=given) as answer:
             return answer.status, await answer.json()
 
+    async def saved(self, url: str) -> tuple[str, bytes]:
+        """The name and the content of a file that is to be saved."""
+        status, headers, body = await self.get(url)
+        assert status == 200, body
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["content-type"] == "application/octet-stream"
+        disposition, _, encoded = headers["content-disposition"].partition("filename*=UTF-8''")
+        assert disposition.startswith("attachment;")
+        return unquote(encoded), body
+
     async def get(self, path: str) -> tuple[int, Mapping[str, str], bytes]:
         """Status, headers and body."""
         async with self.session.get(f"{self.url}{path}") as answer:
@@ -344,9 +274,3 @@ class Browser:
 def _attribute(html: str, name: str) -> str:
     found = re.search(rf'{name}="([^"]*)"', html)
     return found[1] if found else ""
-
-
-def _text(html: str) -> str:
-    """What people read of it."""
-    reader = _Lines(f'<article class="line x"><div class="words">{html}</div></article>')
-    return " ".join(reader.lines[0].text.split())

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from collections.abc import AsyncIterator
-from urllib.parse import unquote
 
 import aiohttp
 import pytest
 import pytest_asyncio
-from PIL import Image
 
 from bot.access import TOO_FAST
 from bot.messages import Address
 from bot.store import agents, outbox
-from tests.connectors.browser import Browser, lines_of, tags_of
+from tests.connectors.browser import Browser
+from tests.connectors.page_lines import lines_of, tags_of
 from tests.connectors.web_house import WebHouse, free_bind, open_web_house
+from tests.fundamentals.test_files import picture
 from tests.house import settings_for
 from tests.servers.messages import MessagesRequest, MessagesServer, Reply, ToolCall, remembering_brain
 
@@ -188,10 +187,10 @@ async def test_a_file_goes_in_and_the_model_is_shown_it_and_one_comes_out(
         assert any("Привет" in record.request.all_text for record in model.requests)
         (name, url), (_, cat) = tab.lines[0].files
         assert name == "Отчёт 图.txt"
-        assert await saved(browser, url) == ("Отчёт 图.txt", "Привет".encode())
+        assert await browser.saved(url) == ("Отчёт 图.txt", "Привет".encode())
         sent = next(line for line in tab.replies if line.files)
         assert sent.text == "As you wished."
-        assert await saved(browser, sent.files[0][1]) == ("Отчёт 图.txt", "Привет".encode())
+        assert await browser.saved(sent.files[0][1]) == ("Отчёт 图.txt", "Привет".encode())
         status, headers, body = await browser.get(tab.lines[0].pictures[0])
         assert (status, headers["content-type"], body) == (200, "image/png", picture())
         assert headers["content-security-policy"] == "default-src 'none'; sandbox"
@@ -214,7 +213,7 @@ async def test_only_files_of_the_conversation_are_given_out(browser: Browser, ho
             assert (status, b"nobody" in body) == (404, False), path
         assert (await browser.get("/chat/other/files/files/a.txt"))[0] == 404
         assert (await browser.get("/chat/mine/files/files/evil.png?shown"))[0] == 415
-        assert (await saved(browser, "/chat/mine/files/files/evil.png"))[0] == "evil.png"
+        assert (await browser.saved("/chat/mine/files/files/evil.png"))[0] == "evil.png"
 
 
 async def test_what_is_too_much_is_refused_in_a_sentence_and_leaves_nothing(browser: Browser, house: WebHouse) -> None:
@@ -347,20 +346,3 @@ async def test_earlier_lines_are_loaded_page_by_page(browser: Browser, house: We
     assert [line.text for line in lines_of(html)][-1] == "notice 70"
     assert (await browser.get("/chat/earlier?before=x"))[0] == 400
     assert (await browser.get("/chat/Not A Name"))[0] == 404
-
-
-async def saved(browser: Browser, url: str) -> tuple[str, bytes]:
-    """The name and the content of a file that is to be saved."""
-    status, headers, body = await browser.get(url)
-    assert status == 200, body
-    assert headers["x-content-type-options"] == "nosniff"
-    assert headers["content-type"] == "application/octet-stream"
-    disposition, _, encoded = headers["content-disposition"].partition("filename*=UTF-8''")
-    assert disposition.startswith("attachment;")
-    return unquote(encoded), body
-
-
-def picture() -> bytes:
-    file = io.BytesIO()
-    Image.new("RGB", (8, 8), "teal").save(file, "PNG")
-    return file.getvalue()
