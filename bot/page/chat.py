@@ -133,15 +133,14 @@ class Chat:
         """Somebody says something, or presses a button."""
         address = _address(request)
         form = await self._form(request, address)
-        stored = False
         try:
             inbound = self._inbound(address, form)
-            stored = await self._store([inbound]) > 0
-            if not stored:
+            if not await self._store([inbound]):
                 await self._look_whether_stored(inbound)
-        finally:
-            if not stored:  # refused, or stored before, with the files that came then
-                form.forget()
+                form.forget()  # it came before, with the files that it had then
+        except Refused:
+            form.forget()
+            raise
         if wants_json(request.headers):
             return JSONResponse({"stored": True})
         return RedirectResponse(f"/chat/{address.chat}#end", HTTPStatus.SEE_OTHER)
