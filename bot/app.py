@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import gc
 import importlib
 import signal
 from collections.abc import Coroutine, Iterator, Sequence
@@ -47,6 +48,7 @@ async def run(settings: Settings, roles: Sequence[Role]) -> None:
         if {"agents", "worker"} & set(roles):
             await asyncio.to_thread(_load)  # else the first answer waits for it, and the leases of a host with it
         _announce(parts, roles, names)
+        _keep_what_is_loaded()
         gateways = [
             gateway_for(parts, connector, f"connector:{connector.name}", shutdown=shutdown) for connector in connectors
         ]
@@ -110,6 +112,12 @@ async def _serve_chat(settings: Settings, address: Address, connector: Connector
 def _load() -> None:
     for name in _HEAVY:
         importlib.import_module(name)
+
+
+def _keep_what_is_loaded() -> None:
+    """Neither the garbage collector nor the end of the process looks at it any more: that would take the end 2 s."""
+    gc.collect()
+    gc.freeze()
 
 
 def inner_roles(
