@@ -84,8 +84,11 @@ class People:
             self._swap()
 
     def repeats(self, count: int) -> None:
-        """The platform hands out some of its last updates again."""
-        for raw in self._chance.sample(self._raw, min(count, len(self._raw))):
+        """The platform hands out some of its last updates again: of those that were taken, since in a chat it never
+        goes on to the next one before."""
+        waiting = {raw["update_id"] for raw in self._telegram.updates.pending}
+        taken = [raw for raw in self._raw if raw["update_id"] not in waiting]
+        for raw in self._chance.sample(taken, min(count, len(taken))):
             self._telegram.update(raw)
 
     @property
