@@ -69,6 +69,7 @@ async def test_one_conversation_is_shown_with_its_parts_layers_and_files(palimps
     shown = (await palimpsest("agents", "show", "telegram-1001", "--json")).json
     assert (shown["entries"], shown["compactions"], shown["files"]["count"], shown["meter"]) == (2, 1, 1, None)
     page = await palimpsest("agents", "show", "telegram-1002")
+    assert "persons        telegram:1002" in page.out
     assert "900 of 1,000 tokens (90%, critical, from usage)" in page.out
     missing = await palimpsest("agents", "show", "telegram-1")
     assert (missing.code, missing.out) == (1, "")
