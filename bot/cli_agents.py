@@ -117,6 +117,7 @@ def _page(found: dict[str, Any]) -> list[str]:
         *((f"  layer {one['number']}", _layer_said(one)) for one in found["layers"]),
         ("waiting", f"{found['waiting']:,}"),
         ("people", ", ".join(found["people"]) or "none by name"),
+        ("persons", ", ".join(found["persons"]) or "not known"),
         ("files", f"{files['count']:,}, {files['bytes']:,} bytes, in {files['folder']}"),
         ("facts", f"{len(found['facts']):,}"),
         *((f"  {fact['number']}", f"{fact['kind']}{', pinned' if fact['pinned'] else ''}: {fact['text']}")
@@ -151,7 +152,7 @@ async def _shown(settings: Settings, name: str) -> dict[str, Any]:
     from bot.files import folder_of
     from bot.folder_contents import contents
     from bot.messages import AgentId
-    from bot.store import conversations, facts
+    from bot.store import conversations, facts, whereabouts
 
     agent_id = AgentId(name)
     async with opened(settings) as database, database.read(long=True) as tx:
@@ -160,10 +161,12 @@ async def _shown(settings: Settings, name: str) -> dict[str, Any]:
             raise NothingFound(f"There is no conversation {name}. `palimpsest agents list` shows which there are.")
         known = [item for item in await facts.load(tx, agent_id) if not item.forgotten]
         layers = await conversations.layers_of(tx, agent_id)
+        persons, _ = await whereabouts.who_talks(tx, agent_id)
     folder = folder_of(settings.data_dir, agent_id)
     there = contents(folder)
     return {
         **conversation_json(one),
+        "persons": sorted(f"{one.address.connector}:{person}" for person in persons),
         "layers": [_layer_json(layer) for layer in layers],
         "facts": _facts_json(known),
         "files": {"count": len(there.files), "bytes": there.size, "folder": str(folder)},

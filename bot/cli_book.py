@@ -9,11 +9,12 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from bot.cli_process import log_quietly
-from bot.errors import PalimpsestError
+from bot.errors import ConfigurationError, PalimpsestError
 
 if TYPE_CHECKING:
     from bot.bus import Bus
     from bot.settings import Settings
+    from bot.store import Database
 
 _AGO = re.compile(r"(\d{1,6})([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -71,6 +72,29 @@ def day_bounds(text: str, now: float) -> tuple[float, float]:
     from bot.store.traces import bounds_of
 
     return bounds_of(day_named(text, now))
+
+
+@asynccontextmanager
+async def opened_with_files(settings: Settings) -> AsyncIterator[Database]:
+    """The book of the program, where DATA_DIR holds the folders that belong to it. Raises ConfigurationError."""
+    from bot.cli_pair import opened
+
+    async with opened(settings) as database:
+        await refuse_strange_files(settings, database)
+        yield database
+
+
+async def refuse_strange_files(settings: Settings, database: Database) -> None:
+    """Raises ConfigurationError where the folders in DATA_DIR are those of another book."""
+    from bot import volume
+    from bot.store import volumes
+
+    async with database.read() as tx:
+        known = await volumes.known(tx) if settings.database_url else None
+    if known and (reason := volume.strange(known, volume.read(settings.data_dir))):
+        raise ConfigurationError(
+            f"DATA_DIR={settings.data_dir} {reason}. Call this where the volume is that all processes share."
+        )
 
 
 @asynccontextmanager

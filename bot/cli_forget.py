@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli_book import NothingFound, bus_of, settings_for_looking
-from bot.cli_pair import opened
+from bot.cli_book import NothingFound, bus_of, opened_with_files, settings_for_looking
 from bot.cli_process import one_line_errors, run_to_its_end
 from bot.cli_text import as_json as dumped
 from bot.cli_text import line
@@ -109,7 +108,7 @@ async def _look(settings: Settings, name: str, who: tuple[str, str] | None) -> F
     from bot.forgetting import Forgetting
     from bot.messages import AgentId
 
-    async with opened(settings) as database, bus_of(settings) as bus:
+    async with opened_with_files(settings) as database, bus_of(settings) as bus:
         work = Forgetting(settings, database, bus)
         return await work.look_for_person(*who) if who else await work.look(AgentId(name))
 
@@ -118,7 +117,7 @@ async def _forget(settings: Settings, name: str, who: tuple[str, str] | None) ->
     from bot.forgetting import Forgetting
     from bot.messages import AgentId
 
-    async with opened(settings) as database, bus_of(settings) as bus:
+    async with opened_with_files(settings) as database, bus_of(settings) as bus:
         work = Forgetting(settings, database, bus)
         try:
             await (work.person(*who) if who else work.conversation(AgentId(name)))

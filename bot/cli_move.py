@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bot.cli_book import NothingFound, settings_for_looking
-from bot.cli_pair import opened, ring
+from bot.cli_book import NothingFound, opened_with_files, refuse_strange_files, settings_for_looking
+from bot.cli_pair import ring
 from bot.cli_process import one_line_errors, run_to_its_end
 from bot.cli_text import as_json as dumped
 from bot.cli_text import line
@@ -75,7 +75,7 @@ async def _export(settings: Settings, name: str, path: str) -> Exported:
     from bot.messages import AgentId
 
     agent_id = AgentId(name)
-    async with opened(settings) as database:
+    async with opened_with_files(settings) as database:
         folder = folder_of(settings.data_dir, agent_id)
         if path == "-":
             return await write(database, folder, agent_id, sys.stdout.buffer)
@@ -122,6 +122,7 @@ async def _import(settings: Settings, path: Path, most_bytes: int) -> Exported:
             database = database_of(settings)
             try:
                 await database.open()
+                await refuse_strange_files(settings, database)
                 done = await imported.bring_in(database, settings.data_dir, archive)
             finally:
                 await database.close()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bot.cli_book import NothingFound, day_named, settings_for_looking
+from bot.cli_book import NothingFound, day_named, opened_with_files, settings_for_looking
 from bot.cli_pair import opened
 from bot.cli_process import one_line_errors, run_to_its_end
 from bot.cli_runs import (
@@ -198,7 +198,7 @@ async def _rebuilt(settings: Settings, agent: str | None, day: str | None, *, ch
     from bot.store import traces
 
     wanted = wanted_of(agent=agent, day=day)
-    async with opened(settings) as database:
+    async with opened_with_files(settings) as database:
         async with database.read(long=True) as tx:
             days = set(await traces.days(tx, wanted))
         named = day_named(day, time.time()) if day else None

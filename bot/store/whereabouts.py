@@ -47,7 +47,7 @@ async def where(tx: Tx, connector: str, person: str) -> Where:
     unknown = await _unknown(tx, connector, person)
     whole, shared = list[AgentId](), list[AgentId]()
     for agent_id, is_own_chat in rows.all():
-        known, is_private = await _who_talks(tx, agent_id)
+        known, is_private = await who_talks(tx, agent_id)
         if known - {person}:
             shared += [agent_id] if person in known else []
         elif is_own_chat or (person in known and (is_private or not unknown.get(agent_id))):
@@ -57,7 +57,7 @@ async def where(tx: Tx, connector: str, person: str) -> Where:
     return Where(whole, shared, {one: count for one, count in unknown.items() if one not in whole})
 
 
-async def _who_talks(tx: Tx, agent_id: AgentId) -> tuple[set[str], bool]:
+async def who_talks(tx: Tx, agent_id: AgentId) -> tuple[set[str], bool]:
     """Everybody who is known to have talked there, and whether it is known to be a private chat."""
     wrote = await tx.execute(
         select(inbox.c.person, func.max(inbox.c.speaker)).where(inbox.c.agent_id == agent_id).group_by(inbox.c.person)

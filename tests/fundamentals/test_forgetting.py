@@ -186,8 +186,12 @@ async def test_what_was_forgotten_is_nowhere_and_comes_back_as_it_was(
         assert done.rows["entries"] == len(rows_of(kept)["tables/entries.jsonl"])
         assert await operator.finds(MARK) == []
         assert await operator.finds(OTHER), "the other conversation stays"
+        cut_off = opened.folder().with_name(".forgotten-0")
+        cut_off.mkdir()
+        (cut_off / "rest.txt").write_text(SAID)
         again = await operator.forgets()
         assert not again.anything
+        assert await operator.finds(MARK) == [], "what a crash in the middle of it left"
 
         await operator.imports(kept)
         assert rows_of(await operator.exports()) == rows_of(kept)

@@ -6,6 +6,7 @@ import io
 import json
 import stat
 from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -13,8 +14,9 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 from sqlalchemy import update
 
+from bot import volume
 from bot.messages import Address, Inbound
-from bot.store import Database, agents, inbox, people
+from bot.store import Database, agents, histories, inbox, people
 from bot.store.schema import entries
 from tests.servers.messages import MessagesServer
 from tests.servers.telegram import BotApiServer
@@ -69,6 +71,7 @@ async def test_one_conversation_is_shown_with_its_parts_layers_and_files(palimps
     shown = (await palimpsest("agents", "show", "telegram-1001", "--json")).json
     assert (shown["entries"], shown["compactions"], shown["files"]["count"], shown["meter"]) == (2, 1, 1, None)
     page = await palimpsest("agents", "show", "telegram-1002")
+    assert ["persons", "telegram:1002"] in [line.split() for line in page.lines]
     assert "900 of 1,000 tokens (90%, critical, from usage)" in page.out
     missing = await palimpsest("agents", "show", "telegram-1")
     assert (missing.code, missing.out) == (1, "")
@@ -117,40 +120,40 @@ async def test_forgetting_a_person_says_what_is_not_known_to_be_theirs(palimpses
         assert (await palimpsest("agents", "forget", *words)).code == 2
 
 
-async def test_a_conversation_is_forgotten_beside_a_program_that_runs_and_then_begins_anew(
+async def test_a_conversation_is_forgotten_beside_a_program_that_runs_and_one_that_does_not(
     telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer
 ) -> None:
     """Its every word is searched for in every file below DATA_DIR, Valkey's log among them."""
-    running = await telegram_programs.serve(AGENTS__COMPACT_AHEAD="false")
-    ada, bob = Talk(telegram, model, 5551001), Talk(telegram, model, 5551002)
+    programs, data = telegram_programs, telegram_programs.data
+    running = await programs.serve(AGENTS__COMPACT_AHEAD="false")
+    call = CommandLine(data, Database.in_folder(data), {**programs.book, "DATA_DIR": str(data)})
+    ada, bob, file = Talk(telegram, model, 5551001), Talk(telegram, model, 5551002), str(data.with_name("ada.zip"))
     await ada.asks("My word is quokka-said.")
     await ada.says_much(1_500, 2)
     await ada.told("/compact quokka-focus", "🗜")
     await ada.reads("🗜 Compacted: ")
     await bob.asks("My word is wombat-said.")
-    exports = await telegram_programs.start("agents", "export", ada.agent_id, "--out", "ada.zip")
-    assert await exports.ends() == 0, exports.describe()
+    assert (await call("agents", "export", ada.agent_id, "--out", file)).code == 0
     for name in ("quokka-said", "quokka-focus", ada.name, ada.agent_id):
-        assert holds(telegram_programs, name), name
+        assert programs.book or holds(programs, name), name
 
-    forgets = await telegram_programs.start("agents", "forget", ada.agent_id, "--yes")
-    assert await forgets.ends() == 0, forgets.describe()
-    assert forgets.out[0] == f"removed wholly: {ada.agent_id}"
+    assert (await call("agents", "forget", ada.agent_id, "--yes")).lines[0] == f"removed wholly: {ada.agent_id}"
     for name in ("quokka-", ada.name, ada.agent_id):
-        assert not holds(telegram_programs, name), name
-    assert holds(telegram_programs, "wombat-said")
-
+        assert not holds(programs, name), name
+    assert programs.book or holds(programs, "wombat-said")
     await ada.asks("Good morning.")
     assert "quokka" not in model.requests[-1].request.all_text
+
+    assert (await call("agents", "forget", ada.agent_id, "--yes")).code == 0
+    assert (await call("agents", "import", file)).code == 0
+    await ada.asks("What is my word?")
+    assert "quokka-said" in model.requests[-1].request.all_text
+
     assert await running.stop() == 0
-    again = await telegram_programs.start("agents", "forget", "--person", f"telegram:{ada.number}", "--yes")
-    assert await again.ends() == 0, again.describe()
-    for name in ("Good morning", ada.name, ada.agent_id):
-        assert not holds(telegram_programs, name), name
-    returns = await telegram_programs.start("agents", "import", "ada.zip")
-    assert await returns.ends() == 0, returns.describe()
-    await telegram_programs.serve(AGENTS__COMPACT_AHEAD="false")
-    assert "quokka-said" in await ada.asks("What is my word?")
+    gone = await call("agents", "forget", "--person", f"telegram:{ada.number}", "--yes")
+    assert gone.lines[0] == f"removed wholly: {ada.agent_id}"
+    for name in ("quokka-", "Good morning", ada.name, ada.agent_id):
+        assert not holds(programs, name), name
 
 
 def holds(programs: Programs, words: str) -> list[str]:
@@ -160,6 +163,24 @@ def holds(programs: Programs, words: str) -> list[str]:
         for path in programs.data.rglob("*")
         if words in str(path) or (path.is_file() and words.encode() in path.read_bytes())
     ]
+
+
+async def test_with_the_folders_of_another_database_nothing_is_removed(
+    palimpsest: CommandLine, postgres_database: str, tmp_path: Path
+) -> None:
+    """With PostgreSQL the files lie elsewhere than the rows, perhaps on a host where they are not mounted."""
+    database = Database(postgres_database)
+    await database.open()
+    await talked(database, ADA, "hello")
+    await volume.settle(database, tmp_path / "their volume")
+    command = replace(palimpsest, environment={**palimpsest.environment, "DATABASE_URL": postgres_database})
+    for words in ("forget telegram-1001 --yes", "export telegram-1001 --out -", "forget --person telegram:1001 --yes"):
+        refused = await command("agents", *words.split())
+        assert (refused.code, refused.err.count("\n")) == (1, 1)
+        assert "is not the volume of this database" in refused.err
+    async with database.read() as tx:
+        assert await histories.last_seq(tx, ADA.agent_id) == 1
+    await database.close()
 
 
 Change = Callable[[dict[str, bytes]], object]
