@@ -33,7 +33,7 @@ ON_ONE_BOOK = frozenset(
         "test_tools", "test_web",
     }
 )  # fmt: skip
-"""Fundamentals that are not about the book or the bell: `make test` runs them on the embedded pair, LONG=1 on both."""
+"""Tests of the whole program that are not about the book or the bell: `make test` runs them on the embedded pair, LONG=1 on both."""
 
 MakeSettings = Callable[..., Settings]
 OpenHouse = Callable[..., AbstractAsyncContextManager[House]]
