@@ -28,8 +28,8 @@ BOOKS = ("embedded", "external")
 
 ON_ONE_BOOK = frozenset(
     {
-        "test_bare_refusals", "test_cooldown", "test_counted", "test_figures", "test_files", "test_live",
-        "test_mcp", "test_memory_seen", "test_readers", "test_strategies", "test_summaries", "test_tiers", "test_too_large",
+        "test_bare_refusals", "test_cooldown", "test_counted", "test_figures", "test_files", "test_live", "test_mcp",
+        "test_memory_seen", "test_readers", "test_strategies", "test_summaries", "test_tiers", "test_too_large",
         "test_tools", "test_web",
     }
 )  # fmt: skip
