@@ -28,12 +28,13 @@ BOOKS = ("embedded", "external")
 
 ON_ONE_BOOK = frozenset(
     {
-        "test_bare_refusals", "test_cooldown", "test_counted", "test_figures", "test_files", "test_mcp",
+        "test_bare_refusals", "test_cooldown", "test_counted", "test_figures", "test_files", "test_live", "test_mcp",
         "test_memory_seen", "test_readers", "test_strategies", "test_summaries", "test_tiers", "test_too_large",
         "test_tools", "test_web",
     }
 )  # fmt: skip
-"""Fundamentals that are not about the book or the bell: `make test` runs them on the embedded pair, LONG=1 on both."""
+"""Tests of the whole program that are not about the book or the bell: `make test` runs them on the embedded pair,
+LONG=1 on both."""
 
 MakeSettings = Callable[..., Settings]
 OpenHouse = Callable[..., AbstractAsyncContextManager[House]]

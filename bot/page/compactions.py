@@ -30,7 +30,7 @@ from bot.store.runs import Run, RunState
 from bot.store.traces import Ran, Wanted
 
 _A_PAGE = 50
-_MOST_ENTRIES = 300
+_MOST_ENTRIES = 500
 _LONGEST_NAME = 120
 _WHY: Mapping[str, str] = {
     "auto": "The context was over a level of its strategy, so it was compacted before the next request.",

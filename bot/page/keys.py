@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from functools import lru_cache
 
 _SALT = b"palimpsest page"
 _COST = 2**14
@@ -19,9 +20,7 @@ class Keys:
     def __init__(self, password: str = "", token: str = "") -> None:
         self._password = password
         self._token = token
-        told = f"{len(password)}:{password}{token}".encode()
-        # Slow on purpose: whoever reads the book and holds one cookie could try passwords against it.
-        self._key = hashlib.scrypt(told, salt=_SALT, n=_COST, r=8, p=1, dklen=32)
+        self._key = _derived(f"{len(password)}:{password}{token}")
 
     @property
     def any(self) -> bool:
@@ -51,6 +50,12 @@ class Keys:
 
     def _sealed(self, purpose: str, session: str) -> str:
         return hmac.new(self._key, f"{purpose}:{session}".encode(), "sha256").hexdigest()
+
+
+@lru_cache(8)
+def _derived(told: str) -> bytes:
+    """Slow on purpose: whoever reads the book and holds one cookie could try passwords against it."""
+    return hashlib.scrypt(told.encode(), salt=_SALT, n=_COST, r=8, p=1, dklen=32)
 
 
 def new_session() -> str:

@@ -23,8 +23,6 @@ from bot.page.visitor import visitor_of
 MOST, MOST_OF_ONE = 200, 20
 """Streams of this process, and of one session."""
 _SWEEP_SECONDS = 5.0
-_REST_SECONDS = 0.5
-"""Between two looks: what happens meanwhile is seen together."""
 _RETRY_MILLISECONDS = 2_000
 _HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 
@@ -45,17 +43,17 @@ class Live:
         return StreamingResponse(counted, media_type="text/event-stream", headers=_HEADERS)
 
     def changes(
-        self, request: Request, topics: tuple[str, ...], state: Callable[[], Awaitable[str]]
+        self, request: Request, topics: tuple[str, ...], state: Callable[[], Awaitable[str]], *, rest: float = 0.5
     ) -> StreamingResponse:
         """A stream that says when the ``state`` is another one than the browser knows. ``topics``: bells that ring
-        when that may be so."""
-        seen = request.headers.get("last-event-id") or request.query_params.get("state", "")
-        return self.answer(request, self._changes(request, topics, state, seen))
+        when that may be so; ``rest``: seconds between two looks, what happens meanwhile is seen together."""
+        return self.answer(request, self._changes(request, topics, state, rest))
 
     async def _changes(
-        self, request: Request, topics: tuple[str, ...], state: Callable[[], Awaitable[str]], seen: str
+        self, request: Request, topics: tuple[str, ...], state: Callable[[], Awaitable[str]], rest: float
     ) -> AsyncIterator[str]:
         visitor = visitor_of(request)
+        seen = request.headers.get("last-event-id") or request.query_params.get("state", "")
         async with self._site.bus.bell(*topics) as bell:
             while True:
                 await bell.wait(_SWEEP_SECONDS)
@@ -68,7 +66,7 @@ class Live:
                     now = seen  # it is looked at again
                 yield event("changed", identity=now) if now != seen else ":\n\n"
                 seen = now
-                await asyncio.sleep(_REST_SECONDS)
+                await asyncio.sleep(rest)
 
     async def _counted(self, session: str, events: AsyncIterator[str]) -> AsyncIterator[str]:
         self._open[session] += 1

@@ -29,6 +29,8 @@ _LATE_SECONDS = 30.0
 _SILENT_SECONDS = 10.0
 """After which a worker that says nothing is taken for dead by everybody else too."""
 _LONGEST_QUERY = 200
+_REST_SECONDS = 3.0
+"""Something happens somewhere all the time; whoever watches all of it need not see it at once."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ class Overview:
             async with self._site.database.read(long=True) as tx:
                 return await overview.state(tx)
 
-        return self._live.changes(request, ("inbox:", "outbox:", "settled:", "run:"), state)
+        return self._live.changes(request, ("inbox:", "outbox:", "settled:", "run:"), state, rest=_REST_SECONDS)
 
 
 def _counts(day: Day) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from starlette.requests import Request
@@ -14,11 +15,11 @@ from bot.page.query import text
 from bot.page.site import Site
 from bot.snippets import snippet
 from bot.store import conversations, finding
-from bot.words import query_words
+from bot.words import Wanted, query_words
 
 _MOST = 30
 _LONGEST_QUERY = 300
-_WIDTH = 240
+_WIDTH, _WIDE = 240, 4_000
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,12 @@ class Search:
                 called = await finding.people_called(tx, query, most=_MOST)
                 said = await finding.said(tx, query, most=_MOST)
         words = query_words(query)
-        hits = [
-            Hit(one.agent_id, one.entry.seq, one.entry.kind.value, one.at, snippet(whole, words, _WIDTH))
-            for one in said
-            for whole in [self._site.rendering.shown(text_to_read(one.entry.blocks))]
-        ]
+        hits = [Hit(one.agent_id, one.entry.seq, one.entry.kind.value, one.at, self._part(one, words)) for one in said]
         return self._site.answer(
             request, "search.html", title="Search", query=query, found=found, called=called, hits=hits, most=_MOST
         )
+
+    def _part(self, one: finding.Found, words: Sequence[Wanted]) -> str:
+        """The part that was found. Secrets are taken out of a wider one, so that none is cut and then not known."""
+        wide = snippet(text_to_read(one.entry.blocks), words, _WIDE)
+        return snippet(self._site.rendering.shown(wide), words, _WIDTH)

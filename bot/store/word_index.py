@@ -57,8 +57,8 @@ _OF_EACH = (
     "AS placed WHERE place <= :most"
 )
 _MOST_ANYWHERE = 2_000
-_MOST_NUMBERS, _AT_ONCE = 5_000, 250
-"""PostgreSQL: agents whose words are asked for, and in one query."""
+_MOST_NUMBERS, _AT_ONCE, _ENOUGH = 5_000, 250, 200
+"""PostgreSQL: agents whose words are asked for, in one query, and entries after which no more are."""
 _SAMPLE = 1_000
 """PostgreSQL: the newest entries, which are read to see which queries have many answers."""
 _MANY = 12
@@ -167,7 +167,7 @@ async def _anywhere_in_postgresql(tx: Tx, query: Sequence[Wanted], most_each: in
     for at in range(0, len(numbers), _AT_ONCE):
         either = " | ".join(f"({_expression('postgresql', number, query)})" for number in numbers[at : at + _AT_ONCE])
         hits += [(row.agent, row.seq) for row in await tx.execute(text(_OF_EACH), {"q": either, "most": most_each})]
-        if len(hits) >= _MOST_ANYWHERE:
+        if len(hits) >= _ENOUGH:
             break
     return hits
 

@@ -20,7 +20,7 @@ async def many(book: dict[str, Any], tmp_path: Path) -> AsyncIterator[Database]:
     """A book in each kind of database, with all sorts of conversations."""
     database = Database(book["database_url"]) if book else Database.in_folder(tmp_path / "many")
     await database.open()
-    await write(database, Size(agents=12, entries=400, compactions=30), now=time.time())
+    await write(database, Size(agents=8, entries=160, compactions=16), now=time.time())
     yield database
     await database.close()
 
@@ -40,11 +40,11 @@ async def test_every_page_answers_over_a_book_with_many_conversations(page: Any,
 
 async def test_what_the_overview_and_the_search_say_is_in_the_book(many: Database) -> None:
     async with many.read() as tx:
-        assert await conversations.count(tx) == 12
+        assert await conversations.count(tx) == 8
         everybody = await conversations.listed(tx, order="fill")
         fullest = everybody[0]
         assert fullest.meter
-        assert sum((await overview.levels(tx)).values()) == 12
+        assert sum((await overview.levels(tx)).values()) == 8
         assert (await overview.day(tx, 0)).answered.output > 0
         stretch = await pages.said(tx, fullest.agent_id, "all", most=10)
         word = next(word for word in stretch.entries[-1].text.split() if len(word) > 5).strip(".")

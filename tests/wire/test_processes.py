@@ -77,7 +77,7 @@ async def test_the_roles_can_be_three_processes(
     served = await asyncio.gather(*(telegram_programs.serve(role) for role in ("gateway", "agents", "worker")))
     ada = Talk(telegram, model, 1001)
     await _compacts(ada)
-    _gateway, agents, worker = served
+    gateway, agents, worker = served
     own = ({"telegram"}, {"model", "mcp"}, {"model", "jobs"})
     assert worker.logged("summary_written")
     assert not agents.logged("summary_written")
@@ -85,6 +85,8 @@ async def test_the_roles_can_be_three_processes(
         all_ok = dict.fromkeys({"database", "redis", *parts}, "ok")
         assert await _get(program, "/healthz") == (200, {"status": "ok"})
         assert await _get(program, "/readyz") == (200, {"status": "ok", "parts": all_ok})
+    status, overview = await _get(gateway, "/overview.json")
+    assert (status, overview["today"]["by_outcome"]) == (200, {"done": 1})
     assert await asyncio.gather(*(program.stop() for program in served)) == [0, 0, 0]
     assert not telegram_programs.has_valkey()
 

@@ -1,0 +1,155 @@
+"""The saw-tooth, what is wrong right now, and where the time of turns goes: pure, and right at the edges."""
+
+from __future__ import annotations
+
+import random
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from bot.history import Usage
+from bot.page.change import difference
+from bot.page.levels import Levels
+from bot.page.overview import problems, spent
+from bot.page.plot import HEIGHT, MOST_POINTS, WIDTH, points_of, sawtooth
+from bot.page.slowness import slowness
+from bot.page.slowness import spent as spent_of
+from bot.page.words import ago, bytes_, duration, plural, short, visible
+from bot.store.overview import Day, Helpless, OpenRun, Queue, Waits
+from bot.store.pages import Drop, Fill, Turn
+from bot.store.runs import RunState
+from bot.store.turns import TurnState
+
+NOW = 1_800_000_000.0
+LEVELS = Levels(0.75, 0.9)
+QUIET = Waits(Queue(0, None), Queue(0, None), Queue(0, None), Queue(0, None), 0)
+EMPTY_DAY = Day({}, {}, [], {}, Usage())
+
+
+def drawn(fills: list[Fill], drops: list[Drop], *, limit: int = 1_000, name: str = "room-1") -> ET.Element:
+    points = points_of(fills, drops)
+    since = points[0].at if points else NOW
+    svg = sawtooth(points, limit=limit, levels=LEVELS, since=since, until=NOW, name=name)
+    return ET.fromstring(str(svg))
+
+
+def drop(at: float, before: int, after: int | None, run: str = "ab") -> Drop:
+    return Drop(run, at, "auto", "done" if after is not None else "failed", before, after, 1_000)
+
+
+def test_a_compaction_falls_from_what_it_was_to_what_it_became_in_one_moment() -> None:
+    svg = drawn([Fill(NOW - 100, 900, 1_000), Fill(NOW - 10, 250, 1_000)], [drop(NOW - 50, 920, 200)])
+    line = next(path for path in svg.iter("path") if path.get("class") == "line")
+    places = [tuple(map(float, place.lstrip("ML").split(" "))) for place in str(line.get("d")).split(" L")]
+    assert places[1][0] == places[2][0], "it falls straight down"
+    assert places[1][1] < places[2][1]
+    assert [ring.get("class") for ring in svg.iter("circle")] == ["cut"]
+    assert [link.get("href") for link in svg.iter("a")] == ["/compactions/ab"]
+
+
+def test_a_compaction_that_changed_nothing_is_another_ring_on_the_line() -> None:
+    svg = drawn([Fill(NOW - 100, 900, 1_000)], [drop(NOW - 50, 920, None)])
+    assert [ring.get("class") for ring in svg.iter("circle")] == ["cut-failed"]
+    assert "unchanged" in str(next(svg.iter("a")).get("aria-label"))
+
+
+@pytest.mark.parametrize("limit", [1, 7, 1_000, 10_000_000])
+def test_everything_is_drawn_within_the_picture_also_what_is_over_the_limit(limit: int) -> None:
+    dice = random.Random(limit)
+    fills = [Fill(NOW - 5_000 + at, dice.randint(0, 3 * limit), limit) for at in range(4_000)]
+    drops = [drop(NOW - 5_000 + at * 10, 2 * limit, 0) for at in range(400)]
+    svg = drawn(fills, drops, limit=limit)
+    line = next(path for path in svg.iter("path") if path.get("class") == "line")
+    for place in str(line.get("d")).split(" L"):
+        x, y = map(float, place.lstrip("ML").split(" "))
+        assert 0 <= x <= WIDTH
+        assert 0 <= y <= HEIGHT
+    assert str(line.get("d")).count("L") < 2 * MOST_POINTS, "a picture has so many points and no more"
+
+
+def test_a_name_in_a_picture_is_text() -> None:
+    svg = drawn([Fill(NOW - 1, 5, 10)], [], name='<script>&"\u202e')
+    title = svg.find("title")
+    assert title is not None
+    assert "<script>" in str(title.text)
+    assert not list(svg.iter("script"))
+
+
+def test_one_turn_alone_is_a_picture_too() -> None:
+    assert list(drawn([Fill(NOW, 5, 10)], []).iter("path"))
+
+
+def test_a_quiet_program_has_no_problems() -> None:
+    assert problems(QUIET, [], [], EMPTY_DAY, NOW) == []
+
+
+def test_what_waits_too_long_is_said_with_who_should_do_it_the_worst_first() -> None:
+    waits = Waits(Queue(5, NOW - 63), Queue(1, NOW - 1), Queue(3, NOW - 500), Queue(1, NOW - 40), 5)
+    left = OpenRun("r", "a", "auto", RunState.PLANNED, 1, NOW - 50, NOW - 40, None)  # type: ignore[arg-type]
+    day = Day({"failed": 2}, {("auto", RunState.FAILED): 1}, [], {}, Usage())
+    found = problems(waits, [left], [Helpless("a", "r", "The system prompt is too large.")], day, NOW)  # type: ignore[arg-type]
+    assert [problem.level for problem in found] == ["critical"] * 4 + ["warning"] * 3
+    told = "\n".join(problem.sentence for problem in found)
+    assert (
+        "5 messages wait, the first since 1 min 3 s, for an agent: is a process with the role agents running?" in told
+    )
+    assert "1 reply waits, the first since 40 s, to be delivered" in told
+    assert "1 compaction waits for a worker, the first since 40 s: is a process with the role worker running?" in told
+    assert "a is critical, and its last compaction changed nothing: The system prompt is too large." in told
+    assert "5 messages are put aside." in told
+    assert "for a file" not in told, "that has waited for a second"
+
+
+def test_a_cost_is_not_known_when_the_price_of_a_part_is_not() -> None:
+    some = Usage(input=1_000_000)
+    assert spent(EMPTY_DAY, "claude-sonnet-5") == 0
+    assert spent(Day({}, {}, [], {}, some), "claude-sonnet-5") == pytest.approx(2.0)
+    assert spent(Day({}, {}, [], {"llama": some}, some), "claude-sonnet-5") is None
+
+
+def turn(timing: dict[str, float] | None) -> Turn:
+    return Turn("t", TurnState.DONE, NOW - 9, NOW, 0, 1, 5, 10, None, timing)
+
+
+def test_the_parts_of_a_turn_add_up_to_all_of_it() -> None:
+    parts = spent_of(turn({"queued": 1.0, "compaction": 2.0, "model": 5.0, "tools": 1.0, "total": 10.0}))
+    assert [part.seconds for part in parts] == [1.0, 2.0, 5.0, 1.0, 1.0]
+    assert sum(part.width for part in parts) == pytest.approx(100)
+    assert spent_of(turn(None)) == []
+    odd = spent_of(turn({"queued": 9.0, "compaction": 9.0, "model": 9.0, "tools": 0.0, "total": 10.0}))
+    assert odd[-1].begin + odd[-1].width <= 100
+
+
+def test_what_makes_a_chat_slow_is_what_most_of_its_time_goes_to() -> None:
+    slow = {"queued": 0.1, "compaction": 0.0, "model": 1.0, "tools": 8.0, "total": 10.0}
+    found = slowness([turn(slow), turn(None), turn(slow)])
+    assert found
+    assert (found.turns, found.most) == (2, "tools")
+    assert found.share == pytest.approx(0.8)
+    assert slowness([turn(None)]) is None
+
+
+def test_two_summaries_differ_by_their_sentences() -> None:
+    long = "The first sentence stays as it is in both of them. " * 4
+    lines = difference(f"{long}The code is A.", f"{long}The code is B.")
+    assert [line.text for line in lines if line.kind in ("added", "gone")] == ["-The code is A.", "+The code is B."]
+    assert difference("same", "same") == []
+    assert [line.kind for line in difference("--- a", "+++ b")] == ["place", "gone", "added"]
+
+
+def test_numbers_and_times_are_short_and_say_their_unit() -> None:
+    assert [duration(seconds) for seconds in (None, 0, 0.25, 4.25, 59, 61, 3_700, 90_000)] == [
+        "–", "0 ms", "250 ms", "4.2 s", "59 s", "1 min 1 s", "1 h 1 min", "1 d 1 h",
+    ]  # fmt: skip
+    assert [short(number) for number in (0, 999, 1_000, 12_345, 2_500_000)] == ["0", "999", "1k", "12.3k", "2.5M"]
+    assert [ago(NOW - seconds, NOW) for seconds in (-5, 1, 30, 90, 7_200)] == [
+        "just now", "just now", "30 s ago", "1 min ago", "2 h ago",
+    ]  # fmt: skip
+    assert plural(1, "reply", "replies") == "1 reply"
+    assert plural(1_200, "message") == "1,200 messages"
+    assert [bytes_(number) for number in (5, 12_000, 1_500_000)] == ["5 B", "12 kB", "1.5 MB"]
+
+
+def test_what_a_terminal_or_a_reader_would_obey_becomes_a_sign() -> None:
+    assert visible("\x1b[31mred\x00\u202eabc\u202c\x85") == "␛[31mred␀◇abc\ufffd"
+    assert visible("line\n\ttab 漢字 🦊 فاطمة") == "line\n\ttab 漢字 🦊 فاطمة"
