@@ -1,0 +1,168 @@
+"""What an operator and a person at the chat page do, from the log-in to the undo of a compaction."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Browser, Page, expect
+
+from bot.messages import Address
+from tests.browser.conftest import PASSWORD, log_in, opened
+from tests.connectors.web_house import WebHouse
+from tests.servers.messages import MessagesServer
+
+LINES = (
+    "We plan the garden behind the house. The budget is 1,200 euros, and the gate code is 4711.",
+    "Which roses stand half shade? I remember 'Ghislaine de Féligonde' from my grandmother.",
+    "The path along the wall is 14 metres long. How much gravel do we need for 5 centimetres?",
+    "Anna wants a bench under the walnut tree, and a place for the two bicycles.",
+    "What have we decided so far?",
+)
+_GRAVE = {"serious", "critical"}
+
+
+async def _says(page: Page, text: str) -> None:
+    """Say it at the chat page, and wait for the whole answer."""
+    answers = page.locator(".line.model:not([data-growing])")
+    before = await answers.count()
+    await page.fill("#text", text)
+    await page.press("#text", "Enter")
+    await expect(answers).to_have_count(before + 1)
+    await expect(page.locator("#stop")).to_be_hidden()
+
+
+async def _talk(page: Page, name: str = "garden") -> None:
+    await page.goto("/chat")
+    await page.fill("#name", name)
+    await page.click("text=Open")
+    for line in LINES:
+        await _says(page, line)
+
+
+async def _flaws(page: Page) -> list[str]:
+    """What axe-core finds that keeps people out."""
+    found = await Axe().run(page)
+    return [
+        f"{page.url}: {flaw['id']} at {[node['target'] for node in flaw['nodes'][:3]]}"
+        for flaw in found.response["violations"]
+        if flaw["impact"] in _GRAVE
+    ]
+
+
+async def test_a_conversation_is_watched_while_it_is_compacted_and_the_compaction_is_read_and_undone(
+    page: Page, chromium: Browser, house: WebHouse, model: MessagesServer
+) -> None:
+    complaints: list[str] = []
+    await log_in(page)
+    chat = await page.context.new_page()
+    await _talk(chat)
+    await page.goto(f"/conversations/{Address('web', 'garden').agent_id}")
+    await expect(page.locator("#live-sign")).to_have_text("live")
+    model.hang(lambda request: request.is_summary)
+    await chat.fill("#text", "/compact the gate code")
+    await chat.press("#text", "Enter")
+    await expect(page.locator("#said-by-program")).to_contain_text("Compacting this conversation")
+    model.release()
+    await expect(page.locator("#said-by-program")).to_contain_text("Compacted: ")
+    await expect(page.locator("#layers")).to_contain_text("on")
+    await expect(chat.locator("text=Compacted: ")).to_be_visible()
+
+    await page.locator("#layers a").first.click()
+    await expect(page.locator("#facts")).to_contain_text("A person asked for it.")
+    await expect(page.locator("#facts")).to_contain_text("the gate code")
+    await expect(page.locator("main")).to_contain_text("4711")
+
+    await page.locator("#facts").get_by_role("button", name="Undo").click()
+    await page.wait_for_url("**/conversations/**")
+    await expect(page.locator("#layers")).to_contain_text("taken off")
+    await expect(chat.locator("text=Took the last compaction back")).to_be_visible()
+    assert complaints == []
+
+
+async def test_the_chat_page_takes_a_file_streams_an_answer_and_stops_it(
+    page: Page, house: WebHouse, model: MessagesServer
+) -> None:
+    await log_in(page)
+    await page.goto("/chat")
+    await page.fill("#name", "work")
+    await page.click("text=Open")
+    await page.set_input_files(
+        "#files", [{"name": "Отчёт <b>1</b>.txt", "mimeType": "text/plain", "buffer": "The code is 4711.".encode()}]
+    )
+    await _says(page, "What is in this file?")
+    assert "The code is 4711." in model.requests[-1].request.all_text
+    await expect(page.locator(".line.person").first).to_contain_text("Отчёт")
+
+    model.delta_delay = 0.5
+    await page.fill("#text", "Tell me a long story")
+    await page.press("#text", "Enter")
+    await expect(page.locator("[data-growing]:not([hidden])")).to_be_visible()
+    await page.click("#stop")
+    await expect(page.locator(".line.model:has-text('(stopped)')")).to_be_visible()
+
+
+async def test_a_wrong_password_is_told_so_and_who_logs_out_is_out(page: Page) -> None:
+    await page.goto("/compactions")
+    await page.fill("#password", f"{PASSWORD}!")
+    complaints = page.locator("#problem")
+    await page.evaluate("document.querySelector('form.stack').noValidate = true")
+    await page.fill("#password", PASSWORD)
+    await page.click("main button.primary")
+    await page.wait_for_url("**/compactions")
+    await page.get_by_role("button", name="Log out").click()
+    await page.wait_for_url("**/login**")
+    await expect(complaints).to_have_count(0)
+    await page.goto("/")
+    await expect(page.locator("#password")).to_be_visible()
+
+
+async def test_nothing_keeps_anybody_out_and_nothing_is_wider_than_a_phone(
+    page: Page, chromium: Browser, house: WebHouse
+) -> None:
+    """And, with PICTURES=FOLDER, pictures of all of it."""
+    await log_in(page)
+    await _talk(page)
+    await page.fill("#text", "/compact")
+    await page.press("#text", "Enter")
+    await expect(page.locator("text=Compacted: ")).to_be_visible()
+    await _says(page, "And the bench?")
+    await page.goto("/compactions")
+    run = await page.locator("a[href^='/compactions/']").first.get_attribute("href")
+    assert run
+    places = {
+        "overview": "/",
+        "conversation": f"/conversations/{Address('web', 'garden').agent_id}",
+        "compactions": "/compactions",
+        "compaction": run,
+        "search": "/search?q=roses",
+        "parked": "/parked",
+        "chats": "/chat",
+        "chat": "/chat/garden",
+    }
+    cookies = await page.context.cookies()
+    complaints: list[str] = []
+    flaws: list[str] = []
+    for look, options in _LOOKS.items():
+        window = await opened(chromium, house, complaints, **options)
+        await window.context.add_cookies(cookies)  # type: ignore[arg-type]  # what it gives is what it takes
+        for name, place in places.items():
+            await window.goto(place)
+            await window.wait_for_load_state("load")
+            flaws += [f"{look}: {flaw}" for flaw in await _flaws(window)]
+            wide, there = await window.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+            assert wide <= there, f"{name} is {wide} pixels wide in {there}"
+            if folder := os.environ.get("PICTURES"):
+                await window.screenshot(path=Path(folder) / f"page-{name}-{look}.png")
+        await window.context.close()
+    assert flaws == []
+    assert complaints == []
+
+
+_LOOKS = {
+    "light": {"color_scheme": "light"},
+    "dark": {"color_scheme": "dark"},
+    "phone": {"color_scheme": "light", "is_mobile": True, "has_touch": True, "device_scale_factor": 2},
+}
