@@ -13,6 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+import structlog
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
 
@@ -23,14 +24,23 @@ from tests import ports
 from tests.house import House, Room, open_house, settings_for
 from tests.servers.messages import MessagesServer
 
+structlog.configure(
+    [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
+    ]
+)
+"""What structlog does by itself draws a stack with the values of all variables, which takes a second each time."""
+
 BOOKS = ("embedded", "external")
 """SQLite with the embedded Valkey, and PostgreSQL with a Valkey of its own: everything holds on both."""
 
 ON_ONE_BOOK = frozenset(
     {
         "test_bare_refusals", "test_cooldown", "test_counted", "test_figures", "test_files", "test_live", "test_mcp",
-        "test_memory_seen", "test_readers", "test_strategies", "test_summaries", "test_tiers", "test_too_large",
-        "test_tools", "test_web",
+        "test_memory_life", "test_memory_seen", "test_pair", "test_readers", "test_recall", "test_strategies",
+        "test_summaries", "test_tiers", "test_too_large", "test_tools", "test_web",
     }
 )  # fmt: skip
 """Tests of the whole program that are not about the book or the bell: `make test` runs them on the embedded pair,

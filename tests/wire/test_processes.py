@@ -78,7 +78,7 @@ async def test_the_roles_can_be_three_processes(
     ada = Talk(telegram, model, 1001)
     await _compacts(ada)
     gateway, agents, worker = served
-    own = ({"telegram"}, {"model", "mcp"}, {"model", "jobs"})
+    own = ({"telegram", "web"}, {"model", "mcp"}, {"model", "jobs"})
     assert worker.logged("summary_written")
     assert not agents.logged("summary_written")
     for program, parts in zip(served, own, strict=True):
