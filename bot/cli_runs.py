@@ -17,7 +17,9 @@ Agent = Annotated[str | None, typer.Option(help="Of this conversation alone, e.g
 DayOption = Annotated[str | None, typer.Option("--day", help="Of this UTC day: 20261121, today or yesterday.")]
 Since = Annotated[str | None, typer.Option(help="Begun since: a UTC day, 2026-11-21T10:30, or 24h, 7d (ago).")]
 Until = Annotated[str | None, typer.Option(help="Begun before; written as for --since.")]
-Outcome = Annotated[list[str] | None, typer.Option(help="done, empty, failed, aborted, running; may be repeated.")]
+Outcome = Annotated[
+    list[str] | None, typer.Option(help="done, empty, failed, aborted, planned, running; may be repeated.")
+]
 TriggerOption = Annotated[
     list[str] | None, typer.Option("--trigger", help="auto, manual, recovery, ahead; may be repeated.")
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
@@ -227,5 +228,6 @@ def _render(text: str) -> None:
     from rich.markdown import Markdown
 
     console = Console()
+    os.environ.setdefault("LESS", "-R")  # without it, less shows colours as signs
     with console.pager(styles=True) if text.count("\n") > console.height else nullcontext():
         console.print(Markdown(text, hyperlinks=False))

@@ -64,7 +64,7 @@ class Overview:
             found = await conversations.listed(tx, like=like, order=order, most=_A_PAGE, offset=(page - 1) * _A_PAGE)
             latest = await overview.latest_runs(tx, most=8)
             values = await self._now(tx)
-            state = await overview.state(tx)
+            state = await self._state(tx, values["waits"], values["open_runs"])
         return self._site.answer(
             request,
             "overview.html",
@@ -110,10 +110,14 @@ class Overview:
             }
         )
 
+    async def _state(self, tx: Any, waits: Waits, open_runs: Sequence[OpenRun]) -> str:
+        happened = await overview.state(tx, waits, open_runs)
+        return f"{happened}|{late_sign(waits, open_runs, self._site.database.clock())}"
+
     async def _stream(self, request: Request) -> Response:
         async def state() -> str:
             async with self._site.database.read(long=True) as tx:
-                return await overview.state(tx)
+                return await self._state(tx, await overview.waits(tx), await overview.open_runs(tx))
 
         return self._live.changes(request, ("inbox:", "outbox:", "settled:", "run:"), state, rest=_REST_SECONDS)
 
@@ -146,13 +150,7 @@ def problems(
     waits: Waits, open_runs: Sequence[OpenRun], helpless: Sequence[Helpless], day: Day, now: float
 ) -> list[Problem]:
     """What is wrong at this moment, the worst first."""
-    found = [
-        *_late(waits.waiting, "message", "for an agent: is a process with the role agents running?", now),
-        *_late(waits.fetching, "message", "for a file: is a process with the role gateway running?", now),
-        *_late(waits.outbox, "reply", "to be delivered: is a process with the role gateway running?", now),
-        *_workers(open_runs, now),
-        *_not_helped(helpless),
-    ]
+    found = [*_overdue(waits, open_runs, now), *_not_helped(helpless)]
     if waits.parked:
         are = "is" if waits.parked == 1 else "are"
         found.append(Problem("warning", f"{plural(waits.parked, 'message')} {are} put aside.", "/parked"))
@@ -163,6 +161,21 @@ def problems(
     if day.turns.get("failed"):
         found.append(Problem("warning", f"{plural(day.turns['failed'], 'answer')} failed today."))
     return sorted(found, key=lambda problem: problem.level != "critical")
+
+
+def late_sign(waits: Waits, open_runs: Sequence[OpenRun], now: float) -> str:
+    """Changes when something becomes late, though nothing happens, and then each minute, since sentences name times."""
+    late = [problem.level for problem in _overdue(waits, open_runs, now)]
+    return f"{int(now // 60)}{','.join(late)}" if late else ""
+
+
+def _overdue(waits: Waits, open_runs: Sequence[OpenRun], now: float) -> list[Problem]:
+    return [
+        *_late(waits.waiting, "message", "for an agent: is a process with the role agents running?", now),
+        *_late(waits.fetching, "message", "for a file: is a process with the role gateway running?", now),
+        *_late(waits.outbox, "reply", "to be delivered: is a process with the role gateway running?", now),
+        *_workers(open_runs, now),
+    ]
 
 
 def _late(queue: Queue, what: str, sentence: str, now: float) -> list[Problem]:

@@ -173,14 +173,13 @@ async def latest_runs(tx: Tx, *, most: int) -> list[Ran]:
     return await listed(tx, Wanted(), most=most)
 
 
-async def state(tx: Tx) -> str:
+async def state(tx: Tx, now: Waits, under_way: Sequence[OpenRun]) -> str:
     """Changes whenever the overview would be another one, but for the time that passes."""
     touched = await tx.execute(select(func.max(agents.c.touched_at), func.count()))
     runs = await tx.execute(select(func.max(compactions.c.started_at)))
-    now = await waits(tx)
-    under_way = [f"{run.id}{run.state}{run.heartbeat_at is None}" for run in await open_runs(tx)]
+    working = [f"{run.id}{run.state}{run.heartbeat_at is None}" for run in under_way]
     queues = [now.waiting.count, now.fetching.count, now.taken.count, now.outbox.count, now.parked]
-    return "|".join(map(str, [*touched.one(), *runs.one(), *queues, *under_way]))
+    return "|".join(map(str, [*touched.one(), *runs.one(), *queues, *working]))
 
 
 async def _queue(tx: Tx, since: ColumnElement[Any], condition: ColumnElement[bool]) -> Queue:

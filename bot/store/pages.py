@@ -208,15 +208,16 @@ async def inserted_by(tx: Tx, agent_id: AgentId, number: int) -> list[Entry]:
 
 
 async def notices(tx: Tx, address: Address, *, most: int) -> list[Notice]:
-    """What the program said in a conversation, the newest first."""
+    """What the program said in a conversation, the newest first; also in place of an answer that failed."""
     table = outbox.c
+    failed = select(turns.c.slot).where(turns.c.agent_id == address.agent_id, turns.c.state == TurnState.FAILED)
     query = (
         select(table.text, table.created_at)
         .where(
             table.connector == address.connector,
             table.chat == address.chat,
             table.thread == address.thread,
-            table.kind == "notice",
+            or_(table.kind == "notice", table.id.in_(failed)),
             table.text != "",
         )
         .order_by(table.id.desc())

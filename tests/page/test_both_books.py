@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
-from bot.store import Database, conversations, finding, overview, pages
+from bot.history import Usage
+from bot.messages import Address
+from bot.store import Database, agents, conversations, finding, outbox, overview, pages, turns
+from bot.store.turns import TurnState
 from tests.bench.page.__main__ import paths_of
 from tests.bench.page.book import Size, write
 from tests.page.conftest import Read, browser_of
@@ -52,3 +55,17 @@ async def test_what_the_overview_and_the_search_say_is_in_the_book(many: Databas
             word.casefold() in one.entry.blocks[0]["text"].casefold() for one in await finding.said(tx, word, most=5)
         )
         assert await finding.said(tx, word, most=5)
+
+
+async def test_what_stood_in_place_of_an_answer_is_among_what_the_program_said(many: Database) -> None:
+    address = Address("room", "unlucky")
+    async with many.write() as tx:
+        await agents.ensure(tx, address, now=1)
+        await outbox.say(tx, address, "a notice", now=2)
+        for name, state in (("answered", TurnState.DONE), ("refused", TurnState.FAILED)):
+            slot = await outbox.open_slot(tx, address, now=3)
+            await turns.begin(tx, name, address.agent_id, slot, now=3)
+            await outbox.change(tx, slot, f"{name}, it says")
+            await turns.end(tx, name, state, Usage(), now=4)
+        said = await pages.notices(tx, address, most=10)
+    assert [notice.text for notice in said] == ["refused, it says", "a notice"]

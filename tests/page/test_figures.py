@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from bot.history import Usage
 from bot.page.change import difference
 from bot.page.levels import Levels
-from bot.page.overview import problems, spent
+from bot.page.overview import late_sign, problems, spent
 from bot.page.plot import HEIGHT, MOST_POINTS, WIDTH, points_of, sawtooth
 from bot.page.slowness import slowness
 from bot.page.slowness import spent as spent_of
@@ -98,6 +99,16 @@ def test_what_waits_too_long_is_said_with_who_should_do_it_the_worst_first() -> 
     assert "a is critical, and its last compaction changed nothing: The system prompt is too large." in told
     assert "5 messages are put aside." in told
     assert "for a file" not in told, "that has waited for a second"
+
+
+def test_an_open_overview_is_drawn_anew_when_something_becomes_late_and_then_each_minute() -> None:
+    left = OpenRun("r", "a", "auto", RunState.PLANNED, 1, NOW, NOW, None)  # type: ignore[arg-type]
+    soon, warned, critical = (late_sign(QUIET, [left], NOW + after) for after in (5, 15, 35))
+    assert soon == "" == late_sign(QUIET, [], NOW + 600)
+    assert len({soon, warned, critical}) == 3
+    assert late_sign(QUIET, [left], NOW + 95) != critical
+    waits = replace(QUIET, waiting=Queue(1, NOW))
+    assert late_sign(waits, [], NOW + 5) == "" != late_sign(waits, [], NOW + 35)
 
 
 def test_a_cost_is_not_known_when_the_price_of_a_part_is_not() -> None:

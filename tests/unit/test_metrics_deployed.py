@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+from bot.errand import _NOBODY_SECONDS
 from tests.deployed import DASHBOARD, HANDBOOK, alerts, anchors
 
 
@@ -24,6 +25,14 @@ def test_the_handbook_links_to_sections_that_there_are() -> None:
         there = HANDBOOK.parent / page if page else HANDBOOK
         assert there.is_file(), page
         assert not anchor or anchor in anchors(there), f"{page}#{anchor}"
+
+
+def test_the_alert_about_a_missing_worker_rings_though_its_compaction_has_failed_meanwhile() -> None:
+    rule = next(rule for rule in alerts() if rule["alert"] == "PalimpsestNoWorker")
+    seconds = float(rule["expr"].rpartition(">")[2])
+    assert seconds < _NOBODY_SECONDS, "then it is planned no longer"
+    assert "max_over_time" in rule["expr"], "a scrape a minute may come too early, and the next one too late"
+    assert "for" not in rule
 
 
 def test_the_panels_of_the_dashboard_do_not_overlap() -> None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
+import sys
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -87,6 +91,28 @@ async def test_one_compaction_is_shown_by_the_beginning_of_its_id_and_a_day_by_i
     assert (details["summary"], details["inference"][0]["reply"], details["undone"]) == (
         "summary of aaaa1111", "it was asked", True,
     )  # fmt: skip
+
+
+async def test_a_long_trace_in_a_terminal_is_paged_so_that_its_colours_are_colours(palimpsest: CommandLine) -> None:
+    master, terminal = os.openpty()
+    environment = {name: value for name, value in os.environ.items() if name != "LESS"}
+    environment |= {**palimpsest.environment, "TERM": "xterm", "LINES": "5", "PAGER": 'echo "LESS=$LESS"; cat'}
+    program = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bot.cli", "traces", "show", "aaaa1", stdin=terminal, stdout=terminal, env=environment
+    )
+    os.close(terminal)
+    with os.fdopen(master, "rb") as screen:
+        async with asyncio.timeout(PATIENCE):
+            first = await asyncio.to_thread(screen.readline)
+            await asyncio.to_thread(_to_the_end, screen)
+            assert await program.wait() == 0
+    assert first.strip() == b"LESS=-R"
+
+
+def _to_the_end(screen: IO[bytes]) -> None:
+    with suppress(OSError):  # how Linux says that nobody has the terminal open any more
+        while screen.read(1_000):
+            pass
 
 
 async def test_the_statistics_say_what_people_waited_for_and_what_it_cost(palimpsest: CommandLine) -> None:
