@@ -54,7 +54,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out what only LONG=1 runs."""
     if "LONG" in os.environ:
         return
-    left_out = [item for item in items if item.path.stem in ON_ONE_BOOK and "[external" in item.name]
+    left_out = [
+        item
+        for item in items
+        if (item.path.stem in ON_ONE_BOOK and "[external" in item.name) or item.get_closest_marker("long")
+    ]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]

@@ -55,7 +55,9 @@ async def test_a_second_gateway_stands_by_and_takes_over_when_the_first_dies(
     assert second.logged("gateway_started")
 
 
-@pytest.mark.parametrize("when", ["the answer is lost", "the answer is waited for"])
+@pytest.mark.parametrize(
+    "when", ["the answer is lost", pytest.param("the answer is waited for", marks=pytest.mark.long)]
+)
 async def test_telegram_shows_one_message_when_the_gateway_dies_between_send_and_acknowledgement(
     telegram_programs: Programs, telegram: BotApiServer, when: str
 ) -> None:

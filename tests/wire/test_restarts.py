@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import signal
 
+import pytest
+
 from tests.servers.messages import MessagesServer
 from tests.servers.telegram import BotApiServer
 from tests.wire.program import PATIENCE, Program, Programs
@@ -39,6 +41,7 @@ async def test_an_answer_under_way_is_brought_to_its_end_before_the_only_program
     assert not telegram_programs.has_valkey()
 
 
+@pytest.mark.long
 async def test_what_is_said_while_one_of_two_programs_ends_is_answered_by_the_other_at_once(
     telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer
 ) -> None:
@@ -59,6 +62,7 @@ async def test_what_is_said_while_one_of_two_programs_ends_is_answered_by_the_ot
     assert not [call for call in telegram.calls if call.status == 409]
 
 
+@pytest.mark.long
 async def test_an_answer_that_takes_longer_than_the_deadline_is_gone_on_with_by_another_program(
     telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer
 ) -> None:
@@ -105,6 +109,7 @@ async def test_a_summary_under_way_is_finished_by_the_worker_that_ends(
     assert len(ada.summaries) == 1
 
 
+@pytest.mark.long
 async def test_a_summary_that_a_worker_cannot_finish_goes_to_another_one_at_once(
     telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer
 ) -> None:

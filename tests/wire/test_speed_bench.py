@@ -22,6 +22,7 @@ def value_of(figures: Sequence[Figure], name: str) -> float:
     return figure.value
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("floor", [False, True], ids=["the program", "the bare bot"])
 async def test_every_message_of_a_short_run_is_answered_and_all_figures_come_out(floor: bool) -> None:
     async with open_rig(floor=floor) as rig:
