@@ -20,7 +20,7 @@ from bot import (
     cli_volume,
 )
 from bot.chat_name import NAMES, is_name
-from bot.cli_process import log_quietly, one_line_errors, run_to_its_end
+from bot.cli_process import log_quietly, one_line_errors, run_to_its_end, written_or_said
 from bot.errors import ConfigurationError
 from bot.messages import Address
 
@@ -89,7 +89,8 @@ def run(
 def main() -> None:
     """The console script. What it writes is for its own user alone."""
     os.umask(0o077)
-    app()
+    with written_or_said():
+        app()
 
 
 def _terminal_address(agent: str) -> Address:

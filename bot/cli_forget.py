@@ -45,14 +45,14 @@ def forget(
     if as_json:
         print(dumped({"dry_run": dry_run, **done.as_json()}))
         return
-    for row in said(done, would=dry_run):
+    for row in said(done, would=dry_run, of=name or ":".join(who or ())):
         print(row)
     if who:
         print(STAYS)
 
 
-def said(done: Forgotten, *, would: bool = False) -> list[str]:
-    """What was removed, or would be."""
+def said(done: Forgotten, *, would: bool = False, of: str = "") -> list[str]:
+    """What was removed, or would be, of this conversation or person."""
     verb = "would be removed" if would else "removed"
     rows: list[str] = []
     if done.conversations:
@@ -64,7 +64,7 @@ def said(done: Forgotten, *, would: bool = False) -> list[str]:
     if done.files:
         rows.append(f"{verb}: {done.files:,} files ({done.bytes:,} bytes)")
     if not rows:
-        rows.append("There is nothing to remove.")
+        rows.append(f"Nothing is there of {of}. `palimpsest agents list` has the ids of conversations.")
     return rows + _unknown(done.unknown) + [line(note) for note in done.notes]
 
 

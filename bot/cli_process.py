@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import typer
@@ -12,6 +15,8 @@ import typer
 from bot.errors import PalimpsestError
 
 T = TypeVar("T")
+
+_UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 
 class one_line_errors:  # noqa: N801  # reads as a word where it is used
@@ -27,6 +32,23 @@ class one_line_errors:  # noqa: N801  # reads as a word where it is used
             return
         print(f"palimpsest: {told}", file=sys.stderr)
         raise typer.Exit(1) from None
+
+
+@contextmanager
+def written_or_said() -> Iterator[None]:
+    """Where standard output takes no more (a full disk) it is said in one line, with exit code 1."""
+    try:
+        try:
+            yield
+        finally:
+            if sys.stdout:
+                sys.stdout.flush()
+    except OSError as error:
+        if error.errno not in _UNWRITABLE:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would try it again at its end
+        print(f"palimpsest: The answer cannot be written: {error.strerror}.", file=sys.stderr)
+        raise SystemExit(1) from None
 
 
 def run_to_its_end(work: Coroutine[Any, Any, T], *, serves: bool = False) -> T:
