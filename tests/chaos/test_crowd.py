@@ -47,7 +47,11 @@ async def program(platform: Platform, folder: Path, book: Mapping[str, Any]) -> 
             yield parts
 
 
-@pytest.mark.parametrize("flood_control", [None, 1.0], ids=["without flood control", "with flood control"])
+@pytest.mark.parametrize(
+    "flood_control",
+    [pytest.param(None, marks=pytest.mark.long), 1.0],
+    ids=["without flood control", "with flood control"],
+)
 @pytest.mark.parametrize("mode", PLATFORMS)
 async def test_a_crowd_that_writes_at_once_is_answered_in_order_and_each_once(
     tmp_path: Path, mode: str, free_port: int, flood_control: float | None

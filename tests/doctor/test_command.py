@@ -58,6 +58,7 @@ async def test_a_setting_that_cannot_be_read_is_a_finding_too(programs: Programs
     assert program.out[0].startswith("✗ settings  AGENTS__WARNING")
 
 
+@pytest.mark.long
 async def test_names_in_the_env_file_are_looked_at(programs: Programs) -> None:
     programs.folder.mkdir(exist_ok=True)
     (programs.folder / ".env").write_text("DISCORD_TOKN=abc\n")
@@ -66,6 +67,7 @@ async def test_names_in_the_env_file_are_looked_at(programs: Programs) -> None:
     assert any("DISCORD_TOKN" in line for line in program.out)
 
 
+@pytest.mark.long
 async def test_a_running_program_is_found_and_not_disturbed(programs: Programs, telegram: BotApiServer) -> None:
     served = await programs.serve(ACCESS="pairing")
     address = json.loads(served.logged("http_listens")[0])["address"]

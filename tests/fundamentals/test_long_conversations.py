@@ -88,6 +88,7 @@ def test_a_strategy_that_summarises_forgets_next_to_nothing(course: Course) -> N
     assert (len(wrong) <= 0.1 * len(asked)) or course.strategy not in SUMMARISING, wrong
 
 
+@pytest.mark.long
 def test_each_undo_takes_off_one_layer_and_gives_back_the_page_beneath(course: Course) -> None:
     layers = len(course.done)
     assert [(undo.layers_before, undo.layers_after) for undo in course.undone] == [

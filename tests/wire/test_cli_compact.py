@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.servers.messages import MessagesServer
 from tests.unit.by_hand import talk, user
 from tests.wire.program import Program, Programs
@@ -40,6 +42,7 @@ async def test_a_transcript_is_compacted_and_estimated_and_no_model_is_asked(
     assert not programs.data.exists()
 
 
+@pytest.mark.long
 async def test_the_model_of_the_settings_writes_the_summary_if_it_is_to(
     programs: Programs, model: MessagesServer
 ) -> None:
@@ -53,6 +56,7 @@ async def test_the_model_of_the_settings_writes_the_summary_if_it_is_to(
     assert "Ответ 0" in record.request.all_text
 
 
+@pytest.mark.long
 async def test_what_is_too_large_for_the_model_that_summarises_is_said(programs: Programs) -> None:
     large = [user("word " * 9_000), *talk(1)[1:], user("and now?")]
     program = await palimpsest(programs, "compact", "-", "--strategy", "reset", "--with-model", content=large)
@@ -72,6 +76,7 @@ async def test_a_model_that_refuses_us_is_one_line(programs: Programs) -> None:
     assert "ANTHROPIC_API_KEY" in line
 
 
+@pytest.mark.long
 async def test_a_strategy_in_the_folder_is_found(programs: Programs) -> None:
     programs.folder.mkdir(exist_ok=True)
     (programs.folder / "of_mine.py").write_text(

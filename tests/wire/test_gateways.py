@@ -95,6 +95,7 @@ async def test_discord_shows_one_message_when_the_gateway_dies_between_send_and_
     assert len(discord.texts(ada.channel_id)) == 2
 
 
+@pytest.mark.long
 async def test_what_was_said_in_discord_while_nobody_listened_is_answered(
     discord_programs: Programs, discord: DiscordServer
 ) -> None:

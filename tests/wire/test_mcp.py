@@ -12,7 +12,9 @@ from tests.unit.mcp_servers import is_alive, program, started, until, write
 from tests.wire.program import Program, Programs
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", [signal.SIGKILL, *(pytest.param(one, marks=pytest.mark.long) for one in (signal.SIGTERM, signal.SIGINT))]
+)
 async def test_no_server_outlives_the_program(programs: Programs, number: signal.Signals) -> None:
     starts = programs.folder / "starts"
     programs.data.mkdir(parents=True)

@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 import aiohttp
+import pytest
 
 from bot.embedded.valkey import EmbeddedValkey
 from tests.servers.messages import MessagesServer
@@ -28,6 +29,7 @@ def _valkeys_last_words(programs: Programs) -> str:
     return (programs.data / "valkey" / "valkey.log").read_text()
 
 
+@pytest.mark.long
 async def test_each_agent_is_a_conversation_that_goes_on_where_it_was(programs: Programs) -> None:
     first = await programs.start("chat", "--agent", "work")
     assert (await first.asks("The colour is blue.")).startswith("Noted (")
@@ -49,6 +51,7 @@ async def test_each_agent_is_a_conversation_that_goes_on_where_it_was(programs: 
     assert not programs.has_valkey()
 
 
+@pytest.mark.long
 async def test_a_chat_joins_a_program_that_serves_and_leaves_it_running(
     telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer
 ) -> None:

@@ -25,7 +25,7 @@ async def _fill(ada: Talk) -> None:
     await ada.says_much(400, lines=3)
 
 
-@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize("times", [3, pytest.param(1, marks=pytest.mark.long)])
 async def test_an_overflow_is_compacted_and_sent_again_up_to_three_times(served: Served, ada: Talk, times: int) -> None:
     await _fill(ada)
     served.model.fail(400, "invalid_request_error", OVERFLOW, times=times, when=ada.is_my_turn)

@@ -80,6 +80,7 @@ async def test_an_answer_that_takes_longer_than_the_deadline_is_gone_on_with_by_
     assert len(ada.texts) == 2
 
 
+@pytest.mark.long
 async def test_a_second_signal_ends_it_without_waiting(
     telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer
 ) -> None:
@@ -91,6 +92,7 @@ async def test_a_second_signal_ends_it_without_waiting(
     assert await served.stop() == 0
 
 
+@pytest.mark.long
 async def test_a_summary_under_way_is_finished_by_the_worker_that_ends(
     telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer
 ) -> None:
