@@ -69,6 +69,7 @@ async def test_a_crowd_that_writes_at_once_is_answered_in_order_and_each_once(
 
 
 # discord.py leaves a connection that breaks in the middle of its opening to the garbage collector.
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:Unclosed connection:ResourceWarning")
 @pytest.mark.parametrize("mode", PLATFORMS)
 async def test_a_connection_that_breaks_loses_nothing_and_doubles_nothing(

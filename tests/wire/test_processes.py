@@ -109,6 +109,7 @@ async def test_the_worker_can_be_arqs_own(
     assert not telegram_programs.has_valkey()
 
 
+@pytest.mark.long
 async def test_a_signal_ends_it_by_the_deadline_with_many_conversations_alive_and_an_answer_that_never_comes(
     telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer
 ) -> None:
@@ -124,6 +125,7 @@ async def test_a_signal_ends_it_by_the_deadline_with_many_conversations_alive_an
     assert model.hangups == 1
 
 
+@pytest.mark.long
 async def test_ctrl_c_ends_a_chat_and_the_message_is_answered_the_next_time(
     programs: Programs, model: MessagesServer
 ) -> None:

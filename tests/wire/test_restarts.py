@@ -132,6 +132,7 @@ async def test_a_summary_that_a_worker_cannot_finish_goes_to_another_one_at_once
     await ada.reads("🗜 Compacted: ")
 
 
+@pytest.mark.long
 async def test_an_answer_of_a_host_that_was_killed_is_gone_on_with_by_another_one(
     telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer
 ) -> None:
