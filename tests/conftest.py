@@ -24,15 +24,6 @@ from tests import ports
 from tests.house import House, Room, open_house, settings_for
 from tests.servers.messages import MessagesServer
 
-structlog.configure(
-    [
-        structlog.contextvars.merge_contextvars,
-        structlog.processors.add_log_level,
-        structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
-    ]
-)
-"""What structlog does by itself draws a stack with the values of all variables, which takes a second each time."""
-
 BOOKS = ("embedded", "external")
 """SQLite with the embedded Valkey, and PostgreSQL with a Valkey of its own: everything holds on both."""
 
@@ -62,6 +53,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
+
+
+@pytest.fixture(autouse=True)
+def _plain_log() -> None:
+    """Each test begins with every line told, whatever the one before set up. What structlog does by itself draws a
+    stack with the values of all variables, which takes a second each time."""
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(0),
+        logger_factory=structlog.PrintLoggerFactory(),
+        cache_logger_on_first_use=False,
+    )
 
 
 @pytest.fixture(autouse=True)

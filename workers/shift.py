@@ -17,6 +17,7 @@ log = structlog.get_logger(__name__)
 
 _RESTART_SECONDS = 0.5
 _SILENT_SECONDS = 2.0
+_END_SECONDS = 1.0
 
 
 class Shift:
@@ -79,6 +80,11 @@ class Shift:
         for job in jobs:
             job.cancel()
         await asyncio.gather(*jobs, return_exceptions=True)
+        # arq shields the end of a job, which is still being written to Redis.
+        if ending := [task for task in asyncio.all_tasks() if getattr(task.get_coro(), "__name__", "") == "finish_job"]:
+            await asyncio.wait(ending, timeout=_END_SECONDS)
+            for task in ending:
+                task.add_done_callback(look_at)
         with suppress(OSError, RedisError):
             await self._queue.aclose(close_connection_pool=True)
 
