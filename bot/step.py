@@ -34,6 +34,8 @@ class Step:
         self.now = context.services.database.clock()
         self._remembered = (context.restraint, context.factor)
         self._is_weighed = False
+        self._meter: Meter | None = None
+        """Of the history as it is by now."""
 
     async def append(
         self,
@@ -61,7 +63,7 @@ class Step:
             person=person,
         )
         await histories.append(self.tx, self._context.agent_id, [entry], now=self.now)
-        self.history = self.history.appended(entry)
+        self.history, self._meter = self.history.appended(entry), None
         self.next_seq += 1
         if anchor:
             self.factor = calibration(anchor)
@@ -76,18 +78,19 @@ class Step:
         await histories.put(self.tx, agent_id, layer, inserted, now=self.now)
         self.history = self.history.covered(layer, inserted)
         self.next_seq += len(inserted)
-        self._is_weighed = True
+        self._is_weighed, self._meter = True, None
 
     async def take_off(self, number: int) -> None:
         """Take a layer off. What it hid may be older than what was in memory, so the history is read again."""
         await histories.take_off(self.tx, self._context.agent_id, number, now=self.now)
         self.history = await histories.load(self.tx, self._context.agent_id, self._context.family)
-        self._is_weighed = True
+        self._is_weighed, self._meter = True, None
 
     def weigh(self) -> Meter:
         """How full the context is with what this step wrote, which the book keeps."""
         self._is_weighed = True
-        return self._context.measured(self.history)
+        self._meter = self._meter or self._context.measured(self.history)
+        return self._meter
 
     async def say(self, text: str, *, buttons: Sequence[Button] = (), answers: str = "") -> int:
         """The program says something; returns the message's slot. ``answers``: the ref of what it answers."""
@@ -136,6 +139,6 @@ class Step:
                 calibrated_for=self._context.services.model_name,
             )
         if self._is_weighed:
-            meter = self._context.measured(self.history)
+            meter = self.weigh()
             kept = meter_json(meter, self._context.strategy.level(meter))
             await agents.keep_meter(self.tx, self._context.agent_id, kept)

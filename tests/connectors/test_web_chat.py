@@ -15,9 +15,10 @@ from bot.messages import Address
 from bot.store import agents, outbox
 from tests.connectors.browser import Browser
 from tests.connectors.page_lines import lines_of, tags_of
-from tests.connectors.web_house import WebHouse, free_bind, open_web_house
+from tests.connectors.web_house import WebHouse, open_web_house
 from tests.fundamentals.test_files import picture
 from tests.house import settings_for
+from tests.ports import free_port
 from tests.servers.messages import MessagesRequest, MessagesServer, Reply, ToolCall, remembering_brain
 
 PASSWORD = "a password of the tests"
@@ -37,7 +38,7 @@ async def house(model: MessagesServer, tmp_path_factory: pytest.TempPathFactory)
     settings = settings_for(
         model,
         tmp_path_factory.mktemp("web") / "data",
-        http_bind=free_bind(),
+        http_bind=f"127.0.0.1:{free_port()}",
         agents={"compact_ahead": False},
         files={"most_bytes": 300_000},
         access="pairing",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -66,9 +65,3 @@ async def _listens(bind: str) -> None:
                 writer.close()
                 await writer.wait_closed()
                 return
-
-
-def free_bind() -> str:
-    """A place on loopback that nobody has."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return f"127.0.0.1:{listener.getsockname()[1]}"
