@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from bot.platforms import platforms
 from bot.settings import Settings
 from tests.dialogs.pattern import reads
 from tests.dialogs.stage import Place, Post, Where, Who
+from tests.ports import free_port
 from tests.servers.telegram import BotApiServer, Chat, Person, SentMessage
 from tests.servers.telegram_chats import USERNAME
 
@@ -41,7 +41,7 @@ class TelegramStage:
         self._forum = self._server.group(-100_300, "The forum", forum=True)
         settings: dict[str, Any] = {"telegram_token": self._server.token, "telegram_api_base": self._server.url}
         if self._webhook:
-            bind = f"127.0.0.1:{_free_port()}"
+            bind = f"127.0.0.1:{free_port()}"
             settings |= {
                 "http_bind": bind,
                 "telegram_webhook_url": f"http://{bind}/telegram",
@@ -175,8 +175,3 @@ class TelegramStage:
 
 def _labels(message: SentMessage) -> tuple[str, ...]:
     return tuple(str(button["text"]) for button in message.buttons)
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return int(found.getsockname()[1])
