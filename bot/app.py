@@ -207,7 +207,7 @@ def _page(parts: Parts, talk: Any) -> Any:
     if reason := why_shut(parts.settings):
         structlog.get_logger(__name__).info("page_off", reason=reason)
         return None
-    return page_app(parts.settings, parts.database, parts.bus, talk)
+    return page_app(parts.settings, parts.database, parts.bus, parts.jobs, talk)
 
 
 def _embedder(settings: Settings) -> Any:

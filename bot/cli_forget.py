@@ -62,7 +62,7 @@ def said(done: Forgotten, *, would: bool = False, of: str = "") -> list[str]:
         rows.append(f"{verb} in part, because others talk there too: {_named(done.shared)}")
     rows += [f"  {name}: {count:,}" for name, count in sorted(done.parts.items())]
     if done.files:
-        rows.append(f"{verb}: {done.files:,} files ({done.bytes:,} bytes)")
+        rows.append(f"{verb}: {done.files:,} {'file' if done.files == 1 else 'files'} ({done.bytes:,} bytes)")
     if not rows:
         rows.append(f"Nothing is there of {of}. `palimpsest agents list` has the ids of conversations.")
     return rows + _unknown(done.unknown) + [line(note) for note in done.notes]

@@ -58,6 +58,8 @@ def list_traces(
         settings = settings_for_looking()
         wanted = wanted_of(agent=agent, day=day, since=since, until=until, outcome=outcome, trigger=trigger)
         found = run_to_its_end(_listed(settings, wanted, most))
+        if not found and agent and not run_to_its_end(_is_there(settings, agent)):
+            raise NothingFound(f"There is no conversation {agent}. `palimpsest agents list` has their ids.")
         if as_json:
             print(dumped([ran_json(ran) for ran in found]))
             return
@@ -118,6 +120,14 @@ async def _listed(settings: Settings, wanted: Wanted, most: int) -> list[Ran]:
 
     async with opened(settings) as database, database.read(long=True) as tx:
         return await traces.listed(tx, wanted, most=most)
+
+
+async def _is_there(settings: Settings, agent: str) -> bool:
+    from bot.messages import AgentId
+    from bot.store import conversations
+
+    async with opened(settings) as database, database.read() as tx:
+        return await conversations.get(tx, AgentId(agent)) is not None
 
 
 async def _text(settings: Settings, name: str, day: str | None) -> str:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 QUEUE = "palimpsest:jobs"
 SUMMARIZE = "summarize"
+SEEN_SECONDS = 10
+"""How often a worker says that it is there, in a key of arq's that ends a second later."""
+_SEEN = ":health-check"
 Place = Literal["waiting", "taken", "gone"]
 """In the queue; with a worker, which may be dead by now; or unknown to Redis, which may have been wiped."""
 
@@ -68,6 +71,14 @@ class Jobs:
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 return int(await self._open().zcard(QUEUE))
+        except (RedisError, OSError) as error:
+            raise BusUnavailable(f"The queue cannot be read: {error}") from error
+
+    async def has_worker(self) -> bool:
+        """Whether a worker said within the last :data:`SEEN_SECONDS` that it is there. Raises BusUnavailable."""
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                return bool(await self._open().exists(QUEUE + _SEEN))
         except (RedisError, OSError) as error:
             raise BusUnavailable(f"The queue cannot be read: {error}") from error
 

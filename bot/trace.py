@@ -56,9 +56,7 @@ def render(
         ("cost", _cost(run.model, usage)),
         ("layer", str(layer) if layer is not None else "none"),
         ("covers", f"entries up to {plan.upto}" if layer is not None else "nothing was changed"),
-        ("hidden", _spans(plan.hidden)),
-        ("replaced", ", ".join(str(seq) for seq in sorted(plan.replaced)) or "none"),
-        ("inserted", ", ".join(f"{item.kind.value} before {item.place}" for item in plan.inserted) or "none"),
+        *((name, wanted if layer is not None else "none") for name, wanted in _effects(plan)),
         ("summarised", f"{len(plan.summarise)} entries" + (f": {_span_of(plan.summarise)}" if plan.summarise else "")),
     ]
     lines = [f"## {_utc(run.started_at)} {run.trigger} {run.state.value}", ""]
@@ -72,6 +70,14 @@ def render(
     if result:
         lines += _inference(result.inference, head)
     return "\n".join(lines) + "\n\n"
+
+
+def _effects(plan: Plan) -> list[tuple[str, str]]:
+    return [
+        ("hidden", _spans(plan.hidden)),
+        ("replaced", ", ".join(str(seq) for seq in sorted(plan.replaced)) or "none"),
+        ("inserted", ", ".join(f"{item.kind.value} before {item.place}" for item in plan.inserted) or "none"),
+    ]
 
 
 def fenced(text: str, language: str = "") -> str:

@@ -75,6 +75,7 @@ class Terminal:
         self._moving = asyncio.Event()
         self._replies: dict[str, _Reply] = {}
         self._statuses: dict[str, str] = {}
+        self._marks: dict[str, str] = {}
         self._said: dict[str, str] = {}
         self._facts: Mapping[str, str | int | float] = {}
         self._unanswered = False
@@ -143,9 +144,9 @@ class Terminal:
             self._moving.set()
         if here and isinstance(outbound, React):
             if outbound.emoji:
-                self._statuses[outbound.ref] = f"{outbound.emoji} Your message waits for this answer."
+                self._marks[outbound.ref] = outbound.emoji
             else:
-                self._statuses.pop(outbound.ref, None)
+                self._marks.pop(outbound.ref, None)
             self._prompt.redraw()
         if here and isinstance(outbound, Status):
             self._facts = outbound.facts
@@ -268,7 +269,7 @@ class Terminal:
     def _busy(self) -> bool:
         """Whether a turn or a compaction runs, as far as can be seen from here."""
         writing = any(reply.rest for reply in self._replies.values())
-        return self._unanswered or writing or bool(self._statuses) or self._clock() < self._typing_until
+        return self._unanswered or writing or bool(self._statuses or self._marks) or self._clock() < self._typing_until
 
     async def _move(self) -> None:
         """Redraw while something moves by itself, and once after it stopped."""
@@ -288,6 +289,9 @@ class Terminal:
                 tail = typeset(last_rows(reply.rest, room), columns).split("\n")[-room:]
                 lines += [to_formatted_text(ANSI(row)) for row in tail]
         lines += [[("class:notice", row)] for text in self._statuses.values() for row in text.split("\n")]
+        if self._marks:
+            what = "Your message waits" if len(self._marks) == 1 else f"Your {len(self._marks)} messages wait"
+            lines.append([("class:notice", f"{next(iter(self._marks.values()))} {what} for this answer.")])
         if now < self._typing_until:
             lines.append([("class:notice", f"{_SPINNER[int(now * 10) % len(_SPINNER)]} …")])
         if now < self._again_until:

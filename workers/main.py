@@ -10,7 +10,7 @@ from arq.worker import func
 
 from bot import logs
 from bot.http import Check
-from bot.jobs import QUEUE, SUMMARIZE, pack, queue_at, unpack
+from bot.jobs import QUEUE, SEEN_SECONDS, SUMMARIZE, pack, queue_at, unpack
 from bot.parts import Parts, open_parts, redis_url
 from bot.settings import load_settings
 from bot.shutdown import Shutdown
@@ -28,6 +28,7 @@ _OPTIONS: dict[str, Any] = {
     "functions": [func(summarize, name=SUMMARIZE, max_tries=1, keep_result=0, timeout=JOB_SECONDS)],
     "queue_name": QUEUE,
     "poll_delay": POLL_SECONDS,
+    "health_check_interval": SEEN_SECONDS,
     "job_serializer": pack,
     "job_deserializer": unpack,
     "max_tries": 1,  # the run's row decides about another try

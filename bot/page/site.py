@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from bot.bus import Bus
+from bot.jobs import Jobs
 from bot.page.caller import Callers, is_loopback
 from bot.page.keys import Keys
 from bot.page.rendering import Rendering
@@ -28,12 +29,13 @@ class Site:
     settings: Settings
     database: Database
     bus: Bus
+    jobs: Jobs
     keys: Keys
     callers: Callers
     rendering: Rendering
 
     @classmethod
-    def of(cls, settings: Settings, database: Database, bus: Bus) -> Site:
+    def of(cls, settings: Settings, database: Database, bus: Bus, jobs: Jobs) -> Site:
         """As the settings say."""
         page = settings.page
         password, token = (secret.get_secret_value() if secret else "" for secret in (page.password, page.token))
@@ -41,6 +43,7 @@ class Site:
             settings=settings,
             database=database,
             bus=bus,
+            jobs=jobs,
             keys=Keys(password, token),
             callers=Callers(page.proxies),
             rendering=Rendering(settings.secrets),

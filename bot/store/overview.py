@@ -60,13 +60,14 @@ class OpenRun:
 class Day:
     """What happened since the day began. ``turns`` by state; ``runs`` by trigger and state; ``pauses``: seconds that
     people waited for each compaction that stood before an answer, the shortest first; ``spent``: the usage of
-    compactions by model; ``answered``: that of turns."""
+    compactions by model; ``answered``: that of turns; ``last_failed``: whose turn failed last, if one did."""
 
     turns: Mapping[str, int]
     runs: Mapping[tuple[str, RunState], int]
     pauses: Sequence[float]
     spent: Mapping[str, Usage]
     answered: Usage
+    last_failed: AgentId | None = None
 
 
 @dataclass(frozen=True)
@@ -134,12 +135,19 @@ async def day(tx: Tx, since: float) -> Day:
         .group_by(table.model)
     )
     answered = await tx.execute(_with_usage(select(), turns.c.usage).where(turns.c.started_at >= since))
+    failed = await tx.execute(
+        select(turns.c.agent_id)
+        .where(turns.c.started_at >= since, turns.c.state == "failed")
+        .order_by(turns.c.started_at.desc())
+        .limit(1)
+    )
     return Day(
         turns={row[0]: row[1] for row in states},
         runs={(row[0], RunState(row[1])): row[2] for row in ran},
         pauses=[row[0] for row in waited],
         spent={row[0]: Usage(*row[1:]) for row in spent},
         answered=Usage(*answered.one()),
+        last_failed=failed.scalar_one_or_none(),
     )
 
 

@@ -36,7 +36,7 @@ async def open_web_house(settings: Settings, roles: Sequence[Role] = ROLES) -> A
     before = own_tasks()
     async with open_parts(settings, listen=("web",)) as parts:
         gateway = gateway_for(parts, Web(settings.data_dir / "agents"), "connector:web")
-        page = page_app(settings, parts.database, parts.bus, gateway.store)
+        page = page_app(settings, parts.database, parts.bus, parts.jobs, gateway.store)
         work = [gateway.run(), HttpServer(settings.http_bind, {}, page=page).run(), *inner_roles(parts, roles)]
         tasks = [asyncio.create_task(item) for item in work]
         try:

@@ -35,6 +35,7 @@ async def test_messages_that_wait_are_answered_together(play: Play) -> None:
         ada("two"),
         ada("three"),
         marked("three", "👀"),
+        stored("three"),
         goes_on(),
         bot("Noted (1)*"),
         bot("Noted (2)*"),

@@ -19,7 +19,12 @@ def with_servers(case: MakeCase, folder: Path, servers: dict[str, Any], **more: 
 
 async def test_no_file_is_no_finding(case: MakeCase, tmp_path: Path) -> None:
     (line,) = await said(check_mcp, case())
-    assert line == f"ok: {tmp_path / 'data' / 'mcp.json'} names no servers: there are only the tools of our own."
+    assert line == f"ok: There is no {tmp_path / 'data' / 'mcp.json'}: there are only the tools of our own."
+
+
+async def test_a_file_without_servers_is_said_to_name_none(case: MakeCase, tmp_path: Path) -> None:
+    (line,) = await said(check_mcp, with_servers(case, tmp_path, {}))
+    assert line == f"ok: {tmp_path / 'servers.json'} names no servers: there are only the tools of our own."
 
 
 async def test_a_file_that_was_named_has_to_be_there(case: MakeCase, tmp_path: Path) -> None:

@@ -23,6 +23,14 @@ PASSWORD = "correct horse battery staple"
 HERE = "http://127.0.0.1:8080"
 
 
+class _Jobs:
+    """A worker is there, and has nothing to do."""
+
+    async def has_worker(self) -> bool:
+        """As it says."""
+        return True
+
+
 class _NoBus:
     """A bell that nobody hears: these tests have no agents."""
 
@@ -42,7 +50,7 @@ async def browser_of(app: Any, base: str = HERE, **options: Any) -> AsyncIterato
 async def visiting(house: House, **page: Any) -> AsyncIterator[httpx2.AsyncClient]:
     """A browser at the page of this program."""
     settings = house.parts.settings.model_copy(update={"page": house.parts.settings.page.model_copy(update=page)})
-    async with browser_of(page_app(settings, house.parts.database, house.parts.bus)) as client:
+    async with browser_of(page_app(settings, house.parts.database, house.parts.bus, house.parts.jobs)) as client:
         yield client
 
 
@@ -76,7 +84,8 @@ def page(database: Database, tmp_path: Path) -> Callable[..., Any]:
 
     def make(*, on: Database = database, **values: Any) -> Any:
         bus: Any = _NoBus()
-        return page_app(Settings(_env_file=None, data_dir=tmp_path / "data", page=values), on, bus)
+        jobs: Any = _Jobs()
+        return page_app(Settings(_env_file=None, data_dir=tmp_path / "data", page=values), on, bus, jobs)
 
     return make
 

@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from bot.history import Usage
+from bot.messages import AgentId
 from bot.page.change import difference
 from bot.page.levels import Levels
 from bot.page.overview import late_sign, problems, spent
@@ -81,15 +82,15 @@ def test_one_turn_alone_is_a_picture_too() -> None:
 
 
 def test_a_quiet_program_has_no_problems() -> None:
-    assert problems(QUIET, [], [], EMPTY_DAY, NOW) == []
+    assert problems(QUIET, [], [], EMPTY_DAY, NOW, worker="there") == []
 
 
 def test_what_waits_too_long_is_said_with_who_should_do_it_the_worst_first() -> None:
     waits = Waits(Queue(5, NOW - 63), Queue(1, NOW - 1), Queue(3, NOW - 500), Queue(1, NOW - 40), 5)
     left = OpenRun("r", "a", "auto", RunState.PLANNED, 1, NOW - 50, NOW - 40, None)  # type: ignore[arg-type]
-    day = Day({"failed": 2}, {("auto", RunState.FAILED): 1}, [], {}, Usage())
-    found = problems(waits, [left], [Helpless("a", "r", "The system prompt is too large.")], day, NOW)  # type: ignore[arg-type]
-    assert [problem.level for problem in found] == ["critical"] * 4 + ["warning"] * 3
+    day = Day({"failed": 2}, {("auto", RunState.FAILED): 1}, [], {}, Usage(), AgentId("telegram:5"))
+    found = problems(waits, [left], [Helpless("a", "r", "The system prompt is too large.")], day, NOW, worker="missing")  # type: ignore[arg-type]
+    assert [problem.level for problem in found] == ["critical"] * 4 + ["warning"] * 5
     told = "\n".join(problem.sentence for problem in found)
     assert (
         "5 messages wait, the first since 1 min 3 s, for an agent: is a process with the role agents running?" in told
@@ -98,7 +99,15 @@ def test_what_waits_too_long_is_said_with_who_should_do_it_the_worst_first() -> 
     assert "1 compaction waits for a worker, the first since 40 s: is a process with the role worker running?" in told
     assert "a is critical, and its last compaction changed nothing: The system prompt is too large." in told
     assert "5 messages are put aside." in told
+    assert "3 messages are being answered, the first came 8 min 20 s ago: is the model away?" in told
+    assert "No worker is there" in told
+    assert next(one.href for one in found if "answers failed" in one.sentence) == "/conversations/telegram%3A5#turns"
     assert "for a file" not in told, "that has waited for a second"
+
+
+def test_a_redis_that_is_away_is_said_and_a_worker_is_not_called_missing_for_it() -> None:
+    (found,) = problems(QUIET, [], [], EMPTY_DAY, NOW, worker="not known")
+    assert (found.level, found.sentence.partition(":")[0]) == ("critical", "Redis does not answer")
 
 
 def test_an_open_overview_is_drawn_anew_when_something_becomes_late_and_then_each_minute() -> None:

@@ -27,7 +27,7 @@ PATIENCE = 20.0
 async def served(house: House, port: int, **page: Any) -> AsyncIterator[httpx2.AsyncClient]:
     """A browser at a server of this program's page."""
     settings = house.parts.settings.model_copy(update={"page": PageSettings.model_validate(page)})
-    app = page_app(settings, house.parts.database, house.parts.bus)
+    app = page_app(settings, house.parts.database, house.parts.bus, house.parts.jobs)
     serving = asyncio.create_task(HttpServer(f"127.0.0.1:{port}", {}, page=app).run())
     transport = httpx2.AsyncHTTPTransport(retries=5)
     try:

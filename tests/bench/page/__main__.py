@@ -31,6 +31,14 @@ _TIMES = 7
 _MOST_MILLISECONDS = 300
 
 
+class _Jobs:
+    """A worker is there, and has nothing to do."""
+
+    async def has_worker(self) -> bool:
+        """As it says."""
+        return True
+
+
 class _NoBus:
     """Nobody rings."""
 
@@ -70,7 +78,8 @@ async def _main(arguments: argparse.Namespace) -> int:
 def _app(database: Database) -> Any:
     settings = Settings(_env_file=None, data_dir=Path(tempfile.gettempdir()) / "palimpsest-bench-page")
     bus: Any = _NoBus()
-    return page_app(settings, database, bus)
+    jobs: Any = _Jobs()
+    return page_app(settings, database, bus, jobs)
 
 
 async def paths_of(database: Database) -> list[str]:

@@ -24,7 +24,7 @@ from tests.dialogs.stages.paper import HINT, NOTICE, Paper, Row
 HERE = Address("terminal", "me")
 _CTRL_C, _ENTER = "\x03", "\r"
 _SPINNER = re.compile(r"[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] …")
-_WAITS = re.compile(r"(\S+) Your message waits for this answer\.")
+_WAITS = re.compile(r"(\S+) Your (?:message waits|\d+ messages wait) for this answer\.")
 _BUTTON = re.compile(r"\[([^:\]]+): (/[^\]]+)\]")
 _BUTTONS = re.compile(r"(?:\[[^:\]]+: /[^\]]+\]\s*)+")
 _FILE = re.compile(r"📎 ([^:]+): (.+)")
