@@ -26,9 +26,7 @@ async def check_mcp(case: Case) -> Sequence[Finding]:
     except ConfigurationError as error:
         advice = f"Correct {path}; docs/mcp.md shows its shape. The program runs without the servers meanwhile."
         return [problem(PART, str(error), advice)]
-    there = (
-        f"{path} names no servers" if bool(config.problems) or await asyncio.to_thread(path.exists) else f"There is no {path}"
-    )
+    there = f"{path} names no servers" if await asyncio.to_thread(path.exists) else f"There is no {path}"
     return await _findings(config) or [ok(PART, f"{there}: there are only the tools of our own.")]
 
 
