@@ -99,3 +99,17 @@ async def test_one_session_has_so_many_streams_and_a_server_that_ends_waits_for_
                         break
         for stream in streams[1:]:
             await stream.__aexit__(None, None, None)
+
+
+async def test_the_overview_says_whether_a_worker_is_there(settings: MakeSettings, room: Room, free_port: int) -> None:
+    async def worker(client: httpx2.AsyncClient) -> str:
+        return str((await client.get("/overview.json")).json()["worker"])
+
+    async with open_house(settings(), room, ("gateway", "agents")) as house, served(house, free_port) as client:
+        assert await worker(client) == "missing"
+        assert "No worker is there" in (await client.get("/")).text
+    async with open_house(settings(), room) as house, served(house, free_port) as client:
+        async with asyncio.timeout(PATIENCE):
+            while await worker(client) != "there":
+                await asyncio.sleep(0.05)
+        assert "Nothing is wrong right now." in (await client.get("/")).text

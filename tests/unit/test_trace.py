@@ -88,6 +88,8 @@ def test_a_run_that_changed_nothing_says_so(state: RunState, reason: str) -> Non
     assert f"- **outcome**: {state.value} ({reason})" in text
     assert "- **after**: unchanged" in text
     assert "- **covers**: nothing was changed" in text
+    assert "- **hidden**: none" in text
+    assert "- **inserted**: none" in text
     assert "- **usage**: none" in text
     assert "- **cost**: not known" in text
     assert "### " not in text

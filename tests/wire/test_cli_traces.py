@@ -70,7 +70,8 @@ async def test_the_list_can_be_narrowed(palimpsest: CommandLine) -> None:
 async def test_what_is_not_there_or_not_meant_so_is_said_in_one_line(palimpsest: CommandLine) -> None:
     for words in (
         "list --day someday", "list --since soon", "list --outcome great", "list --day today --since today",
-        "show cccc", "show aaaa", "show telegram-1001 20200101", "show bbbb4444", "stats --by moon",
+        "list --agent nobody", "show cccc", "show aaaa", "show telegram-1001 20200101", "show bbbb4444",
+        "stats --by moon",
     ):  # fmt: skip
         answer = await palimpsest("traces", *words.split())
         assert (answer.code, answer.out, answer.err.count("\n")) == (1, "", 1), words
