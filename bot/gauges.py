@@ -67,6 +67,7 @@ class Gauges:
         self._looked_at: float | None = None
         self._depths: Depths | None = None
         self._jobs: int | None = None
+        self._worker_seen: bool | None = None
         self._up = {"database": False, "redis": False}
 
     async def page(self, accept: str) -> tuple[bytes, str]:
@@ -99,10 +100,11 @@ class Gauges:
             self._up["database"] = True
 
     async def _look_at_redis(self) -> None:
-        self._jobs, self._up["redis"] = None, False
+        self._jobs, self._worker_seen, self._up["redis"] = None, None, False
         with suppress(BusUnavailable, TimeoutError):
             async with asyncio.timeout(_LOOK_SECONDS):
                 self._jobs = await self._parts.jobs.length()
+                self._worker_seen = await self._parts.jobs.has_worker()
             self._up["redis"] = True
 
     async def _look_at_parts(self) -> None:
@@ -145,6 +147,8 @@ class Gauges:
         yield _gauge("agents", "Conversations by how full they are.", rows.get("agents", ()), "level", "active")
         jobs = () if self._jobs is None else [((), self._jobs)]
         yield _gauge("jobs", "Summaries that wait for a worker, or are being written.", jobs)
+        seen = () if self._worker_seen is None else [((), self._worker_seen)]
+        yield _gauge("worker_seen", "Whether any worker said lately that it is there.", seen)
 
     def _rows_of(self, depths: Depths) -> Mapping[str, Rows]:
         now = self._parts.database.clock()
