@@ -11,8 +11,8 @@ from bot.messages import Address, Inbound
 
 TERMINAL = "terminal"
 WEB = "web"
-OPERATOR = "operator"
-"""The person who talks on the page: whoever got through its door runs the bot."""
+OPERATOR, OPERATOR_NAME = "operator", "Operator"
+"""The person who talks and gives commands on the page: whoever got through its door runs the bot."""
 _OWN = frozenset({TERMINAL, WEB})
 """Connectors that only those reach who run the bot."""
 CODE_HOURS = 1

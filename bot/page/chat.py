@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from bot import access
-from bot.access import OPERATOR, WEB
+from bot.access import OPERATOR, OPERATOR_NAME, WEB
 from bot.chat_name import NAMES, is_name
 from bot.files import folder_of
 from bot.messages import Address, Attachment, Inbound
@@ -170,7 +170,7 @@ class Chat:
             time.time_ns(),
             person=OPERATOR,
             text=text,
-            person_name="Operator",
+            person_name=OPERATOR_NAME,
             ref=key,
             attachments=tuple(
                 Attachment(f"{address.agent_id}/{UPLOADS}/{one.path.name}", one.name, one.media_type, one.size)

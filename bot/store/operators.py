@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from sqlalchemy import func, select
 
+from bot.access import OPERATOR, OPERATOR_NAME
 from bot.messages import Address, Inbound
 from bot.store import inbox
 from bot.store.schema import inbox as inbox_rows
 from bot.store.tx import Tx
-
-OPERATOR = "operator"
-"""The person in whose name the page speaks."""
 
 
 async def command(tx: Tx, address: Address, text: str, key: str, *, now: float) -> bool:
     """Put a command into a conversation's inbox, after all that waits there. ``key`` names it for ever; False when it
     is there already."""
     order = await _last_waiting(tx, address) + 1
-    given = Inbound(address, f"page:{key}", "press", order, OPERATOR, text, person_name=OPERATOR)
+    given = Inbound(address, f"page:{key}", "press", order, OPERATOR, text, person_name=OPERATOR_NAME)
     return await inbox.add(tx, given, now=now)
 
 

@@ -140,3 +140,18 @@ async def test_an_error_of_the_settings_repeats_no_secret(programs: Programs) ->
     codes = await asyncio.gather(*(ends(number, command) for number, command in commands))
     assert set(codes) == {1}
     assert leaks(programs) == []
+
+
+async def _make_trouble(model: MessagesServer, telegram: BotApiServer, discord: DiscordServer) -> None:
+    """Failures that libraries like to tell all about."""
+    model.fail(401, "authentication_error", f"invalid x-api-key {KEY}")
+    model.fail(500, "api_error", "oops", times=2)
+    telegram.lose_answer("sendMessage")
+    telegram.limit("sendMessage", 1)
+    telegram.fail("sendChatAction", 502, "Bad Gateway")
+    telegram.fail("sendMessageDraft", 400, json.dumps({"token": TELEGRAM_TOKEN}))
+    discord.limit("edit_response", 0.2)
+    discord.limit("create_message", 0.2)
+    discord.lose_answer("create_message")
+    discord.fail("typing", 500, "oops")
+    await discord.drop(code=4000)
