@@ -133,7 +133,7 @@ async def test_an_error_of_the_settings_repeats_no_secret(programs: Programs) ->
         folder = str(programs.folder / f"{command}{number}")
         async with few:
             program = await programs.start(command, LOG_LEVEL="DEBUG", DATA_DIR=folder, **BROKEN[number])
-            return await program.ends(within=60)
+            return await program.ends(within=100)
 
     of_doctor = (0, 2, 4)  # one of each kind: it opens each by the same way as `run`
     commands = [*((n, "run") for n in range(len(BROKEN))), *((n, "doctor") for n in of_doctor)]
