@@ -18,6 +18,8 @@ import psutil
 from tests.ports import free_port
 
 _LOOK_SECONDS = 0.03
+START_SECONDS = 120.0
+"""Until a process serves: most of a start is loading code, which takes long where many start on few cores."""
 END_SECONDS = 30.0
 
 
@@ -94,7 +96,7 @@ class Program:
     async def end(self) -> int | None:
         """Ask it to end, and see that it does; returns its exit code, None where it had to be killed."""
         assert self._process is not None
-        await eventually(lambda: self.serves or self.exit_code is not None, END_SECONDS, self.tail)
+        await eventually(lambda: self.serves or self.exit_code is not None, START_SECONDS, self.tail)
         self.send(signal.SIGTERM)
         try:
             return await asyncio.to_thread(self._process.wait, END_SECONDS)
