@@ -30,7 +30,7 @@ from bot.context import Context
 from bot.errand import Errand
 from bot.errors import StaleEpoch, StoreUnavailable, StrategyFailed
 from bot.meter import meter_json
-from bot.outage import until_back
+from bot.outage import came_through, until_back
 from bot.planner import Planner
 from bot.recorder import count, record, tell
 from bot.step import Step
@@ -198,8 +198,18 @@ class Compactor:
             await stop(planning, given_up)
 
     async def _begin(self, plan: Plan, request: Request, stack: tuple[int, ...]) -> Run:
+        run_id, meter = uuid4().hex, self._context.meter
+        try:
+            await self._write_down(run_id, plan, request, stack)
+        except StoreUnavailable:
+            if not await came_through(self._context, partial(runs.get, run_id=run_id)):
+                raise
+        self._run_id = run_id
+        log.info("compaction_started", trigger=request.trigger, total=meter.total, limit=meter.limit, run=run_id)
+        return await self._run(run_id)
+
+    async def _write_down(self, run_id: str, plan: Plan, request: Request, stack: tuple[int, ...]) -> None:
         context = self._context
-        run_id = uuid4().hex
         model = self._services.settings.compaction_model or context.head.model
         meter = context.meter
         async with context.step() as step:
@@ -222,9 +232,6 @@ class Compactor:
                 meter_before=meter_json(meter, context.level),
             )
             await runs.begin(step.tx, new, now=self._services.database.clock())
-        self._run_id = run_id
-        log.info("compaction_started", trigger=request.trigger, total=meter.total, limit=meter.limit, run=run_id)
-        return await self._run(run_id)
 
     async def _run(self, run_id: str) -> Run:
         """Raises StaleEpoch where the conversation was forgotten, and its runs with it."""

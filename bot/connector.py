@@ -71,8 +71,9 @@ class Connector(Protocol):
     async def find(self, outbound: Outbound, after: str | None, known: frozenset[str]) -> tuple[str, ...] | None:
         """The ids of a message whose sending was cut off by a crash, or None where it never arrived.
 
-        ``after`` is the newest id that this chat is known to have had before it, ``known`` the ids of our other
-        messages around it.
+        ``after`` is the newest id that this chat is known to have had before it, ``known`` ids around it that other
+        messages have: our own ones of this chat, and all that we know of in chats that it :class:`counts with
+        <Counting>`.
         """
 
     async def close(self) -> None:
@@ -100,3 +101,11 @@ class Hooked(Protocol):
 
     async def receive(self, intake: Intake, headers: Mapping[str, str], body: bytes) -> int:
         """Store what a call brings; returns the HTTP status. ``headers`` have small letters."""
+
+
+@runtime_checkable
+class Counting(Protocol):
+    """A connector some of whose chats have one counter for the ids of their messages."""
+
+    def counts_with(self, chat: str, other: str) -> bool:
+        """Whether a message of one of them never has an id that a message of the other one has."""

@@ -12,7 +12,7 @@ import structlog
 
 from bot.bus import Bus
 from bot.chats import Chats
-from bot.connector import Connector
+from bot.connector import Connector, Counting
 from bot.errors import (
     ChatClosed,
     DeliveryDelayed,
@@ -290,6 +290,10 @@ class Lane:
         async with self._database.read() as tx:
             known = await outbox.refs_in_chat(tx, row.address)
             newest = await outbox.newest_ref_before(tx, row.address, row.id)
+            if isinstance(self._connector, Counting):
+                counts_with, chat = self._connector.counts_with, row.address.chat
+                taken = await outbox.latest_refs(tx, row.address.connector)
+                known |= {ref for other, refs in taken.items() if counts_with(chat, other) for ref in refs}
         return await self._connector.find(say, newest, known)
 
     async def _record(self, slot: int, version: int, refs: tuple[str, ...]) -> None:

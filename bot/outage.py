@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 
 import structlog
 
 from bot.context import Context
 from bot.errors import StoreUnavailable
 from bot.live import RENEW_SECONDS, show_written
-from bot.store import turns
+from bot.store import Tx, turns
 from bot.tasks import stop
 
 log = structlog.get_logger(__name__)
@@ -33,25 +34,31 @@ async def see_written(context: Context, turn: str, slot: int, shown: str, write:
 
     Raises StaleEpoch.
     """
-    since = context.next_seq
+    look = partial(turns.has_entry, agent_id=context.agent_id, turn_id=turn, since=context.next_seq)
     try:
         await write()
         return
     except StoreUnavailable as error:
         log.warning("step_waits", reason=str(error))
     async with telling(context, slot, shown):
-        while True:
-            await until_back(context)
+        while not (was_there := await came_through(context, look)):
             try:
-                async with context.services.database.read() as tx:
-                    is_written = await turns.has_entry(tx, context.agent_id, turn, since=since)
-                if not is_written:
-                    await write()
+                await write()
             except StoreUnavailable:
                 continue
-            log.info("step_written", was_there=is_written)
-            context.services.bus.ring(f"outbox:{context.address.connector}", f"settled:{context.agent_id}")
-            return
+            break
+        log.info("step_written", was_there=was_there)
+        context.services.bus.ring(f"outbox:{context.address.connector}", f"settled:{context.agent_id}")
+
+
+async def came_through(context: Context, look: Callable[[Tx], Awaitable[object]]) -> bool:
+    """Whether a commit that was not answered was carried out, by what ``look`` finds in the book; waits until the book
+    can say so."""
+    while True:
+        await until_back(context)
+        with suppress(StoreUnavailable):
+            async with context.services.database.read() as tx:
+                return bool(await look(tx))
 
 
 async def until_back(context: Context) -> None:

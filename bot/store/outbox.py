@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from sqlalchemy import ColumnElement, RowMapping, bindparam, func, insert, or_, select, update
 
 from bot.messages import Address, AgentId, Button, OutFile
-from bot.store.schema import inbox, outbox, turns
+from bot.store.schema import agents, inbox, outbox, turns
 from bot.store.tx import Tx
 
 _THIS = outbox.c.id == bindparam("slot")
@@ -174,6 +175,29 @@ async def refs_in_chat(tx: Tx, address: Address) -> frozenset[str]:
         .limit(50)
     )
     return frozenset(ref for row in rows for ref in row[0])
+
+
+async def latest_refs(tx: Tx, connector: str, *, most: int = 1_000) -> Mapping[str, set[str]]:
+    """The platform's ids of the latest messages of a connector, ours and people's, by their chat."""
+    ours = await tx.execute(
+        select(outbox.c.chat, outbox.c.refs)
+        .where(outbox.c.connector == connector)
+        .order_by(outbox.c.id.desc())
+        .limit(most)
+    )
+    theirs = await tx.execute(
+        select(agents.c.chat, inbox.c.key, inbox.c.ref)
+        .join(agents, agents.c.id == inbox.c.agent_id)
+        .where(inbox.c.connector == connector)
+        .order_by(inbox.c.id.desc())
+        .limit(most)
+    )
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for chat, refs in ours:
+        found[chat].update(refs)
+    for chat, key, ref in theirs:
+        found[chat].update(filter(None, [_message_id(key, ref)]))
+    return found
 
 
 async def undelivered(tx: Tx, agent_id: AgentId) -> int:

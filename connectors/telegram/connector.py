@@ -109,6 +109,10 @@ class Telegram:
         """See :class:`bot.connector.Connector`."""
         return self._screen.knows_drafts and _is_private(address)
 
+    def counts_with(self, chat: str, other: str) -> bool:
+        """See :class:`bot.connector.Counting`: a bot's private chats have one counter, each group has its own."""
+        return chat == other or not (chat.startswith("-") or other.startswith("-"))
+
     async def deliver(self, outbound: Outbound) -> tuple[str, ...]:
         """Bring one outbound to its chat; the ids of the messages that it became.
 

@@ -66,14 +66,14 @@ class Writer:
 
         Telegram has no idempotency keys and does not let a bot read a chat. But ids are given out in order,
         by one counter for a bot's private chats and one for each supergroup, and a bot can edit its own
-        messages: so the text is put on each of the next 12 ids that are not in ``known``, in turn (those in
-        there are not touched, so that no other message of ours is overwritten). "Not modified" and success
-        mean that it stands there; "not found" and "can't be edited" (no message, or a person's) mean the next
-        id. The parts of a long text are looked for in order; once one is found, the missing ones are sent.
-        None when nothing was found.
+        messages: so the text is put on each of the next 12 ids that are not in ``known``, in turn (another
+        message has those in there: ours are not overwritten, and with many chats few ids are left). "Not
+        modified" and success mean that it stands there; "not found" and "can't be edited" (no message, or a
+        person's) mean the next id. The parts of a long text are looked for in order; once one is found, the
+        missing ones are sent. None when nothing was found.
 
-        With many private chats a message may be farther away than 12 ids; then it is sent twice, which is
-        better than never.
+        It may be farther away than that, where many messages were lost at once; then it is sent twice, which
+        is better than never.
         """
         rich = self._rich(say)
         if rich:

@@ -54,6 +54,23 @@ async def test_a_message_that_never_went_out_is_not_found_within_12_probes(
     assert server.messages(1001) == []
 
 
+@pytest.mark.parametrize(
+    ("chat", "other", "shared"),
+    [
+        ("1", "2", True),
+        ("1", "1", True),
+        ("-5", "-5", True),
+        ("-5", "-6", False),
+        ("1", "-5", False),
+        ("-5", "1", False),
+    ],
+)
+def test_private_chats_have_one_counter_and_each_group_its_own(
+    telegram: Telegram, chat: str, other: str, *, shared: bool
+) -> None:
+    assert telegram.counts_with(chat, other) is shared
+
+
 async def test_of_a_long_text_the_missing_parts_are_sent(
     server: BotApiServer, ada: Person, telegram: Telegram, make_telegram: MakeTelegram
 ) -> None:

@@ -193,6 +193,20 @@ async def test_a_step_that_was_committed_although_the_answer_got_lost_is_not_wri
         assert context.history.last_seq == context.next_seq - 1
 
 
+async def test_a_compaction_whose_first_commit_was_not_answered_is_seen_through(
+    house: OpenHouse, room: Room, postgres: Proxy
+) -> None:
+    async with house():
+        for number in range(3):
+            await room.asks(f"message {number}. " + "So it goes on and on. " * 40)
+        postgres.lose_answer(b"COMMIT", after=b"INSERT INTO compactions")
+        await room.says("/compact")
+        await room.until(lambda: any("Compacted:" in text for text in room.notices()))
+        await room.asks("and now? " + "So it goes on and on. " * 40)
+        await room.says("/compact")
+        await room.until(lambda: len([text for text in room.notices() if "ompacted" in text]) == 2)
+
+
 async def test_whoever_waits_long_for_the_database_is_told_below_what_was_written(house: OpenHouse, room: Room) -> None:
     async with house(("gateway",)) as running:
         await room.says("hello")

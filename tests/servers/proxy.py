@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 Target = str | tuple[str, int]
 """Where the server is: the path of its Unix socket, or its host and port."""
 _PIECE = 65_536
 _HOST = "127.0.0.1"
+
+
+@dataclass
+class _Wire:
+    """One connection. ``is_near``: what comes before the words whose answer is to be lost was said."""
+
+    is_near: bool = False
+    is_deaf: bool = False
 
 
 class Proxy:
@@ -28,6 +39,7 @@ class Proxy:
         """Somebody came while it was cut."""
         self._tls = tls
         self._is_cut = False
+        self._to_lose: tuple[bytes, bytes] | None = None
         self._passing = asyncio.Event()
         self._passing.set()
         self._writers: set[asyncio.StreamWriter] = set()
@@ -62,6 +74,11 @@ class Proxy:
         """All is well again; what a blackhole held back arrives now."""
         self._is_cut = False
         self._passing.set()
+
+    def lose_answer(self, to: bytes, *, after: bytes) -> None:
+        """Once: the words ``to`` still reach the server when ``after`` was said before them on the same connection,
+        which is then reset in place of the answer."""
+        self._to_lose = after, to
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._accept, _HOST, 0, ssl=self._tls)
@@ -106,7 +123,11 @@ class Proxy:
             else asyncio.open_connection(*self.target)
         )
         self._writers.add(back)
-        pumps = {asyncio.create_task(self._pump(reader, back)), asyncio.create_task(self._pump(there, writer))}
+        wire = _Wire()
+        pumps = {
+            asyncio.create_task(self._pump(reader, back, partial(self._overhear, wire))),
+            asyncio.create_task(self._pump(there, writer, lambda _: not wire.is_deaf)),
+        }
         try:
             await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -116,12 +137,24 @@ class Proxy:
             self._writers.discard(back)
             back.transport.abort()
 
-    async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
-        """Until one side has closed; a client that says goodbye has been answered."""
+    def _overhear(self, wire: _Wire, piece: bytes) -> bool:
+        if self._to_lose:
+            after, to = self._to_lose
+            wire.is_near = wire.is_near or after in piece
+            if wire.is_near and to in piece:
+                wire.is_deaf, self._to_lose = True, None
+        return True
+
+    async def _pump(
+        self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, may_pass: Callable[[bytes], bool]
+    ) -> None:
+        """Until one side has closed, or a piece may not pass; a client that says goodbye has been answered."""
         with suppress(OSError):
             while piece := await source.read(_PIECE):
                 if self.delay:
                     await asyncio.sleep(self.delay)
                 await self._passing.wait()
+                if not may_pass(piece):
+                    return
                 sink.write(piece)
                 await sink.drain()

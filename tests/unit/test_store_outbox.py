@@ -96,6 +96,17 @@ async def test_it_is_known_that_a_first_send_may_have_arrived(database: Database
         assert not await sending(tx)
 
 
+async def test_the_latest_ids_of_all_chats_of_a_connector_are_ours_and_theirs(database: Database) -> None:
+    there, elsewhere = Address(HERE.connector, "2"), Address("other", HERE.chat)
+    async with database.write() as tx:
+        for address, ref in ((HERE, "12"), (there, "14"), (elsewhere, "77")):
+            await inbox.add(tx, Inbound(address, f"message:{address.chat}:{ref}", "message", 1, "ada", "hi"), now=1.0)
+        await outbox.delivered(tx, await outbox.say(tx, HERE, "hello", now=1.0), 1, ["13", "16"])
+        await outbox.say(tx, there, "on its way", now=1.0)
+        found = await outbox.latest_refs(tx, HERE.connector)
+    assert found == {HERE.chat: {"12", "13", "16"}, "2": {"14"}}
+
+
 @pytest.mark.parametrize(
     ("ours", "theirs", "newest"),
     [

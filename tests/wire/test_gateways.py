@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from connectors.telegram.writer import PROBES
 from tests.servers.discord import DiscordServer
 from tests.servers.messages import MessagesServer
 from tests.servers.telegram import BotApiServer
@@ -74,6 +75,29 @@ async def test_telegram_shows_one_message_when_the_gateway_dies_between_send_and
     await telegram_programs.serve()
     ada.says("and again")
     await telegram.wait_for(lambda it: any("(2)" in text for text in it.texts(ada.id)), PATIENCE)
+    assert len(telegram.texts(ada.id)) == 2
+
+
+async def test_a_lost_message_is_found_though_other_chats_talked_between_it_and_what_it_answers(
+    telegram_programs: Programs, telegram: BotApiServer
+) -> None:
+    program = await telegram_programs.serve()
+    ada, bob = telegram.person(1001), telegram.person(1002)
+    model = telegram_programs.model
+    model.hang(lambda request: "take your time" in request.all_text)
+    ada.says("take your time")
+    await model.wait_for(lambda it: it.requests, PATIENCE)
+    for number in range(PROBES):
+        bob.says(f"message {number}")
+        await telegram.wait_for(lambda it: len(it.texts(bob.id)) > number, PATIENCE)  # noqa: B023
+    telegram.lose_answer("sendMessage")
+    model.release()
+    await telegram.wait_for(lambda it: it.texts(ada.id), PATIENCE)
+    await program.kill()
+    telegram.clear_faults()
+    await telegram_programs.serve()
+    ada.says("and again")
+    await telegram.wait_for(lambda it: any(f"({PROBES + 2})" in text for text in it.texts(ada.id)), PATIENCE)
     assert len(telegram.texts(ada.id)) == 2
 
 
