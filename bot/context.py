@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from bot.compaction import Strategy
+from bot.errors import StoreUnavailable
 from bot.estimate import Family, Level, Meter, Part, family_of
 from bot.files import filled, has_media
 from bot.gate import Restraint
@@ -62,6 +63,8 @@ class Context:
         self._parts: tuple[Part, Part] = (Part("system prompt", 0), Part("tools", 0))
         self.family: Family = family_of(services.model_name)
         self._stepping = asyncio.Lock()
+        self._is_in_doubt = False
+        """Whether the book may have more than we know of."""
         self.presence = Presence(services.bus, row.address)
 
     async def load(self) -> None:
@@ -72,9 +75,14 @@ class Context:
 
     async def reload(self) -> None:
         """Read the history again."""
-        async with self._stepping, self.services.database.read() as tx:  # or a step would put back what it began with
+        async with self._stepping:  # or a step would put back what it began with
+            await self._reload()
+
+    async def _reload(self) -> None:
+        async with self.services.database.read() as tx:
             self.history = await histories.load(tx, self.agent_id, self.family)
             self.next_seq = await histories.last_seq(tx, self.agent_id) + 1
+        self._is_in_doubt = False
 
     async def choose_tools(self) -> None:
         """Take over which tools there are. Within a turn they stay, and so does the head of its requests."""
@@ -161,12 +169,21 @@ class Context:
 
     @asynccontextmanager
     async def step(self) -> AsyncIterator[Step]:
-        """One fenced transaction. Raises StaleEpoch when another host has the agent, StoreUnavailable."""
+        """One fenced transaction. Raises StaleEpoch when another host has the agent, StoreUnavailable.
+
+        A commit whose answer got lost may have been carried out: the next step then reads the history first.
+        """
         async with self._stepping:
-            async with self.services.database.fenced(self.agent_id, self.epoch) as tx:
-                step = Step(self, tx)
-                yield step
-                await step.finish()
+            if self._is_in_doubt:
+                await self._reload()
+            try:
+                async with self.services.database.fenced(self.agent_id, self.epoch) as tx:
+                    step = Step(self, tx)
+                    yield step
+                    await step.finish()
+            except StoreUnavailable:
+                self._is_in_doubt = True
+                raise
             self.history, self.next_seq = step.history, step.next_seq
             self.restraint, self.factor = step.restraint, step.factor
         self.services.bus.ring(*step.rings)

@@ -167,7 +167,7 @@ class Forgetting:
         there = await asyncio.to_thread(contents, folder)
         aside = folder.with_name(f"{_ASIDE}{uuid4().hex}")
         try:
-            async with self._database.write() as tx:
+            async with self._database.write(long=True) as tx:
                 await forgetting.be_alone(tx)
                 rows = await forgetting.everything(tx, agent_id)
                 # Before the commit: files of a message that comes after it belong to a new conversation.
@@ -182,7 +182,7 @@ class Forgetting:
 
     async def _redact(self, agent_id: AgentId, connector: str, person: str) -> None:
         data_dir = self._settings.data_dir
-        async with self._taken(agent_id), self._database.write() as tx:
+        async with self._taken(agent_id), self._database.write(long=True) as tx:
             await forgetting.be_alone(tx)
             removed = await forgetting_person.redact(tx, agent_id, connector, person, stopped=ABORTED)
             # Before the commit: whoever does this again after a crash has to find what there is to do.

@@ -12,6 +12,7 @@ import random
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 
 import structlog
 
@@ -145,6 +146,7 @@ class Host:
     async def _live(self, agent_id: AgentId, *, surely: bool = True) -> None:
         """``surely``: there is something to do for it; else that is looked up once it is ours."""
         lease = self._services.bus.lease(_lease_name(agent_id), LEASE_SECONDS)
+        lease.on_again = partial(self._services.bus.wake, f"epoch:{agent_id}")  # is it still ours in the book?
         try:
             if await lease.take():
                 await self._with_lease(agent_id, lease, surely=surely)

@@ -121,7 +121,7 @@ async def bring_in(database: Database, data_dir: Path, archive: Archive) -> Expo
     folder = folder_of(data_dir, archive.agent_id)
     try:
         size = await asyncio.to_thread(_unpack, archive, staged)
-        async with database.write() as tx:
+        async with database.write(long=True) as tx:
             await _refuse_known(tx, archive.agent_id)
             into = Importing(tx, archive.agent_id)
             for name in (*TABLES, HEADS):

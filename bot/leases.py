@@ -7,7 +7,7 @@ together: one script renews them in one round trip, however many they are.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -25,19 +25,22 @@ _MOST_AT_ONCE = 1_000
 _OFTEN, _YOUNG = 1 / 6, 1 / 4
 """Of a lease's time: how often it is looked which ones are to be renewed, and how old those are."""
 _RENEW = """
-local lost = {}
+local lost, again = {}, {}
 for at, key in ipairs(KEYS) do
     local held = redis.call('get', key)
     if held == ARGV[2 * at - 1] or not held then
         redis.call('set', key, ARGV[2 * at - 1], 'PX', ARGV[2 * at])
+        if not held then
+            again[#again + 1] = at
+        end
     else
         lost[#lost + 1] = at
     end
 end
-return lost
+return {lost, again}
 """
-"""What is held by its token stays so for another time; what nobody has is taken again; the places of what somebody else
-has are returned, from 1 on."""
+"""What is held by its token stays so for another time; what nobody has is taken again. Returned are the places, from 1
+on, of what somebody else has, and of what was taken again."""
 
 
 class Lease:
@@ -45,6 +48,8 @@ class Lease:
 
     def __init__(self, leases: Leases, name: str, ttl: float) -> None:
         self.name = name
+        self.on_again: Callable[[], None] = lambda: None
+        """Called when it was taken again because nobody had it: somebody else may have had it in between."""
         self.ttl = ttl
         self.renewed = 0.0
         self.lost = asyncio.Event()
@@ -126,13 +131,15 @@ class Leases:
         asked = now()
         values = [value for lease in due for value in (lease.token, round(lease.ttl * 1_000))]
         async with self.bus.reaching():
-            lost = await self._script(keys=[LEASES + lease.name for lease in due], args=values)
+            lost, again = await self._script(keys=[LEASES + lease.name for lease in due], args=values)
         for at, lease in enumerate(due, 1):
             if at in lost:
                 self._kept.discard(lease)
                 lease.lost.set()
             else:
                 lease.renewed = asked
+            if at in again:
+                lease.on_again()
 
     async def left(self, names: Sequence[str]) -> Mapping[str, float]:
         """Which of these somebody has, and in how many seconds they fall if they are not renewed.

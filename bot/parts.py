@@ -78,7 +78,7 @@ async def _opened(database: Database, settings: Settings) -> None:
     """Open the book, and see that the volume beside it is its own. A database that is away is waited for a while: it
     may be starting too. One that says no is not."""
     loop = asyncio.get_running_loop()
-    patience = loop.time() + _DATABASE_SECONDS
+    patience, is_said = loop.time() + _DATABASE_SECONDS, False
     while True:
         try:
             await database.open()
@@ -87,7 +87,9 @@ async def _opened(database: Database, settings: Settings) -> None:
         except StoreUnavailable as error:
             if not error.may_pass or loop.time() > patience:
                 raise
-            log.warning("store_unavailable", reason=str(error))
+            if not is_said:
+                log.warning("store_unavailable", reason=str(error))
+            is_said = True
             await asyncio.sleep(_LOOK_SECONDS)
         else:
             return

@@ -6,13 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Integer, bindparam, case, cast, func, select, update
+from sqlalchemy import Integer, bindparam, case, cast, exists, func, select, update
 
 from bot.messages import Address, AgentId
 from bot.store.schema import agents, cursors
 from bot.store.tx import InEach, Tx, insert_into
 
-_ENSURE = InEach(agents, lambda insert: insert.on_conflict_do_nothing(index_elements=["id"]))
+_NEW = ("id", "connector", "chat", "thread", "epoch", "touched_at", "paused", "cooldown", "calibration",
+        "calibrated_for", "strategy")  # fmt: skip
+_IF_NEW = select(*(bindparam(name, type_=agents.c[name].type) for name in _NEW)).where(
+    ~exists().where(agents.c.id == bindparam("id", type_=agents.c.id.type))
+)
+"""An INSERT alone would wait for whoever is just changing the row that is there, in the midst of a batch of others."""
+_ENSURE = InEach(agents, lambda insert: insert.from_select(_NEW, _IF_NEW).on_conflict_do_nothing(index_elements=["id"]))
 _THIS = agents.c.id == bindparam("agent")
 _EPOCHS = "epochs"
 """The cursor that holds the highest epoch of a conversation that was forgotten. One that begins anew in its place is

@@ -90,7 +90,7 @@ async def put(tx: Tx, name: str, columns: Sequence[str], lines: Sequence[str]) -
     try:
         await tx.execute(_named(name, columns).insert(), rows)
     except DBAPIError as error:
-        reason = str(error.orig).splitlines()[0]
+        reason = next(iter(str(error.orig).splitlines()), "")
         raise ConfigurationError(f"The database does not take rows of {name}: {reason}.") from error
 
 

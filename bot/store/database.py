@@ -107,10 +107,11 @@ class Database:
             ) from error
 
     @asynccontextmanager
-    async def write(self) -> AsyncIterator[Tx]:
-        """A writing transaction: committed at the end, rolled back on an error. Raises StoreUnavailable."""
+    async def write(self, *, long: bool = False) -> AsyncIterator[Tx]:
+        """A writing transaction: committed at the end, rolled back on an error. ``long``: it may rest between two
+        statements, e.g. while files are removed. Raises StoreUnavailable."""
         with self._counted():
-            async with self._book.write() as tx:
+            async with self._book.write(long=long) as tx:
                 yield tx
 
     @asynccontextmanager
@@ -175,7 +176,11 @@ def _translated() -> Iterator[None]:
 
 
 def _reason(error: BaseException) -> str:
-    return str(getattr(error, "orig", None) or error).splitlines()[0]
+    """One line; the driver's TimeoutError has no words of its own."""
+    cause = getattr(error, "orig", None) or error
+    return next(iter(str(cause).splitlines()), "") or (
+        "no answer" if isinstance(cause, TimeoutError) else type(cause).__name__
+    )
 
 
 def _may_pass(error: BaseException | None) -> bool:

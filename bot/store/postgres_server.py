@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
-from sqlalchemy import NullPool, event
+from sqlalchemy import NullPool, event, text
 from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -19,6 +19,9 @@ _CONNECTIONS, _MORE_CONNECTIONS = 12, 4
 _RESTED_SECONDS = 2.0
 _SINCE = "rests since"
 _CONNECT_SECONDS = 10
+_REST_SECONDS = 5
+"""A process that stands still in the middle of a transaction loses it, and with it the rows that others wait for."""
+_MAY_REST = text("SET LOCAL idle_in_transaction_session_timeout = 0")
 _ANSWER_SECONDS = 15
 """A server that takes longer for one statement is away, also where its connections stay open and nothing comes."""
 
@@ -32,23 +35,31 @@ class PostgresServer:
             self._url,
             pool_size=_CONNECTIONS,
             max_overflow=_MORE_CONNECTIONS,
-            connect_args={"timeout": _CONNECT_SECONDS, "command_timeout": _ANSWER_SECONDS},
+            connect_args={
+                "timeout": _CONNECT_SECONDS,
+                "command_timeout": _ANSWER_SECONDS,
+                "server_settings": {"idle_in_transaction_session_timeout": f"{_REST_SECONDS}s"},
+            },
         )
         event.listen(self._engine.sync_engine, "checkout", _ask_if_rested)
         event.listen(self._engine.sync_engine, "checkin", _rests)
 
     @asynccontextmanager
-    async def read(self, *, long: bool) -> AsyncIterator[Tx]:  # noqa: ARG002  # nothing here holds up the loop
+    async def read(self, *, long: bool) -> AsyncIterator[Tx]:
         """A look at one moment, also at several tables."""
         async with self._engine.connect() as connection:
             await connection.execution_options(isolation_level="REPEATABLE READ")
             async with connection.begin():
+                if long:
+                    await connection.execute(_MAY_REST)
                 yield cast(Tx, connection)  # its overloads say the same
 
     @asynccontextmanager
-    async def write(self) -> AsyncIterator[Tx]:
+    async def write(self, *, long: bool) -> AsyncIterator[Tx]:
         """A transaction, committed at the end."""
         async with self._engine.begin() as connection:
+            if long:
+                await connection.execute(_MAY_REST)
             yield cast(Tx, connection)
 
     @asynccontextmanager

@@ -122,7 +122,7 @@ class SqliteFile:
             connection.close()
 
     @asynccontextmanager
-    async def write(self) -> AsyncIterator[QuickTx]:
+    async def write(self, *, long: bool = False) -> AsyncIterator[QuickTx]:  # noqa: ARG002  # nobody is thrown out here
         """A transaction of its own, as far as the writer can see; it lasts when this ends."""
         await self._my_turn()
         try:

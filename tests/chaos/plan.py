@@ -138,6 +138,9 @@ def some_strikes(house: HouseKind, chance: random.Random, count: int) -> Iterato
             )
 
 
+_SHARE_OF_LONG = 0.25
+
+
 def _of_processes(house: HouseKind, chance: random.Random) -> Strike:
     target = chance.choice(list(PROGRAMS[house]))
     kind = chance.choices(["kill", "restart", "freeze"], [4, 2, 2])[0]
@@ -150,6 +153,8 @@ def _of_stores(house: HouseKind, chance: random.Random) -> Strike:
     if house == "fleet":
         kinds += ["kill postgres", "kill postgres", "freeze postgres"]
     kind = chance.choice(kinds)
+    if kind == "freeze postgres" and chance.random() < _SHARE_OF_LONG:
+        return Strike(kind, "", chance.uniform(16.0, 20.0))  # longer than a statement may take
     return Strike(kind, "", chance.uniform(0.5, 6.0) if "freeze" in kind else chance.uniform(0.1, 1.5))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select, text
+from structlog.testing import capture_logs
 
 from bot.app import inner_roles, services_of
 from bot.context import Context
@@ -24,7 +25,7 @@ from bot.shutdown import Shutdown
 from bot.store import agents, histories, inbox, outbox
 from bot.store.schema import entries
 from tests.conftest import MakeSettings, OpenHouse
-from tests.house import House, Room
+from tests.house import PATIENCE, House, Room
 from tests.servers.messages import MessagesServer
 
 ADDRESS = Address("room", "1")
@@ -70,6 +71,21 @@ async def test_two_hosts_pass_a_lease_back_and_forth_under_load_without_a_lost_o
         said = await _said(running)
         assert said == [f"message {number}" for number in range(messages)]
         await _assert_every_turn_has_one_reply(running)
+
+
+async def test_a_host_whose_lease_was_gone_in_between_looks_whether_the_agent_is_still_its_own(
+    house: OpenHouse, room: Room
+) -> None:
+    async with house() as running:
+        await room.asks("hello")
+        with capture_logs() as logs:
+            async with running.parts.database.write() as tx:
+                await agents.claim(tx, AGENT)  # another host had it for a moment
+            await running.parts.bus.redis.delete(f"{LEASES}agent:{AGENT}")
+            async with asyncio.timeout(PATIENCE):
+                while not any(line["event"] == "agent_moved" for line in logs):  # noqa: ASYNC110  # a log rings no bell
+                    await asyncio.sleep(0.02)
+        await room.asks("and now?")
 
 
 async def test_wiping_redis_at_any_moment_loses_nothing(house: OpenHouse, room: Room, model: MessagesServer) -> None:

@@ -20,7 +20,7 @@ from bot.messages import Address, text_block
 from bot.outage import AWAY, see_written, telling
 from bot.parts import open_parts
 from bot.settings import load_settings
-from bot.store import agents
+from bot.store import agents, postgres_server
 from tests.conftest import OpenHouse
 from tests.house import PATIENCE, House, Room
 from tests.servers.messages import MessagesServer
@@ -205,6 +205,70 @@ async def test_a_compaction_whose_first_commit_was_not_answered_is_seen_through(
         await room.asks("and now? " + "So it goes on and on. " * 40)
         await room.says("/compact")
         await room.until(lambda: len([text for text in room.notices() if "ompacted" in text]) == 2)
+
+
+async def test_a_command_whose_commit_was_not_answered_is_known_to_the_next_turn(
+    house: OpenHouse, room: Room, model: MessagesServer, postgres: Proxy
+) -> None:
+    async with house():
+        await room.asks("remember the heron")
+        postgres.lose_answer(b"COMMIT", after=b"INSERT INTO layers")
+        await room.says("/new")
+        await room.until(lambda: any("A fresh start" in text for text in room.notices()))
+        await room.asks("what do you remember?")
+        assert "heron" not in model.requests[-1].request.all_text
+        await room.says("/undo")
+        await room.until(lambda: len(room.notices()) == 2)
+        await room.asks("and now?")
+        assert "heron" in model.requests[-1].request.all_text
+
+
+async def test_a_postgresql_that_is_silent_for_longer_than_a_statement_may_take_is_waited_for(
+    house: OpenHouse, room: Room, postgres: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_server, "_ANSWER_SECONDS", 1)
+    async with house():
+        await room.asks("hello")
+        with capture_logs() as logs:
+            postgres.blackhole()
+            saying = asyncio.create_task(room.says("are you there?"))
+            await asyncio.wait({saying}, timeout=4)
+            postgres.restore()
+            if saying.done() and saying.exception():  # a platform brings it again
+                assert isinstance(saying.exception(), StoreUnavailable)
+                await room.says("are you there?")
+            await saying if not saying.done() else None
+            await room.until(lambda: len(room.replies()) == 2)
+        assert not [line for line in logs if line["log_level"] in ("error", "critical")], logs
+
+
+async def test_a_host_that_stands_still_in_a_transaction_holds_nobody_up_for_long(
+    house: OpenHouse, room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_server, "_REST_SECONDS", 1)
+    async with house() as running:
+        await room.asks("hello")
+
+        async def stand_still() -> None:
+            async with running.parts.database.write() as tx:
+                await tx.execute(text("UPDATE agents SET touched_at = touched_at"))
+                await asyncio.wait_for(room.says("is anybody there?"), 0.9)  # it is stored at once
+                await room.until(lambda: len(room.replies()) == 2)
+
+        with pytest.raises(StoreUnavailable):
+            await stand_still()
+
+
+async def test_what_takes_its_time_in_a_transaction_may_say_so(
+    house: OpenHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_server, "_REST_SECONDS", 1)
+    async with house(("gateway",)) as running:
+        for open_ in (running.parts.database.write, running.parts.database.read):
+            async with open_(long=True) as tx:
+                await tx.execute(text("SELECT 1"))
+                await asyncio.sleep(1.5)
+                await tx.execute(text("SELECT 1"))
 
 
 async def test_whoever_waits_long_for_the_database_is_told_below_what_was_written(house: OpenHouse, room: Room) -> None:
