@@ -199,6 +199,11 @@ class Lane:
     async def _stream(self, slot: int, text: str) -> None:
         async with self._database.read() as tx:
             row = await outbox.get_open(tx, slot)
+            if row and not row.refs and await outbox.pending(tx, self._connector.name, self._chat):
+                # What came before it was ready only since the last look, and is to stand before it.
+                self._written.setdefault(slot, text)
+                self._woken.set()
+                return
         self._streamed = row
         if row is None:
             return

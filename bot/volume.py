@@ -30,15 +30,14 @@ async def settle(database: Database, data_dir: Path) -> None:
     Raises ConfigurationError with a sentence that says what to do.
     """
     async with database.write() as tx:
-        found = await _in_thread(read, data_dir)
         known = await volumes.known(tx)
         if known is None:
-            ours = found or uuid4().hex
+            ours = await _in_thread(read, data_dir) or uuid4().hex
             known = await volumes.claim(tx, ours)
             if known == ours:
                 # Before the commit: whoever starts beside us finds it as soon as the book names it.
                 await _in_thread(_write, data_dir, ours)
-            found = await _in_thread(read, data_dir)
+        found = await _in_thread(read, data_dir)  # only now: whoever started beside us may just have written it
     if reason := strange(known, found):
         raise ConfigurationError(
             f"DATA_DIR={data_dir} {reason}. Mount the volume there that all processes share; if this one is to be it "

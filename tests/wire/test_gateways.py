@@ -74,7 +74,7 @@ async def test_telegram_shows_one_message_when_the_gateway_dies_between_send_and
     telegram.clear_faults()
     await telegram_programs.serve()
     ada.says("and again")
-    await telegram.wait_for(lambda it: any("(2)" in text for text in it.texts(ada.id)), PATIENCE)
+    await telegram.wait_for(lambda it: len(it.texts(ada.id)) > 1, PATIENCE)
     assert len(telegram.texts(ada.id)) == 2
 
 
@@ -97,7 +97,7 @@ async def test_a_lost_message_is_found_though_other_chats_talked_between_it_and_
     telegram.clear_faults()
     await telegram_programs.serve()
     ada.says("and again")
-    await telegram.wait_for(lambda it: any(f"({PROBES + 2})" in text for text in it.texts(ada.id)), PATIENCE)
+    await telegram.wait_for(lambda it: len(it.texts(ada.id)) > 1, PATIENCE)
     assert len(telegram.texts(ada.id)) == 2
 
 
@@ -115,7 +115,7 @@ async def test_discord_shows_one_message_when_the_gateway_dies_between_send_and_
     await discord_programs.serve()
     await discord.wait_for(lambda it: it.connected, PATIENCE)
     await ada.says("and again")
-    await discord.wait_for(lambda it: any("(2)" in text for text in it.texts(ada.channel_id)), PATIENCE)
+    await discord.wait_for(lambda it: len(it.texts(ada.channel_id)) > 1, PATIENCE)
     assert len(discord.texts(ada.channel_id)) == 2
 
 

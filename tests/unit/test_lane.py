@@ -1,0 +1,75 @@
+"""One chat's messages: what was said first stands first."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from bot.bus import Bus
+from bot.chats import Chats
+from bot.lane import Lane
+from bot.messages import Address, Outbound
+from bot.store import Database, agents, outbox
+from bot.tasks import stop
+from bot.tenure import Tenure
+from tests.house import Room
+
+CHAT = Address("room", "1")
+
+
+class Slow(Room):
+    """Something happens while it brings its first message."""
+
+    meanwhile: Callable[[], Awaitable[None]] | None = None
+
+    async def deliver(self, outbound: Outbound) -> tuple[str, ...]:
+        if happens := self.meanwhile:
+            self.meanwhile = None
+            await happens()
+        return await super().deliver(outbound)
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    book = Database.in_folder(tmp_path)
+    await book.open()
+    yield book
+    await book.close()
+
+
+async def test_a_reply_that_begins_to_grow_stands_below_the_one_that_was_finished_a_moment_before(
+    database: Database, tmp_path: Path
+) -> None:
+    room, bus = Slow(), Bus("redis://127.0.0.1:1")
+    lane = Lane(
+        room,
+        database,
+        bus,
+        chats=Chats(database, "room"),
+        folder=lambda _: tmp_path,
+        tenure=await Tenure.begin(database, "connector:room"),
+        chat="1",
+    )
+    async with database.write() as tx:
+        await agents.ensure(tx, CHAT, now=0)
+        await outbox.say(tx, CHAT, "a notice", now=0)
+        first = await outbox.open_slot(tx, CHAT, now=0)
+
+    async def two_turns() -> None:
+        lane.write(first, "the fir")
+        async with database.write() as tx:
+            await outbox.change(tx, first, "the first answer")
+            second = await outbox.open_slot(tx, CHAT, now=0)
+        lane.write(second, "the second answer, as far as")
+
+    room.meanwhile = two_turns
+    lane.wake()
+    delivering = asyncio.create_task(lane.run())
+    await room.until(lambda: len(room.shown.get("1", {})) == 3)
+    await stop(delivering)
+    shown = [message.text for message in room.shown["1"].values()]
+    assert shown == ["a notice", "the first answer", "the second answer, as far as"]
+    await bus.close()
