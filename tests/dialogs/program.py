@@ -28,10 +28,12 @@ _UNDER_WAY = text(
 async def running(
     settings: Settings, connectors: Sequence[Connector], *, lease: str, chat: str | None = None
 ) -> AsyncIterator[Parts]:
-    """All roles, and the HTTP server where a platform calls us, until the end of the block."""
+    """All roles, and the HTTP server where a platform calls us, until the end of the block. ``lease``: of the first
+    connector; others have their own."""
     async with open_parts(settings, listen=tuple(connector.name for connector in connectors)) as parts:
         await parts.bus.redis.flushall()  # the Valkey is shared with the dialogs before
-        gateways = [gateway_for(parts, connector, f"connector:{lease}", chat=chat) for connector in connectors]
+        names = {connector: lease if connector is connectors[0] else connector.name for connector in connectors}
+        gateways = [gateway_for(parts, one, f"connector:{name}", chat=chat) for one, name in names.items()]
         work: list[Any] = [*inner_roles(parts, ("agents", "worker")), *(gateway.run() for gateway in gateways)]
         if hooks := {gateway.hook_path: gateway.receive for gateway in gateways if gateway.hook_path}:
             work.append(HttpServer(settings.http_bind, {}, hooks).run())
