@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bot.cli_book import NothingFound, settings_for_looking
+from bot.cli_book import NothingFound, opened, settings_for_looking
 from bot.cli_forget import forget
 from bot.cli_move import export, import_
-from bot.cli_pair import opened
 from bot.cli_process import one_line_errors, run_to_its_end
 from bot.cli_text import as_json as dumped
 from bot.cli_text import columns, cut, line, utc

@@ -75,10 +75,26 @@ def day_bounds(text: str, now: float) -> tuple[float, float]:
 
 
 @asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[Database]:
+    """The book of the program. Raises ConfigurationError where there is none yet."""
+    from bot.book import database_of
+
+    if not settings.database_url and not (settings.data_dir / "palimpsest.db").exists():
+        raise ConfigurationError(
+            f"There is no database in DATA_DIR={settings.data_dir}. Call this in the folder in which you start "
+            "`palimpsest run`, so that the same .env counts."
+        )
+    database = database_of(settings)
+    try:
+        await database.open()
+        yield database
+    finally:
+        await database.close()
+
+
+@asynccontextmanager
 async def opened_with_files(settings: Settings) -> AsyncIterator[Database]:
     """The book of the program, where DATA_DIR holds the folders that belong to it. Raises ConfigurationError."""
-    from bot.cli_pair import opened
-
     async with opened(settings) as database:
         await refuse_strange_files(settings, database)
         yield database

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bot.cli_book import opened
 from bot.cli_process import log_quietly, one_line_errors, run_to_its_end
-from bot.errors import ConfigurationError, PalimpsestError
+from bot.errors import PalimpsestError
 
 if TYPE_CHECKING:
     from bot.settings import Settings
-    from bot.store import Database
     from bot.store.people import Person
 
 app = typer.Typer(help="Let people in by their codes, and forget them again.", no_args_is_help=True)
@@ -74,24 +73,6 @@ def _settings() -> Settings:
     settings = load_settings()
     log_quietly(settings)
     return settings
-
-
-@asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[Database]:
-    """The book of the program. Raises ConfigurationError where there is none yet."""
-    from bot.parts import database_of
-
-    if not settings.database_url and not (settings.data_dir / "palimpsest.db").exists():
-        raise ConfigurationError(
-            f"There is no database in DATA_DIR={settings.data_dir}. Call this in the folder in which you start "
-            "`palimpsest run`, so that the same .env counts."
-        )
-    database = database_of(settings)
-    try:
-        await database.open()
-        yield database
-    finally:
-        await database.close()
 
 
 async def _everybody(settings: Settings) -> list[Person]:

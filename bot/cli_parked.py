@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bot.cli_pair import opened, ring
+from bot.cli_book import opened
+from bot.cli_pair import ring
 from bot.cli_process import log_quietly, one_line_errors, run_to_its_end
 from bot.cli_text import cut, line, printable, utc
 from bot.errors import PalimpsestError

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli_book import NothingFound, settings_for_looking
-from bot.cli_pair import opened
+from bot.cli_book import NothingFound, opened, settings_for_looking
 from bot.cli_process import one_line_errors, run_to_its_end
 from bot.cli_runs import Agent, Json, Since, Until, wanted_of
 from bot.cli_text import as_json as dumped

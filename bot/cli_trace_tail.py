@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli_book import bus_of, settings_for_looking
-from bot.cli_pair import opened
+from bot.cli_book import bus_of, opened, settings_for_looking
 from bot.cli_process import one_line_errors, run_to_its_end
 from bot.cli_runs import Agent, json_line, one_line, ran_json, wanted_of
 from bot.cli_text import as_json as dumped

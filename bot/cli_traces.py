@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bot.cli_book import NothingFound, day_named, opened_with_files, settings_for_looking
-from bot.cli_pair import opened
+from bot.cli_book import NothingFound, day_named, opened, opened_with_files, settings_for_looking
 from bot.cli_process import one_line_errors, run_to_its_end
 from bot.cli_runs import (
     HEADINGS,

@@ -45,7 +45,7 @@ def _settings() -> Settings:
 
 @asynccontextmanager
 async def _open(settings: Settings) -> AsyncIterator[Database]:
-    from bot.parts import database_of
+    from bot.book import database_of
 
     database = database_of(settings)
     try:

@@ -11,6 +11,7 @@ import structlog
 from pydantic import SecretStr
 
 from bot import volume
+from bot.book import database_of
 from bot.bus import Bus
 from bot.embedded.local_model import LOCAL_CONTEXT, LOCAL_MODEL_NAME, LocalModel
 from bot.embedded.valkey import EmbeddedValkey
@@ -127,12 +128,6 @@ async def redis_url(settings: Settings) -> str:
 
 _joined: list[EmbeddedValkey] = []
 """Members for as long as the process lives; the kernel lets go of their lock at its end."""
-
-
-def database_of(settings: Settings) -> Database:
-    """The book that the settings name; not opened yet. Raises ConfigurationError."""
-    url = _secret(settings.database_url)
-    return Database(url) if url else Database.in_folder(settings.data_dir)
 
 
 async def open_model(settings: Settings, stack: AsyncExitStack) -> tuple[Model, str]:

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
+from bot.book import database_of
 from bot.doctor.case import Case, revealed
 from bot.doctor.finding import Finding, ok, problem, warning
 from bot.errors import StoreUnavailable
-from bot.parts import database_of
 from bot.settings import Settings
 from bot.store.state import StoreState, state_of
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from bot.book import database_of
 from bot.doctor.case import Case
 from bot.doctor.finding import Finding, ok, problem
 from bot.errors import StoreUnavailable
-from bot.parts import database_of
 from bot.store import volumes
 from bot.volume import ADOPT, read, strange
 

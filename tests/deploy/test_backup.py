@@ -13,9 +13,9 @@ import pytest
 
 from bot import archive, cli_backup
 from bot.backup import make, restore
+from bot.book import database_of
 from bot.errors import ConfigurationError
 from bot.messages import Address
-from bot.parts import database_of
 from bot.settings import Settings
 from bot.store import Database, word_index
 from bot.words import query_words

@@ -11,8 +11,9 @@ import pytest
 from sqlalchemy import make_url, text
 from typing_extensions import override
 
+from bot.book import database_of
 from bot.errors import ConfigurationError
-from bot.parts import database_of, open_parts
+from bot.parts import open_parts
 from bot.settings import Settings
 from bot.store import Database
 from tests.chaos.processes import eventually

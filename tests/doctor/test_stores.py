@@ -9,10 +9,11 @@ import pytest
 from redis.asyncio import Redis
 from sqlalchemy import text
 
+from bot.book import database_of
 from bot.doctor.database import check_database
 from bot.doctor.redis import check_redis, is_held
 from bot.embedded.valkey import EmbeddedValkey
-from bot.parts import bus_at, database_of
+from bot.parts import bus_at
 from bot.settings import Settings
 from tests.doctor.conftest import MakeCase, said, the_one
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bot.book import database_of
 from bot.doctor.volume import check_volume
-from bot.parts import database_of
 from bot.volume import settle
 from tests.doctor.conftest import MakeCase, said, the_one
 

@@ -13,11 +13,11 @@ import pytest
 from sqlalchemy import text
 
 from bot import imported
+from bot.book import database_of
 from bot.cli_book import bus_of
 from bot.exported import export
 from bot.forgetting import Forgetting, Forgotten
 from bot.messages import Address, AgentId
-from bot.parts import database_of
 from bot.settings import Settings
 from bot.store import inbox, outbox, work
 from tests.conftest import MakeSettings, OpenHouse
