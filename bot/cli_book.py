@@ -69,7 +69,7 @@ def day_named(text: str, now: float) -> str:
 
 def day_bounds(text: str, now: float) -> tuple[float, float]:
     """When that day begins and ends, in seconds since 1970. Raises NothingFound for what is none."""
-    from bot.store.traces import bounds_of
+    from bot.days import bounds_of
 
     return bounds_of(day_named(text, now))
 

@@ -63,8 +63,8 @@ def wanted_of(
 
 def ran_json(ran: Ran) -> dict[str, Any]:
     """A compaction in brief."""
+    from bot.days import day_of
     from bot.prices import cost
-    from bot.trace import day_of
     from bot.trace_statistics import freed_by, pause_of
 
     ended = ran.finished_at

@@ -20,6 +20,7 @@ from typing import Any
 from uuid import uuid4
 
 from bot.compaction import Plan
+from bot.days import day_of
 from bot.history import Ranges, Usage
 from bot.prices import cost
 from bot.store.runs import Run
@@ -85,11 +86,6 @@ def fenced(text: str, language: str = "") -> str:
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
-
-
-def day_of(seconds: float) -> str:
-    """The UTC day whose file a compaction stands in that began then, as in its name."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y%m%d")
 
 
 def path_of(folder: Path, day: str) -> Path:

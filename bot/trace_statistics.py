@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from bot.days import day_of
 from bot.prices import cost
 from bot.store.runs import RunState
 from bot.store.traces import Ran
-from bot.trace import day_of
 
 By = Literal["day", "strategy", "trigger", "outcome", "agent"]
 

@@ -199,7 +199,9 @@ def _book_at(url: str) -> SqliteFile | PostgresServer:
 
 
 def _upgrade(connection: Connection, revision: str = "head") -> None:
-    from alembic import command  # slow to import, and needed once
+    if revision == "head" and revision_of(connection) == schema.VERSION:
+        return
+    from alembic import command  # slow to import, and needed after an upgrade of the program
 
     known = {script.revision for script in migration_scripts().walk_revisions()}
     for there in (revision_of(connection), revision):

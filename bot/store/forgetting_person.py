@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlalchemy import RowMapping, delete, null, select, update
 
+from bot.days import day_of
 from bot.entry_text import RECALLED, text_to_read
 from bot.history import Entry, EntryKind
 from bot.messages import AgentId, Block, tool_calls
@@ -34,7 +35,6 @@ from bot.store.schema import outbox as outbox_rows
 from bot.store.traces import Day
 from bot.store.tx import Tx
 from bot.store.whereabouts import BLOCKS, REMOVED
-from bot.trace import day_of
 
 _NAMED_FILE = re.compile(r"\[File: (files/.+?)(?:, [\d,]+ (?:characters|bytes)\b[^\n]*)?\]")
 _AT_ONCE = 500

@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from sqlalchemy import RowMapping, func, select, update
 
-from bot.compaction.plan import Trigger
 from bot.messages import AgentId
 from bot.store.schema import compactions, layers
 from bot.store.tx import Tx
+
+if TYPE_CHECKING:
+    from bot.compaction.plan import Trigger
 
 
 class RunState(StrEnum):

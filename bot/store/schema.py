@@ -22,6 +22,9 @@ from sqlalchemy import (
     text,
 )
 
+VERSION = "0008"
+"""The newest migration's, which makes these tables."""
+
 metadata = MetaData()
 
 _big = BigInteger().with_variant(Integer, "sqlite")

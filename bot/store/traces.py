@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, RowMapping, func, select
 
-from bot.compaction.plan import Trigger
+from bot.days import bounds_of
 from bot.history import Usage
 from bot.messages import AgentId
 from bot.store.runs import OPEN, RunState
 from bot.store.schema import compactions, layers
 from bot.store.tx import Tx
+
+if TYPE_CHECKING:
+    from bot.compaction.plan import Trigger
 
 MOST = 10_000
 """Compactions that one question is answered with, if it does not say how many."""
@@ -73,12 +76,6 @@ class Day:
     def bounds(self) -> tuple[float, float]:
         """When it begins and when the next one does, in seconds since 1970."""
         return bounds_of(self.day)
-
-
-def bounds_of(day: str) -> tuple[float, float]:
-    """When a UTC day (20261121) begins and ends, in seconds since 1970. Raises ValueError for what is no day."""
-    begins = datetime.strptime(day, "%Y%m%d").replace(tzinfo=UTC)
-    return begins.timestamp(), (begins + timedelta(days=1)).timestamp()
 
 
 _COLUMNS = [

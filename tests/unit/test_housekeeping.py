@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from bot.days import bounds_of
 from bot.housekeeping import remove_trace_files
 from bot.messages import Address, Inbound
 from bot.store import Database, inbox, outbox, schema, settled, turns
-from bot.store.traces import bounds_of
 
 HERE = Address("room", "1")
 OLD, LATER, NOW = 1.0, 50.0, 100.0

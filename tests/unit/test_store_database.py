@@ -15,9 +15,10 @@ from sqlalchemy import Connection, inspect, select, text, update
 from bot.errors import StaleEpoch, StoreUnavailable
 from bot.messages import Address, AgentId
 from bot.store import Database, Tx, agents, histories
+from bot.store.database import migration_scripts
 from bot.store.postgres_server import driver_url
+from bot.store.schema import VERSION, metadata
 from bot.store.schema import agents as agents_table
-from bot.store.schema import metadata
 from tests.unit.entries import said
 
 HERE = Address("room", "1")
@@ -58,6 +59,10 @@ async def test_the_migrations_make_exactly_the_tables_of_the_schema(database: Da
         for table in metadata.tables.values()
         for index in table.indexes
     }
+
+
+def test_the_schema_knows_its_newest_migration() -> None:
+    assert migration_scripts().get_current_head() == VERSION
 
 
 async def test_opening_again_and_twice_at_once_changes_nothing(tmp_path: Path) -> None:

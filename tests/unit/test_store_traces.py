@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from bot.days import bounds_of
 from bot.history import Usage
 from bot.store import Database, traces
 from bot.store.runs import RunState
-from bot.store.traces import Day, Ran, Wanted, bounds_of
+from bot.store.traces import Day, Ran, Wanted
 from tests.wire.command_line import ADA, BOB, NOON, ran, undone
 
 
