@@ -129,16 +129,12 @@ class Step:
 
     async def finish(self) -> None:
         """Write down what changed besides rows."""
+        changed = agents.Remembered()
         if (self.restraint, self.factor) != self._remembered:
-            await agents.remember(
-                self.tx,
-                self._context.agent_id,
-                paused=self.restraint.paused,
-                cooldown=self.restraint.cooldown,
-                calibration=self.factor,
-                calibrated_for=self._context.services.model_name,
-            )
+            changed["paused"], changed["cooldown"] = self.restraint.paused, self.restraint.cooldown
+            changed["calibration"], changed["calibrated_for"] = self.factor, self._context.services.model_name
         if self._is_weighed:
             meter = self.weigh()
-            kept = meter_json(meter, self._context.strategy.level(meter))
-            await agents.keep_meter(self.tx, self._context.agent_id, kept)
+            changed["meter"] = meter_json(meter, self._context.strategy.level(meter))
+        if changed:
+            await agents.remember(self.tx, self._context.agent_id, **changed)

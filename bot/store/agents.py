@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from sqlalchemy import Integer, bindparam, case, cast, exists, func, select, update
 
@@ -116,25 +116,20 @@ async def keep_above(tx: Tx, epoch: int) -> None:
     )
 
 
-async def remember(
-    tx: Tx, agent_id: AgentId, *, paused: bool, cooldown: int, calibration: float, calibrated_for: str
-) -> None:
-    """Keep what decides about the next automatic compaction."""
-    await tx.execute(
-        _REMEMBER,
-        {
-            "agent": agent_id,
-            "paused": paused,
-            "cooldown": cooldown,
-            "calibration": calibration,
-            "calibrated_for": calibrated_for,
-        },
-    )
+class Remembered(TypedDict, total=False):
+    """What an agent keeps for its next compaction (see :class:`AgentRow`), and how full its context is, as
+    :func:`bot.meter.meter_json` says it."""
+
+    paused: bool
+    cooldown: int
+    calibration: float
+    calibrated_for: str
+    meter: Mapping[str, Any]
 
 
-async def keep_meter(tx: Tx, agent_id: AgentId, meter: Mapping[str, Any]) -> None:
-    """How full its context is now, as :func:`bot.meter.meter_json` says it."""
-    await tx.execute(_REMEMBER, {"agent": agent_id, "meter": meter})
+async def remember(tx: Tx, agent_id: AgentId, **changed: Unpack[Remembered]) -> None:
+    """Keep this of an agent."""
+    await tx.execute(_REMEMBER, {"agent": agent_id, **changed})
 
 
 async def choose_strategy(tx: Tx, agent_id: AgentId, name: str) -> None:

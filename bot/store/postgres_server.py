@@ -35,6 +35,7 @@ class PostgresServer:
             self._url,
             pool_size=_CONNECTIONS,
             max_overflow=_MORE_CONNECTIONS,
+            pool_use_lifo=True,  # so that the same few are warm, and their statements prepared
             connect_args={
                 "timeout": _CONNECT_SECONDS,
                 "command_timeout": _ANSWER_SECONDS,

@@ -138,10 +138,10 @@ async def _fill(database: Database) -> None:
         slot = await outbox.open_slot(tx, here, now=1_000.0)
         await turns.begin(tx, "turn", here.agent_id, slot, now=1_000.0)
         await runs.begin(tx, _run(here.agent_id, status), now=970.0)
-        await agents.keep_meter(tx, here.agent_id, {"level": "critical"})
+        await agents.remember(tx, here.agent_id, meter={"level": "critical"})
         long_ago = Address("room", "long ago")
         await agents.ensure(tx, long_ago, now=1_000.0 - 2 * queues.ACTIVE_SECONDS)
-        await agents.keep_meter(tx, long_ago.agent_id, {"level": "ok"})
+        await agents.remember(tx, long_ago.agent_id, meter={"level": "ok"})
 
 
 def _run(agent_id: AgentId, status: int) -> NewRun:

@@ -30,7 +30,7 @@ async def database(book: Mapping[str, Any], tmp_path: Path) -> AsyncIterator[Dat
             await inbox.add(tx, event, now=NOON)
         for address, share in ((ADA, 0.25), (EVE, 0.75)):
             meter = {"total": 1, "limit": 1, "share": share, "level": "ok", "source": "usage", "parts": {}}
-            await agents.keep_meter(tx, address.agent_id, meter)
+            await agents.remember(tx, address.agent_id, meter=meter)
     yield opened
     await opened.close()
 

@@ -46,7 +46,7 @@ async def palimpsest(tmp_path: Path) -> AsyncIterator[CommandLine]:
             "source": "usage",
             "parts": {"x": 900},
         }
-        await agents.keep_meter(tx, BOB.agent_id, meter)
+        await agents.remember(tx, BOB.agent_id, meter=meter)
     (data / "agents" / "telegram-1001" / "files").mkdir(parents=True)
     (data / "agents" / "telegram-1001" / "files" / "a.txt").write_text("content of a")
     (data / "agents" / "telegram-1001" / "latest").symlink_to("files/a.txt")

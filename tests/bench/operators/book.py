@@ -42,7 +42,7 @@ async def fill(database: Database, size: Size, *, now: float) -> None:
         async with database.write() as tx:
             for address in some:
                 await agents.ensure(tx, address, now=now - rng.random() * 30 * _A_DAY)
-                await agents.keep_meter(tx, address.agent_id, meter_json(rng.randint(50, 990)))
+                await agents.remember(tx, address.agent_id, meter=meter_json(rng.randint(50, 990)))
     for address, count in zip(addresses, _shares(size), strict=True):
         async with database.write() as tx:
             await histories.append(tx, address.agent_id, list(_talk(rng, address, count)), now=now)
