@@ -145,7 +145,7 @@ class Agent:
 
     async def _look_at_epoch(self) -> None:
         """Somebody raised it who wants us to end at once, and not with the next thing that we write."""
-        async with self._services.database.read() as tx:
+        async with self._services.database.glance() as tx:
             if await agents.epoch(tx, self._context.agent_id) != self._context.epoch:
                 raise StaleEpoch(f"{self._context.agent_id} was taken away")
 

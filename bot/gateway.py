@@ -157,7 +157,7 @@ class Gateway:
 
     async def cursor(self) -> str | None:
         """See :class:`bot.connector.Intake`."""
-        async with self._database.read() as tx:
+        async with self._database.glance() as tx:
             return await inbox.cursor(tx, self._lease_name)
 
     async def chats(self, limit: int) -> list[Address]:
@@ -293,7 +293,7 @@ class Gateway:
 
     async def _chats_to_serve(self) -> set[str]:
         try:
-            async with self._database.read() as tx:
+            async with self._database.glance() as tx:
                 return await outbox.chats_with_pending(tx, self._connector.name, self._chat)
         except StoreUnavailable as error:
             log.warning("store_unavailable", reason=str(error))

@@ -129,7 +129,7 @@ class Lane:
     async def _deliver_all(self) -> None:
         """What is final first; then what is being written."""
         try:
-            async with self._database.read() as tx:
+            async with self._database.glance() as tx:
                 pending = await outbox.pending(tx, self._connector.name, self._chat)
         except StoreUnavailable:
             await self._show_without_book()
@@ -239,7 +239,7 @@ class Lane:
                     self._woken.clear()
                     if self._resting:
                         break
-                    async with self._database.read() as tx:
+                    async with self._database.glance() as tx:
                         if await outbox.pending(tx, self._connector.name, self._chat):
                             break
         self._woken.set()

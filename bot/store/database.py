@@ -123,6 +123,14 @@ class Database:
                 yield tx
 
     @asynccontextmanager
+    async def glance(self) -> AsyncIterator[Tx]:
+        """For one statement that reads: it sees one moment without a transaction, which would be two more round trips.
+        Raises StoreUnavailable."""
+        with self._counted():
+            async with self._book.glance() as tx:
+                yield tx
+
+    @asynccontextmanager
     async def fenced(self, agent_id: AgentId, epoch: int) -> AsyncIterator[Tx]:
         """A writing transaction of the host that holds the agent in this epoch. Raises StaleEpoch to any other."""
         async with self.write() as tx:

@@ -35,7 +35,6 @@ class PostgresServer:
             self._url,
             pool_size=_CONNECTIONS,
             max_overflow=_MORE_CONNECTIONS,
-            pool_use_lifo=True,  # so that the same few are warm, and their statements prepared
             connect_args={
                 "timeout": _CONNECT_SECONDS,
                 "command_timeout": _ANSWER_SECONDS,
@@ -54,6 +53,12 @@ class PostgresServer:
                 if long:
                     await connection.execute(_MAY_REST)
                 yield cast(Tx, connection)  # its overloads say the same
+
+    @asynccontextmanager
+    async def glance(self) -> AsyncIterator[Tx]:
+        """One statement, and no transaction around it."""
+        async with self._engine.connect() as connection:
+            yield cast(Tx, await connection.execution_options(isolation_level="AUTOCOMMIT"))
 
     @asynccontextmanager
     async def write(self, *, long: bool) -> AsyncIterator[Tx]:

@@ -14,7 +14,7 @@ import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -120,6 +120,10 @@ class SqliteFile:
             self._readers.append(connection)
         else:
             connection.close()
+
+    def glance(self) -> AbstractAsyncContextManager[QuickTx]:
+        """One statement; a transaction costs nothing here."""
+        return self.read(long=False)
 
     @asynccontextmanager
     async def write(self, *, long: bool = False) -> AsyncIterator[QuickTx]:  # noqa: ARG002  # nobody is thrown out here

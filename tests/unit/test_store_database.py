@@ -199,6 +199,19 @@ async def test_whoever_has_the_agent_may_write_for_it(database: Database) -> Non
         assert (await tx.execute(select(agents_table.c.touched_at))).scalar_one() == 1_000.0
 
 
+async def test_after_a_glance_a_connection_still_writes_all_or_nothing(database: Database) -> None:
+    epoch = await claimed(database)
+    for _ in range(3):
+        async with database.glance() as tx:
+            assert await agents.epoch(tx, ADA) == epoch
+        with pytest.raises(ZeroDivisionError):
+            async with database.fenced(ADA, epoch) as tx:
+                await histories.append(tx, ADA, [said(1, "hi")], now=1.0)
+                raise ZeroDivisionError
+    async with database.glance() as tx:
+        assert await histories.last_seq(tx, ADA) == 0
+
+
 @pytest.mark.parametrize("off", [-1, 1])
 async def test_a_host_that_lost_the_agent_writes_nothing(database: Database, off: int) -> None:
     epoch = await claimed(database)
