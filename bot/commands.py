@@ -143,9 +143,17 @@ def undone_text(kind: str, before: Meter, after: Meter, level: Level) -> str:
 
 
 def context_text(
-    meter: Meter, strategy: Strategy, restraint: Restraint, last: Run | None, *, automatic: bool, freed: int | None
+    meter: Meter,
+    strategy: Strategy,
+    restraint: Restraint,
+    last: Run | None,
+    *,
+    taken_back: bool,
+    automatic: bool,
+    freed: int | None,
 ) -> str:
-    """The answer to /context. ``freed``: tokens that a compaction would free now; None: not known."""
+    """The answer to /context. ``taken_back``: what the last compaction did was; ``freed``: tokens that a compaction
+    would free now; None: not known."""
     level = strategy.level(meter)
     filled = min(_BAR, round(meter.share * _BAR))
     lines = [
@@ -154,7 +162,7 @@ def context_text(
         *(f"· {part.name}: {part.tokens:,}" for part in meter.parts if part.tokens),
         f"Source: {'counted by the provider' if meter.source == 'usage' else 'estimated'} ({meter.source})",
         _automatic(meter, strategy, restraint, automatic=automatic),
-        _last(last),
+        _last(last, taken_back=taken_back),
     ]
     if freed is not None:
         gain = (
@@ -185,10 +193,11 @@ def _first_level(meter: Meter, strategy: Strategy) -> float | None:
     return next((share for share in shares if strategy.level(empty.raised(share)) is not Level.OK), None)
 
 
-def _last(run: Run | None) -> str:
+def _last(run: Run | None, *, taken_back: bool) -> str:
     if run is None:
         return "Last compaction: none yet"
-    line = f"Last compaction: {run.state.value} ({run.trigger}, {run.strategy})"
+    became = f"{run.state.value} and taken back" if taken_back else run.state.value
+    line = f"Last compaction: {became} ({run.trigger}, {run.strategy})"
     if run.meter_after:
         before, after = run.meter_before["total"], run.meter_after["total"]
         return f"{line}, {before:,} → {after:,} tokens"

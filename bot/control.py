@@ -257,6 +257,8 @@ class Control:
         context, settings = self._context, self._services.settings.agents
         async with self._services.database.read() as tx:
             last = await runs.latest(tx, context.agent_id)
+            there = await runs.latest(tx, context.agent_id, done=True)
+        taken_back = last is not None and last.state is runs.RunState.DONE and (there is None or there.id != last.id)
         try:
             async with asyncio.timeout(_OUTLOOK_SECONDS):
                 freed = await self._compactor.outlook()
@@ -267,6 +269,7 @@ class Control:
             context.strategy,
             context.restraint,
             last,
+            taken_back=taken_back,
             automatic=is_automatic(settings.warning),
             freed=freed,
         )

@@ -57,6 +57,8 @@ async def test_it_compacts_when_asked_to_and_undo_takes_it_back(play: Play) -> N
         bot("Context: *Last compaction: done (manual, reset), * → * tokens*/compact now: *"),
         ada("/undo"),
         bot("Took the last compaction back: * → * tokens*"),
+        ada("/context"),
+        bot("Context: *paused by /undo*Last compaction: done and taken back (manual, reset), * → * tokens*"),
         ada("What is my dog?"),
         bot("The dog is Rex."),
         heard(STORY.strip()),

@@ -95,9 +95,14 @@ def test_an_unknown_command_is_answered_with_where_to_look() -> None:
     assert "/help" in hello()
 
 
+OPTIONS: dict[str, Any] = {
+    "restraint": Restraint(), "last": None, "taken_back": False, "automatic": True, "freed": None,
+}  # fmt: skip
+
+
 def context(meter: Meter, **more: Any) -> list[str]:
     strategy = Reset(ResetOptions(warning=more.pop("warning", 0.75)))
-    options: dict[str, Any] = {"restraint": Restraint(), "last": None, "automatic": True, "freed": None, **more}
+    options: dict[str, Any] = {**OPTIONS, **more}
     return context_text(meter, strategy, **options).splitlines()
 
 
@@ -139,10 +144,9 @@ def test_what_holds_automatic_compaction_back_is_said(restraint: Restraint, warn
 
 def test_automatic_compaction_begins_where_the_strategys_own_levels_begin() -> None:
     meter = full(10)
-    options: dict[str, Any] = {"restraint": Restraint(), "last": None, "automatic": True, "freed": None}
-    assert "Automatic compaction: at 60%" in context_text(meter, Tiered(), **options)
+    assert "Automatic compaction: at 60%" in context_text(meter, Tiered(), **OPTIONS)
     off = TwoPhase(TwoPhaseOptions(enabled=False))
-    assert "Automatic compaction: off" in context_text(meter, off, **options)
+    assert "Automatic compaction: off" in context_text(meter, off, **OPTIONS)
     assert "Automatic compaction: off" in context(meter, automatic=False)
 
 
@@ -166,6 +170,9 @@ def test_the_strategy_is_shown_with_the_others_there_are() -> None:
 def test_the_last_compaction_is_told_with_its_effect_or_its_reason() -> None:
     assert context(full(10), last=a_run(state=RunState.DONE))[-1] == (
         "Last compaction: done (auto, reset), 900 → 120 tokens"
+    )
+    assert context(full(10), last=a_run(state=RunState.DONE), taken_back=True)[-1] == (
+        "Last compaction: done and taken back (auto, reset), 900 → 120 tokens"
     )
     failed = a_run(state=RunState.FAILED, meter_after=None, reason="no worker answered")
     assert context(full(10), last=failed)[-1] == "Last compaction: failed (auto, reset), no worker answered"
