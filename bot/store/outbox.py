@@ -36,6 +36,7 @@ _ANSWERED_AT = (
 _ROWS = select(outbox, _ANSWERED_AT).where(*_PENDING, _THERE).order_by(outbox.c.id)
 _OPEN = select(outbox).where(_THIS, outbox.c.state == "open")
 _SENDING = update(outbox).where(_THIS)
+_BEGIN_SENDING = _SENDING.values(sending=True, heard_upto=select(func.max(inbox.c.id)).scalar_subquery())
 _REFUSE_CHAT = (
     update(outbox).where(*_PENDING, _THERE).values(state="refused", delivered=outbox.c.version, sending=False)
 )
@@ -113,7 +114,8 @@ async def get_open(tx: Tx, slot: int) -> OutboxRow | None:
 async def newest_ref_before(tx: Tx, address: Address, slot: int) -> str | None:
     """The highest id of a message, the program's or a person's, that this chat surely had before this slot was sent.
 
-    For platforms whose ids are numbers. Replies do not count: one with a lower slot may have been sent later.
+    For platforms whose ids are numbers. Replies do not count: one with a lower slot may have been sent later. No clock
+    does either: that of the host that hears people may be minutes from that of the host that answers them.
     """
     ours = await tx.execute(
         select(outbox.c.refs)
@@ -129,7 +131,7 @@ async def newest_ref_before(tx: Tx, address: Address, slot: int) -> str | None:
     theirs = await tx.execute(
         select(inbox.c.key, inbox.c.ref)
         .join(outbox, outbox.c.id == slot)
-        .where(inbox.c.agent_id == outbox.c.agent_id, inbox.c.received_at <= outbox.c.created_at)
+        .where(inbox.c.agent_id == outbox.c.agent_id, inbox.c.id <= outbox.c.heard_upto)
         .order_by(inbox.c.id.desc())
         .limit(20)
     )
@@ -139,8 +141,8 @@ async def newest_ref_before(tx: Tx, address: Address, slot: int) -> str | None:
 
 async def begin_sending(tx: Tx, slot: int, condition: ColumnElement[bool] | None = None) -> bool:
     """A first send begins, unless the condition does not hold: from here until `delivered` the platform may have it."""
-    begun = _SENDING if condition is None else _SENDING.where(condition)
-    rows = await tx.execute(begun, {"slot": slot, "sending": True})
+    begun = _BEGIN_SENDING if condition is None else _BEGIN_SENDING.where(condition)
+    rows = await tx.execute(begun, {"slot": slot})
     return bool(rows.rowcount == 1)
 
 

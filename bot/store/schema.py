@@ -22,7 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0008"
+VERSION = "0009"
 """The newest migration's, which makes these tables."""
 
 metadata = MetaData()
@@ -181,6 +181,7 @@ outbox = Table(
     Column("delivered", Integer, nullable=False),  # the version that people see
     Column("refs", JSON, nullable=False),  # the platform's ids of its parts
     Column("sending", Boolean, nullable=False),  # a first send is under way: after a crash it may have arrived
+    Column("heard_upto", _big),  # the newest row of the inbox when that began
     Column("created_at", Double, nullable=False),
     Column("answers", Text, nullable=False, server_default=text("''")),  # the ref of what it answers
     Column("file", JSON),  # sent along: its path in the agent's folder, and its name

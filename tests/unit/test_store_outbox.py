@@ -125,8 +125,9 @@ async def test_the_newest_id_before_a_message_is_the_largest_number_that_the_cha
         for ref in ours:
             await outbox.delivered(tx, await outbox.say(tx, HERE, "hello", now=1.0), 1, [ref])
         slot = await outbox.say(tx, HERE, "to be found again", now=2.0)
-        later = Inbound(HERE, "message:1:99", "message", 99, "ada", "later")
-        await inbox.add(tx, later, now=3.0)
+        await outbox.begin_sending(tx, slot)
+        for key, now in (("message:1:98", 3.0), ("message:1:99", 0.0)):  # the second by a host whose clock is behind
+            await inbox.add(tx, Inbound(HERE, key, "message", 99, "ada", "later"), now=now)
         assert await outbox.newest_ref_before(tx, HERE, slot) == newest
 
 
@@ -134,9 +135,10 @@ async def test_a_reply_that_was_begun_before_and_sent_after_a_message_is_none_th
     database: Database,
 ) -> None:
     async with database.write() as tx:
-        await inbox.add(tx, Inbound(HERE, "message:1:25", "message", 25, "ada", "hi"), now=1.0)
+        await inbox.add(tx, Inbound(HERE, "message:1:25", "message", 25, "ada", "hi"), now=9.0)  # a clock ahead
         reply = await outbox.open_slot(tx, HERE, now=1.0)
         status = await outbox.say(tx, HERE, "to be found again", now=2.0)
         await outbox.change(tx, reply, "the answer")
         await outbox.delivered(tx, reply, 1, ["31"])
+        await outbox.begin_sending(tx, status)
         assert await outbox.newest_ref_before(tx, HERE, status) == "25"
