@@ -39,6 +39,7 @@ async def test_a_long_conversation_is_compacted_and_nothing_that_matters_is_forg
         await talk(room, 58)
         assert await room.asks("What is the launch code?") == "The launch code is ZEBRA-4417."
         assert not model.refused
+        await room.until(lambda: not any("Compacting" in text for text in room.notices()))  # ahead, after that answer
         finished = [text for text in room.notices() if "Compacted:" in text]
         assert len(finished) >= 3
         assert len(finished) == len(room.notices()), "one status message each, edited"
