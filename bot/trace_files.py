@@ -10,6 +10,7 @@ import asyncio
 import os
 import re
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -51,15 +52,19 @@ async def differences(database: Database, data_dir: Path, days: Sequence[Day]) -
 async def rebuild(database: Database, data_dir: Path, day: Day) -> bool:
     """Write a day's file as the book has it, or take it away where the book has nothing; whether it was otherwise.
 
-    Raises StoreUnavailable, OSError.
+    It has a thread of its own: in all that others share, somebody may wait for the lock that it holds. Raises
+    StoreUnavailable, OSError.
     """
-    path = path_of(data_dir, day)
-    opened = trace.opened(path)
-    await asyncio.to_thread(opened.__enter__)
+    path, loop = path_of(data_dir, day), asyncio.get_running_loop()
+    opened, own = trace.opened(path), ThreadPoolExecutor(1, thread_name_prefix="rebuild")
     try:
-        return await asyncio.to_thread(_put, path, await wanted_text(database, day))
+        await loop.run_in_executor(own, opened.__enter__)
+        try:
+            return await loop.run_in_executor(own, _put, path, await _text(database, day, long=False))
+        finally:
+            opened.__exit__(None, None, None)
     finally:
-        opened.__exit__(None, None, None)
+        own.shutdown(wait=False)
 
 
 def put(path: Path, wanted: str) -> bool:
@@ -77,7 +82,11 @@ def _put(path: Path, wanted: str) -> bool:
 
 async def wanted_text(database: Database, day: Day) -> str:
     """What the book has of that day."""
-    async with database.read(long=True) as tx:
+    return await _text(database, day, long=True)
+
+
+async def _text(database: Database, day: Day, *, long: bool) -> str:
+    async with database.read(long=long) as tx:
         return "".join(await traces.sections(tx, day))
 
 

@@ -15,24 +15,26 @@ from tests.unit.one_run import STARTED, a_run
 from tests.wire.command_line import ADA, ran
 
 DAY = Day(ADA.agent_id, "20231114")
+MANY = 40
+"""More than there are threads for all."""
 
 
 async def test_a_section_that_comes_while_a_file_is_written_anew_stands_there_once(
     database: Database, tmp_path: Path
 ) -> None:
     path = trace_files.path_of(tmp_path, DAY)
-    for number in range(5):
+    for number in range(MANY):
         await ran(database, f"run{number}", at=STARTED + number)
-    runs = [a_run(id=f"run{number}", started_at=STARTED + number) for number in range(5)]
+    runs = [a_run(id=f"run{number}", started_at=STARTED + number) for number in range(MANY)]
     sections = [f"## section\n\n- **run**: {run.id}\n\n" for run in runs]
     path.parent.mkdir(parents=True)
     path.write_text("scribbled over")
     appending = [
         asyncio.to_thread(trace.write, path.parent, run, section) for run, section in zip(runs, sections, strict=True)
     ]
-    await asyncio.gather(*appending, *(trace_files.rebuild(database, tmp_path, DAY) for _ in range(5)))
+    await asyncio.gather(*appending, *(trace_files.rebuild(database, tmp_path, DAY) for _ in range(MANY)))
     text = path.read_text()
-    assert [text.count(f"- **run**: run{number}\n") for number in range(5)] == [1] * 5
+    assert [text.count(f"- **run**: run{number}\n") for number in range(MANY)] == [1] * MANY
     assert "scribbled" not in text
     assert [item.name for item in path.parent.iterdir()] == [path.name]
 
