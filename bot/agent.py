@@ -175,12 +175,12 @@ class Agent:
 
     async def _take_what_waits(self) -> bool:
         """Commands at once; messages into a turn when none runs, all that stand together into one."""
-        async with self._services.database.read() as tx:
-            waiting = await inbox.waiting(tx, self._context.agent_id)
-            self._fetching = await inbox.fetching_since(tx, self._context.agent_id)
+        async with self._services.database.glance() as tx:
+            queue = await inbox.queue(tx, self._context.agent_id)
+        self._fetching = queue.fetching_since
         collected: list[Waiting] = []
         is_first = True
-        for message in waiting:
+        for message in queue.waiting:
             if message.id in self._control.in_hand:
                 continue
             command = commands.parse(message.text) if not message.files else None
@@ -193,7 +193,7 @@ class Agent:
             is_first, collected = is_first and not collected, []
             await self._control.obey(command, message)
         await self._begin_turn(collected, is_first=is_first)
-        return bool(waiting) or self._fetching is not None
+        return bool(queue.waiting) or self._fetching is not None
 
     async def _begin_turn(self, messages: Sequence[Waiting], *, is_first: bool) -> None:
         """Answer these, unless something is under way, or files that belong to them: then they wait, visibly.

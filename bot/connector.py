@@ -38,7 +38,7 @@ class Intake(Protocol):
         """The platform gave a chat another id; its conversations go on."""
 
     async def settled(self, address: Address) -> None:
-        """Return when all that was said here is answered and delivered, and no compaction that was asked for runs."""
+        """Return when all that was said here is answered and delivered, and no compaction is under way."""
 
 
 class Connector(Protocol):

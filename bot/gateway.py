@@ -183,7 +183,7 @@ class Gateway:
                 async with self._database.read() as tx:
                     busy = (
                         await inbox.unanswered(tx, address)
-                        or await runs.asked_for(tx, agent_id)
+                        or await runs.is_under_way(tx, agent_id)
                         or await outbox.undelivered(tx, agent_id)
                     )
                 if not busy:

@@ -93,6 +93,8 @@ class AgentMemory:
 
     async def refresh(self, mode: str = "turn") -> None:
         """Take in what was said since the last time, and tell the model what a person added meanwhile."""
+        if not (self.collects or await self._has_facts()):
+            return
         for _ in range(_TRIES):
             read = await self._read()
             untold = any(_is_untold(item) for item in read.known)
@@ -156,6 +158,11 @@ class AgentMemory:
         floor = floor_of(self._context.history)
         shown = [item for item in known if in_scope(item.fact, floor)]
         return page_of(shown, int(match[5] or 1), collected=self.collects)
+
+    async def _has_facts(self) -> bool:
+        """Whether there ever was one: a person may have added it."""
+        async with self._services.database.glance() as tx:
+            return (await facts.get(tx, self._context.agent_id)).version > 0
 
     async def _read(self) -> _Read:
         agent_id = self._context.agent_id

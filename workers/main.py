@@ -19,8 +19,8 @@ from workers.desk import Desk
 from workers.shift import Shift
 from workers.summarize import summarize
 
-POLL_SECONDS = 0.05
-"""What a job waits at most before it starts; 1.5 % of a core when idle."""
+POLL_SECONDS = 0.2
+"""What a job waits at most before it starts. Looking oftener costs each idle worker up to 1.5 % of a core."""
 JOB_SECONDS = 900
 MOST_JOBS = 10
 

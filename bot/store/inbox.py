@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from sqlalchemy import RowMapping, bindparam, func, select, tuple_, update
+from sqlalchemy import RowMapping, bindparam, func, literal, select, true, tuple_, update
 
 from bot.messages import Address, AgentId, Attachment, Inbound
 from bot.store import agents
@@ -23,7 +23,18 @@ MOST_SEEN = 200
 _WAITING = (
     select(inbox).where(_OF_AGENT, inbox.c.state == "waiting").order_by(inbox.c.position, inbox.c.id).limit(MOST_SEEN)
 )
-_FETCHING_SINCE = select(func.min(inbox.c.position)).where(_OF_AGENT, inbox.c.state == "fetching")
+_FIRST = _WAITING.subquery()
+_QUEUE = (  # always a row, also where nothing waits
+    select(
+        select(func.min(inbox.c.position))
+        .where(_OF_AGENT, inbox.c.state == "fetching")
+        .scalar_subquery()
+        .label("fetching_since"),
+        _FIRST,
+    )
+    .select_from(select(literal(1)).subquery().outerjoin(_FIRST, true()))
+    .order_by(_FIRST.c.position, _FIRST.c.id)
+)
 _TAKE = (
     update(inbox)
     .where(inbox.c.id.in_(bindparam("rows", expanding=True)), inbox.c.state == "waiting")
@@ -114,27 +125,37 @@ async def known(tx: Tx, connector: str, keys: Collection[str]) -> frozenset[str]
     return frozenset(row[0] for row in rows)
 
 
-async def waiting(tx: Tx, agent_id: AgentId) -> list[Waiting]:
-    """What waits for this agent, in the platform's order: the first :data:`MOST_SEEN`, and after them what looks like
-    control, which never queues behind work."""
-    found = [_waiting(row) for row in (await tx.execute(_WAITING, {"agent": agent_id})).mappings()]
+@dataclass(frozen=True)
+class Queue:
+    """What has come for an agent and no turn has taken, in the platform's order.
+
+    ``waiting``: the first :data:`MOST_SEEN` that can be answered, and after them what looks like control, which never
+    queues behind work; ``fetching_since``: the position of the first message whose files are still on their way.
+    """
+
+    waiting: Sequence[Waiting]
+    fetching_since: int | None
+
+
+async def queue(tx: Tx, agent_id: AgentId) -> Queue:
+    """One statement; another one only where very many wait."""
+    rows = (await tx.execute(_QUEUE, {"agent": agent_id})).mappings().all()
+    found = [_waiting(row) for row in rows if row["id"] is not None]
     if len(found) == MOST_SEEN:
         seen = found[-1].position, found[-1].id
         later = _WAITING.where(tuple_(inbox.c.position, inbox.c.id) > seen, inbox.c.text.startswith("/"))
         found += [_waiting(row) for row in (await tx.execute(later, {"agent": agent_id})).mappings()]
-    return found
+    return Queue(found, rows[0]["fetching_since"])
+
+
+async def waiting(tx: Tx, agent_id: AgentId) -> Sequence[Waiting]:
+    """That of the queue which can be answered."""
+    return (await queue(tx, agent_id)).waiting
 
 
 async def count_try(tx: Tx, ids: Sequence[int]) -> None:
     """These are tried, and perhaps nothing comes of it."""
     await tx.execute(update(inbox).where(inbox.c.id.in_(ids)).values(tries=inbox.c.tries + 1))
-
-
-async def fetching_since(tx: Tx, agent_id: AgentId) -> int | None:
-    """The position of the first message whose files are still on their way; None where there is none."""
-    rows = await tx.execute(_FETCHING_SINCE, {"agent": agent_id})
-    position: int | None = rows.scalar_one()
-    return position
 
 
 MOST_FETCHING = 100

@@ -155,14 +155,10 @@ async def latest(tx: Tx, agent_id: AgentId, *, done: bool = False, before: float
     return run_of(row) if row else None
 
 
-async def asked_for(tx: Tx, agent_id: AgentId) -> bool:
-    """Whether a compaction that a person asked for is under way."""
-    count = await tx.execute(
-        select(func.count())
-        .select_from(compactions)
-        .where(compactions.c.agent_id == agent_id, compactions.c.state.in_(OPEN), compactions.c.trigger == "manual")
-    )
-    return bool(count.scalar_one())
+async def is_under_way(tx: Tx, agent_id: AgentId) -> bool:
+    """Whether this agent has a run that has not ended."""
+    count = select(func.count()).where(compactions.c.agent_id == agent_id, compactions.c.state.in_(OPEN))
+    return bool((await tx.execute(count)).scalar_one())
 
 
 async def name_job(tx: Tx, run_id: str, job_id: str, *, now: float) -> bool:

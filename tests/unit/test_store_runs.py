@@ -195,15 +195,14 @@ async def test_the_latest_run_is_the_one_begun_last(database: Database) -> None:
     assert [run and run.id for run in latest] == ["c", "b", "a", None, "a"]
 
 
-async def test_it_is_known_whether_a_person_asked_for_the_run_that_is_open(database: Database) -> None:
+async def test_it_is_known_whether_a_run_is_under_way(database: Database) -> None:
     async with database.write() as tx:
-        await begin(tx, "auto")
-        assert not await runs.asked_for(tx, ADA)
-        await end(tx, RunState.DONE, "auto")
-        await begin(tx, "manual", trigger="manual")
-        assert await runs.asked_for(tx, ADA)
-        await end(tx, RunState.DONE, "manual")
-        assert not await runs.asked_for(tx, ADA)
+        assert not await runs.is_under_way(tx, ADA)
+        await begin(tx, "ahead")
+        assert await runs.is_under_way(tx, ADA)
+        assert not await runs.is_under_way(tx, AgentId("room-2"))
+        await end(tx, RunState.DONE, "ahead")
+        assert not await runs.is_under_way(tx, ADA)
 
 
 async def test_a_section_that_is_not_in_its_file_yet_is_found_again_oldest_first(database: Database) -> None:

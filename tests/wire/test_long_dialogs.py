@@ -6,7 +6,7 @@ import re
 
 from tests.servers.messages import MessagesServer
 from tests.servers.telegram import BotApiServer
-from tests.wire.program import Programs
+from tests.wire.program import Program, Programs
 from tests.wire.talk import Talk
 
 LINES = [
@@ -36,6 +36,16 @@ def _check_statuses(finished: list[str]) -> None:
         assert after < before
 
 
+def _finished(chat: Program) -> list[str]:
+    """The last line about each compaction; there are no others than these and one at each beginning."""
+    notices = [line for line in chat.err if line]
+    started = [line for line in notices if line.startswith("🗜 Compacting")]
+    finished = [line for line in notices if line.startswith("🗜 Compacted")]
+    assert len(started) == len(finished)
+    assert sorted(started + finished) == sorted(notices)
+    return finished
+
+
 async def test_sixty_piped_lines_are_all_answered_in_a_window_of_3_000_tokens_and_the_first_line_is_remembered(
     programs: Programs, model: MessagesServer
 ) -> None:
@@ -43,13 +53,17 @@ async def test_sixty_piped_lines_are_all_answered_in_a_window_of_3_000_tokens_an
     assert len(chat.out) == 60
     assert all(line.startswith("Noted (") for line in chat.out[:-1])
     assert chat.out[-1] == "The vault code is 4711-K."
-    notices = [line for line in chat.err if line]
-    started = [line for line in notices if line.startswith("🗜 Compacting")]
-    finished = [line for line in notices if line.startswith("🗜 Compacted")]
-    assert len(started) == len(finished)
-    assert sorted(started + finished) == sorted(notices)
-    _check_statuses(finished)
+    _check_statuses(_finished(chat))
     _check_requests(model)
+
+
+async def test_a_pipe_that_ends_sees_the_compaction_through_that_its_last_answer_began(
+    programs: Programs, model: MessagesServer
+) -> None:
+    model.slow(3.0, when=lambda request: request.is_summary)
+    chat = await programs.chat(*LINES[:16])
+    assert len(chat.out) == 16
+    assert _finished(chat)
 
 
 async def test_the_same_dialog_over_telegram_shows_one_status_for_each_compaction(
