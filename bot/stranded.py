@@ -6,6 +6,8 @@ is read here.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import structlog
 
 from bot import commands
@@ -49,11 +51,11 @@ class Stranded:
             if is_new:
                 return
 
-    async def _waiting(self) -> list[Waiting]:
+    async def _waiting(self) -> Sequence[Waiting]:
         async with self._services.database.read() as tx:
             return await inbox.waiting(tx, self._context.agent_id)
 
-    async def _answer(self, tx: Tx, waiting: list[Waiting]) -> bool:
+    async def _answer(self, tx: Tx, waiting: Sequence[Waiting]) -> bool:
         """Whether somebody wants to begin afresh; what came after that is left to the agent."""
         now, aside = self._services.database.clock(), list[int]()
         for message in waiting:

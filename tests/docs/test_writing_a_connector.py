@@ -51,11 +51,14 @@ def letters(root: Path) -> dict[str, str]:
     return {path.name: path.read_text(encoding="utf-8") for path in (root / HERE.chat / "out").iterdir()}
 
 
-async def brought(root: Path, count: int) -> list[Inbound]:
-    """What the connector stores, when it has stored so many."""
+async def brought(root: Path, count: int, *, put_away: bool = False) -> list[Inbound]:
+    """What the connector stores, when it has stored so many; with ``put_away``, and put away the attachments."""
     intake = MemoryIntake()
     receiving = asyncio.create_task(Mailbox(root, look_every=0.01).run(intake))
     await until(lambda: len(intake.inbounds) >= count)
+    if put_away:
+        refs = [attachment.ref for inbound in intake.inbounds for attachment in inbound.attachments]
+        await until(lambda: all((root / ref).exists() for ref in refs))
     receiving.cancel()
     return intake.inbounds
 
@@ -96,11 +99,10 @@ async def test_what_is_not_complete_and_what_points_elsewhere_is_not_read(root: 
 
 async def test_a_file_that_is_no_text_or_is_very_long_comes_as_an_attachment_and_is_fetched(root: Path) -> None:
     put(root, "long.txt", "x" * 64_001, HERE.chat)
-    (inbound,) = await brought(root, 1)
+    (inbound,) = await brought(root, 1, put_away=True)
     (attachment,) = inbound.attachments
     assert (inbound.text, attachment.name, attachment.size) == ("", "long.txt", 64_001)
     mailbox, target = Mailbox(root), root / "target"
-    await until((root / attachment.ref).exists)
     await mailbox.fetch(attachment, target, most_bytes=64_001)
     assert target.stat().st_size == 64_001
     with pytest.raises(DeliveryRefused, match="larger than 64,000 bytes"):
