@@ -196,7 +196,8 @@ def _may_pass(error: BaseException | None) -> bool:
     starting up)."""
     while error is not None:
         state = str(getattr(error, "sqlstate", None) or "")
-        if isinstance(error, OSError) or getattr(error, "may_pass", False) or state.startswith(("08", "57P")):
+        passing = getattr(error, "may_pass", False) or getattr(error, "connection_invalidated", False)
+        if passing or isinstance(error, OSError) or state.startswith(("08", "57P")):
             return True
         error = getattr(error, "orig", None) or error.__cause__
     return False

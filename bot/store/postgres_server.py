@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
-from sqlalchemy import NullPool, event, text
+from sqlalchemy import ExceptionContext, NullPool, event, text
 from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -43,6 +43,7 @@ class PostgresServer:
         )
         event.listen(self._engine.sync_engine, "checkout", _ask_if_rested)
         event.listen(self._engine.sync_engine, "checkin", _rests)
+        event.listen(self._engine.sync_engine, "handle_error", _see_if_gone)
 
     @asynccontextmanager
     async def read(self, *, long: bool) -> AsyncIterator[Tx]:
@@ -72,6 +73,7 @@ class PostgresServer:
     async def upgrading(self) -> AsyncIterator[Tx]:
         """A transaction that may take as long as it wants: it waits for others, and changes large tables."""
         engine = create_async_engine(self._url, poolclass=NullPool, connect_args={"timeout": _CONNECT_SECONDS})
+        event.listen(engine.sync_engine, "handle_error", _see_if_gone)
         try:
             async with engine.begin() as connection:
                 yield cast(Tx, connection)
@@ -94,6 +96,14 @@ def _ask_if_rested(driver: Any, record: ConnectionPoolEntry, _proxy: object) -> 
             driver.ping()
         except Exception as error:
             raise DisconnectionError("the server has closed it") from error
+
+
+def _see_if_gone(context: ExceptionContext) -> None:
+    """A server that said goodbye while nobody asked it for anything is gone, also before the connection is closed: who
+    asks then hears of the driver only that it is in no state to ask (asyncpg's InternalClientError)."""
+    cause = getattr(context.original_exception, "__cause__", None)
+    if type(cause).__name__ == "InternalClientError":
+        context.is_disconnect = True
 
 
 def driver_url(url: str) -> str:

@@ -27,6 +27,9 @@ from tests.servers.messages import MessagesServer
 from tests.servers.proxy import Proxy
 
 ADDRESS = Address("room", "1")
+_LAST_WORDS = b"SFATAL\0VFATAL\0C57P01\0Mterminating connection due to unexpected postmaster exit\0\0"
+DIES = b"E" + (len(_LAST_WORDS) + 4).to_bytes(4, "big") + _LAST_WORDS
+"""What a client of PostgreSQL gets when the server is killed, also where it asked for nothing."""
 
 
 @pytest.fixture
@@ -65,6 +68,18 @@ async def test_a_process_that_starts_while_postgresql_is_away_waits_for_it(
         postgres.restore()
         parts = await asyncio.wait_for(opening, PATIENCE)
         await parts.database.ping()
+
+
+@pytest.mark.parametrize("to", [b"pg_advisory_xact_lock", b"alembic_version"])
+async def test_a_process_that_starts_while_postgresql_dies_between_two_statements_waits_for_it(
+    book: Mapping[str, Any], postgres: Proxy, tmp_path: Path, to: bytes
+) -> None:
+    postgres.add_to_answer(to, DIES)
+    settings = load_settings(data_dir=tmp_path, anthropic_api_key="test-key", **book)
+    with capture_logs() as logs:
+        async with open_parts(settings) as parts:
+            await parts.database.ping()
+    assert "store_unavailable" in [line["event"] for line in logs]
 
 
 async def _summary_under_way(room: Room, model: MessagesServer) -> None:
@@ -205,6 +220,24 @@ async def test_a_compaction_whose_first_commit_was_not_answered_is_seen_through(
         await room.asks("and now? " + "So it goes on and on. " * 40)
         await room.says("/compact")
         await room.until(lambda: len([text for text in room.notices() if "ompacted" in text]) == 2)
+
+
+async def test_a_postgresql_that_dies_between_two_statements_is_waited_for(
+    house: OpenHouse, room: Room, postgres: Proxy
+) -> None:
+    async with house():
+        await room.asks("hello")
+        for words in (b"FROM inbox", b"UPDATE agents", b"INSERT INTO entries", b"FROM outbox"):
+            postgres.add_to_answer(words, DIES)
+            await _asks_until_stored(room)
+
+
+async def _asks_until_stored(room: Room) -> None:
+    """As platforms do, which bring a message again."""
+    try:
+        await room.asks("are you there?")
+    except StoreUnavailable:
+        await room.asks("are you there?")
 
 
 async def test_a_command_whose_commit_was_not_answered_is_known_to_the_next_turn(

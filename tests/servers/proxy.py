@@ -18,10 +18,12 @@ _HOST = "127.0.0.1"
 
 @dataclass
 class _Wire:
-    """One connection. ``is_near``: what comes before the words whose answer is to be lost was said."""
+    """One connection. ``is_near``: what comes before the words whose answer is to be lost was said; ``last_words``:
+    what the server says with its next answer."""
 
     is_near: bool = False
     is_deaf: bool = False
+    last_words: bytes = b""
 
 
 class Proxy:
@@ -40,6 +42,7 @@ class Proxy:
         self._tls = tls
         self._is_cut = False
         self._to_lose: tuple[bytes, bytes] | None = None
+        self._to_add: tuple[bytes, bytes] | None = None
         self._passing = asyncio.Event()
         self._passing.set()
         self._writers: set[asyncio.StreamWriter] = set()
@@ -79,6 +82,10 @@ class Proxy:
         """Once: the words ``to`` still reach the server when ``after`` was said before them on the same connection,
         which is then reset in place of the answer."""
         self._to_lose = after, to
+
+    def add_to_answer(self, to: bytes, words: bytes) -> None:
+        """Once: these words come with the server's answer to those."""
+        self._to_add = to, words
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._accept, _HOST, 0, ssl=self._tls)
@@ -126,7 +133,7 @@ class Proxy:
         wire = _Wire()
         pumps = {
             asyncio.create_task(self._pump(reader, back, partial(self._overhear, wire))),
-            asyncio.create_task(self._pump(there, writer, lambda _: not wire.is_deaf)),
+            asyncio.create_task(self._pump(there, writer, partial(_answered, wire))),
         }
         try:
             await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
@@ -137,24 +144,31 @@ class Proxy:
             self._writers.discard(back)
             back.transport.abort()
 
-    def _overhear(self, wire: _Wire, piece: bytes) -> bool:
+    def _overhear(self, wire: _Wire, piece: bytes) -> bytes:
         if self._to_lose:
             after, to = self._to_lose
             wire.is_near = wire.is_near or after in piece
             if wire.is_near and to in piece:
                 wire.is_deaf, self._to_lose = True, None
-        return True
+        if self._to_add and self._to_add[0] in piece:
+            wire.last_words, self._to_add = self._to_add[1], None
+        return piece
 
     async def _pump(
-        self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, may_pass: Callable[[bytes], bool]
+        self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, overheard: Callable[[bytes], bytes]
     ) -> None:
-        """Until one side has closed, or a piece may not pass; a client that says goodbye has been answered."""
+        """Until one side has closed, or nothing is left of a piece; a client that says goodbye has been answered."""
         with suppress(OSError):
             while piece := await source.read(_PIECE):
                 if self.delay:
                     await asyncio.sleep(self.delay)
                 await self._passing.wait()
-                if not may_pass(piece):
+                if not (passed := overheard(piece)):
                     return
-                sink.write(piece)
+                sink.write(passed)
                 await sink.drain()
+
+
+def _answered(wire: _Wire, piece: bytes) -> bytes:
+    said, wire.last_words = b"" if wire.is_deaf else piece + wire.last_words, b""
+    return said
