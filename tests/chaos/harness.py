@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+from bot.tasks import stop
 from tests.chaos.brain import NOTES, TALK, AnsweringBrain
 from tests.chaos.ledger import Ledger
 from tests.chaos.people import People
@@ -23,6 +24,7 @@ from tests.servers.telegram import TOKEN, BotApiServer
 WINDOW = 6_000
 _CALM_SECONDS = 0.3
 """An answer that went out may bring about a compaction ahead."""
+_SUPERVISOR_SECONDS = 0.3
 SETTLE_SECONDS = 90.0
 START_SECONDS = 60.0
 
@@ -70,9 +72,7 @@ class House:
         """Return when all processes serve; those that do not tell where they hang (or end: they were still loading)."""
         programs = self.programs.values()
         try:
-            await eventually(
-                lambda: all(one.serves or one.exit_code is not None for one in programs), START_SECONDS, lambda: ""
-            )
+            await eventually(lambda: all(one.serves or one.has_ended for one in programs), START_SECONDS, lambda: "")
         except TimeoutError:
             late = [program for program in programs if not program.serves]
             for program in late:
@@ -80,8 +80,15 @@ class House:
             await asyncio.sleep(1)
             told = [f"{program.name} ({program.exit_code}):\n{program.tail(80)}" for program in late]
             raise TimeoutError("\n".join(["some do not serve", *told])) from None
-        ended = [program for program in programs if program.exit_code is not None]
+        ended = [program for program in programs if program.has_ended]
         assert not ended, "\n".join(program.tail() for program in ended)
+
+    async def supervise(self) -> None:
+        """Start processes again that gave up at their start, for ever, as whatever runs them does."""
+        while True:
+            for program in self.programs.values():
+                program.supervise()
+            await asyncio.sleep(_SUPERVISOR_SECONDS)
 
     def _settings(self) -> Mapping[str, str]:
         settings = {
@@ -176,4 +183,6 @@ async def open_house(
             for program in house.programs.values():
                 program.tell(house.receive_by_webhook())
         await house.start()
+        supervising = asyncio.create_task(house.supervise())
+        stack.push_async_callback(stop, supervising)
         yield house

@@ -21,6 +21,8 @@ _LOOK_SECONDS = 0.03
 START_SECONDS = 120.0
 """Until a process serves: most of a start is loading code, which takes long where many start on few cores."""
 END_SECONDS = 30.0
+_GIVES_UP = ("palimpsest: The database cannot be opened", "palimpsest: REDIS_URL: no Redis answers")
+"""What a process says last that waited in vain for a store at its start (docs/operations.md)."""
 
 
 async def eventually(
@@ -88,6 +90,20 @@ class Program:
         return self._process.poll() if self._process else None
 
     @property
+    def has_ended(self) -> bool:
+        """Whether it runs no more, and will not be started again by whatever supervises it."""
+        return self.exit_code is not None and not self._gave_up
+
+    def supervise(self) -> None:
+        """Start it again where it gave up."""
+        if self._gave_up:
+            self.start()
+
+    @property
+    def _gave_up(self) -> bool:
+        return self.exit_code == 1 and self.tail(1).startswith(_GIVES_UP)
+
+    @property
     def serves(self) -> bool:
         """Whether it has got so far that it answers over HTTP."""
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as connection:
@@ -96,7 +112,7 @@ class Program:
     async def end(self) -> int | None:
         """Ask it to end, and see that it does; returns its exit code, None where it had to be killed."""
         assert self._process is not None
-        await eventually(lambda: self.serves or self.exit_code is not None, START_SECONDS, self.tail)
+        await eventually(lambda: self.serves or self.has_ended, START_SECONDS, self.tail)
         self.send(signal.SIGTERM)
         try:
             return await asyncio.to_thread(self._process.wait, END_SECONDS)
