@@ -26,6 +26,9 @@ from bot.prices import cost
 from bot.store.runs import Run
 
 
+_PIECE_BYTES = 65_536
+
+
 def render(
     run: Run,
     *,
@@ -97,9 +100,8 @@ def write(folder: Path, run: Run, section: str) -> Path:
     """Append a section to its day's file, in one write; a section that stands there already is not written again."""
     path = path_of(folder, day_of(run.started_at))
     with opened(path) as descriptor:
-        with open(descriptor, encoding="utf-8", errors="replace", closefd=False) as there:
-            if f"- **run**: {run.id}\n" in there.read():
-                return path
+        if _holds(descriptor, f"- **run**: {run.id}\n".encode()):
+            return path
         data = section.encode("utf-8", errors="replace")
         written = os.write(descriptor, data)
         if written < len(data):  # a disk that is full: no half section may stay, or it would be taken for a whole one
@@ -107,6 +109,16 @@ def write(folder: Path, run: Run, section: str) -> Path:
             raise OSError(f"only {written} of {len(data)} bytes were written")
         os.fsync(descriptor)
     return path
+
+
+def _holds(descriptor: int, words: bytes) -> bool:
+    """Whether a file has these words. It is read in pieces: a day can have many sections, and each asks once."""
+    at, end = 0, b""
+    while piece := os.pread(descriptor, _PIECE_BYTES, at):
+        if words in end + piece:
+            return True
+        at, end = at + len(piece), (end + piece)[1 - len(words) :]
+    return False
 
 
 @contextmanager

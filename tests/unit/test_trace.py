@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot import trace
 from bot.store.runs import Result, Run, RunState
 from bot.trace import fenced, render, write
 from tests.unit.one_run import STARTED, a_run
@@ -147,6 +149,29 @@ def test_a_section_is_written_once(tmp_path: Path) -> None:
     other = a_run(id="run12")
     write(tmp_path, other, section(other))
     assert path.read_text() == section(a_run()) + section(other)
+
+
+@pytest.mark.parametrize("piece", [1, 7, 40, 41, 4096])
+def test_a_section_is_found_wherever_the_pieces_end_in_which_its_file_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: int
+) -> None:
+    monkeypatch.setattr(trace, "_PIECE_BYTES", piece)
+    first, second = a_run(), a_run(id="another")
+    for run in (first, second, first, second):
+        path = write(tmp_path, run, section(run))
+    assert path.read_text() == section(first) + section(second)
+
+
+def test_a_long_days_file_takes_no_more_memory_than_a_short_one(tmp_path: Path) -> None:
+    path = write(tmp_path, a_run(), section(a_run()))
+    with path.open("a") as file:
+        file.writelines("🙂" * 250_000 for _ in range(20))
+    tracemalloc.start()
+    write(tmp_path, a_run(id="another"), "- **run**: another\n")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1_000_000
+    assert path.read_bytes().endswith(b"- **run**: another\n")
 
 
 def test_the_day_is_that_on_which_the_run_began_in_utc(tmp_path: Path) -> None:
