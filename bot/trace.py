@@ -25,7 +25,6 @@ from bot.history import Ranges, Usage
 from bot.prices import cost
 from bot.store.runs import Run
 
-
 _PIECE_BYTES = 65_536
 
 
