@@ -29,7 +29,7 @@ chat: .venv/.installed
 	@$(BIN)/palimpsest chat
 
 test: .venv/.installed
-	@$(BIN)/python -m pytest -n $(or $(JOBS),2) --dist loadfile --no-loadscope-reorder $(ARGS)
+	@$(BIN)/python -m pytest -n $(or $(JOBS),2) --dist loadfile $(ARGS)
 
 browser: .venv/browser/.installed
 	@PYTHONPATH=.venv/browser $(BIN)/python -m pytest -p no:xdist tests/browser $(ARGS)

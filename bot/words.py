@@ -50,6 +50,8 @@ _MOST_PARTS = 16
 _MOST_DIGIT_PARTS = 4
 """A hash is no identifier: `a1b2c3d4` has no parts."""
 _SHORTEST_STEM = 2
+_REMEMBERED = 10_000
+"""Words whose forms are kept at hand: a few megabytes. People use some thousands again and again."""
 
 
 class _Stemmer(Protocol):
@@ -178,7 +180,7 @@ def _run_wanted(run: str) -> list[Wanted]:
     return [Wanted(pair, ((pair,),)) for pair in map("".join, pairwise(run))]
 
 
-@lru_cache(maxsize=50_000)
+@lru_cache(_REMEMBERED)
 def _token_words(token: str, latin: tuple[str, ...]) -> tuple[str, ...]:
     words: dict[str, None] = {}
     for part in (token, *_parts(token)):
@@ -253,7 +255,7 @@ def _stems(word: str, latin: Iterable[str]) -> list[str]:
     return [stem for stem in dict.fromkeys(made) if len(stem) >= _SHORTEST_STEM]
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(_REMEMBERED)
 def _stem(stemmer: Callable[[], _Stemmer], word: str) -> str:
     """A stemmer holds the word that it works on, so each thread has its own; making one is cheap."""
     return stemmer().stemWord(word)

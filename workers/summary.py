@@ -22,7 +22,7 @@ from bot.compaction.goal import SUMMARY_SHARE
 from bot.compaction.instruction import SYSTEM, correction, from_outside, instruction
 from bot.compaction.transcript import REMOVAL_SHARES, chunks, render, without_tool_results
 from bot.errors import ModelError, ModelOverflow
-from bot.estimate import estimate_tokens, family_of
+from bot.estimate import block_tokens, family_of, message_tokens
 from bot.files import filled, folder_of
 from bot.head import Head
 from bot.history import Entry, EntryKind, History, Usage, as_request, valid_request
@@ -100,7 +100,7 @@ class _Writer:
         if self.run.model != self.head.model or self.run.trigger == "recovery":
             return False
         before = self.run.meter_before
-        asked = before["total"] + estimate_tokens([Message(role="user", content=self._task)], model=self.run.model)
+        asked = before["total"] + message_tokens(_user(self._task), family=family_of(self.run.model))
         return bool(asked + self._room <= self.limits.window)
 
     def _inside(self) -> list[Message]:
@@ -217,7 +217,9 @@ class _Writer:
         return (texts[0], texts[-1]) if texts else None
 
     def _fits(self, head: Head, text: str) -> bool:
-        asked = estimate_tokens([_user(from_outside(text, self._task))], system=head.system, model=head.model)
+        family = family_of(head.model)
+        asked = message_tokens(_user(from_outside(text, self._task)), family=family)
+        asked += block_tokens(head.system, family=family)
         return bool(asked + self._room <= self.limits.window * _MARGIN)
 
 
