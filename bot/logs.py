@@ -18,7 +18,7 @@ from bot.metrics import METRICS
 from bot.redact import redact
 from bot.settings import Settings
 
-_LOUD = (
+LOUD = (
     "aiogram",
     "arq",
     "discord",
@@ -31,6 +31,7 @@ _LOUD = (
     "asyncio",
     "redis",
 )
+"""Libraries that chat: they are heard from warning on, whatever the level."""
 
 
 def configure(settings: Settings, *, level: str | None = None, file: TextIO | None = None) -> None:
@@ -63,7 +64,7 @@ def configure(settings: Settings, *, level: str | None = None, file: TextIO | No
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(wanted)
-    for name in _LOUD:
+    for name in LOUD:
         logging.getLogger(name).setLevel(max(wanted, logging.WARNING))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import tempfile
@@ -19,6 +20,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from bot.app import ROLES, Role
 from bot.embedded.valkey import EmbeddedValkey
+from bot.logs import LOUD
 from bot.settings import Settings
 from tests import ports
 from tests.house import House, Room, open_house, settings_for
@@ -57,9 +59,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(autouse=True)
-def _plain_log() -> None:
+def _plain_log() -> Iterator[None]:
     """Each test begins with every line told, whatever the one before set up. What structlog does by itself draws a
-    stack with the values of all variables, which takes a second each time."""
+    stack with the values of all variables, which takes a second each time.
+
+    A program that a test runs in this process sets up logging for the whole process: what it changed is put back."""
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -70,6 +74,12 @@ def _plain_log() -> None:
         logger_factory=structlog.PrintLoggerFactory(),
         cache_logger_on_first_use=False,
     )
+    root = logging.getLogger()
+    handlers, levels = root.handlers, {logger: logger.level for logger in (root, *map(logging.getLogger, LOUD))}
+    yield
+    root.handlers = handlers
+    for logger, level in levels.items():
+        logger.setLevel(level)
 
 
 @pytest.fixture(autouse=True)

@@ -41,7 +41,6 @@ def _logs() -> Iterator[None]:
     log = io.StringIO()
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(log))
     yield
-    structlog.reset_defaults()
     sys.stdout.write(log.getvalue())
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import structlog
 from sqlalchemy import text
 
 from bot.app import inner_roles, services_of
@@ -31,20 +29,6 @@ from tests.servers.messages_wire import blocks_of
 
 ROOT = Path(__file__).parents[2]
 HERE = Address("room", "1")
-
-
-@pytest.fixture(autouse=True)
-def _plain_stacks() -> Iterator[None]:
-    """To draw a stack with all that its functions know takes seconds, in which the program does nothing else."""
-    structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.format_exc_info,
-            structlog.processors.KeyValueRenderer(),
-        ]
-    )
-    yield
-    structlog.reset_defaults()
 
 
 class Breaks:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import logging
 import resource
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-import structlog
 from typer.testing import CliRunner, Result
 
 from bot.cli import app
@@ -25,15 +23,10 @@ SYSTEM, TOOLS = "You are careful. " * 9, [{"name": "look", "input_schema": {"typ
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
-    """The program in an empty folder; its log ends with the test."""
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The program in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    root = logging.getLogger()
-    handlers, level, known = root.handlers, root.level, structlog.get_config()
-    yield lambda *words, **more: CliRunner().invoke(app, words, **more)
-    root.handlers = handlers
-    root.setLevel(level)
-    structlog.configure(**known)
+    return lambda *words, **more: CliRunner().invoke(app, words, **more)
 
 
 def write(name: str, value: object) -> str:
