@@ -52,7 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rate", nargs="*", type=float, default=[5.0, 10.0, 20.0], help="turns a second")
     parser.add_argument("--seconds", type=float, default=10.0, help="of each measurement under load")
     parser.add_argument("--agents", type=int, default=2_000, help="that have gone idle, for their memory")
-    parser.add_argument("--turns", type=int, default=50_000, help="of the replay")
+    parser.add_argument(
+        "--turns", type=int, default=50_000, help="of the replay; from 40,000 on it is warm where it begins to compare"
+    )
     parser.add_argument("--even", action="store_true", help="messages at equal distances, not at random moments")
     parser.add_argument("--apart", action="store_true", help="a process for each role")
     parser.add_argument("--profile", default="", metavar="PATH", help="sample with py-spy, into PATH-<role>.txt")
