@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from bot import (
+    __version__,
     cli_agents,
     cli_backup,
     cli_compact,
@@ -43,9 +44,18 @@ app.command()(cli_compact.compact)
 app.command()(cli_estimate.estimate)
 
 
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"palimpsest {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def _palimpsest() -> None:
-    """Keeps `chat` and `run` commands even if there were only one."""
+def _palimpsest(
+    version: Annotated[
+        bool, typer.Option("--version", help="Say the version and end.", is_eager=True, callback=_say_version)
+    ] = False,
+) -> None: ...
 
 
 @app.command()

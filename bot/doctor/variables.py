@@ -11,7 +11,7 @@ from bot.compaction import STRATEGIES
 from bot.doctor.case import Case
 from bot.doctor.finding import Finding, ok, problem, warning
 from bot.errors import ConfigurationError
-from bot.settings import Settings
+from bot.settings import AgentsSettings, Settings
 from bot.strategies import configured
 
 PART = "settings"
@@ -29,7 +29,19 @@ async def check_variables(case: Case) -> Sequence[Finding]:
         configured(STRATEGIES, case.settings)
     except ConfigurationError as error:
         findings.append(problem(PART, str(error), "Set AGENTS__STRATEGY to one of these, or take it away."))
+    findings += _of_shares(case.settings.agents)
     return findings or [ok(PART, "All settings are known.")]
+
+
+def _of_shares(agents: AgentsSettings) -> Iterator[Finding]:
+    """Percent where a share is wanted: it is taken, and means something else."""
+    meant = "It is a share of the limit: write {} for {:g} %."
+    if agents.warning > 1:
+        sentence = f"AGENTS__WARNING={agents.warning:g} turns automatic compaction off."
+        yield warning(PART, sentence, meant.format(f"{agents.warning / 100:g}", agents.warning))
+    if agents.critical > 1:
+        sentence = f"AGENTS__CRITICAL={agents.critical:g} is a level that no conversation reaches."
+        yield warning(PART, sentence, meant.format(f"{agents.critical / 100:g}", agents.critical))
 
 
 def unknown(variables: Mapping[str, str]) -> list[str]:

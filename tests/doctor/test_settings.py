@@ -50,6 +50,16 @@ async def test_a_strategy_that_there_is_not_is_a_problem(case: MakeCase) -> None
     assert "reset" in finding.sentence
 
 
+@pytest.mark.parametrize(("name", "percent", "share"), [("warning", 75, "0.75"), ("critical", 90, "0.9")])
+async def test_percent_where_a_share_is_wanted_is_told_with_the_share(
+    case: MakeCase, name: str, percent: float, share: str
+) -> None:
+    finding = await the_one(check_variables, case(agents={name: percent}), "warning")
+    assert f"AGENTS__{name.upper()}={percent}" in finding.sentence
+    assert f"write {share} for {percent} %" in finding.advice
+    assert await said(check_variables, case(agents={name: 1})) == ["ok: All settings are known."]
+
+
 @pytest.mark.parametrize("entry", ["12345", "@ada", "telegram:@ada", "telegram:", "signal:1"])
 async def test_an_entry_that_names_nobody_is_a_problem(case: MakeCase, entry: str) -> None:
     finding = await the_one(check_people, case(allow=f"telegram:1,{entry}"), "problem")

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 import typer.main
+from typer.testing import CliRunner
 
+from bot import __version__
 from bot.cli import app
 
 PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
@@ -35,3 +37,8 @@ def test_an_example_is_a_call_that_the_program_takes(example: str) -> None:
     while subcommands := getattr(command, "commands", None):
         command = subcommands[words.pop(0)]
     command.make_context("palimpsest", words)
+
+
+def test_the_version_is_said() -> None:
+    said = CliRunner().invoke(app, ["--version"])
+    assert (said.exit_code, said.stdout) == (0, f"palimpsest {__version__}\n")
