@@ -13,9 +13,20 @@ from connectors.discord.failures import FAILURES
 from connectors.discord.places import Place
 from connectors.discord.said import speaker_of
 
-_FOCUS = {"type": discord.AppCommandOptionType.string.value, "name": "focus", "description": "What to keep"}
-_WHAT = {"type": discord.AppCommandOptionType.string.value, "name": "what", "description": "Words, or numbers: 12-40"}
-_OPTIONS: Mapping[str, Sequence[Any]] = {"compact": [_FOCUS], "summarize": [_FOCUS], "recall": [_WHAT]}
+
+def _field(name: str, description: str) -> Sequence[Any]:
+    """One text that need not be given."""
+    return ({"type": discord.AppCommandOptionType.string.value, "name": name, "description": description},)
+
+
+_FOCUS = _field("focus", "What to keep")
+_OPTIONS: Mapping[str, Sequence[Any]] = {
+    "compact": _FOCUS,
+    "summarize": _FOCUS,
+    "recall": _field("what", "Words, or numbers: 12-40"),
+    "memory": _field("what", "pin 3, unpin 3, forget 3, add and a text, or the number of a page"),
+    "strategy": _field("name", "One of those that /strategy names, or default"),
+}
 _CHAT_INPUT = discord.AppCommandType.chat_input.value
 _LONGEST_DESCRIPTION = 100
 _REF = "interaction"

@@ -50,11 +50,17 @@ async def test_commands_that_cannot_be_offered_do_not_hold_up_the_talk(rig: Rig)
         await rig.stored(1)
 
 
-async def test_what_to_recall_is_an_option_of_its_command(rig: Rig) -> None:
-    await rig.restart(commands={"recall": "Find it"})
+@pytest.mark.parametrize(
+    ("name", "field", "given"),
+    [("recall", "what", "12-40"), ("memory", "what", "pin 3"), ("strategy", "name", "monologue")],
+)
+async def test_what_stands_behind_a_command_is_a_field_of_it(rig: Rig, name: str, field: str, given: str) -> None:
+    await rig.restart(commands={name: "Do it"})
     async with rig.running():
-        await acknowledged(rig, await rig.ada.slash("recall", {"what": "12-40"}))
-    assert rig.intake.last.text == "/recall 12-40"
+        await acknowledged(rig, await rig.ada.slash(name))
+        assert rig.intake.last.text == f"/{name}"
+        await acknowledged(rig, await rig.ada.slash(name, {field: given}))
+        assert rig.intake.last.text == f"/{name} {given}"
 
 
 # What is stored
