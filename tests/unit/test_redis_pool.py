@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import ipaddress
-import socket
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -24,6 +23,7 @@ from bot.bus import Bus
 from bot.errors import BusUnavailable
 from bot.jobs import Jobs, new_job_id
 from bot.redis_pool import pool_at
+from tests import ports
 from tests.servers.proxy import Proxy
 
 
@@ -157,11 +157,7 @@ async def _until_it_answers(port: int) -> None:
 @pytest.fixture
 def free_ports() -> list[int]:
     """Three ports that nobody has."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
-    found = [int(one.getsockname()[1]) for one in sockets]
-    for one in sockets:
-        one.close()
-    return found
+    return [ports.free_port() for _ in range(3)]
 
 
 async def test_the_master_is_found_by_sentinels_and_found_again_after_a_failover(
