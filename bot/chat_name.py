@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _NAME = re.compile(r"[a-z0-9_][a-z0-9_-]{0,59}")
-NAMES = "a conversation's name has small letters, digits, _ and -, for example 'work'"
+NAMES = "a conversation's name has small letters, digits, _ and -, 60 at most, for example 'work'"
 """What whoever gave another one is told."""
 
 

@@ -67,6 +67,8 @@ def chat(
 
     address = _terminal_address(agent)
     with one_line_errors():
+        if sys.stdin is None or sys.stdout is None or sys.stderr is None:  # `<&-` and the like
+            raise ConfigurationError("It talks over standard input, output and error: leave them open.")
         settings = load_settings()
         _log_to_file(settings) if sys.stdin.isatty() else log_quietly(settings)
         from bot.app import chat as talk

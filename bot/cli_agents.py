@@ -9,7 +9,7 @@ import typer
 from bot.cli_book import NothingFound, opened, settings_for_looking
 from bot.cli_forget import forget
 from bot.cli_move import export, import_
-from bot.cli_process import one_line_errors, run_to_its_end
+from bot.cli_process import WronglyCalled, one_line_errors, run_to_its_end
 from bot.cli_text import as_json as dumped
 from bot.cli_text import columns, cut, line, utc
 
@@ -39,7 +39,7 @@ def list_agents(
     """All conversations: how full each is, and when it was last touched."""
     with one_line_errors():
         if order not in ("recent", "fill"):
-            raise NothingFound(f"{order!r} is no order: --order recent, or --order fill.")
+            raise WronglyCalled(f"{order!r} is no order: --order recent, or --order fill.")
         found, count = run_to_its_end(_listed(settings_for_looking(), like, order, most))  # type: ignore[arg-type]
     if as_json:
         print(dumped([conversation_json(one) for one in found]))

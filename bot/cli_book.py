@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from bot.cli_process import log_quietly
+from bot.cli_process import WronglyCalled, log_quietly
 from bot.errors import ConfigurationError, PalimpsestError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def moment(text: str, now: float) -> float:
     """A time in seconds since 1970: a UTC day (20261121, 2026-11-21, today, yesterday), a time in ISO 8601 (UTC where
     it names no zone), or so long ago (90m, 24h, 7d, 2w).
 
-    Raises NothingFound for what is none.
+    Raises WronglyCalled for what is none.
     """
     word = text.strip().lower()
     if word in ("today", "yesterday") or re.fullmatch(r"\d{8}", word):
@@ -47,14 +47,14 @@ def moment(text: str, now: float) -> float:
     try:
         found = datetime.fromisoformat(text.strip())
     except ValueError:
-        raise NothingFound(
+        raise WronglyCalled(
             f"{text!r} is no time: give a UTC day (20261121, today), a time (2026-11-21T10:30), or how long ago (24h)."
         ) from None
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
 def day_named(text: str, now: float) -> str:
-    """A UTC day as the files are named, e.g. 20261121. Raises NothingFound for what is none."""
+    """A UTC day as the files are named, e.g. 20261121. Raises WronglyCalled for what is none."""
     today = datetime.fromtimestamp(now, UTC)
     words = {"today": today, "yesterday": today - timedelta(days=1)}
     if found := words.get(text.strip().lower()):
@@ -64,11 +64,11 @@ def day_named(text: str, now: float) -> str:
             return f"{datetime.strptime(text.strip(), form).replace(tzinfo=UTC):%Y%m%d}"
         except ValueError:
             continue
-    raise NothingFound(f"{text!r} is no day: write it as 20261121, or today.")
+    raise WronglyCalled(f"{text!r} is no day: write it as 20261121, or today.")
 
 
 def day_bounds(text: str, now: float) -> tuple[float, float]:
-    """When that day begins and ends, in seconds since 1970. Raises NothingFound for what is none."""
+    """When that day begins and ends, in seconds since 1970. Raises WronglyCalled for what is none."""
     from bot.days import bounds_of
 
     return bounds_of(day_named(text, now))

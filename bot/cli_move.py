@@ -12,7 +12,7 @@ import typer
 
 from bot.cli_book import NothingFound, opened_with_files, refuse_strange_files, settings_for_looking
 from bot.cli_pair import ring
-from bot.cli_process import one_line_errors, run_to_its_end
+from bot.cli_process import WronglyCalled, one_line_errors, run_to_its_end
 from bot.cli_text import as_json as dumped
 from bot.cli_text import line
 
@@ -32,7 +32,7 @@ def export(
     """Write everything of one conversation into one file (docs/export.md), also while it goes on."""
     with one_line_errors():
         if as_json and out == "-":
-            raise NothingFound("--json and --out - both want standard output: leave out one.")
+            raise WronglyCalled("--json and --out - both want standard output: leave out one.")
         settings, name = settings_for_looking(), agent.strip()
         path = out or f"{name}-{datetime.now(UTC):%Y%m%d}.zip"
         done = run_to_its_end(_export(settings, name, path))

@@ -19,8 +19,12 @@ T = TypeVar("T")
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 
+class WronglyCalled(PalimpsestError):
+    """What a command was given cannot be meant; the text is one sentence that says what it takes."""
+
+
 class one_line_errors:  # noqa: N801  # reads as a word where it is used
-    """One clear line on standard error, and exit 1."""
+    """One clear line on standard error, and exit 1, or 2 after a WronglyCalled."""
 
     def __enter__(self) -> None:
         return None
@@ -31,7 +35,7 @@ class one_line_errors:  # noqa: N801  # reads as a word where it is used
         if told is None:
             return
         print(f"palimpsest: {told}", file=sys.stderr)
-        raise typer.Exit(1) from None
+        raise typer.Exit(2 if isinstance(told, WronglyCalled) else 1) from None
 
 
 @contextmanager

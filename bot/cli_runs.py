@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from bot.cli_book import NothingFound, day_bounds, moment
+from bot.cli_book import day_bounds, moment
+from bot.cli_process import WronglyCalled
 from bot.cli_text import cut, utc
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def wanted_of(
     outcome: list[str] | None = None,
     trigger: list[str] | None = None,
 ) -> Wanted:
-    """Which compactions these options name. Raises NothingFound."""
+    """Which compactions these options name. Raises WronglyCalled."""
     import time
 
     from bot.compaction.plan import Trigger
@@ -45,11 +46,11 @@ def wanted_of(
 
     now, triggers = time.time(), get_args(Trigger)
     if day and (since or until):
-        raise NothingFound("--day is a whole day: leave out --since and --until, or --day.")
+        raise WronglyCalled("--day is a whole day: leave out --since and --until, or --day.")
     begins, ends = day_bounds(day, now) if day else (None, None)
     states = {state.value: (state,) for state in RunState} | {"running": OPEN}
     if unknown := (set(outcome or ()) - set(states)) | (set(trigger or ()) - set(triggers)):
-        raise NothingFound(
+        raise WronglyCalled(
             f"{', '.join(sorted(unknown))}: outcomes are {', '.join(states)}; triggers are {', '.join(triggers)}."
         )
     return Wanted(

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli_book import NothingFound, opened, settings_for_looking
-from bot.cli_process import one_line_errors, run_to_its_end
+from bot.cli_book import opened, settings_for_looking
+from bot.cli_process import WronglyCalled, one_line_errors, run_to_its_end
 from bot.cli_runs import Agent, Json, Since, Until, wanted_of
 from bot.cli_text import as_json as dumped
 from bot.cli_text import columns
@@ -39,10 +39,10 @@ def stats(
 
     with one_line_errors():
         if days and since:
-            raise NothingFound("--days and --since both say since when: leave out one.")
+            raise WronglyCalled("--days and --since both say since when: leave out one.")
         kinds = [kind for kind in ("day", "strategy", "trigger", "outcome", "agent") if by and kind in by]
         if unknown := set(by or ()) - set(kinds):
-            raise NothingFound(f"{', '.join(sorted(unknown))}: --by is day, strategy, trigger, outcome or agent.")
+            raise WronglyCalled(f"{', '.join(sorted(unknown))}: --by is day, strategy, trigger, outcome or agent.")
         settings = settings_for_looking()
         wanted = wanted_of(agent=agent, since=f"{days}d" if days else since, until=until)
         found = run_to_its_end(_runs(settings, wanted))

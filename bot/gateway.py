@@ -107,15 +107,18 @@ class Gateway:
                 return False
         except BusUnavailable:
             return False
-        self._worked = True
+        self._worked, ended = True, False
         try:
-            return await self._with_lease(lease)
+            ended = await self._with_lease(lease)
         finally:
-            await self._hand_over(lease)
+            # After a failure nobody is rung for: we would be the first to hear it, and fail again at once.
+            await self._hand_over(lease, ring=ended or self._shutdown.begun)
+        return ended
 
-    async def _hand_over(self, lease: Lease) -> None:
+    async def _hand_over(self, lease: Lease, *, ring: bool = True) -> None:
         await lease.drop()
-        self._bus.ring(self._handed_over)
+        if ring:
+            self._bus.ring(self._handed_over)
 
     @property
     def name(self) -> str:
@@ -128,7 +131,7 @@ class Gateway:
         What a platform calls is not taken out of a balancer because the platform itself cannot be reached.
         """
         if not self.is_active:
-            return "stands by: another gateway has the lease"
+            return "has ended" if self._shutdown.begun else "stands by: another gateway has the lease"
         problem = self._connector.problem if isinstance(self._connector, Receiving) else ""
         if problem and self.hook_path is None:
             raise NotReady(problem)
@@ -190,11 +193,13 @@ class Gateway:
                     return
 
     async def _with_lease(self, lease: Lease) -> bool:
-        """True when the connector ended by itself, False when the lease was lost."""
+        """True when the connector ended by itself, False when the lease was lost or nothing could be begun."""
         try:
             await self._chats.load()
             self._tenure = await Tenure.begin(self._database, self._lease_name)
         except StoreUnavailable as error:
+            if self._chat is not None and not error.may_pass:  # somebody sits before a terminal that says nothing
+                raise
             log.warning("store_unavailable", reason=str(error))
             return False
         log.info("gateway_started", connector=self._connector.name)

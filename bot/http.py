@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -90,15 +91,14 @@ class HttpServer:
             await _hang_up(server)
 
     def _listen(self) -> socket.socket:
-        host, colon, port = self._bind.rpartition(":")
-        if not colon:
-            raise ConfigurationError(f"HTTP_BIND={self._bind} names no host: write 127.0.0.1:{self._bind}.")
+        host, _, port = self._bind.rpartition(":")
         try:
             family = socket.AF_INET6 if ":" in host else socket.AF_INET
             return socket.create_server((host.strip("[]") or "0.0.0.0", int(port)), family=family)  # noqa: S104  # an empty host means all of them
-        except (OSError, ValueError, OverflowError) as error:
+        except OSError as error:
+            reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
             raise ConfigurationError(
-                f"HTTP_BIND={self._bind} cannot be listened on ({error}). Choose another host:port."
+                f"HTTP_BIND={self._bind} cannot be listened on: {reason}. Choose another host:port."
             ) from error
 
     async def _healthz(self, _request: Any) -> Any:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 import structlog
 from pydantic import SecretStr
@@ -112,8 +113,17 @@ async def _connected(bus: Bus, settings: Settings) -> None:
         async with asyncio.timeout(_REDIS_SECONDS):
             await bus.connected()
     except TimeoutError:
-        what = "REDIS_URL: no Redis answers there" if settings.redis_url else "The embedded Valkey does not answer"
-        raise BusUnavailable(f"{what} (waited {_REDIS_SECONDS:.0f} s).") from None
+        waited = f"(waited {_REDIS_SECONDS:.0f} s)"
+        if not settings.redis_url:
+            raise BusUnavailable(f"The embedded Valkey does not answer {waited}.") from None
+        url = settings.redis_url.get_secret_value()
+        place = urlsplit(url)
+        where = place.netloc.rpartition("@")[2] or place.path
+        if "@" in url and "@" not in place.netloc:  # what would be shown is a piece of the password
+            where = "the host that it names"
+        raise BusUnavailable(
+            f"REDIS_URL: no Redis answers there {waited}: check that it runs at {where}, and lets this machine in."
+        ) from None
 
 
 async def redis_url(settings: Settings) -> str:

@@ -7,6 +7,7 @@ docstring here says what whoever reads the code wants to know besides.
 from __future__ import annotations
 
 import ipaddress
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ from bot.errors import ConfigurationError
 
 DEFAULT_MODEL = "claude-sonnet-5"
 LOCAL_API_KEY = "local"
+_LAST_PORT = 65_535
 
 
 class AgentsSettings(BaseModel):
@@ -221,6 +223,21 @@ class Settings(BaseSettings):
     http_bind: str = "127.0.0.1:8080"
     page: PageSettings = PageSettings()
 
+    @field_validator("http_bind")
+    @classmethod
+    def _is_an_address(cls, value: str) -> str:
+        port = value.rpartition(":")[2]
+        if port == value or not port.isdecimal() or int(port) > _LAST_PORT:
+            raise ValueError(f"{value!r} is not host:port; write e.g. 127.0.0.1:8080")
+        return value
+
+    @field_validator("anthropic_base_url")
+    @classmethod
+    def _is_a_url(cls, value: str | None) -> str | None:
+        if value and not value.startswith(("http://", "https://")):
+            raise ValueError(f"{value!r} is no URL; write e.g. https://models.example.com")
+        return value
+
     @field_validator("allow", "admins", mode="before")
     @classmethod
     def _split_allow(cls, value: object) -> object:
@@ -260,6 +277,7 @@ def variables() -> Mapping[str, str]:
     return {name: value or "" for name, value in {**dotenv_values(".env"), **os.environ}.items()}
 
 
+_AS_JSON = 'lists are written as JSON, for example \'["ABC", "DEF"]\''
 _FIELD = re.compile(r'field "(\w+)"')
 
 
@@ -285,10 +303,27 @@ def load_settings(**overrides: object) -> Settings:
             ) from error
         if (found := _FIELD.search(str(error))) and _is_group(found[1]):
             name = found[1].upper()
+            if name not in {known.upper() for known, value in variables().items() if value}:
+                raise ConfigurationError(f"{_unreadable(name)} {_AS_JSON}") from error
             raise ConfigurationError(
                 f"{name} is no setting, but what a group of them begins with: {name}__…, as .env.example lists them."
             ) from error
-        raise ConfigurationError(f'{error}: lists are written as JSON, for example \'["ABC", "DEF"]\'') from error
+        raise ConfigurationError(f"{error}: {_AS_JSON}") from error
+
+
+def _unreadable(group: str) -> str:
+    """Those of a group's variables that should be JSON and are none, as the beginning of a sentence."""
+    names = [name.upper() for name, value in variables().items() if name.upper().startswith(f"{group}__") and value]
+    wrong = [name for name in names if not _is_json(variables(), name)]
+    return f"{', '.join(wrong or names)} cannot be read:"
+
+
+def _is_json(given: Mapping[str, str], name: str) -> bool:
+    try:
+        json.loads(next(value for known, value in given.items() if known.upper() == name))
+    except ValueError:
+        return False
+    return True
 
 
 def _explain(item: object) -> str:

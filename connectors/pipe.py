@@ -50,12 +50,14 @@ class Pipe:
         self._written: dict[str, str] = {}
         self._writing = asyncio.Lock()
         self._nobody_reads = asyncio.Event()
+        self._unwritten: OSError | None = None
         self._closed = asyncio.Event()
 
     async def run(self, intake: Intake) -> None:
         """Ask line by line until the input ends, says ``/quit``, or nobody reads the output any more.
 
-        Raises :class:`~bot.errors.StoreUnavailable` when a line could not be stored after several attempts.
+        Raises :class:`~bot.errors.StoreUnavailable` when a line could not be stored after several attempts, and
+        OSError when the output takes no more although somebody reads it (a full disk).
         """
         asking = asyncio.create_task(self._ask(intake))
         ends = [asyncio.create_task(event.wait()) for event in (self._nobody_reads, self._closed)]
@@ -66,6 +68,8 @@ class Pipe:
                 task.cancel()
             await asyncio.wait([asking, *ends])
         error = None if asking.cancelled() else asking.exception()
+        if self._unwritten is not None:
+            raise self._unwritten
         if error is not None and not self._nobody_reads.is_set():
             raise error
 
@@ -105,6 +109,8 @@ class Pipe:
                 await asyncio.to_thread(_write, self._err if aside else self._out, text)
             except (OSError, ValueError) as error:  # a broken pipe, a full disk, a closed file
                 if not aside:
+                    if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+                        self._unwritten = error
                     self._abandon_output()
                     problem = f"standard output: {error}"
                     raise DeliveryDelayed(problem, _ELSEWHERE_SECONDS) from error

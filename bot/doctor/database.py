@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
@@ -11,11 +12,12 @@ from bot.doctor.case import Case, revealed
 from bot.doctor.finding import Finding, ok, problem, warning
 from bot.errors import StoreUnavailable
 from bot.settings import Settings
-from bot.store.state import StoreState, state_of
+from bot.store.state import StoreState, damage, state_of
 
 PART = "database"
 _OLDEST_POSTGRES = 13
 _SECONDS = 8.0
+_READ_SECONDS = 4.0
 
 
 async def check_database(case: Case) -> Sequence[Finding]:
@@ -27,6 +29,8 @@ async def check_database(case: Case) -> Sequence[Finding]:
     try:
         async with asyncio.timeout(_SECONDS):
             found = await state_of(database)
+            if not settings.database_url and (wrong := await asyncio.to_thread(_damage, settings)):
+                return [wrong]
     except StoreUnavailable as error:
         return [_unavailable(settings, str(error))]
     except TimeoutError:
@@ -34,6 +38,17 @@ async def check_database(case: Case) -> Sequence[Finding]:
     finally:
         await database.close()
     return [_judge(found)]
+
+
+def _damage(settings: Settings) -> Finding | None:
+    """A large file is not read to its end."""
+    path = settings.data_dir / "palimpsest.db"
+    try:
+        wrong = damage(path, seconds=_READ_SECONDS)
+    except sqlite3.Error:  # locked, for example: that it opens was seen
+        return None
+    advice = "Stop everything, and put a backup in its place."
+    return problem(PART, f"{path} is damaged: {wrong.rstrip('.')[:200]}.", advice) if wrong else None
 
 
 def _judge(found: StoreState) -> Finding:

@@ -93,7 +93,9 @@ def _without_window(name: str) -> Finding:
 def _about_base(settings: Settings) -> str:
     if settings.anthropic_base_url and urlsplit(settings.anthropic_base_url).path.rstrip("/").endswith("/v1"):
         return "Take /v1 from the end of ANTHROPIC_BASE_URL: it is added."
-    return f"Check ANTHROPIC_BASE_URL, and that {_host(settings)} runs." if settings.anthropic_base_url else ""
+    if not settings.anthropic_base_url:
+        return ""
+    return f"Check ANTHROPIC_BASE_URL, and that {_host(settings) or 'the server'} runs."
 
 
 def _host(settings: Settings) -> str:

@@ -161,7 +161,9 @@ class Chat:
             raise Refused(HTTPStatus.BAD_REQUEST, "There is nothing to send: write something, or choose a file.")
         if press and not press.startswith("/"):
             raise Refused(HTTPStatus.BAD_REQUEST, "That is no button of this conversation.")
-        key = key if _KEY.fullmatch(key) else uuid4().hex
+        if key and not _KEY.fullmatch(key):
+            raise Refused(HTTPStatus.BAD_REQUEST, "A key has 8 to 64 letters, digits, _ and -.")
+        key = key or uuid4().hex
         kind: Literal["press", "message"] = "press" if press else "message"
         return Inbound(
             address,

@@ -80,6 +80,7 @@ class PageDoor:
             await refusal(self._site, request, refused)(scope, receive, sending)
             return
         except StoreUnavailable as error:
+            log.warning("store_unavailable", reason=str(error))
             away = Refused(HTTPStatus.SERVICE_UNAVAILABLE, f"{error}. Try again in a moment.")
             await refusal(self._site, request, away)(scope, receive, sending)
             return

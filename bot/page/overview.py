@@ -108,7 +108,10 @@ class Overview:
             "open_runs": open_runs,
             "levels": levels,
             "worker": worker,
-            "problems": problems(waits, open_runs, helpless, day, now, worker=worker),
+            "problems": [
+                *_refused(self._site.database.refusal),
+                *problems(waits, open_runs, helpless, day, now, worker=worker),
+            ],
         }
 
     async def _json(self, _request: Request) -> Response:
@@ -128,7 +131,8 @@ class Overview:
 
     async def _state(self, tx: Any, waits: Waits, open_runs: Sequence[OpenRun], worker: Worker) -> str:
         happened = await overview.state(tx, waits, open_runs)
-        return f"{happened}|{worker}|{late_sign(waits, open_runs, self._site.database.clock())}"
+        refused = self._site.database.refusal
+        return f"{happened}|{worker}|{refused}|{late_sign(waits, open_runs, self._site.database.clock())}"
 
     async def _stream(self, request: Request) -> Response:
         async def state() -> str:
@@ -185,6 +189,10 @@ def problems(
         href = f"/conversations/{quote(day.last_failed)}#turns" if day.last_failed else ""
         found.append(Problem("warning", f"{plural(day.turns['failed'], 'answer')} failed today.", href))
     return sorted(found, key=lambda problem: problem.level != "critical")
+
+
+def _refused(reason: str) -> list[Problem]:
+    return [Problem("critical", f"The database does not take what it is given: {reason}.")] if reason else []
 
 
 def _away(worker: Worker) -> list[Problem]:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
+import structlog
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -30,6 +31,8 @@ from bot.page.search import Search
 from bot.page.site import Site
 from bot.settings import Settings
 from bot.store import Database
+
+log = structlog.get_logger(__name__)
 
 _A_YEAR = "public, max-age=31536000, immutable"
 
@@ -77,6 +80,8 @@ def _handlers(site: Site) -> Mapping[Any, Any]:
         return refusal(site, request, Refused(status, sentence, error.headers))
 
     async def away(request: Request, error: Exception) -> Response:
+        if isinstance(error, StoreUnavailable):
+            log.warning("store_unavailable", reason=str(error))
         return refusal(site, request, Refused(HTTPStatus.SERVICE_UNAVAILABLE, f"{error}. Try again in a moment."))
 
     async def broken(request: Request, _error: Exception) -> Response:

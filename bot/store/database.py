@@ -42,6 +42,17 @@ _FENCE = update(schema.agents).where(
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _MIGRATION_LOCK = 7_237_610  # any constant: PostgreSQL's advisory lock while tables are made
 _UNREACHABLE = (OperationalError, InterfaceError, OSError)
+_REFUSED_SECONDS = 60.0
+_DAMAGED = "stop everything, and put a backup in its place"
+_ADVICE = {
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
+    sqlite3.SQLITE_NOTADB: _DAMAGED,
+    sqlite3.SQLITE_FULL: "make room on the disk of DATA_DIR",
+    sqlite3.SQLITE_IOERR: "look whether the disk of DATA_DIR is full or broken",
+    sqlite3.SQLITE_CANTOPEN: "look whether DATA_DIR can be written by this user",
+    sqlite3.SQLITE_READONLY: "look whether DATA_DIR can be written by this user",
+}
+"""What to do about what SQLite says, by its primary codes: https://www.sqlite.org/rescode.html."""
 
 
 class Database:
@@ -55,6 +66,8 @@ class Database:
         self.clock = clock
         self.failures = 0
         """How often it could not be reached, or did not take what it was given."""
+        self._refusal: tuple[float, str] | None = None
+        """When it last said no (a full disk, a damaged file), and how."""
         self._url = url
         try:
             self._book = _book_at(url)
@@ -67,7 +80,12 @@ class Database:
     @classmethod
     def in_folder(cls, data_dir: Path, **options: Any) -> Database:
         """The embedded book: a SQLite file in the data folder."""
-        data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise ConfigurationError(
+                f"DATA_DIR={data_dir} cannot be written: {error.strerror}. Set DATA_DIR to a folder of this user."
+            ) from error
         url = URL.create("sqlite", database=str(data_dir / "palimpsest.db"))
         return cls(url.render_as_string(hide_password=False), **options)
 
@@ -103,8 +121,16 @@ class Database:
                     yield tx
         except (StoreUnavailable, *_UNREACHABLE) as error:
             raise StoreUnavailable(
-                f"The database cannot be opened: {_reason(error)}", may_pass=_may_pass(error)
+                f"The database cannot be opened: {_reason(error)}{self._where}", may_pass=_may_pass(error)
             ) from error
+
+    @property
+    def _where(self) -> str:
+        """What DATABASE_URL names, without the password."""
+        url = make_url(self._url)
+        if not url.host or "@" in url.host:  # which would be a piece of the password
+            return ""
+        return f" (DATABASE_URL: {url.host}:{url.port or 5432}/{url.database})"
 
     @asynccontextmanager
     async def write(self, *, long: bool = False) -> AsyncIterator[Tx]:
@@ -144,8 +170,10 @@ class Database:
         try:
             with _translated():
                 yield
-        except StoreUnavailable:
+        except StoreUnavailable as error:
             self.failures += 1
+            if not error.may_pass:
+                self._refusal = (time.monotonic(), str(error))
             raise
 
     async def scrub(self) -> Scrubbed:
@@ -157,9 +185,19 @@ class Database:
             return await scrub_server(self._url)
 
     async def ping(self) -> None:
-        """Raises StoreUnavailable when the book cannot be read."""
+        """Raises StoreUnavailable when the book cannot be read, or said no to somebody within the last minute."""
         async with self.read() as tx:
             await tx.execute(select(1))
+        if self.refusal:
+            raise StoreUnavailable(self.refusal)
+
+    @property
+    def refusal(self) -> str:
+        """How it said no within the last minute (a full disk, a damaged file); empty where it did not. That it takes
+        something else meanwhile says nothing."""
+        if self._refusal is None or time.monotonic() - self._refusal[0] > _REFUSED_SECONDS:
+            return ""
+        return self._refusal[1]
 
     async def close(self) -> None:
         """Let go of all connections."""
@@ -184,20 +222,23 @@ def _translated() -> Iterator[None]:
 
 
 def _reason(error: BaseException) -> str:
-    """One line; the driver's TimeoutError has no words of its own."""
+    """One line, with what to do where that is known; the driver's TimeoutError has no words of its own."""
     cause = getattr(error, "orig", None) or error
-    return next(iter(str(cause).splitlines()), "") or (
+    said = next(iter(str(cause).splitlines()), "") or (
         "no answer" if isinstance(cause, TimeoutError) else type(cause).__name__
     )
+    advice = _ADVICE.get(getattr(cause, "sqlite_errorcode", 0) & 0xFF)
+    return f"{said}: {advice}" if advice else said
 
 
 def _may_pass(error: BaseException | None) -> bool:
     """https://www.postgresql.org/docs/current/errcodes-appendix.html: classes 08 (connection) and 57P (shutting down,
-    starting up)."""
+    starting up). A SQLite file that is busy is so because of another process."""
     while error is not None:
         state = str(getattr(error, "sqlstate", None) or "")
         passing = getattr(error, "may_pass", False) or getattr(error, "connection_invalidated", False)
-        if passing or isinstance(error, OSError) or state.startswith(("08", "57P")):
+        busy = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+        if passing or busy or isinstance(error, OSError) or state.startswith(("08", "57P")):
             return True
         error = getattr(error, "orig", None) or error.__cause__
     return False

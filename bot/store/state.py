@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
+import time
+from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 
 from sqlalchemy import text
 
@@ -36,6 +40,23 @@ async def state_of(database: Database) -> StoreState:
         is_older=revision in known and revision != newest,
         is_newer=revision is not None and revision not in known,
     )
+
+
+def damage(path: Path, *, seconds: float) -> str | None:
+    """What is wrong with a SQLite file, in SQLite's words; None where nothing was found within so many seconds. Blocks
+    for as long. Raises sqlite3.Error where it cannot be looked at."""
+    until = time.monotonic() + seconds
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        connection.set_progress_handler(lambda: time.monotonic() > until, 10_000)
+        try:
+            found = [str(row[0]) for row in connection.execute("PRAGMA quick_check(1)")]
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
+                return None
+            raise
+        except sqlite3.DatabaseError as error:
+            return str(error)
+    return None if found == ["ok"] else " ".join(" ".join(found).split())
 
 
 async def _server(tx: Tx) -> tuple[str, int]:

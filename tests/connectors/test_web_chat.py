@@ -160,6 +160,15 @@ async def test_a_page_that_was_cut_off_shows_what_it_missed_once(browser: Browse
         assert [kind for kind, _ in tab.events].count("page") <= pages + 1, "who has seen all of it is told nothing"
 
 
+@pytest.mark.parametrize("key", ["short", "with spaces in it", "x" * 65])
+async def test_a_key_that_is_none_is_refused_and_nothing_is_stored(browser: Browser, house: WebHouse, key: str) -> None:
+    async with browser.tab("keys") as tab:
+        status, said = await tab.says("hello", key=key)
+        assert (status, "8 to 64" in str(said)) == (400, True)
+        await tab.asks("hello")
+        assert [line.who for line in tab.lines] == ["person", "model"]
+
+
 async def test_a_message_that_is_sent_again_is_one_message(browser: Browser, house: WebHouse) -> None:
     async with browser.tab("again") as tab:
         await tab.asks("only once", key="one-key-0001", files={"notes.txt": b"hello"})

@@ -12,7 +12,9 @@ from bot.doctor.bind import check_bind
 from bot.doctor.clock import check_clock
 from bot.doctor.telegram import check_telegram
 from bot.doctor.web import Unreachable
+from bot.errors import ConfigurationError
 from bot.http import HttpServer
+from bot.settings import load_settings
 from bot.tasks import stop
 from tests.doctor.conftest import MakeCase, said, the_one
 from tests.servers.messages import MessagesServer
@@ -43,9 +45,14 @@ async def test_an_address_that_somebody_else_has_is_a_problem_where_it_was_asked
     assert "cannot be listened on" in finding.sentence
 
 
-@pytest.mark.parametrize("bind", ["localhost", "127.0.0.1:http", "127.0.0.1:99999", "192.0.2.1:80"])
-async def test_an_address_that_cannot_be_had_is_a_problem(case: MakeCase, bind: str) -> None:
-    assert (await the_one(check_bind, case(http_bind=bind), "problem")).advice
+async def test_an_address_that_cannot_be_had_is_a_problem(case: MakeCase) -> None:
+    assert (await the_one(check_bind, case(http_bind="192.0.2.1:80"), "problem")).advice
+
+
+@pytest.mark.parametrize("bind", ["localhost", "8080", "127.0.0.1:http", "127.0.0.1:99999", "127.0.0.1:"])
+def test_what_is_no_address_is_said_when_the_settings_are_read(bind: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"HTTP_BIND: .* is not host:port; write e\.g\. 127\.0\.0\.1:8080"):
+        load_settings(http_bind=bind, _env_file=None)
 
 
 async def test_a_running_program_of_ours_is_recognised(case: MakeCase, listener: socket.socket) -> None:

@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import select, text, update
+from structlog.testing import capture_logs
 
-from bot.errors import ConfigurationError
+from bot.errors import ConfigurationError, StoreUnavailable
 from bot.page.keys import Keys
 from bot.page.login_rate import MOST_ADDRESSES, OF_ALL, OF_ONE, LoginRate
 from bot.page.site import why_shut
 from bot.settings import PageSettings, Settings, load_settings
-from bot.store import Database
+from bot.store import Database, inbox
 from bot.store.schema import page_sessions
 from tests.page.conftest import PASSWORD, browser_of, csrf_of, log_in
 
@@ -228,6 +229,30 @@ async def test_the_page_answers_only_to_the_names_that_were_given(page: Any) -> 
         assert (await client.get("/login")).status_code == 200
     async with browser_of(app, "http://evil.example") as client:
         assert (await client.get("/login")).status_code == 421
+
+
+async def test_a_book_that_takes_nothing_is_said_on_the_first_page_and_in_the_log(
+    page: Any, database: Database
+) -> None:
+    async with database.write() as tx:
+        pages = (await tx.execute(text("PRAGMA page_count"))).scalar_one()
+        await tx.execute(text(f"PRAGMA max_page_count={pages}"))
+    with pytest.raises(StoreUnavailable):
+        async with database.write() as tx:
+            await inbox.set_cursor(tx, "telegram", "x" * 100_000)
+    async with browser_of(page()) as client:
+        (problem,) = (await client.get("/overview.json")).json()["problems"][:1]
+        assert problem["level"] == "critical"
+        assert "does not take what it is given: database or disk is full: make room" in problem["sentence"]
+
+
+async def test_a_request_that_the_book_cannot_serve_is_logged(page: Any, database: Database) -> None:
+    app = page(password=PASSWORD)
+    await database.close()
+    with capture_logs() as logged:
+        async with browser_of(app) as client:
+            assert (await log_in(client)).status_code == 503
+    assert [(line["event"], line["reason"]) for line in logged] == [("store_unavailable", "the database is closed")]
 
 
 async def test_a_script_passes_with_the_token_and_needs_no_form(page: Any) -> None:

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, inspect, select, text, update
 
 from bot.errors import StaleEpoch, StoreUnavailable
 from bot.messages import Address, AgentId
-from bot.store import Database, Tx, agents, histories
+from bot.store import Database, Tx, agents, histories, inbox
 from bot.store.database import migration_scripts
 from bot.store.postgres_server import driver_url
 from bot.store.schema import VERSION, metadata
@@ -108,6 +108,23 @@ async def test_a_book_that_no_longer_is_one_is_unavailable_and_not_written_over(
         await database.open()
     await closed(database)
     assert (tmp_path / "palimpsest.db").read_bytes() == b"something else, " * 200
+
+
+async def test_a_book_that_takes_nothing_is_not_ready_and_says_what_to_do(tmp_path: Path) -> None:
+    database = Database.in_folder(tmp_path)
+    await database.open()
+
+    async with database.write() as tx:
+        pages = (await tx.execute(text("PRAGMA page_count"))).scalar_one()
+        await tx.execute(text(f"PRAGMA max_page_count={pages + 1}"))
+    full = "database or disk is full: make room on the disk of DATA_DIR"
+    with pytest.raises(StoreUnavailable, match=full):
+        async with database.write() as tx:
+            await inbox.set_cursor(tx, "telegram", "x" * 100_000)
+    with pytest.raises(StoreUnavailable, match=full):
+        await database.ping()
+    assert (database.failures, database.refusal) == (1, full)
+    await database.close()
 
 
 async def closed(database: Database) -> None:

@@ -26,7 +26,7 @@ EXTERNAL = os.environ.get("BOOK") == "external"
 """`BOOK=external make test ARGS=tests/wire`: the same on PostgreSQL and a Valkey of its own."""
 
 if EXTERNAL:
-    collect_ignore = ["test_processes.py"]  # how processes share the embedded Valkey
+    collect_ignore = ["test_processes.py", "test_damage.py"]  # the embedded stores
 
 
 @dataclass(frozen=True)

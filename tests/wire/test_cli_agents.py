@@ -64,7 +64,7 @@ async def test_the_list_is_sorted_and_searched_and_harmless_in_a_terminal(palimp
     found = (await palimpsest("agents", "list", "--like", "鲍勃", "--json")).json
     assert [(one["agent"], one["people"], one["waiting"]) for one in found] == [("telegram-1002", [NAME], 1)]
     assert (await palimpsest("agents", "list", "--like", "nobody")).lines == ["There is no such conversation."]
-    assert (await palimpsest("agents", "list", "--order", "moon")).code == 1
+    assert (await palimpsest("agents", "list", "--order", "moon")).code == 2
 
 
 async def test_one_conversation_is_shown_with_its_parts_layers_and_files(palimpsest: CommandLine) -> None:

@@ -68,13 +68,14 @@ async def test_the_list_can_be_narrowed(palimpsest: CommandLine) -> None:
 
 
 async def test_what_is_not_there_or_not_meant_so_is_said_in_one_line(palimpsest: CommandLine) -> None:
-    for words in (
+    wrong = (
         "list --day someday", "list --since soon", "list --outcome great", "list --day today --since today",
-        "list --agent nobody", "show cccc", "show aaaa", "show telegram-1001 20200101", "show bbbb4444",
         "stats --by moon",
-    ):  # fmt: skip
+    )  # fmt: skip
+    nothing = ("list --agent nobody", "show cccc", "show aaaa", "show telegram-1001 20200101", "show bbbb4444")
+    for code, words in [*((2, one) for one in wrong), *((1, one) for one in nothing)]:
         answer = await palimpsest("traces", *words.split())
-        assert (answer.code, answer.out, answer.err.count("\n")) == (1, "", 1), words
+        assert (answer.code, answer.out, answer.err.count("\n")) == (code, "", 1), words
         assert answer.err.startswith("palimpsest: ")
 
 

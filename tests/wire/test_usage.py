@@ -40,6 +40,11 @@ async def test_a_configuration_error_ends_with_1_and_one_line_that_names_the_set
             ("chat", "DATA_DIR", str(programs.folder / "file")),
             ("chat", "DATABASE_URL", "mysql://nowhere/nothing"),
             ("run", "HTTP_BIND", address),
+            ("run", "HTTP_BIND", "127.0.0.1"),
+            ("run", "HTTP_BIND", "127.0.0.1:80x"),
+            ("run", "DATA_DIR", str(programs.folder / "file" / "below")),
+            ("run", "ANTHROPIC_BASE_URL", "nonsense"),
+            ("chat", "COMPACTION__MUST_KEEP", "ORD-[0-9]+"),
             ("run", "TELEGRAM_TOKEN", "nonsense"),
             ("run", "REDIS_URL", "http://127.0.0.1:1"),
         ]
