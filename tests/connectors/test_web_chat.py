@@ -162,7 +162,7 @@ async def test_a_page_that_was_cut_off_shows_what_it_missed_once(browser: Browse
 
 @pytest.mark.parametrize("key", ["short", "with spaces in it", "x" * 65])
 async def test_a_key_that_is_none_is_refused_and_nothing_is_stored(browser: Browser, house: WebHouse, key: str) -> None:
-    async with browser.tab("keys") as tab:
+    async with browser.tab(f"keys-{len(key)}") as tab:
         status, said = await tab.says("hello", key=key)
         assert (status, "8 to 64" in str(said)) == (400, True)
         await tab.asks("hello")
