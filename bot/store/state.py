@@ -43,19 +43,17 @@ async def state_of(database: Database) -> StoreState:
 
 
 def damage(path: Path, *, seconds: float) -> str | None:
-    """What is wrong with a SQLite file, in SQLite's words; None where nothing was found within so many seconds. Blocks
-    for as long. Raises sqlite3.Error where it cannot be looked at."""
+    """What is wrong with a SQLite file, in SQLite's words; None where nothing was found within so many seconds, or it
+    cannot be looked at now. Blocks for as long."""
     until = time.monotonic() + seconds
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-        connection.set_progress_handler(lambda: time.monotonic() > until, 10_000)
-        try:
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            connection.set_progress_handler(lambda: time.monotonic() > until, 10_000)
             found = [str(row[0]) for row in connection.execute("PRAGMA quick_check(1)")]
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
-                return None
-            raise
-        except sqlite3.DatabaseError as error:
-            return str(error)
+    except sqlite3.OperationalError:  # the time is over, or it is locked, for example
+        return None
+    except sqlite3.DatabaseError as error:
+        return str(error)
     return None if found == ["ok"] else " ".join(" ".join(found).split())
 
 
