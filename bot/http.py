@@ -95,8 +95,9 @@ class HttpServer:
         try:
             family = socket.AF_INET6 if ":" in host else socket.AF_INET
             return socket.create_server((host.strip("[]") or "0.0.0.0", int(port)), family=family)  # noqa: S104  # an empty host means all of them
-        except OSError as error:
-            reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
+        except (OSError, ValueError) as error:  # ValueError: a host that is no name
+            number = getattr(error, "errno", None) or 0
+            reason = os.strerror(number) if number > 0 else getattr(error, "strerror", None) or str(error)
             raise ConfigurationError(
                 f"HTTP_BIND={self._bind} cannot be listened on: {reason}. Choose another host:port."
             ) from error
