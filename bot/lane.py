@@ -270,7 +270,7 @@ class Lane:
         return Say(
             self._chats.on_platform(row.address),
             text,
-            str(row.id),
+            f"{self._tenure.installation}-{row.id}",
             row.buttons,
             notice=row.kind == NOTICE,
             partial=partial,

@@ -118,7 +118,7 @@ class OutFile:
 
 @dataclass(frozen=True)
 class Say:
-    """A new message. ``token`` is the outbox row's id: platforms with idempotency keys send it along."""
+    """A new message. ``token`` names it, in every installation: platforms with idempotency keys send it along."""
 
     address: Address
     text: str

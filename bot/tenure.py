@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from bot.store import Database, outbox, tenures
+from bot.store import Database, installation, outbox, tenures
 
 IN_FLIGHT_SECONDS = 3.0
 """So long what a gateway before us began to send may still arrive: it lives, and has not noticed that we took over."""
@@ -19,6 +19,8 @@ class Tenure:
 
     lease: str
     number: int
+    installation: str = ""
+    """The book's id: the number of a slot names it together with this, and a fresh book counts from 1 again."""
     clock: Callable[[], float] = time.monotonic
     began: float = 0.0
     over: asyncio.Event = field(default_factory=asyncio.Event)
@@ -31,7 +33,8 @@ class Tenure:
         """We hold the lease from now on. Raises StoreUnavailable."""
         async with database.write() as tx:
             number = await tenures.begin(tx, lease)
-        return cls(lease, number, began=time.monotonic())
+            book = await installation.id_of(tx)
+        return cls(lease, number, book, began=time.monotonic())
 
     async def begin_sending(self, database: Database, slot: int) -> bool:
         """Mark a first send before it begins; False when another gateway took over: then nothing may be sent."""

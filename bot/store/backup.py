@@ -42,8 +42,9 @@ ROWS_AT_ONCE = 200
 """What is held in memory at a time."""
 
 _GAP = 1_000_000
-_LEFT_OUT = ("alembic_version", "page_sessions", "entry_words", "sqlite_")
-"""Beginnings of names: its version, which stands in the layout; who is logged in; and what is made from other rows."""
+_LEFT_OUT = ("alembic_version", "page_sessions", "installation", "entry_words", "sqlite_")
+"""Beginnings of names: its version, which stands in the layout; who is logged in; which book it is, since the one that
+is restored is another; and what is made from other rows."""
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ OTHERS = frozenset(
         schema.skipped_updates,
         schema.page_sessions,
         schema.volumes,
+        schema.installation,
         schema.people,
         schema.closed_chats,
         schema.moved_chats,

@@ -22,7 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0009"
+VERSION = "0010"
 """The newest migration's, which makes these tables."""
 
 metadata = MetaData()
@@ -102,6 +102,13 @@ volumes = Table(
     "volumes",  # what the book's processes share beside it
     metadata,
     Column("name", String(40), primary_key=True),  # agents: the folders of conversations
+    Column("id", String(40), nullable=False),
+)
+
+installation = Table(
+    "installation",  # one row: what tells this book from every other one
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),
     Column("id", String(40), nullable=False),
 )
 
