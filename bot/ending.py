@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Literal
 
 import structlog
 
+from bot.causes import Cause
 from bot.compaction import Plan
 from bot.compaction.plan import Inserted
 from bot.context import Context
@@ -63,12 +65,13 @@ class Ending:
             shown = f"{partial} …\n(stopped)" if partial else "(stopped)" if is_seen else ""
             await self.write(step, TurnState.ABORTED, shown, usage)
 
-    async def failed(self, sentence: str, usage: Usage) -> None:
+    async def failed(self, sentence: str, usage: Usage, cause: Cause) -> None:
         """Without an answer; the sentence says why."""
         sentence = redact(sentence, self._context.services.settings.secrets)
-        log.warning("turn_failed", reason=sentence)
+        log.warning("turn_failed", cause=cause.value, reason=sentence)
         async with self._context.step() as step:
-            await self.write(step, TurnState.FAILED, f"⚠️ {sentence}", usage)
+            await inbox.close_turn(step.tx, self._id)
+            await self._close(step, TurnState.FAILED, f"⚠️ {sentence}", usage, cause)
 
     async def put_aside(self, reason: str, usage: Usage) -> None:
         """It broke something again and again: its messages are not tried any more, and the model sees them no more.
@@ -95,18 +98,20 @@ class Ending:
             several = len(await parked.taken_by(step.tx, self._id)) > 1
             if several and only_asked:
                 await parked.release_turn(step.tx, self._id, tries=MOST_TRIES - 1)
-                await self._close(step, TurnState.FAILED, ONE_BY_ONE, usage)
+                await self._close(step, TurnState.FAILED, ONE_BY_ONE, usage, Cause.BROKEN)
                 return
             rows = await parked.park_turn(step.tx, self._id, reason, now=now)
-            await self._close(step, TurnState.FAILED, PUT_ASIDE, usage)
+            await self._close(step, TurnState.FAILED, PUT_ASIDE, usage, Cause.BROKEN)
         METRICS.parked(len(rows))
         log.error("message_parked", messages=rows, turn=self._id, tries=MOST_TRIES, reason=reason)
 
-    async def _close(self, step: Step, state: TurnState, text: str, usage: Usage) -> None:
+    async def _close(
+        self, step: Step, state: TurnState, text: str, usage: Usage, cause: Cause | Literal[""] = ""
+    ) -> None:
         context = self._context
         now, meter = step.now, step.weigh()
         timing = self._timing.ended(now)
-        await turns.end(step.tx, self._id, state, usage, now=now, meter=meter, timing=timing)
+        await turns.end(step.tx, self._id, state, usage, now=now, meter=meter, timing=timing, cause=cause)
         if text:
             await step.change(self._slot, text)
         else:

@@ -22,6 +22,8 @@
 
 from __future__ import annotations
 
+from bot.causes import Cause
+
 
 class PalimpsestError(Exception):
     """Root of all."""
@@ -61,7 +63,9 @@ class EmbeddingsUnavailable(PalimpsestError):
 
 
 class ModelError(PalimpsestError):
-    """The model did not answer; the text is one sentence for people."""
+    """The model did not answer; the text is one sentence for people. ``cause``: why, in a word."""
+
+    cause = Cause.AWAY
 
 
 class ModelRefused(ModelError):
@@ -71,14 +75,19 @@ class ModelRefused(ModelError):
     ``of_content``: what was sent is to blame, perhaps a picture, and not who sends it or to whom.
     """
 
-    def __init__(self, message: str, *, bare: bool = False, of_content: bool = False) -> None:
+    def __init__(
+        self, message: str, *, cause: Cause = Cause.REQUEST, bare: bool = False, of_content: bool = False
+    ) -> None:
         super().__init__(message)
+        self.cause = cause
         self.bare = bare
         self.of_content = of_content
 
 
 class ModelOverflow(ModelError):
     """The context does not fit into the model's window. ``asked``: its size in tokens, where the provider said it."""
+
+    cause = Cause.TOO_LARGE
 
     def __init__(self, message: str, *, asked: int | None = None) -> None:
         super().__init__(message)
@@ -87,6 +96,10 @@ class ModelOverflow(ModelError):
 
 class ModelUnavailable(ModelError):
     """Overloaded, rate limited or unreachable, after all retries."""
+
+    def __init__(self, message: str, *, cause: Cause = Cause.AWAY) -> None:
+        super().__init__(message)
+        self.cause = cause
 
 
 class DeliveryError(PalimpsestError):

@@ -6,6 +6,7 @@ Nothing here costs more than a look: no request is made to the model, and none t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from bot import __version__
@@ -16,6 +17,7 @@ from bot.gauges import Gauges
 from bot.http import Check
 from bot.metrics import METRICS
 from bot.parts import Parts
+from bot.redact import redact
 from bot.strategies import configured
 from bot.tools.mcp import McpServers
 from bot.tools.mcp_state import State
@@ -29,6 +31,7 @@ class Health:
 
     def __init__(self, parts: Parts, roles: Sequence[Role], gateways: Sequence[Gateway] = ()) -> None:
         self._model = parts.model
+        self._secrets = parts.settings.secrets
         self.checks: dict[str, Check] = {"database": parts.database.ping, "redis": parts.bus.ping}
         self.checks |= {gateway.name: gateway.check for gateway in gateways}
         if {"agents", "worker"} & set(roles):
@@ -55,7 +58,12 @@ class Health:
         self.checks["mcp"] = check
 
     async def _check_model(self) -> str | None:
-        """What is known from answers: whoever is not asked for long is taken to be there."""
+        """What is known from requests: whoever is not asked for long is taken to be there."""
+        said = [
+            f"{one.cause.words} ({one.model}, since {datetime.fromtimestamp(one.since, UTC):%Y-%m-%d %H:%M} UTC): "
+            f"{redact(one.sentence, self._secrets)}"
+            for one in self._model.troubles.now
+        ]
         if seconds := self._model.queue.pause:
-            return f"wants no calls for {seconds:.0f} s"
-        return f"the last answer failed: {self._model.problem}" if self._model.problem else None
+            said.append(f"wants no calls for {seconds:.0f} s")
+        return "; ".join(said) or None

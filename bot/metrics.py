@@ -14,6 +14,7 @@ from typing import Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 
+from bot.causes import Cause
 from bot.history import Usage
 from bot.prices import cost
 
@@ -21,6 +22,7 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # when each series b
 
 OTHER = "other"
 Purpose = Literal["turn", "compaction"]
+Outcome = Literal["overflow", "refused", "unavailable"]
 Delivered = Literal["sent", "edited", "delayed", "refused", "uncertain", "failed"]
 
 _LATENCIES = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 90.0, 180.0, 600.0)
@@ -72,6 +74,9 @@ class Metrics:
         self._tokens = self._counter("tokens", "Tokens that the provider reported.", "purpose", "kind", "model")
         self._cost = self._counter("cost_dollars", "What they cost, where a price is known.", "purpose", "model")
         self._model_requests = self._counter("model_requests", "Requests to the model.", "purpose", "outcome")
+        self._model_failures = self._counter(
+            "model_failures", "Requests to the model that came to nothing.", "purpose", "cause"
+        )
         self._model_request_seconds = self._histogram(
             "model_request_seconds", "An answered request, from sending it to its last token.", "purpose"
         )
@@ -188,9 +193,10 @@ class Metrics:
             if uses:
                 self._server_tool_calls.labels(tool).inc(uses)
 
-    def model_failed(self, purpose: Purpose, outcome: Literal["overflow", "refused", "unavailable"]) -> None:
+    def model_failed(self, purpose: Purpose, outcome: Outcome, cause: Cause) -> None:
         """A request came to nothing."""
         self._model_requests.labels(purpose, outcome).inc()
+        self._model_failures.labels(purpose, cause).inc()
 
     def model_retried(self, status: str) -> None:
         """A try failed: an HTTP status, an error's type, or ``connection``, ``stream``, ``invalid``."""

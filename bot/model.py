@@ -17,14 +17,16 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from bot.cache_marks import Life, mark_for, marked, marked_head
+from bot.causes import Cause, cause_of
 from bot.errors import ModelError, ModelOverflow, ModelRefused, ModelUnavailable
 from bot.head import Head
 from bot.history import Usage
 from bot.messages import Block, Message
-from bot.metrics import METRICS
+from bot.metrics import METRICS, Outcome
 from bot.model_queue import ModelQueue, Wait
+from bot.model_trouble import Troubles
 from bot.overflow import is_context_overflow, stated_numbers
-from bot.provider_errors import message_in, retry_after, said_in, type_in
+from bot.provider_errors import message_in, retry_after, said_in, type_in, types_in
 from bot.reply_blocks import for_head
 from bot.reply_stream import ReplyStream
 
@@ -43,6 +45,7 @@ _COUNT_SECONDS = 3.0
 _NOT_THERE = frozenset({404, 405, 501})
 _RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 _RETRIED_TYPES = frozenset({"overloaded_error", "rate_limit_error", "api_error", "timeout_error"})
+_BUSY_TYPES = frozenset({"overloaded_error", "rate_limit_error"})
 _SEES_NOTHING = re.compile(r"image|multimodal|mmproj|vision", re.IGNORECASE)
 """llama.cpp and Ollama answer 500 to a picture that their model cannot see."""
 DEFAULT_WINDOW = 200_000
@@ -91,8 +94,8 @@ class Model:
         """Models whose endpoint does not count."""
         self._client: AsyncAnthropic | None = None
         self.queue = ModelQueue(calls)
-        self.problem = ""
-        """Why there was no answer, since the last time that there was one."""
+        self.troubles = Troubles()
+        """Why there is no answer, since the last time that there was one."""
         self._looking = asyncio.Lock()
         self._counting = asyncio.Semaphore(_MOST_COUNTS)
 
@@ -119,21 +122,23 @@ class Model:
                     began = time.monotonic()
                     reply = await self._stream(head, messages, on_text, may_call=may_call)
             except (ModelOverflow, ModelRefused) as error:
-                METRICS.model_failed(call.purpose, "overflow" if isinstance(error, ModelOverflow) else "refused")
+                outcome: Outcome = "overflow" if isinstance(error, ModelOverflow) else "refused"
+                METRICS.model_failed(call.purpose, outcome, error.cause)
+                self.troubles.met(head.model, error)
                 raise
             except _Again as again:
                 METRICS.model_retried(again.status)
+                self.troubles.met(head.model, again)
                 if attempt == _TRIES or again.wait > _LONGEST_WAIT:
-                    METRICS.model_failed(call.purpose, "unavailable")
-                    self.problem = again.sentence
-                    raise ModelUnavailable(again.sentence) from again.__cause__
+                    METRICS.model_failed(call.purpose, "unavailable", again.cause)
+                    raise ModelUnavailable(again.sentence, cause=again.cause) from again.__cause__
                 if again.wait:
                     self.queue.hold(again.wait)
                 else:
                     await asyncio.sleep(random.uniform(0.5, 1.0) * 2 ** (attempt - 1))
             else:
                 self.queue.widen()
-                self.problem = ""
+                self.troubles.answered(head.model)
                 METRICS.model_answered(call.purpose, head.model, reply.usage, time.monotonic() - began)
                 return reply
         raise AssertionError("unreachable")
@@ -253,18 +258,25 @@ class Model:
             raise self._overflow(said, head) from error
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR and _SEES_NOTHING.search(said):
             raise ModelRefused(f"The model's server refused the request ({said}).", of_content=True) from error
+        cause = cause_of(status, types_in(error), said)
+        if cause is Cause.CREDIT:  # some call that 429, but waiting pays no bill
+            sentence = f"Nothing is left to pay the model's server with ({said})."
+            raise ModelRefused(
+                f"{sentence} Add credit, or raise the limit of what may be spent.", cause=cause
+            ) from error
         if status in _RETRIED or (status == HTTPStatus.OK and type_in(error) in _RETRIED_TYPES):
             kind = type_in(error) if status == HTTPStatus.OK else str(status)
-            raise _Again(f"The model is not available ({said}).", retry_after(error), status=kind) from error
-        if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            cause = cause if cause is Cause.BUSY else Cause.AWAY
+            raise _Again(
+                f"The model is not available ({said}).", retry_after(error), status=kind, cause=cause
+            ) from error
+        if cause in (Cause.KEY, Cause.FORBIDDEN):
             name = "ANTHROPIC_API_KEY" if not self._auth_token else "ANTHROPIC_AUTH_TOKEN"
-            raise ModelRefused(
-                f"The model's server does not accept our key ({said}). Check {name} and ANTHROPIC_BASE_URL."
-            ) from error
-        if status == HTTPStatus.NOT_FOUND:
-            raise ModelRefused(
-                f"The model's server does not know the model {head.model!r}. Check MODEL and ANTHROPIC_BASE_URL."
-            ) from error
+            sentence = f"The model's server does not accept our key ({said}). Check {name} and ANTHROPIC_BASE_URL."
+            raise ModelRefused(sentence, cause=cause) from error
+        if cause is Cause.MODEL:
+            sentence = f"The model's server does not know the model {head.model!r}."
+            raise ModelRefused(f"{sentence} Check MODEL and ANTHROPIC_BASE_URL.", cause=cause) from error
         bare = status == HTTPStatus.BAD_REQUEST and not message_in(error)
         raise ModelRefused(f"The model's server refused the request ({said}).", bare=bare, of_content=True) from error
 
@@ -273,9 +285,9 @@ class Model:
         if is_context_overflow(error):
             raise self._overflow(said, head) from error
         kind = type_in(error)
-        raise _Again(
-            f"The model broke off its answer ({said}).", status=kind if kind in _RETRIED_TYPES else "stream"
-        ) from error
+        status = kind if kind in _RETRIED_TYPES else "stream"
+        cause = Cause.BUSY if kind in _BUSY_TYPES else Cause.AWAY
+        raise _Again(f"The model broke off its answer ({said}).", status=status, cause=cause) from error
 
     def _overflow(self, said: str, head: Head) -> ModelOverflow:
         """A provider that refuses a context may say how large it was, and how much would have fitted."""
@@ -299,15 +311,16 @@ class Model:
                     timeout=anthropic.Timeout(_SILENCE, connect=10),
                 )
             except (anthropic.AnthropicError, ValueError) as error:
-                raise ModelRefused(f"The model cannot be used: {error}") from error
+                raise ModelRefused(f"The model cannot be used: {error}", cause=Cause.AWAY) from error
         return self._client
 
 
 class _Again(ModelError):
     """Worth another try, after ``wait`` seconds (0: our own pace). ``status``: what it is counted as."""
 
-    def __init__(self, sentence: str, wait: float = 0.0, *, status: str = "invalid") -> None:
+    def __init__(self, sentence: str, wait: float = 0.0, *, status: str = "invalid", cause: Cause = Cause.AWAY) -> None:
         super().__init__(sentence)
+        self.cause = cause
         self.sentence = sentence
         self.wait = wait
         self.status = status

@@ -27,6 +27,14 @@ def type_in(error: Any) -> str:
     return str(inner.get("type", "")) if isinstance(inner, dict) else ""
 
 
+def types_in(error: Any) -> tuple[str, ...]:
+    """All that the body names as its kind: some say it in ``type`` alone, some in ``code``."""
+    body = error.body if isinstance(error.body, dict) else {}
+    inner = body.get("error", body)
+    named = [inner.get("type"), inner.get("code")] if isinstance(inner, dict) else []
+    return tuple(str(one) for one in named if one)
+
+
 def retry_after(error: Any) -> float:
     """Seconds that the provider wants us to wait; 0 where it does not say."""
     try:

@@ -7,6 +7,7 @@ import time
 import structlog
 
 from bot.blame import Blame, blame
+from bot.causes import Cause
 from bot.compactor import Compactor, Outcome, Request
 from bot.context import Context
 from bot.gate import Gate, before_request, is_automatic
@@ -26,7 +27,11 @@ REACHED_MAXIMUM = (
 
 
 class CannotGoOnError(Exception):
-    """The turn ends without an answer; the text tells people why."""
+    """The turn ends without an answer; the text tells people why, and ``cause`` operators in a word."""
+
+    def __init__(self, message: str, *, cause: Cause = Cause.TOO_LARGE) -> None:
+        super().__init__(message)
+        self.cause = cause
 
 
 class Room:

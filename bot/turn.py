@@ -21,6 +21,7 @@ from uuid import uuid4
 import structlog
 
 from bot import begun, said
+from bot.causes import Cause
 from bot.compactor import Compactor
 from bot.context import Context
 from bot.ending import Ending
@@ -103,7 +104,7 @@ class Turn:
                 is_seen = bool(self._rounds) or self._told.said
                 await self._ending.aborted(self._written.strip(), self._usage, is_seen=is_seen)
             except (CannotGoOnError, ModelError) as error:
-                await self._ending.failed(str(error), self._usage)
+                await self._ending.failed(str(error), self._usage, error.cause)
 
     @property
     def state(self) -> TurnState:
@@ -177,7 +178,8 @@ class Turn:
         reply = await self._ask(may_call=False)
         blocks = tuple(block for block in reply.blocks if block.get("type") != "tool_use")
         if not text_of(blocks).strip():
-            raise CannotGoOnError(f"I used tools {self._rounds} times without coming to an answer, and stopped.")
+            sentence = f"I used tools {self._rounds} times without coming to an answer, and stopped."
+            raise CannotGoOnError(sentence, cause=Cause.STUCK)
         return replace(reply, blocks=blocks)
 
     async def _note(self, text: str) -> None:

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from bot.causes import Cause
 from bot.errors import BusUnavailable
 from bot.history import Usage
 from bot.page.live import Live
@@ -41,11 +42,14 @@ Worker: TypeAlias = Literal["there", "missing", "not known"]
 """Whether anybody is there who writes summaries; Redis would know, and may be away itself."""
 
 
+Level: TypeAlias = Literal["warning", "critical"]
+
+
 @dataclass(frozen=True)
 class Problem:
     """One thing that is not as it should be, in a sentence, and where one sees more of it."""
 
-    level: Literal["warning", "critical"]
+    level: Level
     sentence: str
     href: str = ""
 
@@ -187,8 +191,18 @@ def problems(
         found.append(Problem("warning", f"{plural(failed, 'compaction')} failed today.", href))
     if day.turns.get("failed"):
         href = f"/conversations/{quote(day.last_failed)}#turns" if day.last_failed else ""
-        found.append(Problem("warning", f"{plural(day.turns['failed'], 'answer')} failed today.", href))
+        level: Level = "critical" if day.answers_fail else "warning"
+        why = f": {reasons}" if (reasons := _reasons(day.failures)) else ""
+        since = ", and none was answered since" if day.answers_fail else ""
+        found.append(Problem(level, f"{plural(day.turns['failed'], 'answer')} failed today{since}{why}.", href))
     return sorted(found, key=lambda problem: problem.level != "critical")
+
+
+def _reasons(failures: Mapping[str, int]) -> str:
+    """The causes with their numbers, the most frequent first."""
+    known = {cause.value: cause.words for cause in Cause}
+    named = [(known.get(word, "another reason"), count) for word, count in failures.items()]
+    return ", ".join(f"{count} × {words}" for words, count in sorted(named, key=lambda one: (-one[1], one[0])))
 
 
 def _refused(reason: str) -> list[Problem]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, func, literal_column, select
 
+from bot.causes import OF_PROVIDER
 from bot.history import Usage
 from bot.messages import AgentId
 from bot.store.runs import OPEN, RunState
@@ -60,7 +61,9 @@ class OpenRun:
 class Day:
     """What happened since the day began. ``turns`` by state; ``runs`` by trigger and state; ``pauses``: seconds that
     people waited for each compaction that stood before an answer, the shortest first; ``spent``: the usage of
-    compactions by model; ``answered``: that of turns; ``last_failed``: whose turn failed last, if one did."""
+    compactions by model; ``answered``: that of turns; ``last_failed``: whose turn failed last, if one did;
+    ``failures``: failed turns by the word of their cause, empty where it was not kept; ``answers_fail``: the
+    provider failed the last one, as it would every other."""
 
     turns: Mapping[str, int]
     runs: Mapping[tuple[str, RunState], int]
@@ -68,6 +71,8 @@ class Day:
     spent: Mapping[str, Usage]
     answered: Usage
     last_failed: AgentId | None = None
+    failures: Mapping[str, int] = field(default_factory=dict)
+    answers_fail: bool = False
 
 
 @dataclass(frozen=True)
@@ -141,6 +146,17 @@ async def day(tx: Tx, since: float) -> Day:
         .order_by(turns.c.started_at.desc())
         .limit(1)
     )
+    causes = await tx.execute(
+        select(turns.c.cause, func.count())
+        .where(turns.c.started_at >= since, turns.c.state == "failed")
+        .group_by(turns.c.cause)
+    )
+    newest = await tx.execute(
+        select(turns.c.cause)
+        .where(turns.c.started_at >= since, turns.c.state.in_(("done", "failed")))
+        .order_by(turns.c.ended_at.desc())
+        .limit(1)
+    )
     return Day(
         turns={row[0]: row[1] for row in states},
         runs={(row[0], RunState(row[1])): row[2] for row in ran},
@@ -148,6 +164,8 @@ async def day(tx: Tx, since: float) -> Day:
         spent={row[0]: Usage(*row[1:]) for row in spent},
         answered=Usage(*answered.one()),
         last_failed=failed.scalar_one_or_none(),
+        failures={row[0]: row[1] for row in causes},
+        answers_fail=newest.scalar_one_or_none() in OF_PROVIDER,
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import RowMapping, select, update
 
+from bot.causes import Cause
 from bot.messages import Address, AgentId, Attachment, Inbound
 from bot.store import agents
 from bot.store import inbox as inbox_rows
@@ -150,7 +151,7 @@ async def end_running(tx: Tx, agent_id: AgentId, reason: str, *, now: float) -> 
     rows = await tx.execute(
         update(turns)
         .where(turns.c.agent_id == agent_id, turns.c.state == "running")
-        .values(state="failed", ended_at=now)
+        .values(state="failed", ended_at=now, cause=Cause.BROKEN)
         .returning(turns.c.id, turns.c.slot)
     )
     found = rows.first()

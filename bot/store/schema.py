@@ -22,7 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0010"
+VERSION = "0011"
 """The newest migration's, which makes these tables."""
 
 metadata = MetaData()
@@ -166,6 +166,7 @@ turns = Table(
     Column("context_tokens", Integer),  # the meter's total and limit at its end
     Column("context_limit", Integer),
     Column("timing", JSON),  # seconds, by what they were spent on
+    Column("cause", String(20), nullable=False, server_default=text("''")),  # why it failed, as bot.causes says it
     Index("turns_agent", "agent_id", "started_at"),
     Index("turns_started", "started_at"),
     Index("turns_running", "agent_id", sqlite_where=text("state = 'running'"),

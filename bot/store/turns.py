@@ -123,9 +123,10 @@ async def end(
     now: float,
     meter: Meter | None = None,
     timing: Mapping[str, float] | None = None,
+    cause: str = "",
 ) -> None:
     """The turn is over. Ending it twice changes nothing. ``meter``: how full the context is now; ``timing``: seconds,
-    by what they were spent on."""
-    ended = {"turn": turn_id, "state": state, "ended_at": now, "usage": asdict(usage), "timing": timing}
+    by what they were spent on; ``cause``: why it failed."""
+    ended = {"turn": turn_id, "state": state, "ended_at": now, "usage": asdict(usage), "timing": timing, "cause": cause}
     full = {"context_tokens": meter.total if meter else None, "context_limit": meter.limit if meter else None}
     await tx.execute(_END, {**ended, **full})

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from bot.history import Usage
@@ -15,7 +16,11 @@ from bot.store import Database, agents, conversations, finding, outbox, overview
 from bot.store.turns import TurnState
 from tests.bench.page.__main__ import paths_of
 from tests.bench.page.book import Size, write
-from tests.page.conftest import Read, browser_of
+from tests.conftest import OpenHouse
+from tests.fundamentals.memory_book import until
+from tests.house import Room
+from tests.page.conftest import Read, browser_of, visiting
+from tests.servers.messages import MessagesServer
 
 
 @pytest.fixture
@@ -69,3 +74,26 @@ async def test_what_stood_in_place_of_an_answer_is_among_what_the_program_said(m
             await turns.end(tx, name, state, Usage(), now=4)
         said = await pages.notices(tx, address, most=10)
     assert [notice.text for notice in said] == ["refused, it says", "a notice"]
+
+
+async def test_the_overview_says_why_answers_fail_and_that_they_work_again(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    async with house() as running, visiting(running) as client:
+        model.fail(401, "authentication_error", "invalid x-api-key", times=None)
+        for chat in ("1", "2"):
+            await room.says("Are you there?", chat=chat)
+        await until_told(client, "2 answers failed today, and none was answered since: 2 × wrong key.")
+        model.clear_faults()
+        await room.asks("And now?", chat="3")
+        await until_told(client, "2 answers failed today: 2 × wrong key.")
+
+
+async def until_told(client: httpx2.AsyncClient, sentence: str) -> None:
+    """What people see comes before the end of a turn is committed."""
+
+    async def is_told() -> bool:
+        problems = (await client.get("/overview.json")).json()["problems"]
+        return any(problem["sentence"] == sentence for problem in problems)
+
+    await until(is_told)

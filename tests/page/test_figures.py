@@ -105,6 +105,24 @@ def test_what_waits_too_long_is_said_with_who_should_do_it_the_worst_first() -> 
     assert "for a file" not in told, "that has waited for a second"
 
 
+@pytest.mark.parametrize(
+    ("failures", "fail_still", "level", "sentence"),
+    [
+        ({"key": 3, "away": 1}, True, "critical",
+         "4 answers failed today, and none was answered since: 3 × wrong key, 1 × provider away."),
+        ({"key": 4}, False, "warning", "4 answers failed today: 4 × wrong key."),
+        ({"": 1, "too_large": 1, "stuck": 2}, False, "warning",
+         "4 answers failed today: 2 × no end of it, 1 × another reason, 1 × context too large."),
+    ],
+)  # fmt: skip
+def test_answers_that_failed_are_told_with_their_causes_and_how_often(
+    failures: dict[str, int], fail_still: bool, level: str, sentence: str
+) -> None:
+    day = Day({"failed": 4}, {}, [], {}, Usage(), AgentId("room:1"), failures, fail_still)
+    (found,) = problems(QUIET, [], [], day, NOW, worker="there")
+    assert (found.level, found.sentence) == (level, sentence)
+
+
 def test_a_redis_that_is_away_is_said_and_a_worker_is_not_called_missing_for_it() -> None:
     (found,) = problems(QUIET, [], [], EMPTY_DAY, NOW, worker="not known")
     assert (found.level, found.sentence.partition(":")[0]) == ("critical", "Redis does not answer")

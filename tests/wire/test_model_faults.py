@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 
+import aiohttp
+import pytest
+
 from tests.servers.messages import MessagesServer
-from tests.wire.program import KEY, Programs
+from tests.servers.telegram import BotApiServer
+from tests.wire.program import KEY, PATIENCE, Program, Programs
+from tests.wire.talk import Talk
 
 
 async def test_a_wrong_key_and_a_missing_model_are_named_and_what_was_said_is_not_lost(
@@ -40,3 +46,44 @@ async def test_a_server_that_is_down_is_tried_again_and_then_named(programs: Pro
         assert await answering == "The door code is 88."
         assert await chat.ends() == 0
     assert len(chat.out) == 2
+
+
+async def parts_of(program: Program) -> dict[str, str]:
+    """What `/readyz` says of each part."""
+    address = json.loads(program.logged("http_listens")[0])["address"]
+    async with aiohttp.ClientSession() as session, session.get(f"http://{address}/readyz") as answer:
+        assert answer.status == 200, "people are still heard, and are told"
+        parts: dict[str, str] = (await answer.json())["parts"]
+        return parts
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        ((401, "authentication_error", "invalid x-api-key"), "wrong key"),
+        ((400, "invalid_request_error", "Your credit balance is too low to access the API."), "no credit"),
+        ((404, "not_found_error", "model: claude-sonnet-5"), "unknown model"),
+        ((500, "api_error", "Internal server error"), "provider away"),
+    ],
+)
+async def test_readyz_tells_why_there_is_no_answer_until_there_is_one_and_asks_nobody(
+    telegram_programs: Programs,
+    telegram: BotApiServer,
+    model: MessagesServer,
+    error: tuple[int, str, str],
+    cause: str,
+) -> None:
+    program = await telegram_programs.serve()
+    ada = Talk(telegram, model, 1001)
+    assert (await parts_of(program))["model"] == "ok"
+    model.fail(*error, times=None)
+    ada.says("The door code is 88.")
+    await program.wait_for(lambda it: it.logged("turn_failed"), PATIENCE)
+    asked = len(model.requests)
+    told = (await parts_of(program))["model"]
+    assert told.startswith(f"{cause} (claude-")
+    assert KEY not in told
+    assert len(model.requests) == asked, "whoever looks costs nothing"
+    model.clear_faults()
+    assert await ada.asks("What is the door code?") == "The door code is 88."
+    assert (await parts_of(program))["model"] == "ok"
