@@ -148,7 +148,7 @@ class Prompt:
     def _layout(self) -> Layout:
         search = SearchToolbar()
         typed = Window(
-            BufferControl(self._buffer, search_buffer_control=search.control),
+            BufferControl(self._buffer, search_buffer_control=search.control, preview_search=True),
             get_line_prefix=lambda row, wrap: [("class:prompt", "  " if row or wrap else "> ")],
             height=lambda: _MENU_ROWS if self._buffer.complete_state else None,
             wrap_lines=True,

@@ -25,7 +25,7 @@ from bot.errors import DeliveryDelayed, StoreUnavailable
 from bot.messages import Address, Attachment, Button, Edit, Inbound, Outbound, React, Say, Status, Typing
 from connectors.attach import ATTACH, CannotAttachError, attached, copy, told
 from connectors.prompt import Prompt
-from connectors.typeset import clean, finished, last_rows, meter_line, typeset
+from connectors.typeset import clean, finished, last_rows, meter_line, typeset, wrapped
 
 LEAVING: Final = {"/exit": "leave", "/quit": "leave"}
 _OWN: Final = {ATTACH: "send a file: /attach PATH, and what you say of it", **LEAVING}
@@ -49,6 +49,16 @@ class _Reply:
     @property
     def rest(self) -> str:
         return self.text[self.printed :]
+
+
+@dataclass(frozen=True)
+class _Interrupted:
+    """What a Ctrl-C met. The next one leaves where it meets the same: somebody who stops one answer, and soon after
+    another one, wants both of them stopped and goes on talking."""
+
+    begun: int
+    typed: str
+    shown: frozenset[str]
 
 
 class Terminal:
@@ -80,6 +90,8 @@ class Terminal:
         self._facts: Mapping[str, str | int | float] = {}
         self._unanswered = False
         self._typing_until = self._again_until = _NEVER
+        self._begun = 0
+        self._interrupted = _Interrupted(0, "", frozenset())
         self._hint = ""
         self._order = 0
         self._prompt = Prompt(
@@ -97,7 +109,7 @@ class Terminal:
         """Store what is entered until the person leaves; the last line is stored before this returns."""
         with self._prompt.session():
             if self._banner:
-                await self._prompt.print([("class:notice", self._banner)])
+                await self._prompt.print([("class:notice", self._wrapped(self._banner))])
             async with asyncio.TaskGroup() as group:
                 storing = group.create_task(self._store_lines(intake))
                 moving = group.create_task(self._move())
@@ -139,6 +151,8 @@ class Terminal:
             await show(key, clean(outbound.text), _row(outbound.buttons), partial=outbound.partial)
             return (key,)
         if here and isinstance(outbound, Typing):
+            if outbound.on:
+                self._begins()
             self._typing_until = self._clock() + _TYPING_SECONDS if outbound.on else _NEVER
             self._unanswered = self._unanswered and outbound.on
             self._moving.set()
@@ -176,6 +190,8 @@ class Terminal:
         if not text.startswith(reply.text[: reply.printed]):
             await self._prompt.print([("class:notice", "\n(The reply starts over.)")])
             reply.printed = 0
+        if partial:
+            self._begins()
         reply.text = text
         if partial:
             await self._settle(reply, reply.printed + finished(reply.rest))
@@ -186,7 +202,7 @@ class Terminal:
         self._replies.pop(key, None)
         self._remember(key, text)
         if buttons:
-            await self._prompt.print([("class:notice", buttons)])
+            await self._prompt.print([("class:notice", self._wrapped(buttons))])
 
     async def _settle(self, reply: _Reply, upto: int) -> None:
         """Move a reply from above the prompt into the scrollback, up to a character."""
@@ -203,10 +219,11 @@ class Terminal:
     async def _notice(self, key: str, text: str, buttons: str, *, partial: bool) -> None:
         whole = f"{text}\n{buttons}" if buttons else text
         if partial or text.rstrip().endswith("…"):
+            self._begins()
             self._statuses[key] = whole
             self._prompt.redraw()
         elif self._said.get(key) != whole:
-            await self._prompt.print([("class:notice", whole)], lambda: self._statuses.pop(key, None))
+            await self._prompt.print([("class:notice", self._wrapped(whole))], lambda: self._statuses.pop(key, None))
             self._remember(key, whole)
 
     def _remember(self, key: str, text: str) -> None:
@@ -218,52 +235,66 @@ class Terminal:
         while (waiting := await self._lines.get()) is not None:
             line, echo = waiting
             if echo:
-                shown = clean(line).replace("\n", "\n  ")
+                shown = wrapped(clean(line), self._prompt.columns - 2).replace("\n", "\n  ")
                 await self._prompt.print([("class:prompt", "\n> "), ("class:person", shown)])
             await self._store(intake, line)
 
     async def _store(self, intake: Intake, line: str) -> None:
-        for_model = not line.startswith("/") or line.startswith(ATTACH)
-        self._unanswered = self._unanswered or for_model
         self._order = max(self._order + 1, time.time_ns())
         key = uuid4().hex
         inbound = Inbound(self._address, key, "message", self._order, person="me", text=line, ref=key)
-        try:
-            file = await asyncio.to_thread(attached, line)
-        except CannotAttachError as error:
-            await self._prompt.print([("class:hint", clean(str(error)))])
-            return
-        if file:
-            inbound = replace(inbound, text=file[1], attachments=(file[0],))
         new = 0
         try:
+            if file := await asyncio.to_thread(attached, line):
+                inbound = replace(inbound, text=file[1], attachments=(file[0],))
             new = await intake.store([inbound])
+        except CannotAttachError as error:
+            await self._prompt.print([("class:hint", self._wrapped(clean(str(error))))])
         except StoreUnavailable as error:
-            await self._prompt.print([("class:hint", f"Not stored: {clean(str(error))}. It is in the prompt again.")])
+            told = f"Not stored: {clean(str(error))}. It is in the prompt again."
+            await self._prompt.print([("class:hint", self._wrapped(told))])
             self._prompt.put_back(line)
         finally:
-            self._unanswered = self._unanswered and (bool(new) or not for_model)
+            self._unanswered = self._unanswered and (bool(new) or not _is_for_model(line))
 
     def _enter(self, text: str) -> None:
         line = clean(text).strip("\n").rstrip()
         if line in LEAVING:
             self._prompt.leave()
         elif line:
+            self._begun += 1
+            self._unanswered = self._unanswered or _is_for_model(line)
             self._lines.put_nowait((line, True))
 
     def _interrupt(self) -> None:
-        now = self._clock()
-        if now < self._again_until:
+        if self._is_again:
             self._prompt.leave()
             return
-        self._again_until = now + _AGAIN_SECONDS
+        self._again_until = self._clock() + _AGAIN_SECONDS
         if self._busy:
             self._lines.put_nowait(("/abort", False))
             self._hint = "Stopping… (Ctrl-C again to leave)"
         else:
             self._prompt.clear()
             self._hint = "Press Ctrl-C again to leave."
+        self._interrupted = self._met
         self._moving.set()
+
+    @property
+    def _met(self) -> _Interrupted:
+        return _Interrupted(self._begun, self._prompt.text, frozenset({*self._replies, *self._statuses}))
+
+    @property
+    def _is_again(self) -> bool:
+        """Whether a Ctrl-C now is the second for the same: while that still ends, or when nothing else has begun."""
+        if self._clock() >= self._again_until:
+            return False
+        met = self._met if self._busy else replace(self._met, shown=self._interrupted.shown)
+        return met == self._interrupted
+
+    def _begins(self) -> None:
+        """Something is under way; where nothing was, it is another thing than what was interrupted."""
+        self._begun += not self._busy
 
     @property
     def _busy(self) -> bool:
@@ -288,19 +319,28 @@ class Terminal:
             if reply.rest.strip():
                 tail = typeset(last_rows(reply.rest, room), columns).split("\n")[-room:]
                 lines += [to_formatted_text(ANSI(row)) for row in tail]
-        lines += [[("class:notice", row)] for text in self._statuses.values() for row in text.split("\n")]
+        lines += [
+            [("class:notice", row)] for text in self._statuses.values() for row in wrapped(text, columns).split("\n")
+        ]
         if self._marks:
             what = "Your message waits" if len(self._marks) == 1 else f"Your {len(self._marks)} messages wait"
             lines.append([("class:notice", f"{next(iter(self._marks.values()))} {what} for this answer.")])
         if now < self._typing_until:
             lines.append([("class:notice", f"{_SPINNER[int(now * 10) % len(_SPINNER)]} …")])
-        if now < self._again_until:
+        if self._is_again:
             lines.append([("class:hint", self._hint)])
         return [fragment for line in lines[-room:] for fragment in (("", "\n"), *line)]
 
     def _bottom(self) -> StyleAndTextTuples:
-        line = meter_line(self._facts) or "Enter sends · Alt-Enter starts a new line · /help"
+        line = meter_line(self._facts, self._prompt.columns) or "Enter sends · Alt-Enter starts a new line · /help"
         return [(f"class:facts,facts.{self._facts.get('level', 'ok')}", line)]
+
+    def _wrapped(self, text: str) -> str:
+        return wrapped(text, self._prompt.columns)
+
+
+def _is_for_model(line: str) -> bool:
+    return not line.startswith("/") or line.startswith(ATTACH)
 
 
 def _row(buttons: tuple[Button, ...]) -> str:

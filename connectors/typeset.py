@@ -11,6 +11,8 @@ from functools import lru_cache
 from io import StringIO
 from typing import ClassVar
 
+import wcwidth
+
 _SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _TRAILING = re.compile(r"(?:\x1b\[[0-9;]*m| )+$", re.MULTILINE)
@@ -50,13 +52,15 @@ def typeset(text: str, width: int) -> str:
         elements: ClassVar = {**Markdown.elements, "fence": Code, "code_block": Code}
 
     markdown = Blocks(text, code_theme="ansi_dark", hyperlinks=False)
-    for token in markdown.parsed:  # rich would leave HTML out, and centre a title
+    for token in markdown.parsed:  # rich would leave HTML out, centre a title, and make one line of a poem
         if token.type == "html_block":
             token.type = "code_block"
         token.tag = "h2" if token.tag == "h1" else token.tag
         for child in token.children or ():
             if child.type == "html_inline":
                 child.type = "hardbreak" if child.content.startswith("<br") else "text"
+            elif child.type == "softbreak":
+                child.type = "hardbreak"
     console = Console(file=StringIO(), force_terminal=True, color_system="256", width=width, legacy_windows=False)
     with console.capture() as capture:
         console.print(markdown)
@@ -65,17 +69,31 @@ def typeset(text: str, width: int) -> str:
     return "\n".join(rows[inked[0] : inked[-1] + 1]) if inked else ""
 
 
-def meter_line(facts: Mapping[str, str | int | float]) -> str:
-    """The bottom line, e.g. ``▓▓░░░░░░░░ 1,234 / 8,000 tokens (15 %) · model · ok``; empty without facts."""
+def wrapped(text: str, width: int) -> str:
+    """The lines of a text, none longer than ``width`` columns, broken between words where there are any."""
+    rows = [
+        wcwidth.wrap(line, max(1, width), break_on_hyphens=False) if wcwidth.width(line) > width else [line]
+        for line in text.split("\n")
+    ]
+    return "\n".join(row for line in rows for row in line)
+
+
+def meter_line(facts: Mapping[str, str | int | float], width: int) -> str:
+    """The bottom line, e.g. ``▓▓░░░░░░░░ 1,234 / 8,000 tokens (15 %) · model · ok``; empty without facts. Where there
+    is no room for all of it, first the model is left out and then the bar."""
     total, limit, share = facts.get("total"), facts.get("limit"), facts.get("share")
-    parts = []
+    bar = tokens = ""
     if isinstance(total, int | float) and isinstance(limit, int | float):
         if not isinstance(share, int | float):
             share = total / limit if limit else 0.0
         full = min(10, max(0, round(share * 10)))
-        parts.append(f"{'▓' * full}{'░' * (10 - full)} {total:,.0f} / {limit:,.0f} tokens ({share * 100:.0f} %)")
-    parts += [str(facts[name]) for name in ("model", "level") if facts.get(name)]
-    return clean(" · ".join(parts))
+        bar, tokens = f"{'▓' * full}{'░' * (10 - full)} ", f"{total:,.0f} / {limit:,.0f} tokens ({share * 100:.0f} %)"
+    model, level = (clean(str(facts.get(name) or "")) for name in ("model", "level"))
+    lines = [
+        " · ".join(part for part in parts if part)
+        for parts in ((bar + tokens, model, level), (bar + tokens, level), (tokens, level), (tokens or level,))
+    ]
+    return next((line for line in lines if wcwidth.width(line) <= width), lines[-1])
 
 
 def last_rows(block: str, rows: int) -> str:

@@ -15,7 +15,7 @@ from bot.errors import DeliveryDelayed
 from bot.messages import Address, Button, Edit, Outbound, Say, Status, Typing
 from connectors.prompt import _Steady
 from connectors.terminal import Terminal
-from connectors.typeset import clean, finished, meter_line, typeset
+from connectors.typeset import clean, finished, meter_line, typeset, wrapped
 from tests.connectors.intake import MemoryIntake, until
 from tests.connectors.screen import Screen
 
@@ -245,6 +245,76 @@ async def test_ctrl_c_aborts_again_when_three_seconds_have_passed(desk: Desk) ->
     await desk.stored("/abort", "/abort")
 
 
+async def test_ctrl_c_for_one_answer_and_soon_after_for_another_stops_both_and_leaves_neither_time(desk: Desk) -> None:
+    await desk.type("one" + ENTER + CTRL_C)
+    await desk.stored("one", "/abort")
+    await desk.deliver(Say(HERE, "(stopped)", "t1"))
+    await desk.type("two" + ENTER)
+    await desk.stored("one", "/abort", "two")
+    await desk.shows("Ctrl-C again to leave", times=0)
+    await desk.type(CTRL_C)
+    await desk.stored("one", "/abort", "two", "/abort")
+    await desk.shows("Stopping… (Ctrl-C again to leave)")
+    await desk.type(CTRL_C)
+    await desk.leaves()
+
+
+@pytest.mark.parametrize(
+    "next_thing",
+    [Typing(HERE), Say(HERE, "And now", "t2", partial=True), Say(HERE, "Compacting (76 %)…", "s", notice=True)],
+    ids=["a turn", "an answer", "a compaction"],
+)
+async def test_what_begins_by_itself_after_a_stop_is_stopped_by_a_ctrl_c_of_its_own(
+    desk: Desk, next_thing: Outbound
+) -> None:
+    await desk.stream("Half of a sen")
+    await desk.type(CTRL_C)
+    await desk.stored("/abort")
+    await desk.deliver(Edit(HERE, ("t",), "Half (stopped)", "t"))
+    await desk.shows("Half (stopped)")
+    await desk.deliver(next_thing)
+    await desk.type(CTRL_C)
+    await desk.stored("/abort", "/abort")
+
+
+async def test_ctrl_c_on_words_that_were_typed_since_the_last_one_drops_the_words_and_stays(desk: Desk) -> None:
+    await desk.type(CTRL_C)
+    await desk.shows("Press Ctrl-C again to leave.")
+    await desk.type("half a line")
+    await desk.shows("Press Ctrl-C again to leave.", times=0)
+    await desk.type(CTRL_C)
+    await desk.shows("Press Ctrl-C again to leave.")
+    await desk.type("x" + ENTER)
+    await desk.stored("x")
+
+
+async def test_ctrl_r_shows_what_it_finds_while_it_is_typed(desk: Desk) -> None:
+    await desk.type("the harbour code" + ENTER + "another line" + ENTER)
+    await desk.stored("the harbour code", "another line")
+    await desk.type("\x12harb")
+    await desk.shows("\n> the harbour code\nI-search backward: harb")
+    await desk.type(ENTER + ENTER)
+    await desk.stored("the harbour code", "another line", "the harbour code")
+
+
+async def test_lines_of_a_reply_stay_lines(desk: Desk) -> None:
+    haiku = "An old silent pond\nA frog jumps into the pond\nSplash! Silence again."
+    await desk.deliver(Say(HERE, f"{haiku}\n\n- one\n  two\n\n> said\n> twice", "t"))
+    await desk.shows(haiku + "\n\n • one\n   two\n\n▌ said\n▌ twice")
+
+
+async def test_what_the_program_says_is_broken_between_words(desk: Desk) -> None:
+    desk.screen.size = Size(rows=40, columns=20)
+    say = "Compacted: 2,100 → 480 tokens. /undo takes it back.\n日本語の文は幅が広い"
+    rows = "Compacted: 2,100 →\n480 tokens. /undo\ntakes it back.\n日本語の文は幅が広い"
+    await desk.deliver(Say(HERE, f"{say}…", "s", notice=True))
+    await desk.shows(f"{rows}\n…")
+    await desk.deliver(Edit(HERE, ("s",), say, "s2", notice=True))
+    await desk.shows(rows)
+    await desk.type("a line that is longer than the window" + ENTER)
+    await desk.shows("> a line that is\n  longer than the\n  window\n")
+
+
 async def test_ctrl_c_asks_before_it_leaves_when_nothing_runs(desk: Desk) -> None:
     await desk.type("hello" + ENTER)
     await desk.stored("hello")
@@ -321,7 +391,27 @@ def test_html_and_empty_text_are_set_without_loss() -> None:
     assert typeset(" \n", 40) == ""
 
 
+def test_lines_that_fit_are_left_as_they_are() -> None:
+    assert wrapped("  a  b\n\n· c\n", 8) == "  a  b\n\n· c\n"
+    assert wrapped("a Ctrl-C", 6) == "a\nCtrl-C"
+    assert wrapped("longer", 3) == "lon\nger"
+
+
 def test_the_meter_line_takes_what_facts_there_are() -> None:
-    assert meter_line({}) == ""
-    assert meter_line({"total": 9000, "limit": 8000}).startswith("▓▓▓▓▓▓▓▓▓▓ 9,000 / 8,000 tokens (112 %)")
-    assert meter_line({"model": "m"}) == "m"
+    assert meter_line({}, 80) == ""
+    assert meter_line({"total": 9000, "limit": 8000}, 80).startswith("▓▓▓▓▓▓▓▓▓▓ 9,000 / 8,000 tokens (112 %)")
+    assert meter_line({"model": "m"}, 80) == "m"
+
+
+def test_the_meter_line_leaves_out_what_has_no_room_and_cuts_nothing() -> None:
+    facts: dict[str, str | int | float] = {
+        "total": 1234,
+        "limit": 8000,
+        "model": "a-long-name-of-a-model",
+        "level": "ok",
+    }
+    tokens = "1,234 / 8,000 tokens (15 %)"
+    assert meter_line(facts, 80) == f"▓▓░░░░░░░░ {tokens} · a-long-name-of-a-model · ok"
+    assert meter_line(facts, 50) == f"▓▓░░░░░░░░ {tokens} · ok"
+    assert meter_line(facts, 40) == f"{tokens} · ok"
+    assert meter_line(facts, 30) == tokens

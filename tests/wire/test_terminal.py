@@ -1,0 +1,133 @@
+"""A person at a terminal: the real program on a pseudo-terminal, by its keys and by what it writes there."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import struct
+import sys
+import termios
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from typing_extensions import override
+
+from connectors.typeset import clean
+from tests.servers.messages import MessagesServer
+from tests.servers.messages_wire import MessagesRequest, Reply
+from tests.servers.watched import Watched
+from tests.wire.program import KEY, PATIENCE, Programs
+
+CTRL_C, CTRL_D, CTRL_R, ENTER = "\x03", "\x04", "\x12", "\r"
+COLUMNS, ROWS = 50, 30
+HAIKU = "An old silent pond\nA frog jumps into the pond\nSplash! Silence again."
+
+
+class Desk(Watched):
+    """One end of a pseudo-terminal; at the other one sits the program."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ours, self.theirs = os.openpty()
+        fcntl.ioctl(self.theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        self._written = b""
+        asyncio.get_running_loop().add_reader(self._ours, self._read)
+
+    @property
+    def text(self) -> str:
+        """All that was ever written there, without what moves the cursor and colours."""
+        return clean(self._written.decode("utf-8", "replace"))
+
+    def type(self, keys: str) -> None:
+        """Press keys."""
+        os.write(self._ours, keys.encode())
+
+    async def shows(self, text: str, times: int = 1) -> None:
+        """Wait until this was written so often."""
+        await self.wait_for(lambda desk: desk.text.count(text) >= times, PATIENCE)
+
+    def close(self) -> None:
+        """Let go of both ends."""
+        asyncio.get_running_loop().remove_reader(self._ours)
+        os.close(self._ours)
+        os.close(self.theirs)
+
+    @override
+    def describe(self) -> str:
+        """For a wait that was in vain."""
+        return self.text
+
+    def _read(self) -> None:
+        with suppress(OSError):  # how Linux says that nobody has the other end open any more
+            self._written += os.read(self._ours, 65_536)
+        self.changed()
+
+
+def brain(request: MessagesRequest) -> Reply:
+    """A poem for who asks for one, and else something long."""
+    return Reply(HAIKU if "haiku" in request.last_user_text else "word " * 200)
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[MessagesServer]:
+    async with MessagesServer(key=KEY, brain=brain) as server:
+        yield server
+
+
+@pytest.fixture
+async def programs(tmp_path: Path, model: MessagesServer) -> AsyncIterator[Programs]:
+    started = Programs(tmp_path, model)
+    yield started
+    await started.close()
+
+
+@pytest.fixture
+async def desk() -> AsyncIterator[Desk]:
+    desk = Desk()
+    yield desk
+    desk.close()
+
+
+def _was_asked(times: int) -> Callable[[MessagesServer], bool]:
+    return lambda server: len(server.requests) >= times
+
+
+def _own_terminal() -> None:
+    """While the program prints, the terminal itself makes a signal of Ctrl-C, for those whose terminal it is."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+async def test_a_person_reads_poems_searches_stops_two_answers_and_leaves(
+    programs: Programs, model: MessagesServer, desk: Desk
+) -> None:
+    program = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bot.cli", "chat", stdin=desk.theirs, stdout=desk.theirs, stderr=desk.theirs,
+        cwd=programs.folder, env={**programs._environment(), "TERM": "xterm"}, start_new_session=True,
+        preexec_fn=_own_terminal,
+    )  # fmt: skip
+    try:
+        await desk.shows("/help lists commands,\nCtrl-C stops an answer")
+        desk.type("A haiku about a pond, please." + ENTER)
+        await desk.shows(HAIKU)
+
+        model.delta_delay, model.pieces = 0.05, 100
+        for count in (1, 2):
+            desk.type(f"Something long, number {count}." + ENTER)
+            await model.wait_for(_was_asked(count + 1), PATIENCE)
+            desk.type(CTRL_C)
+            await desk.shows("Stopped. Your message stays in the conversation.", times=count)
+        assert program.returncode is None
+
+        desk.type(CTRL_R + "haik")
+        await desk.shows("> A haiku about a pond, please.", times=2)
+        desk.type(CTRL_C)
+        desk.type(CTRL_D)
+        async with asyncio.timeout(PATIENCE):
+            assert await program.wait() == 0
+    finally:
+        if program.returncode is None:
+            program.kill()
+            await program.wait()
