@@ -57,6 +57,12 @@ class Door:
                 welcome.append(inbound)
         return welcome, told
 
+    async def knows(self, tx: Tx, inbound: Inbound) -> bool:
+        """Whether who says this may come in, however often."""
+        person, connector = inbound.person, inbound.address.connector
+        known = await people.approved(tx, connector, {person}) if self.rules.mode == "pairing" else frozenset()
+        return self.rules.may_talk(inbound.address, person, known)
+
     def forget_counts(self, inbounds: Sequence[Inbound]) -> None:
         """What was admitted could not be stored after all: it will come again."""
         for inbound in inbounds:

@@ -17,7 +17,7 @@ from bot.door import Door
 from bot.errors import StoreUnavailable
 from bot.messages import Inbound, Say
 from bot.metrics import METRICS
-from bot.store import Database, chats, inbox, parked
+from bot.store import Database, chats, dismissed, inbox, parked
 
 log = structlog.get_logger(__name__)
 
@@ -73,7 +73,10 @@ class Storing:
     async def _keep(self, inbound: Inbound, reason: str) -> None:
         try:
             async with self._database.write() as tx:
-                await parked.skip(tx, inbound, reason, now=self._database.clock())
+                if await self._door.knows(tx, inbound):
+                    await parked.skip(tx, inbound, reason, now=self._database.clock())
+                else:  # nothing is kept of what a stranger says, not for those who mend defects either
+                    await dismissed.add(tx, self._name, [inbound.key])
         except StoreUnavailable:
             raise
         except Exception:  # then its key in the log is all that is left of it
@@ -85,9 +88,12 @@ class Storing:
             async with self._database.write() as tx:
                 await self._chats.load_moved(tx)  # another gateway may have heard of it
                 clean = [self._chats.as_kept(_cleaned(inbound)) for inbound in inbounds]
-                known = await inbox.known(tx, self._name, [inbound.key for inbound in clean])
+                keys = [inbound.key for inbound in clean]
+                known = await inbox.known(tx, self._name, keys) | await dismissed.known(tx, self._name, keys)
                 fresh = [inbound for inbound in clean if inbound.key not in known]
                 welcome, told = await self._door.admit(tx, fresh, now=now)
+                # Whoever is let in later is not answered what was refused before, when the platform brings it again.
+                await dismissed.add(tx, self._name, {one.key for one in fresh} - {one.key for one in welcome})
                 new = [inbound for inbound in welcome if await inbox.add(tx, inbound, now=now)]
                 if cursor is not None:
                     await inbox.set_cursor(tx, self._cursor_name, cursor)

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from sqlalchemy import Table, delete, func, null, select, text, update
+from sqlalchemy import ColumnElement, Table, delete, func, null, select, text, update
 
 from bot.messages import AgentId
 from bot.store import agents as agent_rows
-from bot.store import parked, word_index
+from bot.store import dismissed, parked, word_index
 from bot.store.own import ORDER, owner
 from bot.store.schema import (
     agents,
@@ -59,12 +59,21 @@ async def everything(tx: Tx, agent_id: AgentId) -> Mapping[str, int]:
     gone[indexed_agents.name] = len((await tx.execute(indexed)).all())
     await word_index.forget(tx, agent_id)
     await _forget_chat(tx, agent_id, gone)
+    await keep_out(tx, inbox.c.agent_id == agent_id)
     for table in (inbox, outbox):
         await blank_newest(tx, table, agent_id, gone)
     for table in ORDER:
         gone[table.name] += (await tx.execute(delete(table).where(owner(table) == agent_id))).rowcount
     gone[heads.name] = await forget_heads(tx, named)
     return {name: rows for name, rows in gone.items() if rows}
+
+
+async def keep_out(tx: Tx, condition: ColumnElement[bool]) -> None:
+    """These rows of the inbox are about to go. A platform may bring the last of them again, as if they were new."""
+    chosen = select(inbox.c.connector, inbox.c.key).where(condition).order_by(inbox.c.id.desc())
+    rows = (await tx.execute(chosen.limit(dismissed.REACH))).all()
+    for connector in {row[0] for row in rows}:
+        await dismissed.add(tx, connector, [row[1] for row in rows if row[0] == connector])
 
 
 async def blank_newest(

@@ -18,7 +18,7 @@ from bot.entry_text import RECALLED, text_to_read
 from bot.history import Entry, EntryKind
 from bot.messages import AgentId, Block, tool_calls
 from bot.store import facts, outbox, word_index
-from bot.store.forgetting import blank_newest, forget_heads
+from bot.store.forgetting import blank_newest, forget_heads, keep_out
 from bot.store.runs import OPEN
 from bot.store.schema import (
     agents,
@@ -272,6 +272,8 @@ async def _forget_notices(tx: Tx, agent_id: AgentId, since: float) -> int:
 
 async def _forget_inbox(tx: Tx, agent_id: AgentId, ids: Collection[int]) -> int:
     gone: Counter[str] = Counter()
+    for some in _some(ids):
+        await keep_out(tx, inbox.c.id.in_(some))
     await blank_newest(tx, inbox, agent_id, gone, ids)
     for some in _some(ids):
         these = inbox.c.id.in_(some) & (inbox.c.agent_id == agent_id)

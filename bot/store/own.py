@@ -35,6 +35,7 @@ OTHERS = frozenset(
         schema.page_sessions,
         schema.volumes,
         schema.installation,
+        schema.dismissed_events,
         schema.people,
         schema.closed_chats,
         schema.moved_chats,

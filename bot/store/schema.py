@@ -22,7 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0011"
+VERSION = "0012"
 """The newest migration's, which makes these tables."""
 
 metadata = MetaData()
@@ -88,6 +88,15 @@ skipped_updates = Table(
     Column("content", Text, nullable=False),  # as ASCII JSON, which every database takes
     Column("reason", Text, nullable=False),
     Column("skipped_at", Double, nullable=False),
+)
+
+dismissed_events = Table(
+    "dismissed_events",  # never to be stored: refused, forgotten, or deleted by who said it
+    metadata,
+    Column("id", _big, primary_key=True, autoincrement=True),
+    Column("connector", String(40), nullable=False),
+    Column("digest", String(32), nullable=False),  # of the event's key; nothing of what it said
+    UniqueConstraint("connector", "digest", name="dismissed_events_digest"),
 )
 
 page_sessions = Table(

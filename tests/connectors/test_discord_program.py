@@ -11,10 +11,14 @@ import pytest
 
 from bot.parts import Parts
 from bot.platforms import platforms
+from bot.store import people
 from tests.connectors.at_work import at_work
 from tests.house import settings_for
 from tests.servers.discord import DiscordServer, Person
 from tests.servers.messages import MessagesServer
+
+PATIENCE = 60.0
+"""Seconds: the first turn of a process loads what it needs."""
 
 
 @pytest.fixture
@@ -55,12 +59,12 @@ def programs(discord: DiscordServer, model: MessagesServer, tmp_path: Path) -> P
 
 async def listening(discord: DiscordServer) -> None:
     """The program hears what is said."""
-    await discord.wait_for(lambda server: server.connected and server.commands)
+    await discord.wait_for(lambda server: server.connected and server.commands, PATIENCE)
 
 
 async def answers(discord: DiscordServer, channel: int, count: int) -> list[str]:
     """What the bot's messages there read, once there are so many."""
-    await discord.wait_for(lambda server: len(server.texts(channel)) >= count)
+    await discord.wait_for(lambda server: len(server.texts(channel)) >= count, PATIENCE)
     return discord.texts(channel)
 
 
@@ -77,3 +81,61 @@ async def test_a_fresh_book_answers_in_messages_of_its_own(
     first, second = discord.messages(here)
     assert not first.edits
     assert first.nonce != second.nonce
+
+
+async def letting_in(parts: Parts, person: int) -> None:
+    """Whoever runs the bot lets somebody in who has asked."""
+    async with parts.database.write() as tx:
+        asked = {one.person: one.code for one in await people.everybody(tx, now=parts.database.clock())}
+        assert await people.approve(tx, asked[str(person)], now=parts.database.clock())
+
+
+def asked_of(model: MessagesServer) -> str:
+    """Everything that the model has read so far."""
+    return str([record.request.body for record in model.requests])
+
+
+async def test_what_a_stranger_said_before_the_approval_is_not_answered_after_a_restart(
+    discord: DiscordServer, ada: Person, programs: Programs, model: MessagesServer
+) -> None:
+    """In any channel, and edited or not: the words were not kept, and what was decided lasts."""
+    here = ada.channel_id
+    groups = [discord.channel("general"), await discord.thread(discord.channel("drinks"), "tea")]
+    async with programs.run(access="pairing") as parts:
+        await listening(discord)
+        for place in (*groups, None):
+            said = await ada.says("a secret word", place, mention=place is not None)
+            await ada.edits(said, "another secret")
+        await answers(discord, here, 1)
+        await letting_in(parts, ada.id)
+    await discord.wait_for(lambda server: not server.connected)
+    async with programs.run(access="pairing"):
+        await listening(discord)
+        await ada.says("Now I am known.")
+        assert (await answers(discord, here, 2))[1].startswith("Noted")
+        for place in groups:
+            before = len(discord.texts(place.id))
+            await ada.says("Here too.", place, mention=True)
+            await answers(discord, place.id, before + 1)
+            assert len(discord.texts(place.id)) == before + 1
+    assert len(discord.texts(here)) == 2
+    assert "secret" not in asked_of(model)
+
+
+async def test_what_came_too_fast_is_not_answered_after_a_restart(
+    discord: DiscordServer, ada: Person, programs: Programs, model: MessagesServer
+) -> None:
+    here = ada.channel_id
+    async with programs.run(rate={"person": 1}):
+        await listening(discord)
+        await ada.says("The first.")
+        await answers(discord, here, 1)
+        await ada.says("Too much of it.")
+        assert "faster than I can follow" in (await answers(discord, here, 2))[1]
+    await discord.wait_for(lambda server: not server.connected)
+    async with programs.run(rate={"person": 2}):
+        await listening(discord)
+        await ada.says("The last.")
+        await answers(discord, here, 3)
+    assert len(discord.texts(here)) == 3
+    assert "Too much" not in asked_of(model)

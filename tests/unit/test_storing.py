@@ -15,7 +15,7 @@ from bot.chats import Chats
 from bot.door import Door
 from bot.errors import StoreUnavailable
 from bot.messages import Address, Attachment, Inbound
-from bot.store import Database, inbox, parked, work
+from bot.store import Database, dismissed, forgetting, inbox, parked, people, settled, work
 from bot.storing import SKIPPED, Storing
 
 HERE = Address("room", "1")
@@ -125,3 +125,73 @@ async def test_a_message_that_is_retried_waits_as_if_it_had_just_come(
     async with database.write() as tx:
         assert await parked.retry(tx, one.id, now=6.0)
         assert await inbox.waiting(tx, HERE.agent_id) == [message]
+
+
+def pairing(database: Database, bus: Bus, **rates: int) -> Storing:
+    """A program that has just started, and knows only whom it let in."""
+    door = Door(Access("pairing", frozenset()), **rates)
+    return Storing("room", database, bus, door, Chats(database, "room"), cursor_name="connector:room")
+
+
+async def let_in(database: Database) -> None:
+    async with database.write() as tx:
+        [asked] = await people.everybody(tx, now=database.clock())
+        assert await people.approve(tx, asked.code, now=database.clock())
+
+
+async def test_what_was_refused_is_not_taken_when_it_is_brought_again_to_the_next_program(
+    database: Database, bus: Bus
+) -> None:
+    """The platform was not told yet that it arrived: no cursor was stored with it."""
+    edited = replace(WELL, key="edit:1:1:9", kind="edit", edits=WELL.key, text="hello!")
+    assert not (await pairing(database, bus).store([WELL, edited], None)).new
+    await let_in(database)
+    stored = await pairing(database, bus).store([WELL, edited, LATER], "3")
+    assert [one.key for one in stored.new] == [LATER.key]
+    assert not stored.told
+
+
+async def test_what_came_too_fast_is_not_taken_when_it_is_brought_again(database: Database, bus: Bus) -> None:
+    await pairing(database, bus).store([WELL], None)
+    await let_in(database)
+    first = replace(WELL, key="message:1:0")
+    stored = await pairing(database, bus, per_person=1).store([first, LATER], None)
+    assert ([one.key for one in stored.new], len(stored.told)) == ([first.key], 1)
+    assert not (await pairing(database, bus, per_person=1).store([first, LATER], None)).new
+
+
+async def test_what_left_the_inbox_since_it_was_settled_is_not_taken_again(
+    storing: Storing, database: Database
+) -> None:
+    await storing.store([WELL, LATER], "3")
+    async with database.write() as tx:
+        await inbox.close(tx, [message.id for message in await inbox.waiting(tx, HERE.agent_id)])
+        assert await settled.forget(tx, before=database.clock() + 1) == 1
+    assert not (await storing.store([WELL, LATER], "3")).new
+
+
+async def test_what_was_forgotten_is_not_taken_again(storing: Storing, database: Database) -> None:
+    await storing.store([WELL, LATER], "3")
+    async with database.write() as tx:
+        await forgetting.everything(tx, HERE.agent_id)
+    assert not (await storing.store([WELL, LATER], "3")).new
+
+
+async def test_of_a_stranger_nothing_is_put_aside_either(database: Database, bus: Bus) -> None:
+    """What cannot be stored is kept for whoever mends that, but not a word of somebody unknown."""
+    broken = replace(POISON, person="ada", person_name="Ada", address=Address("room", "1\ud800"))
+    stored = await pairing(database, bus).store([broken], "2")
+    assert [say.text for say in stored.told] == [SKIPPED]
+    async with database.read() as tx:
+        assert not await parked.listed(tx)
+        assert await dismissed.known(tx, "room", [broken.key, WELL.key]) == {broken.key}
+
+
+async def test_only_the_latest_of_what_was_dismissed_is_remembered(database: Database) -> None:
+    async with database.write() as tx:
+        await dismissed.add(tx, "room", ["the first"])
+        await dismissed.add(tx, "room", [f"message:1:{number}" for number in range(dismissed.MOST - 1)])
+        assert await dismissed.known(tx, "room", ["the first"])
+        assert not await dismissed.known(tx, "other", ["the first"])
+        await dismissed.add(tx, "room", ["the last"])
+        assert await dismissed.known(tx, "room", ["the first", "the last"]) == {"the last"}
