@@ -12,6 +12,7 @@ from bot.cli_move import export, import_
 from bot.cli_process import WronglyCalled, one_line_errors, run_to_its_end
 from bot.cli_text import as_json as dumped
 from bot.cli_text import columns, cut, line, utc
+from bot.meter import percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,7 +86,7 @@ def conversation_json(one: Conversation) -> dict[str, Any]:
 
 
 def _cells(one: Conversation) -> tuple[str, ...]:
-    share = f"{one.meter['share']:.0%}" if one.meter else "not known"
+    share = percent(one.meter["share"]) if one.meter else "not known"
     total = f"{one.meter['total']:,} of {one.meter['limit']:,}" if one.meter else ""
     names = ", ".join(map(cut, one.people[:_MOST_NAMES]))
     more = f" and {len(one.people) - _MOST_NAMES} more" if len(one.people) > _MOST_NAMES else ""
@@ -135,7 +136,7 @@ def _layer_said(one: dict[str, Any]) -> str:
 def _context_said(meter: dict[str, Any] | None) -> str:
     if meter is None:
         return "not known before its first answer"
-    share = f"{meter['share']:.0%}, {meter['level']}, from {meter['source']}"
+    share = f"{percent(meter['share'])}, {meter['level']}, from {meter['source']}"
     return f"{meter['total']:,} of {meter['limit']:,} tokens ({share})"
 
 

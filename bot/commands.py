@@ -10,6 +10,7 @@ from types import MappingProxyType
 from bot.compaction import Strategy
 from bot.estimate import Level, Meter
 from bot.gate import Restraint
+from bot.meter import percent
 from bot.store.runs import Run
 from bot.tools.mcp_state import ServerStatus, State
 
@@ -136,7 +137,7 @@ LIMIT_ASSUMED = (
 def undone_text(kind: str, before: Meter, after: Meter, level: Level) -> str:
     """The answer to /undo, which took off a layer of this kind."""
     what = _UNDONE.get(kind, "Took the last compaction back")
-    text = f"{what}: {before.total:,} → {after.total:,} tokens ({after.share:.0%})."
+    text = f"{what}: {before.total:,} → {after.total:,} tokens ({percent(after.share)})."
     if level is Level.CRITICAL:
         return f"{text} That is critical, so I will compact again soon."
     return f"{text} I will not compact by myself before it is critical."
@@ -157,7 +158,7 @@ def context_text(
     level = strategy.level(meter)
     filled = min(_BAR, round(meter.share * _BAR))
     lines = [
-        f"Context: {meter.total:,} of {meter.limit:,} tokens ({meter.share:.0%}), level {level.value}",
+        f"Context: {meter.total:,} of {meter.limit:,} tokens ({percent(meter.share)}), level {level.value}",
         "▓" * filled + "░" * (_BAR - filled),
         *(f"· {part.name}: {part.tokens:,}" for part in meter.parts if part.tokens),
         f"Source: {'counted by the provider' if meter.source == 'usage' else 'estimated'} ({meter.source})",
@@ -183,7 +184,7 @@ def _automatic(meter: Meter, strategy: Strategy, restraint: Restraint, *, automa
         return "Automatic compaction: paused by /undo until the level is critical"
     if restraint.cooldown:
         return f"Automatic compaction: resting for {restraint.cooldown} more messages"
-    return f"Automatic compaction: at {begins:.0%}"
+    return f"Automatic compaction: at {percent(begins)}"
 
 
 def _first_level(meter: Meter, strategy: Strategy) -> float | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bot.estimate import Meter
 from bot.messages import Button
+from bot.meter import Meter, percent
 
 ABORT = Button("Abort", "/abort")
 ABORTED = "🗜 Compaction aborted: nothing was changed."
@@ -19,7 +19,7 @@ def undo(run_id: str) -> Button:
 def started(meter: Meter) -> str:
     """Below it stands a button that stops it."""
     return (
-        f"🗜 Compacting this conversation: {meter.total:,} of {meter.limit:,} tokens ({meter.share:.0%}). "
+        f"🗜 Compacting this conversation: {meter.total:,} of {meter.limit:,} tokens ({percent(meter.share)}). "
         "/abort stops it…"
     )
 

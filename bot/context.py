@@ -123,10 +123,16 @@ class Context:
         return self.services.strategies.get(self._chosen) or self.services.strategies.default
 
     async def choose_strategy(self, name: str) -> None:
-        """From the next compaction on; empty: as all do."""
-        async with self.step() as step:
-            await agents.choose_strategy(step.tx, self.agent_id, name)
-        self._chosen = name
+        """From the next compaction on; empty: as all do. The level in the book is that strategy's from now on."""
+        before = self._chosen
+        try:
+            async with self.step() as step:
+                await agents.choose_strategy(step.tx, self.agent_id, name)
+                self._chosen = name
+                step.weigh()
+        except BaseException:
+            self._chosen = before
+            raise
 
     async def count(self) -> None:
         """Ask the provider how large the next request is, where that decides something and our guess is only a guess.

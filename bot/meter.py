@@ -119,12 +119,22 @@ class Meter:
         return Level.CRITICAL if self.share >= critical else Level.WARNING
 
 
+def percent(share: float) -> str:
+    """``74%``. Rounded down: what has not reached a level is not said to be there."""
+    return f"{_steps(share, 100)}%" if math.isfinite(share) else "∞%"
+
+
+def _steps(share: float, whole: int) -> int:
+    """How many whole steps of so many; 0.29 * 100 is a little less than 29, and is 29."""
+    return math.floor(round(share * whole, 6))
+
+
 def meter_json(meter: Meter, level: Level) -> Mapping[str, Any]:
     """A meter for the book, the trace and the bottom line."""
     return {
         "total": meter.total,
         "limit": meter.limit,
-        "share": round(meter.share, 4),
+        "share": _steps(meter.share, 10_000) / 10_000 if math.isfinite(meter.share) else meter.share,
         "source": meter.source,
         "level": level.value,
         "parts": {part.name: part.tokens for part in meter.parts},

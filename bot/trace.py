@@ -22,6 +22,7 @@ from uuid import uuid4
 from bot.compaction import Plan
 from bot.days import day_of
 from bot.history import Ranges, Usage
+from bot.meter import percent
 from bot.prices import cost
 from bot.store.runs import Run
 
@@ -196,7 +197,7 @@ def _utc(seconds: float) -> str:
 def _meter(meter: Mapping[str, Any]) -> str:
     parts = ", ".join(f"{name} {tokens:,}" for name, tokens in meter["parts"].items() if tokens)
     return (
-        f"{meter['total']:,} of {meter['limit']:,} tokens ({meter['share']:.0%}, {meter['level']}, "
+        f"{meter['total']:,} of {meter['limit']:,} tokens ({percent(meter['share'])}, {meter['level']}, "
         f"from {meter['source']}: {parts})"
     )
 

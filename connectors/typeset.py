@@ -5,6 +5,7 @@ rich is slow to import, and a prompt must not wait for it: it is imported when t
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from functools import lru_cache
@@ -87,13 +88,18 @@ def meter_line(facts: Mapping[str, str | int | float], width: int) -> str:
         if not isinstance(share, int | float):
             share = total / limit if limit else 0.0
         full = min(10, max(0, round(share * 10)))
-        bar, tokens = f"{'▓' * full}{'░' * (10 - full)} ", f"{total:,.0f} / {limit:,.0f} tokens ({share * 100:.0f} %)"
+        bar, tokens = f"{'▓' * full}{'░' * (10 - full)} ", f"{total:,.0f} / {limit:,.0f} tokens ({_percent(share)} %)"
     model, level = (clean(str(facts.get(name) or "")) for name in ("model", "level"))
     lines = [
         " · ".join(part for part in parts if part)
         for parts in ((bar + tokens, model, level), (bar + tokens, level), (tokens, level), (tokens or level,))
     ]
     return next((line for line in lines if wcwidth.width(line) <= width), lines[-1])
+
+
+def _percent(share: float) -> str:
+    """Rounded down, as everywhere: what has not reached a level is not said to be there."""
+    return f"{math.floor(share * 100 + 1e-6)}" if math.isfinite(share) else "∞"
 
 
 def last_rows(block: str, rows: int) -> str:

@@ -9,7 +9,7 @@ from bot.meter import Level, Meter
 from bot.settings import Settings
 from bot.strategies import configured
 
-_STEPS = 200
+_STEPS = 1_000
 
 
 @dataclass(frozen=True)

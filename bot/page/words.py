@@ -8,6 +8,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from bot import meter
+
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 _THOUSAND, _MILLION = 1_000, 1_000_000
 _TEN = 10
@@ -46,8 +48,8 @@ def bytes_(number: int) -> str:
 
 
 def percent(share: float) -> str:
-    """``73 %``, with a narrow space that does not break."""
-    return f"{share * 100:.0f}\u202f%"
+    """``73 %``, as the meter rounds, with a narrow space that does not break."""
+    return meter.percent(share).replace("%", "\u202f%")
 
 
 def duration(seconds: float | None) -> str:

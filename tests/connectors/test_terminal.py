@@ -401,6 +401,8 @@ def test_the_meter_line_takes_what_facts_there_are() -> None:
     assert meter_line({}, 80) == ""
     assert meter_line({"total": 9000, "limit": 8000}, 80).startswith("▓▓▓▓▓▓▓▓▓▓ 9,000 / 8,000 tokens (112 %)")
     assert meter_line({"model": "m"}, 80) == "m"
+    part = {"total": 7499, "limit": 10000, "share": 0.7499}
+    assert "(74 %)" in meter_line(part, 80), "not at the level yet"
 
 
 def test_the_meter_line_leaves_out_what_has_no_room_and_cuts_nothing() -> None:

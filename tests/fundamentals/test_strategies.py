@@ -10,7 +10,7 @@ from bot.errors import ConfigurationError
 from bot.estimate import estimate_tokens
 from bot.history import EntryKind
 from bot.messages import Address
-from bot.store import runs
+from bot.store import conversations, runs
 from bot.store.schema import agents
 from tests.conftest import OpenHouse
 from tests.house import House, Room
@@ -74,6 +74,26 @@ async def test_a_conversation_chooses_its_own_strategy_also_while_it_is_busy_and
         await compacted(room)
         assert (await last_run(again)).strategy == "segmented"
         assert (await room.commands("/strategy default")).startswith("From the next compaction on: reset.")
+
+
+async def test_the_level_in_the_book_is_that_of_the_strategy_that_was_chosen_from_then_on(
+    house: OpenHouse, room: Room
+) -> None:
+    async with house(agents={"compact_ahead": False}, strategy={"tiered": {"soft": "0.01"}}) as running:
+        await room.asks("hello")
+
+        async def level() -> str:
+            async with running.parts.database.read() as tx:
+                found = await conversations.get(tx, Address("room", "1").agent_id)
+            assert found
+            assert found.meter
+            return str(found.meter["level"])
+
+        assert await level() == "ok"
+        await room.commands("/strategy tiered")
+        assert await level() == "warning"
+        await room.commands("/strategy default")
+        assert await level() == "ok"
 
 
 async def test_one_conversations_choice_is_not_anothers(house: OpenHouse, room: Room) -> None:

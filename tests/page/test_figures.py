@@ -16,7 +16,7 @@ from bot.page.overview import late_sign, problems, spent
 from bot.page.plot import HEIGHT, MOST_POINTS, WIDTH, points_of, sawtooth
 from bot.page.slowness import slowness
 from bot.page.slowness import spent as spent_of
-from bot.page.words import ago, bytes_, duration, plural, short, visible
+from bot.page.words import ago, bytes_, duration, percent, plural, short, visible
 from bot.store.overview import Day, Helpless, OpenRun, Queue, Waits
 from bot.store.pages import Drop, Fill, Turn
 from bot.store.runs import RunState
@@ -165,6 +165,11 @@ def test_what_makes_a_chat_slow_is_what_most_of_its_time_goes_to() -> None:
     assert (found.turns, found.most) == (2, "tools")
     assert found.share == pytest.approx(0.8)
     assert slowness([turn(None)]) is None
+
+
+def test_a_share_just_below_a_level_is_not_shown_as_that_level() -> None:
+    shown = [percent(share).replace("\u202f", " ") for share in (0.7499, 0.75, 0.29, 0.8999, 0.9)]
+    assert shown == ["74 %", "75 %", "29 %", "89 %", "90 %"]
 
 
 def test_two_summaries_differ_by_their_sentences() -> None:

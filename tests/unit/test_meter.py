@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.meter import Level, Meter, Part
+from bot.meter import Level, Meter, Part, meter_json, percent
 
 
 def meter(total: int, limit: int) -> Meter:
@@ -54,6 +57,23 @@ def test_the_level_is_warning_from_75_and_critical_from_90_percent(total: int, l
 @pytest.mark.parametrize("warning", [-1, 0, 1, 1.5])
 def test_a_warning_outside_of_0_to_1_turns_compaction_off(warning: float) -> None:
     assert meter(5_000, 1_000).level(warning, 0.9) is Level.OK
+
+
+@given(st.integers(1, 10**7), st.sampled_from([0.29, 0.57, 0.75, 0.9]))
+def test_a_share_is_shown_and_kept_at_a_level_from_where_that_level_begins_and_not_sooner(
+    limit: int, begins: float
+) -> None:
+    first = math.ceil(Fraction(str(begins)) * limit)
+    for total in (first - 1, first):
+        reached = Fraction(total, limit) >= Fraction(str(begins))
+        kept = meter_json(meter(total, limit), Level.OK)["share"]
+        assert (int(percent(total / limit).removesuffix("%")) >= round(begins * 100)) is reached
+        assert (kept >= begins) is reached
+        assert percent(kept) == percent(total / limit)
+
+
+def test_a_share_without_a_limit_is_shown_too() -> None:
+    assert (percent(0.0), percent(float("inf"))) == ("0%", "∞%")
 
 
 def test_a_context_that_just_fits_is_not_over() -> None:
