@@ -31,6 +31,11 @@ def finished(before: int, after: Meter, note: str) -> str:
     return f"{text}\n({note})" if note else text
 
 
+def taken_back(before: int, after: int) -> str:
+    """What was finished was undone since; no button stands below it any more."""
+    return f"🗜 Compacted: {before:,} → {after:,} tokens. It was taken back."
+
+
 def unchanged(reason: str, *, is_empty: bool) -> str:
     """It came to nothing."""
     text = "Nothing was compacted" if is_empty else "Compaction failed"

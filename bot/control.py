@@ -14,6 +14,7 @@ from bot import access, commands
 from bot.attempts import DIED, Attempts
 from bot.commands import DEFAULT, Command
 from bot.compaction.plan import Plan, everything_but
+from bot.compaction_status import taken_back
 from bot.compactor import Compactor, Outcome, Request
 from bot.context import Context
 from bot.ending import PARKED
@@ -22,6 +23,7 @@ from bot.gate import is_automatic
 from bot.memory import AgentMemory
 from bot.metrics import METRICS
 from bot.recalling import answer_people
+from bot.step import Step
 from bot.store import people, runs
 from bot.store.inbox import Waiting
 from bot.store.turns import TurnState
@@ -231,10 +233,17 @@ class Control:
             step.restraint = step.restraint.undone()
             after = context.measured(step.history)
             level = context.strategy.level(after)
+            await self._no_undo_any_more(step, top.run)
             await step.say(commands.undone_text(top.kind, before, after, level), answers=message.ref)
             await step.close([message.id])
             step.afterwards.append(partial(METRICS.undone, top.kind))
         self._context.show_meter()
+
+    async def _no_undo_any_more(self, step: Step, run_id: str | None) -> None:
+        """The status message of what was taken back says so, and its button is gone."""
+        run = await runs.get(step.tx, run_id) if run_id else None
+        if run and run.meter_after:
+            await step.change(run.status_slot, taken_back(run.meter_before["total"], run.meter_after["total"]))
 
     async def _new(self, message: Waiting) -> None:
         upto = self._context.history.last_seq

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 from uuid import uuid4
 
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -22,6 +23,7 @@ from starlette.routing import Route
 from bot import access
 from bot.access import OPERATOR, OPERATOR_NAME, WEB
 from bot.chat_name import NAMES, is_name
+from bot.commands import COMMANDS
 from bot.files import folder_of
 from bot.messages import Address, Attachment, Inbound
 from bot.page.chat_files import file_response
@@ -38,6 +40,7 @@ from bot.store.talk import Place
 
 _KEY = re.compile(r"[A-Za-z0-9_-]{8,64}")
 _MOST_LISTED = 50
+_MOST_BESIDE = 30
 _MULTIPART = "multipart/form-data"
 
 
@@ -61,6 +64,7 @@ class Chat:
             Route("/chat", self._begin, methods=["POST"]),
             Route("/chat/{name}", self._page, methods=["GET"]),
             Route("/chat/{name}", self._said, methods=["POST"]),
+            Route("/chat/{name}/beside", self._beside, methods=["GET"]),
             Route("/chat/{name}/earlier", self._earlier, methods=["GET"]),
             Route("/chat/{name}/stream", self._stream, methods=["GET"]),
             Route("/chat/{name}/files/{path:path}", self._file, methods=["GET"]),
@@ -105,7 +109,20 @@ class Chat:
             key=uuid4().hex,
             most_bytes=self._site.settings.files.most_bytes,
             most_files=MOST_FILES,
+            commands=COMMANDS,
+            beside=await self._others(address),
         )
+
+    async def _beside(self, request: Request) -> Response:
+        """The conversations beside this one, for a page that is open."""
+        return JSONResponse({"html": await self._others(_address(request))})
+
+    async def _others(self, address: Address) -> Markup:
+        async with self._site.database.read() as tx:
+            found = await talk.conversations(tx, WEB, most=_MOST_BESIDE)
+        now = self._site.database.clock()
+        html = self._site.rendering.text("chat_beside.html", conversations=found, name=address.chat, now=now)
+        return Markup(html)  # noqa: S704  # made by a template that escapes
 
     async def _earlier(self, request: Request) -> Response:
         """The lines before a place, for a page that is open."""

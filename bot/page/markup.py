@@ -5,7 +5,7 @@ Pure.
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -16,6 +16,8 @@ from markupsafe import Markup, escape
 _NESTING = 24
 LONGEST = 200_000
 """Characters: a longer text is shown as it is."""
+_SIGNS_FOR_A_LETTER = 4
+"""So much of a text is read for the beginning of it; a link may be longer than its words."""
 _SCHEMES = ("http://", "https://", "mailto:")
 
 
@@ -40,6 +42,22 @@ def blocks(text: str) -> list[Markup]:
             found.append(Markup(_PARSER.renderer.render(piece, _PARSER.options, env)))  # noqa: S704  # as above
             piece = []
     return found
+
+
+def plain(text: str, most: int) -> str:
+    """The beginning of a text as people read it, on one line and without the signs of Markdown."""
+    words = " ".join("".join(_words(_PARSER.parse(text[: most * _SIGNS_FOR_A_LETTER]))).split())
+    return words if len(words) <= most else f"{words[:most].rstrip()} …"
+
+
+def _words(tokens: Sequence[Token]) -> Iterator[str]:
+    for token in tokens:
+        if token.children:
+            yield from _words(token.children)
+        elif token.type in ("softbreak", "hardbreak") or token.nesting < 0 < token.block:
+            yield " "
+        elif token.content:
+            yield f"{token.content} " if token.block else token.content
 
 
 def _parser() -> MarkdownIt:

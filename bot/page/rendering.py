@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from bot.page import words
-from bot.page.markup import rendered
+from bot.page.markup import plain, rendered
 from bot.page.slowness import lasted, spent
 from bot.redact import redact
 
@@ -53,7 +53,12 @@ class Rendering:
             auto_reload=False,
         )
         self._environment.filters.update(words.FILTERS)
-        self._environment.filters |= {"markdown": self.markdown, "spent": spent, "lasted": lasted}
+        self._environment.filters |= {
+            "markdown": self.markdown,
+            "preview": self.preview,
+            "spent": spent,
+            "lasted": lasted,
+        }
         self._environment.globals["static"] = self._static
 
     def text(self, template: str, **values: Any) -> str:
@@ -63,6 +68,10 @@ class Rendering:
     def markdown(self, text: str) -> Markup:
         """What somebody said, as HTML that can do nothing."""
         return rendered(self.shown(text))
+
+    def preview(self, text: str, most: int = 200) -> str:
+        """The beginning of what somebody said, without the signs of Markdown."""
+        return plain(self.shown(text), most)
 
     def shown(self, text: str) -> str:
         """A text without secrets, and with every control character as a sign that is seen."""

@@ -24,6 +24,7 @@ collect_ignore_glob = [] if find_spec("playwright") else ["test_*.py"]
 
 PASSWORD = "correct horse battery staple"
 PATIENCE_MS = 30_000.0
+_GRAVE = {"serious", "critical"}
 
 
 @pytest.fixture
@@ -92,3 +93,35 @@ async def log_in(window: Page) -> None:
     await window.fill("#password", PASSWORD)
     await window.click("main button.primary")
     await window.wait_for_url("**/")
+
+
+async def begin(window: Page, name: str) -> None:
+    """A conversation of the chat page."""
+    await window.goto("/chat")
+    await window.fill("#name", name)
+    await window.click("text=Open")
+    await window.wait_for_url("**/chat/*")
+
+
+async def says(window: Page, text: str, *, answers: int = 1) -> None:
+    """Say it at the chat page, and wait for the whole answer of the model."""
+    from playwright.async_api import expect
+
+    there = window.locator(".line.model:not([data-growing])")
+    before = await there.count()
+    await window.fill("#text", text)
+    await window.press("#text", "Enter")
+    await expect(there).to_have_count(before + answers)
+    await expect(window.locator("#stop")).to_be_hidden()
+
+
+async def flaws(window: Page) -> list[str]:
+    """What axe-core finds that keeps people out."""
+    from axe_playwright_python.async_playwright import Axe
+
+    found = await Axe().run(window)
+    return [
+        f"{window.url}: {flaw['id']} at {[node['target'] for node in flaw['nodes'][:3]]}"
+        for flaw in found.response["violations"]
+        if flaw["impact"] in _GRAVE
+    ]

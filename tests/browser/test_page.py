@@ -6,11 +6,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
 
 from bot.messages import Address
-from tests.browser.conftest import PASSWORD, PATIENCE_MS, log_in, opened
+from tests.browser.conftest import PASSWORD, PATIENCE_MS, begin, flaws, log_in, opened, says
 from tests.connectors.web_house import WebHouse
 from tests.servers.messages import MessagesServer
 
@@ -21,37 +20,13 @@ LINES = (
     "Anna wants a bench under the walnut tree, and a place for the two bicycles.",
     "What have we decided so far?",
 )
-_GRAVE = {"serious", "critical"}
 expect.set_options(timeout=PATIENCE_MS)
 
 
-async def _says(page: Page, text: str) -> None:
-    """Say it at the chat page, and wait for the whole answer."""
-    answers = page.locator(".line.model:not([data-growing])")
-    before = await answers.count()
-    await page.fill("#text", text)
-    await page.press("#text", "Enter")
-    await expect(answers).to_have_count(before + 1)
-    await expect(page.locator("#stop")).to_be_hidden()
-
-
 async def _talk(page: Page, name: str = "garden") -> None:
-    await page.goto("/chat")
-    await page.fill("#name", name)
-    await page.click("text=Open")
-    await page.wait_for_url("**/chat/*")
+    await begin(page, name)
     for line in LINES:
-        await _says(page, line)
-
-
-async def _flaws(page: Page) -> list[str]:
-    """What axe-core finds that keeps people out."""
-    found = await Axe().run(page)
-    return [
-        f"{page.url}: {flaw['id']} at {[node['target'] for node in flaw['nodes'][:3]]}"
-        for flaw in found.response["violations"]
-        if flaw["impact"] in _GRAVE
-    ]
+        await says(page, line)
 
 
 async def test_a_conversation_is_watched_while_it_is_compacted_and_the_compaction_is_read_and_undone(
@@ -84,14 +59,11 @@ async def test_a_conversation_is_watched_while_it_is_compacted_and_the_compactio
 
 async def test_the_chat_page_takes_a_file_streams_an_answer_and_stops_it(page: Page, model: MessagesServer) -> None:
     await log_in(page)
-    await page.goto("/chat")
-    await page.fill("#name", "work")
-    await page.click("text=Open")
-    await page.wait_for_url("**/chat/*")
+    await begin(page, "work")
     await page.set_input_files(
         "#files", [{"name": "Отчёт <img src=x>.txt", "mimeType": "text/plain", "buffer": b"The code is 4711."}]
     )
-    await _says(page, "What is in this file?")
+    await says(page, "What is in this file?")
     assert "The code is 4711." in model.requests[-1].request.all_text
     await expect(page.locator(".line.person").first).to_contain_text("Отчёт <img src=x>.txt")
 
@@ -123,7 +95,7 @@ async def test_nothing_keeps_anybody_out_and_nothing_is_wider_than_a_phone(
     await page.fill("#text", "/compact")
     await page.press("#text", "Enter")
     await expect(page.locator("text=Compacted: ")).to_be_visible()
-    await _says(page, "And the bench?")
+    await says(page, "And the bench?")
     await page.goto("/compactions")
     run = await page.locator("a[href^='/compactions/']").first.get_attribute("href")
     assert run
@@ -139,20 +111,20 @@ async def test_nothing_keeps_anybody_out_and_nothing_is_wider_than_a_phone(
     }
     cookies = await page.context.cookies()
     complaints: list[str] = []
-    flaws: list[str] = []
+    found: list[str] = []
     for look, options in _LOOKS.items():
         window = await opened(chromium, house, complaints, **options)
         await window.context.add_cookies(cookies)
         for name, place in places.items():
             await window.goto(place)
             await window.wait_for_load_state("load")
-            flaws += [f"{look}: {flaw}" for flaw in await _flaws(window)]
+            found += [f"{look}: {flaw}" for flaw in await flaws(window)]
             wide, there = await window.evaluate("[document.documentElement.scrollWidth, innerWidth]")
             assert wide <= there, f"{name} is {wide} pixels wide in {there}"
             if folder := os.environ.get("PICTURES"):
                 await window.screenshot(path=Path(folder) / f"page-{name}-{look}.png")
         await window.context.close()
-    assert flaws == []
+    assert found == []
     assert complaints == []
 
 

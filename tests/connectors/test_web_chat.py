@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator
+from html import unescape
 
 import aiohttp
 import pytest
 import pytest_asyncio
 
 from bot.access import TOO_FAST
+from bot.commands import COMMANDS
 from bot.messages import Address
 from bot.store import agents, outbox
 from tests.connectors.browser import Browser
@@ -114,6 +116,26 @@ async def test_a_compactions_status_is_edited_in_place_and_its_button_takes_it_b
         assert not [line for line in tab.lines if line.text.startswith("/undo")], "a press is no message"
         assert tab.meter in (await tab.commands("/context")).text, "the bar says what /context says"
         await other.sees(lambda other: other.texts == tab.texts and other.meter == tab.meter)
+
+
+async def test_the_page_has_the_chats_beside_it_the_commands_and_each_answer_as_it_was_written(
+    browser: Browser, model: MessagesServer
+) -> None:
+    written = "Take **three** [roses](https://example.org/roses) & <b>\n\n```\nx < 1\n```"
+    model.brain = lambda _: Reply(written)
+    async with browser.tab("beside") as tab:
+        await tab.asks("Which roses?")
+    html = await browser.page("/chat/beside")
+    beside = html.partition('id="beside"')[2].partition("</ul>")[0]
+    assert "Take three roses &amp; &lt;b&gt; x &lt; 1" in beside
+    assert '<a href="/chat/beside" aria-current="page">' in beside
+    assert 'href="/chat/beside" aria-current="page"' in json.loads(await browser.page("/chat/beside/beside"))["html"]
+    offered = [tag["data-command"] for _, tag in tags_of(html) if "data-command" in tag]
+    assert offered == [f"/{command}" for command in COMMANDS]
+    (line,) = [line for line in lines_of(html) if line.who == "model"]
+    source = line.html.partition("<template>")[2].partition("</template>")[0]
+    assert unescape(source) == written
+    assert "Take three roses &amp;" in await browser.page("/chat"), "the list has no signs of Markdown either"
 
 
 async def test_an_answer_can_be_stopped_and_what_was_seen_of_it_stays(browser: Browser, model: MessagesServer) -> None:

@@ -202,6 +202,19 @@ async def test_the_undo_button_of_an_earlier_compaction_takes_back_nothing(house
         assert (await running.history()).layers == before.layers[:1]
 
 
+async def test_what_was_taken_back_says_so_in_its_status_and_has_no_button_any_more(
+    house: OpenHouse, room: Room
+) -> None:
+    async with house():
+        await talk(room, 6)
+        await room.commands("/compact")
+        await until_compacted(room, 1)
+        (status,) = [message for message in room.shown["1"].values() if message.commands]
+        assert "Took the last compaction back" in await room.commands(status.commands[0])
+        await room.until(lambda: not [message for message in room.shown["1"].values() if message.commands])
+        assert any("Compacted: " in text and "taken back" in text for text in room.notices())
+
+
 async def test_a_compaction_that_would_make_the_context_larger_changes_nothing(
     house: OpenHouse, room: Room, model: MessagesServer
 ) -> None:

@@ -29,15 +29,48 @@ const chatPage = (() => {
   const page = document.scrollingElement;
   const isAtEnd = () => page.scrollHeight - page.scrollTop - page.clientHeight < 120;
   const toEnd = () => page.scrollTo({ top: page.scrollHeight });
+  const newest = at("newest");
+  const offerNewest = () => {
+    newest.hidden = isAtEnd();
+    if (newest.hidden) newest.textContent = "↓ Newest";
+  };
+  addEventListener("scroll", offerNewest, { passive: true });
+  addEventListener("resize", offerNewest, { passive: true });
+  newest.addEventListener("click", () => {
+    toEnd();
+    log.focus({ preventScroll: true });
+  });
   const changing = (change) => {
     const follows = isAtEnd();
     change();
     at("empty").hidden = log.childElementCount > 0;
     at("stop").hidden = at("typing").hidden && !log.querySelector("[data-growing]:not([hidden])");
     if (follows) toEnd();
+    offerNewest();
   };
 
-  // Times are those of whoever reads, and code can be copied once it is whole.
+  // Times are those of whoever reads, and an answer or its code can be copied once it is whole.
+
+  const copies = (label, from, source) => {
+    const button = made("button", "copy");
+    button.type = "button";
+    const show = (told, name) => {
+      button.textContent = told;
+      button.setAttribute("aria-label", name);
+    };
+    show("Copy", label);
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(source());
+        show("Copied", "Copied");
+      } catch {
+        getSelection().selectAllChildren(from); // a page without https may not use the clipboard
+        show("Selected", "Selected");
+      }
+      setTimeout(() => show("Copy", label), 2000);
+    });
+    return button;
+  };
 
   const local = (time) => {
     const moment = new Date(time.dateTime);
@@ -49,23 +82,14 @@ const chatPage = (() => {
   const dress = (line) => {
     line.querySelectorAll("header time").forEach(local);
     if ("growing" in line.dataset) return;
+    const whole = line.querySelector("template");
+    if (whole?.content.textContent) {
+      line.querySelector("header").append(copies("Copy this answer", line.querySelector(".words"), () => whole.content.textContent));
+    }
     for (const code of line.querySelectorAll("pre")) {
       const around = made("div", "code");
-      const button = made("button", "", "Copy");
-      button.type = "button";
-      button.setAttribute("aria-label", "Copy this code");
-      button.addEventListener("click", async () => {
-        try {
-          await navigator.clipboard.writeText(code.textContent);
-          button.textContent = "Copied";
-        } catch {
-          getSelection().selectAllChildren(code); // a page without https may not use the clipboard
-          button.textContent = "Selected";
-        }
-        setTimeout(() => (button.textContent = "Copy"), 2000);
-      });
       code.replaceWith(around);
-      around.append(code, button);
+      around.append(code, copies("Copy this code", code, () => code.textContent));
     }
   };
 
@@ -102,7 +126,9 @@ const chatPage = (() => {
       for (const line of unsent) if (line.isConnected) log.append(line);
     },
     line({ after, html }) {
+      if (!isAtEnd()) newest.textContent = "↓ New below";
       for (const line of parsed(html)) put(line, after);
+      besideSoon();
     },
     gone({ id }) {
       lineOf(id)?.remove();
@@ -196,6 +222,27 @@ const chatPage = (() => {
   addEventListener("offline", () => trouble("stream", "You are offline. What you send is kept here."));
   addEventListener("pagehide", close);
   addEventListener("pageshow", (event) => event.persisted && location.reload());
+
+  // The conversations beside this one: what is new in them is looked up when something was said here, or one comes back.
+
+  let besideLater = 0;
+  const besideSoon = () => {
+    clearTimeout(besideLater);
+    besideLater = setTimeout(async () => {
+      try {
+        const answer = await fetch(`${address}/beside`, { headers });
+        if (!answer.ok) return;
+        const { html } = await answer.json();
+        const list = at("beside");
+        const had = list.contains(document.activeElement) && document.activeElement.getAttribute("href");
+        list.replaceChildren(...parsed(html));
+        if (had) list.querySelector(`a[href="${CSS.escape(had)}"]`)?.focus({ preventScroll: true });
+      } catch {
+        // The network is away, which the stream says.
+      }
+    }, 1000);
+  };
+  document.addEventListener("visibilitychange", () => document.hidden || besideSoon());
 
   // What was said before
 

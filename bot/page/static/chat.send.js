@@ -132,6 +132,7 @@
     try {
       await post({ key: newKey(), press: command });
       trouble("press", "");
+      if (log.contains(button)) return; // it is used; the message that it stands below changes with what comes of it
     } catch (error) {
       trouble("press", `That did not arrive: ${error.isFinal === undefined ? "there is no connection." : error.message}`);
     }

@@ -98,8 +98,11 @@
     if (!document.hidden) open();
   }
 
-  // A command that was given shows what came of it as soon as the stream says so.
-  for (const form of document.querySelectorAll("form[data-once]")) {
-    form.addEventListener("submit", () => form.querySelector("button").setAttribute("aria-disabled", "true"));
-  }
+  // A command is given once; what came of it is shown as soon as the stream says so.
+  document.addEventListener("submit", (event) => {
+    if (!event.target.matches("form[data-once]")) return;
+    const button = event.target.querySelector("button");
+    if (button.getAttribute("aria-disabled") === "true") event.preventDefault();
+    else button.setAttribute("aria-disabled", "true");
+  });
 })();
