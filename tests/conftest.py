@@ -46,7 +46,7 @@ MakeSettings = Callable[..., Settings]
 OpenHouse = Callable[..., AbstractAsyncContextManager[House]]
 
 
-_IN_MEMORY = Path("/dev/shm")  # noqa: S108  # Linux's folder in memory
+_IN_MEMORY = Path("/dev/shm")  # Linux's folder in memory
 _ROOM_IN_MEMORY = 4 * 1024**3
 
 
