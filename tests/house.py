@@ -25,7 +25,7 @@ from bot.store import histories
 from tests.leaks import lasting_keys, own_tasks
 from tests.servers.messages import MessagesServer
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 @dataclass

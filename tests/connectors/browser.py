@@ -18,7 +18,7 @@ from typing_extensions import override
 from tests.connectors.page_lines import Line, lines_of, text_of
 from tests.servers.watched import Watched
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 _AGAIN_SECONDS = 0.05
 
 

@@ -14,7 +14,7 @@ from tests.dialogs.program import at_rest
 from tests.dialogs.stage import Place, Post, Stage, Where
 from tests.servers.messages import MessagesServer
 
-PATIENCE = 15.0
+PATIENCE = 60.0
 _LONGEST_SHOWN = 300
 
 

@@ -32,6 +32,15 @@ def notices_of(event: str) -> Iterator[Callable[[], list[str]]]:
         yield lambda: [entry["notice"] for entry in logs if entry["event"] == event]
 
 
+async def logged(notices: Callable[[], list[str]], count: int) -> None:
+    """Wait for as many: a refresh is logged when it is in the book."""
+
+    async def are_there() -> bool:
+        return len(notices()) >= count
+
+    await until(are_there)
+
+
 def payload(notice: str, prefix: str) -> dict[str, Any]:
     assert notice.startswith(prefix)
     decoded: dict[str, Any] = json.loads(notice.removeprefix(prefix))
@@ -45,6 +54,7 @@ async def test_brief_says_one_line_and_counts_on_in_it(house: OpenHouse, room: R
     async with house(agents=MEMORY) as running:
         with notices_of("memory_refreshed") as notices:
             await told(running, room, CODE, "Thanks!", FLIGHT)
+            await logged(notices, 3)
             await room.until(lambda: memory_lines(room) and "Memory: " in memory_lines(room)[0])
         last = [payload(notice, RUNTIME) for notice in notices()]
         assert set(last[0]) == {"verbosity", "acceptedCount", "rejectedCount", "prunedCount", "factCount"}
@@ -76,6 +86,7 @@ async def test_debug_says_why_in_the_chat_and_for_machines(house: OpenHouse, roo
     async with house(agents=MEMORY, memory={"visibility": "debug"}) as running:
         with notices_of("memory_refreshed") as notices:
             await told(running, room, f"Thanks! {CODE}")
+            await logged(notices, 1)
         (told_once,) = [payload(notice, RUNTIME) for notice in notices()]
         assert told_once["verbosity"] == "debug"
         assert (told_once["mode"], told_once["reason"]) == ("turn", "new_facts")

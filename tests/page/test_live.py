@@ -20,7 +20,7 @@ from tests.conftest import MakeSettings
 from tests.house import House, Room, open_house
 from tests.page.conftest import PASSWORD, log_in
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 @asynccontextmanager

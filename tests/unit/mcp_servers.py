@@ -19,7 +19,7 @@ from bot.tools.tool import Occasion, ToolError
 
 PROGRAM = Path(__file__).parents[1] / "servers" / "mcp_server.py"
 AGENT = AgentId("room-1")
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 def program(*options: str, **keys: Any) -> dict[str, Any]:

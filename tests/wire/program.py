@@ -20,7 +20,7 @@ from tests.servers.watched import Watched
 ROOT = Path(__file__).parents[2]
 KEY = "key-of-the-tests-5f1c09"
 """What the model server wants, and what must be in no file."""
-PATIENCE = 30.0
+PATIENCE = 90.0
 
 
 class Program(Watched):

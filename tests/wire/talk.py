@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tests.servers.messages import MessagesRequest, MessagesServer, Record, Reply, remembering_brain
 from tests.servers.telegram import BotApiServer, SentMessage
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 class Brain:
