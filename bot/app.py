@@ -150,11 +150,11 @@ def inner_roles(
 
 
 async def _agents(services: Services, shutdown: Shutdown | None) -> None:
-    """The agents of this process, and after them the servers of their tools, which no agent must see end."""
+    """The agents of this process, and after them what serves them, whose end no agent must see."""
     from bot.host import Host
     from bot.housekeeping import keep_house
 
-    async with services.mcp:
+    async with services.mcp, services.parser:
         cleaning = asyncio.create_task(keep_house(services))
         try:
             await Host(services, shutdown).run()
@@ -165,6 +165,7 @@ async def _agents(services: Services, shutdown: Shutdown | None) -> None:
 def services_of(parts: Parts) -> Services:
     """What the agents of this process share."""
     from bot.compaction import STRATEGIES
+    from bot.parser_pool import ParserPool, bounds_of
     from bot.services import Services
     from bot.strategies import configured
     from bot.tools.mcp import servers_of
@@ -180,6 +181,7 @@ def services_of(parts: Parts) -> Services:
         access=_access(parts.settings),
         embedder=_embedder(parts.settings),
         mcp=servers_of(parts.settings),
+        parser=ParserPool(bounds_of(parts.settings.files)),
     )
 
 

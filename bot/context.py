@@ -56,7 +56,7 @@ class Context:
         self.history = History()
         self.next_seq = 1
         self.folder = services.folder(row.id)
-        self.toolbox = Toolbox(self.folder, tools_of(services, row.id))
+        self.toolbox = Toolbox(self.folder, services.parser, tools_of(services, row.id))
         self.head = Head(services.model_name, ANSWER_TOKENS, _system_prompt(services))
         self.limit = 1
         self.limit_is_known = True
@@ -87,7 +87,8 @@ class Context:
     async def choose_tools(self) -> None:
         """Take over which tools there are. Within a turn they stay, and so does the head of its requests."""
         await self.services.mcp.look(waited_for=[call["name"] for call in self.history.open_calls()])
-        self.toolbox = Toolbox(self.folder, tools_of(self.services, self.agent_id, self.limit))
+        tools = tools_of(self.services, self.agent_id, self.limit)
+        self.toolbox = Toolbox(self.folder, self.services.parser, tools)
         await self.learn_limits()
 
     async def learn_limits(self) -> None:

@@ -9,30 +9,19 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import structlog
 from pathvalidate import sanitize_filename
 
 from bot.messages import AgentId, Block, Message, text_block
-from bot.pictures import NotAPicture, TooLarge, view_of
+from bot.parser_pool import CannotOpen, Document, Parser, Text
+from bot.pictures import View
 from bot.store.inbox import Kept
-
-log = structlog.get_logger(__name__)
 
 FOLDER = "files"
 FOLDER_SOURCE = "folder"
 _LONGEST_NAME = 100
-_MOST_PDF_BYTES = 20_000_000
-_MOST_PDF_PAGES = 100
-_PDF = b"%PDF-"
-_SNIFF_BYTES = 65_536
-
-
-class CannotShow(Exception):
-    """Why a model cannot be shown a file, for people."""
 
 
 def folder_of(data_dir: Path, agent_id: AgentId) -> Path:
@@ -56,39 +45,39 @@ def path_for(folder: Path, name: str) -> Path:
     return path
 
 
-def blocks_of(folder: Path, file: Kept, *, room: int) -> tuple[list[Block], str]:
+async def blocks_of(folder: Path, file: Kept, parser: Parser, *, room: int) -> tuple[list[Block], str]:
     """How a model is shown a file, and a sentence for people where it cannot be (else empty).
 
-    ``room``: characters of a text file that are shown at once. Reads from disk.
+    ``room``: characters of a text file that are shown at once.
     """
     if file.problem:
         return [text_block(f"[File: {file.name}, which did not arrive: {file.problem}]")], _sorry(file)
-    path = folder / file.path
     try:
-        with path.open("rb") as opened:
-            head = opened.read(_SNIFF_BYTES)
-        if head.startswith(_PDF):
-            return [_pdf(path, file)], ""
-        picture = view_of(path)
-    except NotAPicture:
-        text = _text_of(path)
-        if text is not None:
-            return [text_block(_shown(file, text, room))], ""
-    except (CannotShow, TooLarge) as error:
+        parsed = await parser.parse(folder / file.path, of=str(folder), room=room)
+    except CannotOpen as error:
         return unreadable(file, str(error))
-    except Exception as error:  # noqa: BLE001  # whatever a library makes of a broken file, the talk goes on
-        log.info("file_not_shown", file=file.path, reason=f"{type(error).__name__}: {error}")
-        return unreadable(file, "it seems to be broken")
-    else:
-        source = {
-            "type": FOLDER_SOURCE,
-            "path": str(picture.path.relative_to(folder)),
-            "media_type": picture.media_type,
-            "width": picture.width,
-            "height": picture.height,
-        }
-        return [text_block(f"[File: {file.path}]"), {"type": "image", "source": source}], ""
-    return unreadable(file, "I do not know that kind of file")
+    match parsed:
+        case View():
+            source = picture_source(folder, parsed)
+            return [text_block(f"[File: {file.path}]"), {"type": "image", "source": source}], ""
+        case Document(pages):
+            source = {"type": FOLDER_SOURCE, "path": file.path, "media_type": "application/pdf", "pages": pages}
+            return [{"type": "document", "source": source, "title": file.path}], ""
+        case Text():
+            return [text_block(_shown(file, parsed, room))], ""
+        case _:
+            return unreadable(file, "I do not know that kind of file")
+
+
+def picture_source(folder: Path, view: View) -> dict[str, Any]:
+    """A picture of the folder as a history names it."""
+    return {
+        "type": FOLDER_SOURCE,
+        "path": str(view.path.relative_to(folder)),
+        "media_type": view.media_type,
+        "width": view.width,
+        "height": view.height,
+    }
 
 
 def unreadable(file: Kept, why: str) -> tuple[list[Block], str]:
@@ -155,49 +144,9 @@ def unseen(block: Block) -> str:
     return f"[{block['type']}: {name}, which this model's server does not take]"
 
 
-def _pdf(path: Path, file: Kept) -> Block:
-    from pypdf import PdfReader  # a fifth of a second to import
-    from pypdf.errors import PyPdfError
-
-    try:
-        reader = PdfReader(path)
-        if reader.is_encrypted:
-            raise CannotShow("it is locked with a password")
-        pages = len(reader.pages)
-    except (PyPdfError, RecursionError) as error:
-        raise CannotShow("it is a broken PDF") from error
-    if not pages:
-        raise CannotShow("it has no pages")
-    if pages > _MOST_PDF_PAGES:
-        raise CannotShow(f"it has {pages} pages, and {_MOST_PDF_PAGES} is the most")
-    if path.stat().st_size > _MOST_PDF_BYTES:
-        raise CannotShow(f"a PDF of more than {_MOST_PDF_BYTES / 1e6:.0f} MB is too large for the model")
-    source = {"type": FOLDER_SOURCE, "path": file.path, "media_type": "application/pdf", "pages": pages}
-    return {"type": "document", "source": source, "title": file.path}
-
-
-def _text_of(path: Path) -> str | None:
-    """The text of a file, or None for one that holds something else."""
-    data = path.read_bytes()
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        encodings = ["utf-16"]
-    else:
-        encodings = ["utf-8-sig", "cp1252"]  # as Windows wrote it in the west, before it wrote UTF-8
-    for encoding in encodings:
-        with suppress(UnicodeDecodeError):
-            text = data.decode(encoding)
-            return text if _is_text(text) else None
-    return None
-
-
-def _is_text(text: str) -> bool:
-    return not any(character < " " and character not in "\t\n\r\f\x1b" for character in text)
-
-
-def _shown(file: Kept, text: str, room: int) -> str:
-    clean = "".join(character for character in text if character >= " " or character in "\n\t")
-    head = f"[File: {file.path}, {len(text):,} characters]\n{clean[:room]}"
-    return head if len(clean) <= room else f"{head}\n[More follows: read_file goes on from offset {room}.]"
+def _shown(file: Kept, text: Text, room: int) -> str:
+    head = f"[File: {file.path}, {text.characters:,} characters]\n{text.shown}"
+    return head if text.is_whole else f"{head}\n[More follows: read_file goes on from offset {room}.]"
 
 
 def _sorry(file: Kept) -> str:

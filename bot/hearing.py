@@ -45,7 +45,8 @@ class Heard:
     async def of(cls, context: Context, messages: Sequence[Waiting]) -> Heard:
         """Open the files that came with these messages."""
         room = int(context.limit * FILE_SHARE * 2)  # two characters a token is little
-        return cls(messages, [await said.files_of(context.folder, message, room=room) for message in messages])
+        folder, parser = context.folder, context.services.parser
+        return cls(messages, [await said.files_of(folder, message, parser, room=room) for message in messages])
 
     async def enter(self, step: Step, turn_id: str) -> list[Waiting]:
         """Give the messages to this turn and write them into the history; returns those that nobody had taken yet."""

@@ -1,4 +1,5 @@
-"""How large a picture is, read from the first bytes of its base64 text: PNG, JPEG, GIF and WebP.
+"""What kind of picture it is and how large, read from its first bytes or those of its base64 text: PNG, JPEG, GIF and
+WebP. Nothing of the picture itself is opened.
 
 Pure, and bounded: at most the first ``_JPEG_HEAD`` characters are decoded, however large the picture is.
 """
@@ -16,6 +17,7 @@ _JPEG_HEAD = 262_144
 _PNG_HEAD, _GIF_HEAD, _WEBP_HEAD, _JPEG_FRAME = 24, 10, 30, 9
 """Bytes up to the end of the size."""
 
+_JPEG = b"\xff\xd8"
 _JPEG_MARK = 0xFF
 
 _JPEG_SIZES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
@@ -28,15 +30,25 @@ _JPEG_BARE = frozenset({0x01, *range(0xD0, 0xD8)})
 def image_size(data: str) -> tuple[int, int] | None:
     """Width and height in pixels of a base64 picture, or ``None`` where they cannot be read."""
     raw = _decoded(data, _HEAD)
-    if raw.startswith(b"\xff\xd8"):
-        return _jpeg(_decoded(data, _JPEG_HEAD))
-    if raw.startswith(b"\x89PNG\r\n\x1a\n") and len(raw) >= _PNG_HEAD:
-        return _positive(int.from_bytes(raw[16:20], "big"), int.from_bytes(raw[20:24], "big"))
-    if raw[:6] in (b"GIF87a", b"GIF89a") and len(raw) >= _GIF_HEAD:
-        return _positive(int.from_bytes(raw[6:8], "little"), int.from_bytes(raw[8:10], "little"))
-    if raw[:4] == b"RIFF" and raw[8:12] == b"WEBP":
-        return _webp(raw)
-    return None
+    found = kind_and_size(_decoded(data, _JPEG_HEAD) if raw.startswith(_JPEG) else raw)
+    return found and found[1]
+
+
+def kind_and_size(raw: bytes) -> tuple[str, tuple[int, int]] | None:
+    """The media type, and width and height in pixels, of a picture that begins with these bytes; ``None`` for
+    anything else."""
+    kind, size = "", None
+    if raw.startswith(_JPEG):
+        kind, size = "image/jpeg", _jpeg(raw)
+    elif raw.startswith(b"\x89PNG\r\n\x1a\n") and len(raw) >= _PNG_HEAD:
+        width, height = int.from_bytes(raw[16:20], "big"), int.from_bytes(raw[20:24], "big")
+        kind, size = "image/png", _positive(width, height)
+    elif raw[:6] in (b"GIF87a", b"GIF89a") and len(raw) >= _GIF_HEAD:
+        width, height = int.from_bytes(raw[6:8], "little"), int.from_bytes(raw[8:10], "little")
+        kind, size = "image/gif", _positive(width, height)
+    elif raw[:4] == b"RIFF" and raw[8:12] == b"WEBP":
+        kind, size = "image/webp", _webp(raw)
+    return (kind, size) if size else None
 
 
 def _decoded(data: str, most: int) -> bytes:

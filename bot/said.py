@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bot.compaction import Plan
-from bot.files import blocks_of, is_media, parts_of, unreadable, unseen
+from bot.files import blocks_of, is_media, parts_of, unseen
 from bot.history import Entry
 from bot.messages import Block, text_block
+from bot.parser_pool import Parser
 from bot.store.inbox import Waiting
 
 WITHOUT_WORDS = "(sent without words)"
-_FILE_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -31,16 +30,12 @@ def words_of(message: Waiting, text: str) -> Block:
     return text_block(f"{speaker}{text if text.strip() else WITHOUT_WORDS}")
 
 
-async def files_of(folder: Path, message: Waiting, *, room: int) -> Files:
+async def files_of(folder: Path, message: Waiting, parser: Parser, *, room: int) -> Files:
     """What somebody sent with it. ``room``: characters that are shown of a text file."""
     shown: list[tuple[Block, ...]] = []
     problems: list[str] = []
     for file in message.files:
-        try:
-            async with asyncio.timeout(_FILE_SECONDS):
-                blocks, problem = await asyncio.to_thread(blocks_of, folder, file, room=room)
-        except TimeoutError:
-            blocks, problem = unreadable(file, "it takes too long to open")
+        blocks, problem = await blocks_of(folder, file, parser, room=room)
         shown.append(tuple(blocks))
         if problem:
             problems.append(problem)

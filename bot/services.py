@@ -12,6 +12,7 @@ from bot.files import folder_of
 from bot.jobs import Jobs
 from bot.messages import AgentId
 from bot.model import Model
+from bot.parser_pool import ParserPool
 from bot.settings import Settings
 from bot.store import Database
 from bot.strategies import Strategies
@@ -32,6 +33,7 @@ class Services:
     access: Access
     embedder: Embedder
     mcp: McpServers
+    parser: ParserPool
 
     def folder(self, agent_id: AgentId) -> Path:
         """The agent's own folder: its files and its traces."""

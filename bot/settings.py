@@ -85,6 +85,12 @@ class FilesSettings(BaseModel):
     """`FILES__*`: what people send."""
 
     most_bytes: int = Field(default=20_000_000, gt=0)
+    seconds: int = Field(default=5, gt=0)
+    """Of a processor, to open one."""
+    memory: int = Field(default=800_000_000, ge=200_000_000)
+    """Bytes, to open one."""
+    at_once: int = Field(default=2, gt=0)
+    """That are opened at the same time."""
 
 
 class ToolsSettings(BaseModel):

@@ -118,7 +118,7 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """A key or a URL in the environment of whoever runs the tests reaches no test."""
     for name in Settings.model_fields:
         monkeypatch.delenv(name.upper(), raising=False)
-    groups = ("AGENTS__", "COMPACTION__", "STRATEGY__", "MEMORY__", "PAGE__", "TOOLS__")
+    groups = ("AGENTS__", "COMPACTION__", "STRATEGY__", "MEMORY__", "PAGE__", "TOOLS__", "FILES__")
     for name in [name for name in os.environ if name.startswith(groups)]:
         monkeypatch.delenv(name)
 

@@ -17,17 +17,19 @@ from urllib.parse import quote
 from starlette.responses import Response, StreamingResponse
 
 from bot.files import FOLDER
+from bot.image_size import kind_and_size
 from bot.page.refusal import Refused, not_found
 from bot.pictures import MOST_PIXELS
 from bot.tools import own_folder
 from bot.tools.tool import ToolError
 
-_SHOWN_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp"}
 _ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 _SHOWN_FOLDERS = (FOLDER, own_folder.SENT)
 _PINNED = re.compile(r"[0-9a-f]{8}-")
 """What stands before the name of a file on its way out."""
 _PIECE_BYTES = 65_536
+_HEAD_BYTES = 1_000_000
+"""Of a picture, in which its size stands."""
 _HEADERS = {
     "content-security-policy": "default-src 'none'; sandbox",
     "x-content-type-options": "nosniff",
@@ -72,15 +74,13 @@ def _opened(stack: ExitStack, folder: Path, name: str) -> BinaryIO:
 
 
 def _picture_type(file: BinaryIO) -> str:
-    """What kind of picture it is. Raises Refused for anything else."""
-    from PIL import Image, UnidentifiedImageError  # a tenth of a second to import
-
-    try:
-        with Image.open(file, formats=list(_SHOWN_TYPES)) as picture:
-            media_type, pixels = _SHOWN_TYPES[picture.format or ""], picture.width * picture.height
-    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError, KeyError) as error:
-        raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "That is no picture.") from error
-    if pixels > MOST_PIXELS:
+    """What kind of picture it is, by its first bytes: it is the browser that opens it. Raises Refused for anything
+    else."""
+    found = kind_and_size(file.read(_HEAD_BYTES))
+    if found is None:
+        raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "That is no picture.")
+    media_type, (width, height) = found
+    if width * height > MOST_PIXELS:
         raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "That picture is too large to be shown here.")
     return media_type
 

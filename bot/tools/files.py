@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bot.messages import Block, OutFile
+from bot.messages import Block, OutFile, text_block
 from bot.tools import own_folder
 from bot.tools.reading import read
 from bot.tools.tool import Occasion, Sending, Tool, ToolError, schema
+from bot.tools.views import picture_block
 
 MOST_FILE_BYTES = 1_000_000
 MOST_FOLDER_BYTES = 500_000_000
@@ -37,7 +38,10 @@ class ReadFile:
         path = own_folder.inside(occasion.folder, arguments.get("path"))
         offset = _whole_number(arguments.get("offset", 0))
         room, tokens = occasion.room, occasion.tokens
-        return await asyncio.to_thread(read, occasion.folder, path, offset, room=room, tokens=tokens)
+        found = await asyncio.to_thread(read, occasion.folder, path, offset, room=room, tokens=tokens)
+        if isinstance(found, str):
+            return found
+        return [text_block(f"[File: {found.name}]"), await picture_block(occasion.folder, found.data, occasion.parser)]
 
 
 @dataclass(frozen=True)

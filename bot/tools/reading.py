@@ -5,15 +5,14 @@ from __future__ import annotations
 import codecs
 import io
 import mimetypes
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from bot.messages import Block, text_block
 from bot.tools import own_folder
 from bot.tools.bounds import fitting
 from bot.tools.tool import ToolError
-from bot.tools.views import MOST_BYTES, ending_of, picture_block
+from bot.tools.views import MOST_BYTES, ending_of
 
 _SNIFFED = 8_192
 _SKIPPED = 65_536
@@ -31,8 +30,16 @@ _KINDS = {
 }
 
 
-def read(folder: Path, path: Path, offset: int, *, room: int, tokens: int) -> str | Sequence[Block]:
-    """The text from ``offset`` (characters) on, a picture as what a model sees, or what else it is.
+@dataclass(frozen=True)
+class FoundPicture:
+    """A file that begins like a picture, by its name in the folder."""
+
+    name: str
+    data: bytes
+
+
+def read(folder: Path, path: Path, offset: int, *, room: int, tokens: int) -> str | FoundPicture:
+    """The text from ``offset`` (characters) on, a picture, or what else it is.
 
     Raises ToolError with a sentence, OSError.
     """
@@ -66,12 +73,12 @@ def _piece(file: BinaryIO, encoding: str, offset: int, room: int, *, size: int) 
         reader.detach()
 
 
-def _picture(folder: Path, path: Path, file: BinaryIO) -> str | Sequence[Block]:
+def _picture(folder: Path, path: Path, file: BinaryIO) -> str | FoundPicture:
     size = _size(file)
     name = _relative(folder, path)
     if size > MOST_BYTES:
         return f"[{name} is a picture of {size:,} bytes, which is too large to be shown.]"
-    return [text_block(f"[File: {name}]"), picture_block(folder, file.read())]
+    return FoundPicture(name, file.read())
 
 
 def _told(path: Path, head: bytes, file: BinaryIO) -> str:

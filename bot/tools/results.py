@@ -4,6 +4,7 @@ agent's folder, and the model is told how to read on. Writes to disk.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import re
@@ -14,6 +15,7 @@ from typing import Any
 
 from bot.files import FOLDER_SOURCE
 from bot.messages import Block, text_block
+from bot.parser_pool import Parser
 from bot.tools import own_folder
 from bot.tools.bounds import head_and_tail, tokens_of
 from bot.tools.tool import ToolError
@@ -30,21 +32,33 @@ _UNSHOWN = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|[\x00-\x08\x0b\x0c\x0e-\x1f\
 _NAME = re.compile(r"[^A-Za-z0-9_-]+")
 
 
-def bounded(folder: Path, tool: str, result: str | Sequence[Block], tokens: int) -> str | list[Block]:
+async def bounded(
+    folder: Path, parser: Parser, tool: str, result: str | Sequence[Block], tokens: int
+) -> str | list[Block]:
     """A result of the tool of this name, in at most so many tokens and some for its pictures; never blank."""
     if isinstance(result, str):
-        return _bounded_text(folder, tool, result, tokens) or "(empty)"
-    blocks = [clean for number, block in enumerate(result) if (clean := _clean(folder, block, number))]
-    pictures = [block for block in blocks if block["type"] == "image"]
+        return await asyncio.to_thread(bounded_text, folder, tool, result, tokens)
+    cleaned = [await _clean(folder, parser, block, number) for number, block in enumerate(_shown(result))]
+    blocks = [block for block in cleaned if block]
     texts = [block for block in blocks if block["type"] == "text"]
-    dropped = [text_block(f"[{len(pictures) - _MOST_PICTURES} more pictures are not shown.]")]
     text = "\n".join(block["text"] for block in texts)
     if tokens_of(text) > tokens:
-        texts = [text_block(_bounded_text(folder, tool, text, tokens))]
-        blocks = [*texts, *pictures]
-    kept = pictures[:_MOST_PICTURES]
-    shown = [block for block in blocks if block["type"] == "text" or any(block is picture for picture in kept)]
-    return (shown + dropped if len(pictures) > _MOST_PICTURES else shown) or "(empty)"
+        short = text_block(await asyncio.to_thread(_bounded_text, folder, tool, text, tokens))
+        blocks = [short, *(block for block in blocks if block["type"] == "image")]
+    return blocks or "(empty)"
+
+
+def bounded_text(folder: Path, tool: str, text: str, tokens: int) -> str:
+    """A result that is only text, likewise."""
+    return _bounded_text(folder, tool, text, tokens) or "(empty)"
+
+
+def _shown(result: Sequence[Block]) -> list[Block]:
+    """Without the pictures after the first few: none of them is opened."""
+    pictures = [block for block in result if block.get("type") == "image"]
+    left_out = pictures[_MOST_PICTURES:]
+    shown = [block for block in result if not any(block is picture for picture in left_out)]
+    return [*shown, text_block(f"[{len(left_out)} more pictures are not shown.]")] if left_out else shown
 
 
 def _bounded_text(folder: Path, tool: str, text: str, tokens: int) -> str:
@@ -72,7 +86,7 @@ def _kept(folder: Path, tool: str, text: str, offset: int) -> str:
     return f"{what} in {place}: read_file goes on from offset {offset}."
 
 
-def _clean(folder: Path, block: Block, number: int) -> Block | None:
+async def _clean(folder: Path, parser: Parser, block: Block, number: int) -> Block | None:
     """A block as a history takes it: a text, or a picture that lies in the folder."""
     if block.get("type") == "text":
         text = str(block.get("text") or "")
@@ -82,17 +96,22 @@ def _clean(folder: Path, block: Block, number: int) -> Block | None:
     if block.get("type") != "image" or not isinstance(source, Mapping):
         return text_block(f"[{block.get('type') or 'something'}: part {number + 1} of the result cannot be shown.]")
     try:
-        return _picture(folder, block, source)
+        return await _picture(folder, parser, block, source)
     except (ToolError, OSError, binascii.Error, ValueError) as error:
         return text_block(f"[picture: {error}]")
 
 
-def _picture(folder: Path, block: Block, source: Mapping[str, Any]) -> Block:
+async def _picture(folder: Path, parser: Parser, block: Block, source: Mapping[str, Any]) -> Block:
     if source.get("type") == FOLDER_SOURCE:
-        path = own_folder.inside(folder, source.get("path"))
-        if path.relative_to(folder.resolve()).parts[0] != own_folder.VIEWS:
-            raise ToolError("It cannot be shown.")
-        return {"type": "image", "source": dict(block["source"])}
+        return await asyncio.to_thread(_of_folder, folder, block, source)
     if source.get("type") == "base64":
-        return picture_block(folder, base64.b64decode(str(source.get("data") or ""), validate=True))
+        data = await asyncio.to_thread(base64.b64decode, str(source.get("data") or ""), validate=True)
+        return await picture_block(folder, data, parser)
     raise ToolError("It cannot be shown.")
+
+
+def _of_folder(folder: Path, block: Block, source: Mapping[str, Any]) -> Block:
+    path = own_folder.inside(folder, source.get("path"))
+    if path.relative_to(folder.resolve()).parts[0] != own_folder.VIEWS:
+        raise ToolError("It cannot be shown.")
+    return {"type": "image", "source": dict(block["source"])}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from bot.messages import Block, OutFile
+from bot.parser_pool import Parser
 from bot.tools.bounds import MOST_TOKENS
 
 INTERRUPTED = "[interrupted: the program stopped while this tool ran; it may have run]"
@@ -15,12 +16,13 @@ INTERRUPTED = "[interrupted: the program stopped while this tool ran; it may hav
 
 @dataclass(frozen=True)
 class Occasion:
-    """Where and for whom a call happens: the agent's own folder, how many characters and tokens its result may have
-    (a longer one is shown in part and kept whole in a file), and whether everybody who is answered in this turn is an
-    admin.
+    """Where and for whom a call happens: the agent's own folder, what opens files, how many characters and tokens its
+    result may have (a longer one is shown in part and kept whole in a file), and whether everybody who is answered in
+    this turn is an admin.
     """
 
     folder: Path
+    parser: Parser
     room: int
     by_admin: bool = False
     tokens: int = MOST_TOKENS

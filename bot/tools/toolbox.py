@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from bot.messages import Block
+from bot.parser_pool import Parser
 from bot.tools.bounds import MOST_TOKENS
 from bot.tools.files import FILE_TOOLS
-from bot.tools.results import bounded
+from bot.tools.results import bounded, bounded_text
 from bot.tools.tool import Done, Occasion, OfServer, Sending, SometimesIdempotent, Tool, ToolError, result_block
 
 _MOST_CHARACTERS = 8_000
@@ -21,10 +22,11 @@ _NOTE_TOKENS = 40
 
 
 class Toolbox:
-    """The tools of one agent, over its folder."""
+    """The tools of one agent, over its folder. ``parser`` opens the pictures that they come by."""
 
-    def __init__(self, folder: Path, tools: Sequence[Tool] = FILE_TOOLS) -> None:
+    def __init__(self, folder: Path, parser: Parser, tools: Sequence[Tool] = FILE_TOOLS) -> None:
         self._folder = folder
+        self._parser = parser
         self._tools = {tool.name: tool for tool in tools}
 
     @property
@@ -67,17 +69,17 @@ class Toolbox:
         tool = self._tools.get(call["name"])
         if tool is None:
             return Done(result_block(call, f"There is no tool {call['name']!r}.", error=True))
-        occasion = Occasion(self._folder, room, by_admin, max(1, most_tokens - _NOTE_TOKENS))
+        occasion = Occasion(self._folder, self._parser, room, by_admin, max(1, most_tokens - _NOTE_TOKENS))
         try:
             result = await tool.run(_arguments(call), occasion)
         except ToolError as error:
-            text = await asyncio.to_thread(bounded, self._folder, tool.name, str(error), most_tokens)
+            text = await asyncio.to_thread(bounded_text, self._folder, tool.name, str(error), most_tokens)
             return Done(result_block(call, text, error=True))
         except OSError as error:
             return Done(result_block(call, f"That cannot be done: {error.strerror or error}", error=True))
         if isinstance(result, Sending):
             return Done(result_block(call, result.text), result)
-        content = await asyncio.to_thread(bounded, self._folder, tool.name, result, most_tokens)
+        content = await bounded(self._folder, self._parser, tool.name, result, most_tokens)
         return Done(result_block(call, content))
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from pathlib import Path, PurePath
-from typing import Any
 
-from bot.files import FOLDER_SOURCE
+from bot.files import picture_source
 from bot.messages import Block
-from bot.pictures import NotAPicture, TooLarge, view_of
+from bot.parser_pool import CannotOpen, Parser
+from bot.pictures import View
 from bot.tools import own_folder
 from bot.tools.tool import ToolError
 
@@ -23,29 +24,28 @@ def ending_of(head: bytes) -> str:
     return next((ending for magic, ending in _ENDINGS.items() if head.startswith(magic)), "")
 
 
-def picture_block(folder: Path, data: bytes) -> Block:
+async def picture_block(folder: Path, data: bytes, parser: Parser) -> Block:
     """A picture as a model sees it; its bytes are put in when a request is sent. Writes to disk.
 
     Raises ToolError for what cannot be shown, OSError.
     """
+    home, path = await asyncio.to_thread(_kept, folder, data)
+    try:
+        view = await parser.parse(path, of=str(folder))
+    except CannotOpen as error:
+        raise ToolError(f"The picture cannot be shown: {error}.") from error
+    if not isinstance(view, View):
+        raise ToolError("The picture cannot be shown: it seems to be broken.")
+    return {"type": "image", "source": picture_source(home, view)}
+
+
+def _kept(folder: Path, data: bytes) -> tuple[Path, Path]:
+    """The folder without links, and the file in there that has these bytes now."""
+    folder = folder.resolve()
     ending = ending_of(data[:16])
     if not ending or len(data) > MOST_BYTES:
         raise ToolError("That is no picture that can be shown.")
     place = PurePath(own_folder.VIEWS, f"{hashlib.sha256(data).hexdigest()[:24]}{ending}")
-    path = folder.resolve() / place
-    if not path.is_file():
+    if not (folder / place).is_file():
         own_folder.write(folder, place, data)
-    try:
-        view = view_of(path)
-    except (NotAPicture, TooLarge) as error:
-        raise ToolError(f"The picture cannot be shown: {error}.") from error
-    except Exception as error:  # whatever a library makes of a broken file
-        raise ToolError("The picture cannot be shown: it seems to be broken.") from error
-    source: dict[str, Any] = {
-        "type": FOLDER_SOURCE,
-        "path": str(view.path.relative_to(folder.resolve())),
-        "media_type": view.media_type,
-        "width": view.width,
-        "height": view.height,
-    }
-    return {"type": "image", "source": source}
+    return folder, folder / place

@@ -20,6 +20,7 @@ from typing import Any
 
 import bot.context
 from bot.cli import main
+from bot.parser_pool import Parser
 from bot.store import Database
 from bot.tools.files import FILE_TOOLS
 from bot.tools.tool import Occasion, Tool
@@ -57,8 +58,8 @@ class Punch:
 class PunchingToolbox(Toolbox):
     """The tools of an agent, and the punch."""
 
-    def __init__(self, folder: Path, tools: Sequence[Tool] = FILE_TOOLS) -> None:
-        super().__init__(folder, (*tools, Punch()))
+    def __init__(self, folder: Path, parser: Parser, tools: Sequence[Tool] = FILE_TOOLS) -> None:
+        super().__init__(folder, parser, (*tools, Punch()))
 
 
 def wrong_clock(file: Path) -> float:

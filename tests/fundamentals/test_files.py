@@ -12,6 +12,7 @@ from PIL import Image
 from pypdf import PdfWriter
 
 from tests.conftest import OpenHouse
+from tests.hostile import hostile_pdf
 from tests.house import Room
 from tests.servers.messages import MessagesServer
 from tests.servers.messages_wire import MessagesRequest, Reply, ToolCall
@@ -127,6 +128,25 @@ async def test_a_picture_that_is_a_bomb_is_not_opened(house: OpenHouse, room: Ro
     async with house():
         assert await asks_with(room, "look", {"bomb.png": picture(8_000, 7_000)})
         await room.until(lambda: any("cannot read" in notice for notice in room.notices()))
+
+
+async def test_a_file_that_takes_too_long_is_said_and_the_words_are_answered(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    async with house(files={"seconds": 1}):
+        assert await asks_with(room, "what is in it?", {"paper.pdf": hostile_pdf()})
+        await room.until(room.notices)
+    assert room.notices() == ["I keep paper.pdf, but cannot read it: it takes too long to open."]
+    assert "cannot be shown: it takes too long to open" in str(model.requests[-1].request.messages)
+
+
+async def test_whoever_sends_what_takes_long_holds_up_nobody_else(house: OpenHouse, room: Room) -> None:
+    async with house(files={"seconds": 3_600}):
+        for number in range(6):
+            await room.says("look", files={f"{number}.pdf": hostile_pdf()}, chat="mallory")
+        await room.says("look", files={"cat.png": picture()}, chat="ada")
+        await room.until(lambda: room.replies("ada"))
+        assert not room.replies("mallory")
 
 
 async def test_a_folder_that_cannot_be_written_is_said_and_harms_nobody_else(house: OpenHouse, room: Room) -> None:

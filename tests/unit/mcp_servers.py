@@ -16,6 +16,7 @@ from bot.messages import AgentId, Block
 from bot.tools.mcp import McpServers, McpTool
 from bot.tools.mcp_state import ServerStatus, State
 from bot.tools.tool import Occasion, ToolError
+from tests.parser import HERE
 
 PROGRAM = Path(__file__).parents[1] / "servers" / "mcp_server.py"
 AGENT = AgentId("room-1")
@@ -70,7 +71,7 @@ def tools(servers: McpServers, room: int = 1_000_000) -> dict[str, McpTool]:
 
 async def call(tool: McpTool, *, by_admin: bool = False, **arguments: Any) -> str | Sequence[Block]:
     """What a call gives."""
-    return await tool.run(arguments, Occasion(Path(), 8_000, by_admin))
+    return await tool.run(arguments, Occasion(Path(), HERE, 8_000, by_admin))
 
 
 async def refused(tool: McpTool, **arguments: Any) -> str:

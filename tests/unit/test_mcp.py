@@ -16,6 +16,7 @@ from bot.tools.mcp import McpServers
 from bot.tools.mcp_config import read_config
 from bot.tools.mcp_state import State
 from bot.tools.toolbox import Toolbox
+from tests.parser import HERE
 from tests.unit.mcp_servers import (
     AGENT,
     again_connected,
@@ -55,7 +56,7 @@ async def test_a_picture_is_kept_in_the_folder_and_a_broken_one_is_a_note(tmp_pa
     own = tmp_path / "agent"
     own.mkdir()
     async with running(tmp_path, {"box": program()}) as servers:
-        box = Toolbox(own, list(tools(servers).values()))
+        box = Toolbox(own, HERE, list(tools(servers).values()))
         done = await box.run({"type": "tool_use", "id": "1", "name": "box__picture", "input": {}})
     [text, picture, note] = done.block["content"]
     assert text == {"type": "text", "text": "Look:"}
@@ -159,7 +160,7 @@ async def test_a_flood_ends_the_connection_and_not_the_program(tmp_path: Path, t
 
 async def test_a_large_result_is_shown_in_part(tmp_path: Path) -> None:
     async with running(tmp_path, {"box": program()}) as servers:
-        box = Toolbox(tmp_path, list(tools(servers).values()))
+        box = Toolbox(tmp_path, HERE, list(tools(servers).values()))
         done = await box.run({"type": "tool_use", "id": "1", "name": "box__large", "input": {}})
     assert len(str(done.block["content"])) < 50_000
     assert str(done.block["content"]).startswith("the beginning")

@@ -18,6 +18,7 @@ from bot.tools.bounds import tokens_of
 from bot.tools.recall import Recall
 from bot.tools.tool import Occasion, ToolError
 from bot.words import query_words
+from tests.parser import HERE
 from tests.unit.entries import replied, returned, said
 from tests.unit.test_store_recall import cover
 
@@ -31,7 +32,7 @@ async def write(database: Database, *entries: Entry, agent_id: AgentId = ADA) ->
 
 
 async def run(database: Database, *, room: int = 4_000, tokens: int = 4_000, **arguments: Any) -> str:
-    text = await Recall(database, ADA).run(arguments, Occasion(Path("nowhere"), room, tokens=tokens))
+    text = await Recall(database, ADA).run(arguments, Occasion(Path("nowhere"), HERE, room, tokens=tokens))
     assert len(text) <= room
     assert tokens_of(text) <= tokens
     return text

@@ -20,6 +20,7 @@ from bot.tools.shell import FOR_ADMINS, NO_WALLS, Shell, shell
 from bot.tools.tool import Occasion, ToolError
 from bot.tools.toolbox import Toolbox
 from tests.connectors.intake import until
+from tests.parser import HERE
 
 SECRET = "sk-ant-a-secret-of-ours-0123456789"
 BUBBLEWRAP = shutil.which("bwrap")
@@ -61,7 +62,7 @@ async def runs(
     walls: str, folder: Path, command: str, *, by_admin: bool = True, limits: Limits | None = None, **more: Any
 ) -> str:
     tool = made(walls, folder, **({"limits": limits} if limits else {}))
-    return await tool.run({"command": command, **more}, Occasion(folder, 8_000, by_admin))
+    return await tool.run({"command": command, **more}, Occasion(folder, HERE, 8_000, by_admin))
 
 
 def alive(marker: str) -> list[str]:
@@ -87,7 +88,7 @@ async def test_it_is_for_admins_alone_and_the_definition_does_not_depend_on_who_
     with pytest.raises(ToolError, match="admins"):
         await runs(walls, folder, "touch made.txt", by_admin=False)
     assert not (folder / "made.txt").exists()
-    box = Toolbox(folder, [made(walls, folder)])
+    box = Toolbox(folder, HERE, [made(walls, folder)])
     before = box.definitions
     block = (await box.run({"type": "tool_use", "id": "1", "name": "shell", "input": {"command": "ls"}})).block
     assert block["content"] == FOR_ADMINS
@@ -96,7 +97,7 @@ async def test_it_is_for_admins_alone_and_the_definition_does_not_depend_on_who_
 
 async def test_a_shell_that_a_crash_cut_off_is_not_run_again(folder: Path) -> None:
     call = {"type": "tool_use", "id": "1", "name": "shell", "input": {"command": "ls"}}
-    assert not Toolbox(folder, [made("unconfined", folder)]).may_run_again(call)
+    assert not Toolbox(folder, HERE, [made("unconfined", folder)]).may_run_again(call)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,7 @@ async def test_a_shell_that_a_crash_cut_off_is_not_run_again(folder: Path) -> No
 )
 async def test_what_is_no_command_is_refused(folder: Path, given: dict[str, Any]) -> None:
     with pytest.raises(ToolError):
-        await made("unconfined", folder).run(given, Occasion(folder, 8_000, by_admin=True))
+        await made("unconfined", folder).run(given, Occasion(folder, HERE, 8_000, by_admin=True))
 
 
 async def test_nothing_of_our_environment_is_passed_on(walls: str, folder: Path) -> None:
@@ -145,9 +146,10 @@ KILLED = """
 import asyncio, pathlib, sys
 from bot.tools.shell import shell
 from bot.tools.tool import Occasion
+from tests.parser import HERE
 tool = shell(sys.argv[1], network=False, secret=())
 asked = {"command": "sleep 4151; touch after", "timeout": 1}
-asyncio.run(tool.run(asked, Occasion(pathlib.Path(sys.argv[2]), 8_000, True)))
+asyncio.run(tool.run(asked, Occasion(pathlib.Path(sys.argv[2]), HERE, 8_000, True)))
 """
 
 
@@ -220,7 +222,7 @@ async def test_a_bubblewrap_that_does_not_work_is_as_good_as_none(folder: Path, 
     broken.chmod(0o755)
     tool = Shell({}, "on", bubblewrap=str(broken))
     with pytest.raises(ToolError, match="bubblewrap"):
-        await tool.run({"command": "touch made.txt"}, Occasion(folder, 8_000, by_admin=True))
+        await tool.run({"command": "touch made.txt"}, Occasion(folder, HERE, 8_000, by_admin=True))
     assert not (folder / "made.txt").exists()
 
 

@@ -19,6 +19,7 @@ from bot.tools import own_folder
 from bot.tools.files import FILE_TOOLS
 from bot.tools.tool import Occasion, Tool, ToolError
 from bot.tools.toolbox import Toolbox
+from tests.parser import HERE
 
 OUTSIDE = "Only files in this conversation's folder can be read."
 NO_SUCH_FILE = "There is no such file"
@@ -37,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
 
 async def run(folder: Path, name: str, most_characters: int = 20_000, **arguments: Any) -> dict[str, Any]:
     call = {"type": "tool_use", "id": "call-1", "name": name, "input": arguments}
-    block = dict((await Toolbox(folder).run(call, most_characters=most_characters)).block)
+    block = dict((await Toolbox(folder, HERE).run(call, most_characters=most_characters)).block)
     assert block["tool_use_id"] == "call-1"
     json.dumps(block, ensure_ascii=False).encode()
     return block
@@ -272,7 +273,7 @@ async def test_an_unknown_tool_is_an_error_for_the_model(folder: Path) -> None:
 
 
 async def test_arguments_that_are_no_object_are_as_good_as_none(folder: Path) -> None:
-    box = Toolbox(folder)
+    box = Toolbox(folder, HERE)
     block = (await box.run({"type": "tool_use", "id": "1", "name": "list_files", "input": "notes.txt"})).block
     assert block["content"] == "notes.txt"
 
@@ -291,7 +292,7 @@ class Broken:
 
 
 async def test_a_disk_that_fails_is_an_error_for_the_model(folder: Path) -> None:
-    box = Toolbox(folder, [Broken()])
+    box = Toolbox(folder, HERE, [Broken()])
     block = (await box.run({"type": "tool_use", "id": "1", "name": "broken", "input": {}})).block
     assert (block["content"], block["is_error"]) == ("That cannot be done: Permission denied", True)
 
@@ -299,7 +300,7 @@ async def test_a_disk_that_fails_is_an_error_for_the_model(folder: Path) -> None
 def test_only_idempotent_tools_that_exist_may_run_again(folder: Path) -> None:
     def may_run_again(name: str, *tools: Tool, **arguments: Any) -> bool:
         call = {"type": "tool_use", "id": "1", "name": name, "input": arguments}
-        return Toolbox(folder, tools or FILE_TOOLS).may_run_again(call)
+        return Toolbox(folder, HERE, tools or FILE_TOOLS).may_run_again(call)
 
     assert may_run_again("read_file", path="a")
     assert may_run_again("write_file", path="a", content="b")
@@ -309,14 +310,14 @@ def test_only_idempotent_tools_that_exist_may_run_again(folder: Path) -> None:
 
 
 def test_the_definitions_are_as_the_api_takes_them(folder: Path) -> None:
-    definitions = Toolbox(folder).definitions
+    definitions = Toolbox(folder, HERE).definitions
     assert [definition["name"] for definition in definitions] == [tool.name for tool in FILE_TOOLS]
     assert all(definition["input_schema"]["type"] == "object" for definition in definitions)
 
 
 async def test_a_file_of_the_folder_is_sent_with_its_caption(folder: Path) -> None:
     call = {"type": "tool_use", "id": "1", "name": "send_file", "input": {"path": "notes.txt", "caption": " Here. "}}
-    done = await Toolbox(folder).run(call)
+    done = await Toolbox(folder, HERE).run(call)
     assert done.sending
     assert (done.sending.file.name, done.sending.caption) == ("notes.txt", "Here.")
     assert (folder / done.sending.file.path).read_text() == "remember the milk"
@@ -324,7 +325,7 @@ async def test_a_file_of_the_folder_is_sent_with_its_caption(folder: Path) -> No
 
 
 async def test_what_is_sent_is_what_the_file_was_whatever_it_becomes(folder: Path) -> None:
-    done = await Toolbox(folder).run(
+    done = await Toolbox(folder, HERE).run(
         {"type": "tool_use", "id": "1", "name": "send_file", "input": {"path": "notes.txt"}}
     )
     (folder / "notes.txt").unlink()
@@ -336,6 +337,8 @@ async def test_what_is_sent_is_what_the_file_was_whatever_it_becomes(folder: Pat
 @pytest.mark.parametrize("path", ["../secret.txt", "/etc/passwd", "gone.txt", ".", "empty.txt", 7])
 async def test_what_cannot_be_sent_is_an_error_for_the_model_and_goes_nowhere(folder: Path, path: Any) -> None:
     (folder / "empty.txt").touch()
-    done = await Toolbox(folder).run({"type": "tool_use", "id": "1", "name": "send_file", "input": {"path": path}})
+    done = await Toolbox(folder, HERE).run(
+        {"type": "tool_use", "id": "1", "name": "send_file", "input": {"path": path}}
+    )
     assert done.block["is_error"]
     assert done.sending is None

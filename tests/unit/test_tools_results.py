@@ -18,6 +18,7 @@ from bot.tools.bounds import fitting, head_and_tail, tokens_of
 from bot.tools.files import FILE_TOOLS
 from bot.tools.tool import Occasion, ToolError
 from bot.tools.toolbox import Toolbox
+from tests.parser import HERE
 
 MOST = 500
 TEXTS = {
@@ -55,7 +56,7 @@ class Fails(Says):
 
 async def result_of(folder: Path, tool: Says, most: int = MOST) -> Any:
     call = {"type": "tool_use", "id": "1", "name": "says", "input": {}}
-    return (await Toolbox(folder, [tool]).run(call, most_tokens=most)).block["content"]
+    return (await Toolbox(folder, HERE, [tool]).run(call, most_tokens=most)).block["content"]
 
 
 def picture(color: str = "teal") -> Block:
@@ -83,7 +84,7 @@ async def test_a_long_result_is_its_beginning_its_end_and_where_all_of_it_is(tmp
 async def test_the_whole_of_a_long_result_can_be_read_with_read_file(tmp_path: Path, kind: str) -> None:
     shown = await result_of(tmp_path, Says(TEXTS[kind][:20_000]))
     path = re.findall(r"results/[\w-]+\.txt", shown)[0]
-    box, read, offset = Toolbox(tmp_path, FILE_TOOLS), "", 0
+    box, read, offset = Toolbox(tmp_path, HERE, FILE_TOOLS), "", 0
     while True:
         call = {"type": "tool_use", "id": "1", "name": "read_file", "input": {"path": path, "offset": offset}}
         piece, more, following = str((await box.run(call, most_tokens=MOST)).block["content"]).partition(

@@ -11,6 +11,7 @@ import pytest
 from bot.tools.files import file_tools
 from bot.tools.own_folder import OWNED_FOLDERS
 from bot.tools.toolbox import Toolbox
+from tests.parser import HERE
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ async def written(
 ) -> dict[str, Any]:
     arguments = {"path": path, "content": content, **more}
     call = {"type": "tool_use", "id": "1", "name": "write_file", "input": arguments}
-    return dict((await Toolbox(folder, file_tools(most, full)).run(call)).block)
+    return dict((await Toolbox(folder, HERE, file_tools(most, full)).run(call)).block)
 
 
 @pytest.mark.parametrize("text", ["remember the milk\n", "", "你好 Привет 🙂", "a\r\nb"])
