@@ -9,5 +9,9 @@ from bot.store import Database
 def database_of(settings: Settings) -> Database:
     """The book that the settings name; not opened yet. Raises ConfigurationError."""
     if settings.database_url:
-        return Database(settings.database_url.get_secret_value())
+        return Database(
+            settings.database_url.get_secret_value(),
+            pooler=settings.database_pooler,
+            connections=settings.database_connections,
+        )
     return Database.in_folder(settings.data_dir)

@@ -38,11 +38,12 @@ class ConfigurationError(PalimpsestError):
 
 
 class StoreUnavailable(PalimpsestError):
-    """The database cannot be reached or written. ``may_pass``: there was no answer, or it is just starting or ending;
-    else it said no."""
+    """The database cannot be reached or written, whatever it was given. ``may_pass``: there was no answer, or it is
+    just starting or ending; else it said no. ``where``: words that say which database, after the reason."""
 
-    def __init__(self, sentence: str, *, may_pass: bool = False) -> None:
-        super().__init__(sentence)
+    def __init__(self, reason: str, *, may_pass: bool = False, where: str = "") -> None:
+        super().__init__(f"{reason}{where}")
+        self.reason = reason
         self.may_pass = may_pass
 
 

@@ -177,6 +177,10 @@ class Settings(BaseSettings):
 
     data_dir: Path = Path("./data")
     database_url: SecretStr | None = None
+    database_pooler: Literal["none", "session", "transaction"] = "none"
+    """What stands between this program and PostgreSQL."""
+    database_connections: int = Field(default=16, ge=4)
+    """Of this process to PostgreSQL, at once."""
     redis_url: SecretStr | None = None
 
     anthropic_api_key: SecretStr | None = None

@@ -46,7 +46,7 @@ class Storing:
         self._cursor_name = cursor_name
 
     async def store(self, inbounds: Sequence[Inbound], cursor: str | None) -> Stored:
-        """Store a batch. Raises StoreUnavailable: then nothing was stored."""
+        """Store a batch. Raises StoreUnavailable: then the platform has to bring it again."""
         for attempt in range(1, MOST_TRIES + 1):
             try:
                 return await self._store(inbounds, cursor)
@@ -66,8 +66,8 @@ class Storing:
             raise
         except Exception as error:
             log.exception("update_skipped", connector=self._name, key=inbound.key)
-            METRICS.parked(1)
             await self._keep(inbound, f"{type(error).__name__}: {error}")
+            METRICS.parked(1)
             return Stored(told=[Say(inbound.address, SKIPPED, token=inbound.key, notice=True, answers=inbound.ref)])
 
     async def _keep(self, inbound: Inbound, reason: str) -> None:
@@ -79,8 +79,9 @@ class Storing:
                     await dismissed.add(tx, self._name, [inbound.key])
         except StoreUnavailable:
             raise
-        except Exception:  # then its key in the log is all that is left of it
+        except Exception as error:  # then nobody may be told that we have it
             log.exception("update_not_kept", connector=self._name, key=inbound.key)
+            raise StoreUnavailable(f"{inbound.key} can neither be stored nor be put aside") from error
 
     async def _store(self, inbounds: Sequence[Inbound], cursor: str | None) -> Stored:
         now, welcome = self._database.clock(), list[Inbound]()

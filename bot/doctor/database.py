@@ -31,7 +31,7 @@ async def check_database(case: Case) -> Sequence[Finding]:
             if not settings.database_url and (wrong := await asyncio.to_thread(_damage, settings)):
                 return [wrong]
     except StoreUnavailable as error:
-        return [_unavailable(settings, str(error))]
+        return [_unavailable(settings, error.reason)]
     except TimeoutError:
         return [_unavailable(settings, f"no answer within {_SECONDS:.0f} s")]
     finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -20,12 +19,13 @@ from sqlalchemy import (
     text,
     update,
 )
-from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import ArgumentError
 
 from bot.errors import ConfigurationError, StaleEpoch, StoreUnavailable
 from bot.messages import AgentId
 from bot.store import schema
-from bot.store.postgres_server import PostgresServer
+from bot.store.failures import translated
+from bot.store.postgres_server import CONNECTIONS, Pooler, PostgresServer
 from bot.store.scrubbing import Scrubbed, scrub_file, scrub_server
 from bot.store.sqlite_file import SqliteFile
 from bot.store.tx import Tx
@@ -41,28 +41,24 @@ _FENCE = update(schema.agents).where(
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _MIGRATION_LOCK = 7_237_610  # any constant: PostgreSQL's advisory lock while tables are made
-_UNREACHABLE = (OperationalError, InterfaceError, OSError)
 _REFUSED_SECONDS = 60.0
-_DAMAGED = "stop everything, and put a backup in its place"
-_ADVICE = {
-    sqlite3.SQLITE_CORRUPT: _DAMAGED,
-    sqlite3.SQLITE_NOTADB: _DAMAGED,
-    sqlite3.SQLITE_FULL: "make room on the disk of DATA_DIR",
-    sqlite3.SQLITE_IOERR: "look whether the disk of DATA_DIR is full or broken",
-    sqlite3.SQLITE_CANTOPEN: "look whether DATA_DIR can be written by this user",
-    sqlite3.SQLITE_READONLY: "look whether DATA_DIR can be written by this user",
-}
-"""What to do about what SQLite says, by its primary codes: https://www.sqlite.org/rescode.html."""
 
 
 class Database:
     """The book at ``url`` (``sqlite:///…`` or ``postgresql://…``).
 
     ``clock`` gives seconds since 1970; it is the only source of time for rows. Raises ConfigurationError for a URL of
-    another kind.
+    another kind. Of a server: ``connections`` of this process at most, through this ``pooler``.
     """
 
-    def __init__(self, url: str, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        clock: Callable[[], float] = time.time,
+        pooler: Pooler = "none",
+        connections: int = CONNECTIONS,
+    ) -> None:
         self.clock = clock
         self.failures = 0
         """How often it could not be reached, or did not take what it was given."""
@@ -70,7 +66,11 @@ class Database:
         """When it last said no (a full disk, a damaged file), and how."""
         self._url = url
         try:
-            self._book = _book_at(url)
+            self._book: SqliteFile | PostgresServer = (
+                SqliteFile(make_url(url))
+                if url.startswith("sqlite")
+                else PostgresServer(url, pooler=pooler, connections=connections)
+            )
         except (ArgumentError, ImportError, ValueError) as error:
             raise ConfigurationError(
                 "DATABASE_URL is not one of PostgreSQL (postgresql://user:password@host/database). "
@@ -114,23 +114,24 @@ class Database:
     @asynccontextmanager
     async def _upgrading(self) -> AsyncIterator[Tx]:
         try:
-            with _translated():
+            with translated(self._where):
                 async with self._book.upgrading() as tx:
                     if tx.dialect.name == "postgresql":
                         await tx.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
                     yield tx
-        except (StoreUnavailable, *_UNREACHABLE) as error:
-            raise StoreUnavailable(
-                f"The database cannot be opened: {_reason(error)}{self._where}", may_pass=_may_pass(error)
-            ) from error
+        except StoreUnavailable as error:
+            reason = f"The database cannot be opened: {error.reason}"
+            raise StoreUnavailable(reason, may_pass=error.may_pass, where=self._where) from error
 
     @property
     def _where(self) -> str:
         """What DATABASE_URL names, without the password."""
         url = make_url(self._url)
-        if not url.host or "@" in url.host:  # which would be a piece of the password
+        hosts = url.query.get("host", ())
+        there = [f"{url.host}:{url.port or 5432}"] if url.host else [hosts] if isinstance(hosts, str) else [*hosts]
+        if not there or any("@" in host for host in there):  # which would be a piece of the password
             return ""
-        return f" (DATABASE_URL: {url.host}:{url.port or 5432}/{url.database})"
+        return f" (DATABASE_URL: {', '.join(there)}/{url.database})"
 
     @asynccontextmanager
     async def write(self, *, long: bool = False) -> AsyncIterator[Tx]:
@@ -168,7 +169,7 @@ class Database:
     @contextmanager
     def _counted(self) -> Iterator[None]:
         try:
-            with _translated():
+            with translated(self._where):
                 yield
         except StoreUnavailable as error:
             self.failures += 1
@@ -179,10 +180,10 @@ class Database:
     async def scrub(self) -> Scrubbed:
         """See to it that what was deleted is gone from the disk as well. It may take a while, and others wait for it.
         Raises StoreUnavailable."""
-        with _translated():
-            if self._url.startswith("sqlite"):
-                return await asyncio.to_thread(scrub_file, self._url)
-            return await scrub_server(self._url)
+        with translated(self._where):
+            if isinstance(self._book, PostgresServer):
+                return await scrub_server(self._book)
+            return await asyncio.to_thread(scrub_file, self._url)
 
     async def ping(self) -> None:
         """Raises StoreUnavailable when the book cannot be read, or said no to somebody within the last minute."""
@@ -202,50 +203,6 @@ class Database:
     async def close(self) -> None:
         """Let go of all connections."""
         await self._book.close()
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    try:
-        yield
-    except (*_UNREACHABLE, sqlite3.Error) as error:
-        # Of the driver's own errors, a DatabaseError itself says that the file is damaged; others below it are ours.
-        if isinstance(error, sqlite3.Error) and type(error) not in (sqlite3.OperationalError, sqlite3.DatabaseError):
-            raise
-        raise StoreUnavailable(_reason(error), may_pass=_may_pass(error)) from error
-    except DBAPIError as error:
-        # Without a statement it did not even connect: no such database, a wrong password. A DatabaseError itself:
-        # the file is damaged, or is none.
-        if error.connection_invalidated or error.statement is None or type(error) is DatabaseError:
-            raise StoreUnavailable(_reason(error), may_pass=_may_pass(error)) from error
-        raise
-
-
-def _reason(error: BaseException) -> str:
-    """One line, with what to do where that is known; the driver's TimeoutError has no words of its own."""
-    cause = getattr(error, "orig", None) or error
-    said = next(iter(str(cause).splitlines()), "") or (
-        "no answer" if isinstance(cause, TimeoutError) else type(cause).__name__
-    )
-    advice = _ADVICE.get(getattr(cause, "sqlite_errorcode", 0) & 0xFF)
-    return f"{said}: {advice}" if advice else said
-
-
-def _may_pass(error: BaseException | None) -> bool:
-    """https://www.postgresql.org/docs/current/errcodes-appendix.html: classes 08 (connection) and 57P (shutting down,
-    starting up). A SQLite file that is busy is so because of another process."""
-    while error is not None:
-        state = str(getattr(error, "sqlstate", None) or "")
-        passing = getattr(error, "may_pass", False) or getattr(error, "connection_invalidated", False)
-        busy = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
-        if passing or busy or isinstance(error, OSError) or state.startswith(("08", "57P")):
-            return True
-        error = getattr(error, "orig", None) or error.__cause__
-    return False
-
-
-def _book_at(url: str) -> SqliteFile | PostgresServer:
-    return SqliteFile(make_url(url)) if url.startswith("sqlite") else PostgresServer(url)
 
 
 def _upgrade(connection: Connection, revision: str = "head") -> None:

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, cast
+from typing import Any, Literal, TypeAlias, cast
 
-from sqlalchemy import ExceptionContext, NullPool, event, text
+from sqlalchemy import NullPool, event, text
 from sqlalchemy.exc import DisconnectionError
-from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from bot.store.failures import see_what_it_means
 from bot.store.tx import Tx
 
-_CONNECTIONS, _MORE_CONNECTIONS = 12, 4
-"""Kept open, and opened besides while much is going on."""
+Pooler: TypeAlias = Literal["none", "session", "transaction"]
+"""What stands between us and the server, and for how long it gives us one of its connections: a session has the same
+one as long as it lasts, a transaction may have another one than the transaction before it."""
+CONNECTIONS = 16
+"""At most so many at once, by default. A quarter of them is opened only while much is going on."""
 _RESTED_SECONDS = 2.0
 _SINCE = "rests since"
 _CONNECT_SECONDS = 10
 _REST_SECONDS = 5
 """A process that stands still in the middle of a transaction loses it, and with it the rows that others wait for."""
-_MAY_REST = text("SET LOCAL idle_in_transaction_session_timeout = 0")
+_REST = "idle_in_transaction_session_timeout"
+_MAY_REST = text(f"SET LOCAL {_REST} = 0")
 _ANSWER_SECONDS = 15
 """A server that takes longer for one statement is away, also where its connections stay open and nothing comes."""
 
@@ -29,21 +34,23 @@ _ANSWER_SECONDS = 15
 class PostgresServer:
     """The book at this URL, as people write it (``postgresql://…``)."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, pooler: Pooler = "none", connections: int = CONNECTIONS) -> None:
         self._url = driver_url(url)
-        self._engine = create_async_engine(
+        self._pooler: Pooler = pooler
+        arguments: dict[str, Any] = {"timeout": _CONNECT_SECONDS, "command_timeout": _ANSWER_SECONDS}
+        if pooler == "none":  # a pooler takes no such word at the beginning of a connection
+            arguments["server_settings"] = {_REST: f"{_REST_SECONDS}s"}
+        self._engine = _engine(
             self._url,
-            pool_size=_CONNECTIONS,
-            max_overflow=_MORE_CONNECTIONS,
-            connect_args={
-                "timeout": _CONNECT_SECONDS,
-                "command_timeout": _ANSWER_SECONDS,
-                "server_settings": {"idle_in_transaction_session_timeout": f"{_REST_SECONDS}s"},
-            },
+            pooler,
+            pool_size=connections - connections // 4,
+            max_overflow=connections // 4,
+            connect_args=arguments,
         )
+        if pooler == "session":
+            event.listen(self._engine.sync_engine, "connect", _set_rest)
         event.listen(self._engine.sync_engine, "checkout", _ask_if_rested)
         event.listen(self._engine.sync_engine, "checkin", _rests)
-        event.listen(self._engine.sync_engine, "handle_error", _see_if_gone)
 
     @asynccontextmanager
     async def read(self, *, long: bool) -> AsyncIterator[Tx]:
@@ -51,9 +58,10 @@ class PostgresServer:
         async with self._engine.connect() as connection:
             await connection.execution_options(isolation_level="REPEATABLE READ")
             async with connection.begin():
+                tx = cast(Tx, connection)  # its overloads say the same
                 if long:
-                    await connection.execute(_MAY_REST)
-                yield cast(Tx, connection)  # its overloads say the same
+                    await tx.execute(_MAY_REST)
+                yield tx
 
     @asynccontextmanager
     async def glance(self) -> AsyncIterator[Tx]:
@@ -65,24 +73,61 @@ class PostgresServer:
     async def write(self, *, long: bool) -> AsyncIterator[Tx]:
         """A transaction, committed at the end."""
         async with self._engine.begin() as connection:
+            tx = cast(Tx, connection)
             if long:
-                await connection.execute(_MAY_REST)
-            yield cast(Tx, connection)
+                await tx.execute(_MAY_REST)
+            elif self._pooler == "transaction":  # what was set for a session would stay with whoever comes next
+                await tx.execute(text(f"SET LOCAL {_REST} = '{_REST_SECONDS}s'"))
+            yield tx
 
     @asynccontextmanager
     async def upgrading(self) -> AsyncIterator[Tx]:
         """A transaction that may take as long as it wants: it waits for others, and changes large tables."""
-        engine = create_async_engine(self._url, poolclass=NullPool, connect_args={"timeout": _CONNECT_SECONDS})
-        event.listen(engine.sync_engine, "handle_error", _see_if_gone)
+        engine = self._passing_engine()
         try:
             async with engine.begin() as connection:
                 yield cast(Tx, connection)
         finally:
             await engine.dispose()
 
+    async def vacuum(self, tables: Sequence[str]) -> None:
+        """Let the space of deleted rows be used again, however long that takes."""
+        engine = self._passing_engine()
+        try:
+            async with engine.connect() as connection:
+                driver: Any = (await connection.get_raw_connection()).driver_connection
+                for table in tables:  # not through SQLAlchemy, which would prepare it: that is two steps to a pooler
+                    await driver.execute(f"VACUUM {table}")
+        finally:
+            await engine.dispose()
+
+    def _passing_engine(self) -> AsyncEngine:
+        return _engine(self._url, self._pooler, poolclass=NullPool, connect_args={"timeout": _CONNECT_SECONDS})
+
     async def close(self) -> None:
         """Let go of all connections."""
         await self._engine.dispose()
+
+
+def _engine(url: str, pooler: Pooler, *, connect_args: dict[str, Any], **options: Any) -> AsyncEngine:
+    if pooler == "transaction":
+        # A statement that is prepared under a name stays with one connection of the server, and the next transaction
+        # may have another one: so none has a name, and each is sent whole.
+        connect_args |= {
+            "statement_cache_size": 0,
+            "prepared_statement_cache_size": 0,
+            "prepared_statement_name_func": str,
+        }
+    engine = create_async_engine(url, hide_parameters=True, connect_args=connect_args, **options)
+    event.listen(engine.sync_engine, "handle_error", see_what_it_means)
+    return engine
+
+
+def _set_rest(driver: Any, _record: ConnectionPoolEntry) -> None:
+    cursor = driver.cursor()
+    cursor.execute(f"SET {_REST} = '{_REST_SECONDS}s'")
+    cursor.close()
+    driver.commit()
 
 
 def _rests(_driver: object, record: ConnectionPoolEntry) -> None:
@@ -96,14 +141,6 @@ def _ask_if_rested(driver: Any, record: ConnectionPoolEntry, _proxy: object) -> 
             driver.ping()
         except Exception as error:
             raise DisconnectionError("the server has closed it") from error
-
-
-def _see_if_gone(context: ExceptionContext) -> None:
-    """A server that said goodbye while nobody asked it for anything is gone, also before the connection is closed: who
-    asks then hears of the driver only that it is in no state to ask (asyncpg's InternalClientError)."""
-    cause = getattr(context.original_exception, "__cause__", None)
-    if type(cause).__name__ == "InternalClientError":
-        context.is_disconnect = True
 
 
 def driver_url(url: str) -> str:

@@ -6,12 +6,10 @@ import sqlite3
 import time
 from dataclasses import dataclass
 
-from sqlalchemy import make_url, text
-from sqlalchemy.ext.asyncio import create_async_engine
-from sqlalchemy.pool import NullPool
+from sqlalchemy import make_url
 
 from bot.store.own import ORDER, SHARED
-from bot.store.postgres_server import driver_url
+from bot.store.postgres_server import PostgresServer
 from bot.store.schema import people, skipped_updates
 
 _BUSY_SECONDS = 30.0
@@ -55,14 +53,8 @@ def scrub_file(url: str) -> Scrubbed:
     )
 
 
-async def scrub_server(url: str) -> Scrubbed:
+async def scrub_server(server: PostgresServer) -> Scrubbed:
     """Let a PostgreSQL server use the space of deleted rows again. Errors are the driver's."""
-    engine = create_async_engine(driver_url(url), poolclass=NullPool, isolation_level="AUTOCOMMIT")
-    try:
-        async with engine.connect() as connection:
-            for table in [*ORDER, *SHARED, people, skipped_updates]:
-                await connection.execute(text(f"VACUUM {table.name}"))
-            await connection.execute(text("VACUUM entry_words"))
-    finally:
-        await engine.dispose()
+    tables = [table.name for table in [*ORDER, *SHARED, people, skipped_updates]]
+    await server.vacuum([*tables, "entry_words"])
     return Scrubbed(clean=True, note=IN_POSTGRES)

@@ -296,6 +296,7 @@ def _engine(url: URL) -> Engine:
         url.set(drivername="sqlite"),
         isolation_level="AUTOCOMMIT",
         poolclass=NullPool,
+        hide_parameters=True,
         connect_args={"check_same_thread": False, "timeout": _LOCKED_SECONDS},
     )
     event.listen(engine, "connect", _configure)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from bot.messages import Address, text_block
 from bot.outage import AWAY, see_written, telling
 from bot.parts import open_parts
 from bot.settings import load_settings
-from bot.store import agents, postgres_server
+from bot.store import agents, parked, postgres_server
 from tests.conftest import OpenHouse
 from tests.house import PATIENCE, House, Room
 from tests.servers.messages import MessagesServer
@@ -91,9 +91,9 @@ async def _summary_under_way(room: Room, model: MessagesServer) -> None:
     await model.wait_for(lambda server: any(record.request.is_summary for record in server.requests))
 
 
-async def _said(logs: Sequence[Mapping[str, Any]], event: str) -> None:
+async def _said(logs: Sequence[Mapping[str, Any]], event: str, *, times: int = 1) -> None:
     async with asyncio.timeout(PATIENCE):
-        while not any(line["event"] == event for line in logs):  # noqa: ASYNC110  # a log rings no bell
+        while len([line for line in logs if line["event"] == event]) < times:  # noqa: ASYNC110  # a log rings no bell
             await asyncio.sleep(0.02)
 
 
@@ -302,6 +302,84 @@ async def test_what_takes_its_time_in_a_transaction_may_say_so(
                 await tx.execute(text("SELECT 1"))
                 await asyncio.sleep(1.5)
                 await tx.execute(text("SELECT 1"))
+
+
+@asynccontextmanager
+async def _no_room(running: House, *tables: str) -> AsyncIterator[None]:
+    """What a PostgreSQL says whose disk is full, to whoever writes into these tables."""
+    database = running.parts.database
+    async with database.write() as tx:
+        raising = "RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'"
+        await tx.execute(text(f"CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {raising}; END $$"))
+        for table in tables:
+            await tx.execute(text(f"CREATE TRIGGER no BEFORE INSERT ON {table} EXECUTE FUNCTION no()"))
+    yield
+    async with database.write() as tx:
+        await tx.execute(text("DROP FUNCTION no() CASCADE"))
+
+
+async def test_turns_for_whose_answers_a_database_has_no_room_keep_them_until_there_is(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    chats = ["1", "2", "3", "4"]
+    async with house() as running:
+        await room.asks("hello")
+        model.hang(times=None)
+        for chat in chats:
+            await room.says("are you there?", chat=chat)
+        await model.wait_for(lambda server: server.running == len(chats))
+        with capture_logs() as logs:
+            async with _no_room(running, "entries"):
+                model.release()
+                await _said(logs, "step_waits", times=len(chats))
+            await room.until(lambda: sum(len(room.replies(chat)) for chat in chats) == 1 + len(chats))
+        assert len(model.requests) == 1 + len(chats), "the model is not asked again"
+        assert not [line for line in logs if line["log_level"] == "error"]
+        async with running.parts.database.read() as tx:
+            assert await parked.listed(tx) == []
+
+
+async def test_a_message_for_which_a_database_has_no_room_is_not_taken_and_comes_again(
+    house: OpenHouse, room: Room
+) -> None:
+    async with house() as running:
+        async with _no_room(running, "inbox", "skipped_updates"):
+            with pytest.raises(StoreUnavailable, match="make room on the disk"):
+                await room.says("are you there?", key="message:1:again")
+        await room.says("are you there?", key="message:1:again")
+        await room.until(room.replies)
+
+
+async def test_a_database_that_only_reads_for_a_while_ends_no_process(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    async with house() as running:
+        await room.asks("hello")
+        model.hang(times=None)
+        await room.says("are you there?")
+        await model.wait_for(lambda server: server.running == 1)
+        with capture_logs() as logs:
+            await _reads_only(running, yes=True)
+            model.release()
+            await _said(logs, "step_waits")
+            with pytest.raises(StoreUnavailable, match="only reads"):
+                await room.says("and now?", key="message:1:again")
+            await _reads_only(running, yes=False)
+            await room.says("and now?", key="message:1:again")
+            await room.until(lambda: len(room.replies()) == 3)
+        assert not [line for line in logs if line["log_level"] == "error"]
+
+
+async def _reads_only(running: House, *, yes: bool) -> None:
+    """As after a failover: the old connections are gone, and the server that takes the new ones is a standby."""
+    database = running.parts.database
+    async with database.glance() as tx:
+        name = (await tx.execute(text("SELECT current_database()"))).scalar_one()
+        await tx.execute(text("SET default_transaction_read_only = off"))
+        await tx.execute(text(f"ALTER DATABASE {name} SET default_transaction_read_only = {'on' if yes else 'off'}"))
+        others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "
+        await tx.execute(text(others + "AND pid <> pg_backend_pid()"))
+        await tx.execute(text("SET default_transaction_read_only = on" if yes else "SELECT 1"))
 
 
 async def test_whoever_waits_long_for_the_database_is_told_below_what_was_written(house: OpenHouse, room: Room) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import IntegrityError
 
 from bot.access import Access
 from bot.bus import Bus
@@ -99,6 +102,29 @@ async def test_a_book_that_is_away_is_no_fault_of_what_is_stored(bus: Bus) -> No
     with pytest.raises(StoreUnavailable):
         await storing.store([WELL], "4")
     assert away.tries == 1
+
+
+async def test_a_file_without_room_is_read_past_nothing(storing: Storing, database: Database) -> None:
+    async with database.write() as tx:
+        pages = (await tx.execute(text("PRAGMA page_count"))).scalar_one()
+        await tx.execute(text(f"PRAGMA max_page_count={pages}"))
+    with pytest.raises(StoreUnavailable, match="make room on the disk of DATA_DIR"):
+        await storing.store([replace(WELL, text="x" * 100_000)], "4")
+    async with database.read() as tx:
+        assert (await inbox.cursor(tx, "connector:room"), await parked.listed(tx)) == (None, [])
+
+
+async def test_what_sqlite_says_of_a_value_is_not_told(database: Database) -> None:
+    words = "what I said"
+
+    async def twice() -> None:
+        async with database.write() as tx:
+            for _ in range(2):
+                await tx.execute(text("INSERT INTO heads VALUES (:id, '{}')"), {"id": words})
+
+    with pytest.raises(IntegrityError) as caught:
+        await twice()
+    assert words not in "".join(traceback.format_exception(caught.value))
 
 
 @pytest.mark.parametrize("name", ["", "u", "x", "-1", "u-1", "1 OR 1", "9" * 30, "²", "17", "u17"])
