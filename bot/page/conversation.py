@@ -20,7 +20,7 @@ from bot.page.entries import shown
 from bot.page.files import files_in
 from bot.page.levels import LevelsOf
 from bot.page.live import Live
-from bot.page.plot import points_of, sawtooth
+from bot.page.plot import moments, points_of, sawtooth, told
 from bot.page.query import chosen, named, seq
 from bot.page.refusal import Refused, not_found
 from bot.page.site import Site
@@ -112,7 +112,14 @@ class ConversationPage:
         if points and limit:
             begin = since or points[0].at
             picture = sawtooth(points, limit=limit, levels=levels, since=begin, until=now, name=one.agent_id)
-        return {"span": span, "levels": levels, "picture": picture, "points": list(reversed(points[-_MOST_ROWS:]))}
+        return {
+            "span": span,
+            "levels": levels,
+            "picture": picture,
+            "moments": moments(points),
+            "told": told(points[-1]) if points else "",
+            "points": list(reversed(points[-_MOST_ROWS:])),
+        }
 
     async def _command(self, request: Request) -> Response:
         """Undo, compact or abort, by the way that everybody's commands go: the chat sees what came of it."""

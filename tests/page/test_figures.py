@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+import re
 from dataclasses import replace
 from xml.etree import ElementTree as ET
 
@@ -39,19 +41,56 @@ def drop(at: float, before: int, after: int | None, run: str = "ab") -> Drop:
     return Drop(run, at, "auto", "done" if after is not None else "failed", before, after, 1_000)
 
 
+def rings(svg: ET.Element) -> list[str]:
+    return [kind for ring in svg.iter("circle") if (kind := str(ring.get("class"))).startswith("cut")]
+
+
+def steps(svg: ET.Element, kind: str) -> list[tuple[float, float]]:
+    """Where a line runs from: its corners, each with the height that it has from there on."""
+    path = str(next(path for path in svg.iter("path") if path.get("class") == kind).get("d"))
+    heights = [float(height) for height in re.findall(r"M0 ([\d.]+)|V([\d.]+)", path) for height in height if height]
+    return list(zip([0.0, *map(float, re.findall(r"H([\d.]+)V", path))], heights, strict=True))
+
+
+def test_the_limit_and_the_levels_are_drawn_as_they_were_and_not_as_they_are_now() -> None:
+    fills = [Fill(NOW - 100, 50, 400), Fill(NOW - 75, 60, 400), Fill(NOW - 50, 500, 1_000), Fill(NOW - 25, 350, 1_000)]
+    svg = drawn(fills, [drop(NOW - 40, 920, 200)], limit=800)
+    line = next(path for path in svg.iter("path") if path.get("class") == "line")
+    tokens = [float(place.split(" ")[1]) for place in str(line.get("d")).lstrip("M").split(" L")]
+    (first, was), (then, rose), (last, is_) = steps(svg, "limit")
+    assert (first, then, last) == (0.0, WIDTH / 2, WIDTH * 3 / 4)
+    assert rose < is_ < was, "higher is nearer to the top"
+    assert was < tokens[0], "400 tokens are more than 50"
+    assert tokens[2] < was, "what came after is over the limit of before"
+    bottom = HEIGHT - 26
+    (_, warned), *_ = steps(svg, "at-warning")
+    assert (bottom - warned) / (bottom - was) == pytest.approx(0.75, abs=0.01)
+
+
+def test_each_point_tells_its_value_with_its_unit_and_the_limit_of_then() -> None:
+    svg = drawn([Fill(NOW - 100, 50, 400), Fill(NOW - 50, 300, 1_000)], [drop(NOW - 40, 920, 200)])
+    told_of = [told for _, _, told in json.loads(str(svg.get("data-points")))]
+    assert [told.partition(": ")[2] for told in told_of] == [
+        "50 of 400 tokens (12%)".replace("%", "\u202f%"),
+        "300 of 1,000 tokens (30%)".replace("%", "\u202f%"),
+        "200 of 1,000 tokens (20%), from 920 by a compaction (auto, done)".replace("%", "\u202f%"),
+    ]
+    assert any(str(word.text).endswith(" tokens") for word in svg.iter("text")), "the axis has a unit"
+
+
 def test_a_compaction_falls_from_what_it_was_to_what_it_became_in_one_moment() -> None:
     svg = drawn([Fill(NOW - 100, 900, 1_000), Fill(NOW - 10, 250, 1_000)], [drop(NOW - 50, 920, 200)])
     line = next(path for path in svg.iter("path") if path.get("class") == "line")
     places = [tuple(map(float, place.lstrip("ML").split(" "))) for place in str(line.get("d")).split(" L")]
     assert places[1][0] == places[2][0], "it falls straight down"
     assert places[1][1] < places[2][1]
-    assert [ring.get("class") for ring in svg.iter("circle")] == ["cut"]
+    assert rings(svg) == ["cut"]
     assert [link.get("href") for link in svg.iter("a")] == ["/compactions/ab"]
 
 
 def test_a_compaction_that_changed_nothing_is_another_ring_on_the_line() -> None:
     svg = drawn([Fill(NOW - 100, 900, 1_000)], [drop(NOW - 50, 920, None)])
-    assert [ring.get("class") for ring in svg.iter("circle")] == ["cut-failed"]
+    assert rings(svg) == ["cut-failed"]
     assert "unchanged" in str(next(svg.iter("a")).get("aria-label"))
 
 

@@ -2,6 +2,7 @@
 "use strict";
 
 (() => {
+  document.documentElement.dataset.script = ""; // what is of use with it alone is shown
   const told = document.getElementById("told");
   const say = (text) => {
     told.textContent = text;
