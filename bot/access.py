@@ -11,6 +11,8 @@ from bot.messages import Address, Inbound
 
 TERMINAL = "terminal"
 WEB = "web"
+CONNECTORS = ("telegram", "discord", WEB, TERMINAL)
+"""Those that come with the program: an agents process has none of them, and answers whoever came by any."""
 OPERATOR, OPERATOR_NAME = "operator", "Operator"
 """The person who talks and gives commands on the page: whoever got through its door runs the bot."""
 _OWN = frozenset({TERMINAL, WEB})

@@ -140,7 +140,7 @@ def inner_roles(
     if "agents" in roles:
         services = services_of(parts)
         if health:
-            health.watch_servers(services.mcp)
+            health.watch_tools(services)
         work.append(_agents(services, shutdown))
     if "worker" in roles:
         from workers.main import work as run_worker

@@ -7,16 +7,19 @@ What is in the book is the same whoever reads it, so of several processes that s
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 
+from bot.causes import OF_PROVIDER
 from bot.errors import BusUnavailable, StoreUnavailable
 from bot.http import Check, state_of
 from bot.metrics import METRICS
@@ -68,13 +71,17 @@ class Gauges:
         self._depths: Depths | None = None
         self._jobs: int | None = None
         self._worker_seen: bool | None = None
+        self._disk: tuple[int, int] | None = None
+        self._disk_look: asyncio.Task[tuple[int, int]] | None = None
         self._up = {"database": False, "redis": False}
 
     async def page(self, accept: str) -> tuple[bytes, str]:
         """All metrics in the form that an Accept header asks for, and its content type."""
         async with self._looking:
             if self._looked_at is None or self._clock() - self._looked_at > FRESH_SECONDS:
-                await asyncio.gather(self._look_into_book(), self._look_at_redis(), self._look_at_parts())
+                await asyncio.gather(
+                    self._look_into_book(), self._look_at_redis(), self._look_at_parts(), self._look_at_disk()
+                )
                 self._looked_at = self._clock()
         encode, content_type = choose_encoder(accept)
         return encode(self), content_type
@@ -112,20 +119,38 @@ class Gauges:
         found = await asyncio.gather(*(state_of(check, _LOOK_SECONDS) for check in checks.values()))
         self._ready = {name: works for name, (works, _) in zip(checks, found, strict=True)}
 
+    async def _look_at_disk(self) -> None:
+        """A volume that hangs hangs whoever asks it: one thread at most."""
+        self._disk = None
+        if self._disk_look is None or self._disk_look.done():
+            self._disk_look = asyncio.create_task(asyncio.to_thread(_disk, self._parts.settings.data_dir))
+        done, _ = await asyncio.wait({self._disk_look}, timeout=_LOOK_SECONDS)
+        if done and self._disk_look.exception() is None:
+            self._disk = self._disk_look.result()
+
     def _of_process(self) -> Iterator[Metric]:
         parts, queue = self._parts, self._parts.model.queue
         yield _gauge("database_up", "Whether the database answers this process.", [((), self._up["database"])])
+        refuses = [((), bool(parts.database.refusal))]
+        yield _gauge("database_refuses", "Whether the database said no within the last minute.", refuses)
         yield _gauge("redis_up", "Whether Redis answers this process.", [((), self._up["redis"])])
         ready = [((part,), works) for part, works in self._ready.items()]
         yield _gauge("ready", "Whether a part of this process does what it is there for.", ready, "part")
         yield _counter("database_errors", "Transactions that the database did not take.", parts.database.failures)
         yield _counter("redis_errors", "Questions to Redis that were not answered.", parts.bus.failures)
+        met = {trouble.cause for trouble in parts.model.troubles.now}
+        troubles = [((cause.value,), cause in met) for cause in OF_PROVIDER]
+        yield _gauge(
+            "model_trouble", "Whether requests to the model met this, and none was answered since.", troubles, "cause"
+        )
         calls = [(("in_flight",), queue.in_flight), (("waiting",), queue.waiting)]
         yield _gauge("model_calls", "Calls of the model under way in this process, and in line.", calls, "state")
         yield _gauge("model_hold_seconds", "For how long the provider wants no calls.", [((), queue.pause)])
         kinds = Counter(name.partition(":")[0] for name in parts.bus.leases.held)
         held = [((kind,), kinds[kind]) for kind in ("agent", "connector")]
         yield _gauge("leases_held", "What this process has and keeps alive.", held, "kind")
+        disk = [] if self._disk is None else [(("all",), self._disk[0]), (("free",), self._disk[1])]
+        yield _gauge("data_bytes", "The disk of DATA_DIR.", disk, "state")
         works = [((gateway.name,), gateway.is_active) for gateway in self._gateways]
         yield _gauge("connector_active", "Whether this gateway works for it, or stands by.", works, "connector")
 
@@ -169,6 +194,12 @@ class Gauges:
                 for active in (True, False)
             ],
         }
+
+
+def _disk(folder: Path) -> tuple[int, int]:
+    """Bytes: of all of it, and what this user may still write."""
+    found = os.statvfs(folder)
+    return found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize
 
 
 def _by_name(numbers: Mapping[str, float]) -> Rows:

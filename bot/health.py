@@ -10,16 +10,21 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from bot import __version__
+from bot.access import CONNECTORS
+from bot.commands import COMMANDS
 from bot.compaction import STRATEGIES
 from bot.compaction.fallback import FALLBACK
 from bot.gateway import Gateway
 from bot.gauges import Gauges
 from bot.http import Check
-from bot.metrics import METRICS
+from bot.messages import AgentId
+from bot.metrics import METRICS, Known
+from bot.model import RETRIED
 from bot.parts import Parts
 from bot.redact import redact
+from bot.services import Services
 from bot.strategies import configured
-from bot.tools.mcp import McpServers
+from bot.tools.choosing import tools_of
 from bot.tools.mcp_state import State
 
 if TYPE_CHECKING:
@@ -40,16 +45,22 @@ class Health:
             parts, book=bool({"agents", "gateway"} & set(roles)), gateways=gateways, checks=self.checks
         )
         settings = parts.settings
-        METRICS.started(
-            __version__,
-            roles,
-            models={parts.model_name, settings.compaction_model or parts.model_name},
-            strategies={*configured(STRATEGIES, settings).names, FALLBACK},
-            connectors=[gateway.name for gateway in gateways],
+        served = [gateway.name for gateway in gateways]
+        known = Known(
+            models=sorted({parts.model_name, settings.compaction_model or parts.model_name}),
+            strategies=sorted({*configured(STRATEGIES, settings).names, FALLBACK}),
+            served=served,
+            connectors=sorted({*CONNECTORS, *served}),
+            commands=COMMANDS,
+            retried=RETRIED,
         )
+        METRICS.started(__version__, roles, known)
 
-    def watch_servers(self, mcp: McpServers) -> None:
+    def watch_tools(self, services: Services) -> None:
         """Say which MCP servers are away. Answers go on without them."""
+        mcp = services.mcp
+        servers = [f"mcp:{status.name}" for status in mcp.status()]
+        METRICS.tools_known([*(tool.name for tool in tools_of(services, AgentId(""))), *servers])
 
         async def check() -> str | None:
             away = [status.name for status in mcp.status() if status.state is not State.CONNECTED]

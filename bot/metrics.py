@@ -9,12 +9,14 @@ its operator has configured (connectors, models, strategies, MCP servers); anyth
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Literal
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 
-from bot.causes import Cause
+from bot.causes import OF_REQUEST, Cause
 from bot.history import Usage
 from bot.prices import cost
 
@@ -25,10 +27,25 @@ Purpose = Literal["turn", "compaction"]
 Outcome = Literal["overflow", "refused", "unavailable"]
 Delivered = Literal["sent", "edited", "delayed", "refused", "uncertain", "failed"]
 
+SERVER_TOOLS = ("web_search", "web_fetch")
+_TRIGGERS = ("auto", "manual", "recovery", "ahead")
 _LATENCIES = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 90.0, 180.0, 600.0)
 _SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
 _TOKENS = ("input", "cache_read", "cache_creation", "output")
 _TURN_PARTS = ("queued", "compaction", "model", "first_token", "tools")
+
+
+@dataclass(frozen=True)
+class Known:
+    """What this process knows by name before it happens. ``served``: connectors that it is the gateway of;
+    ``connectors``: all whose conversations it may hold; ``retried``: what a try of the model can fail with."""
+
+    models: Collection[str] = ()
+    strategies: Collection[str] = ()
+    served: Collection[str] = ()
+    connectors: Collection[str] = ()
+    commands: Collection[str] = ()
+    retried: Collection[str] = ()
 
 
 class Metrics:
@@ -101,36 +118,59 @@ class Metrics:
         self._disk_errors = self._counter("disk_errors", "Files that could not be written.", "what")
         self._log_lines = self._counter("log_lines", "Lines of the log from warning on.", "level")
 
-    def started(
-        self,
-        version: str,
-        roles: Collection[str],
-        *,
-        models: Collection[str],
-        strategies: Collection[str],
-        connectors: Collection[str] = (),
-    ) -> None:
+    def started(self, version: str, roles: Collection[str], known: Known) -> None:
         """The process begins. Only these models and strategies get labels of their own.
 
-        What an alert asks for begins at 0, or the first time that it happens would be no increase.
+        What it may count begins at 0: what is first seen as 3 has not risen, for Prometheus, and nothing would ring.
         """
-        self._models, self._strategies = frozenset(models), frozenset(strategies)
+        self._models, self._strategies = frozenset(known.models), frozenset(known.strategies)
         self._info.clear()
         self._info.labels(version, ",".join(roles)).set(1)
-        for connector in connectors:
-            self._received.labels(connector)
-            for outcome in ("sent", "refused", "uncertain", "failed"):
-                self._deliveries.labels(connector, outcome)
+        _begin(self._log_lines, ("warning", "error"))
+        if "gateway" in roles:
+            self._begin_gateway(known)
         if "agents" in roles:
-            for kind in ("agent", *(["connector"] if connectors else [])):
-                self._leases_lost.labels(kind)
-            for connector in connectors:
-                for state in ("done", "failed", "aborted"):
-                    self._turns.labels(connector, state)
-        for what in ("trace", "file"):
-            self._disk_errors.labels(what)
-        for level in ("warning", "error"):
-            self._log_lines.labels(level)
+            self._begin_agents(known)
+        if {"agents", "worker"} & set(roles):
+            self._begin_model(known)
+
+    def tools_known(self, tools: Collection[str]) -> None:
+        """As :meth:`bot.tools.toolbox.Toolbox.kind_of` names them."""
+        _begin(self._tool_calls, (*tools, OTHER), ("ok", "error"))
+
+    def _begin_gateway(self, known: Known) -> None:
+        _begin(self._received, known.served)
+        _begin(self._refused, known.served, ("access", "rate"))
+        _begin(self._deliveries, known.served, get_args(Delivered))
+        _begin(self._delivery_seconds, known.served)
+        _begin(self._platform_delay, known.served)
+        _begin(self._leases_lost, ("connector",))
+        _begin(self._disk_errors, ("file",))
+
+    def _begin_agents(self, known: Known) -> None:
+        _begin(self._turns, known.connectors, ("done", "failed", "aborted"))
+        _begin(self._turn_seconds, known.connectors)
+        _begin(self._turn_part_seconds, _TURN_PARTS)
+        _begin(self._aborts, ("turn", "compaction", "both", "nothing"))
+        _begin(self._undos, ("compaction", "new", OTHER))
+        _begin(self._commands, (*known.commands, OTHER))
+        strategies = (*known.strategies, OTHER)
+        _begin(self._compactions, _TRIGGERS, ("done", "empty", "failed", "aborted"), strategies)
+        _begin(self._compaction_seconds, _TRIGGERS)
+        _begin(self._compaction_tokens, ("before", "after"))
+        _begin(self._leases_lost, ("agent",))
+        _begin(self._disk_errors, ("trace",))
+
+    def _begin_model(self, known: Known) -> None:
+        purposes, priced = get_args(Purpose), [name for name in known.models if cost(name, Usage(input=1)) is not None]
+        _begin(self._tokens, purposes, _TOKENS, (*known.models, OTHER))
+        _begin(self._cost, purposes, priced)
+        _begin(self._model_requests, purposes, ("ok", *get_args(Outcome)))
+        _begin(self._model_failures, purposes, OF_REQUEST)
+        _begin(self._model_request_seconds, purposes)
+        _begin(self._model_wait_seconds, purposes)
+        _begin(self._model_retries, known.retried)
+        _begin(self._server_tool_calls, SERVER_TOOLS)
 
     def turn_ended(self, connector: str, state: str, share: float, timing: Mapping[str, float]) -> None:
         """A turn's end is committed. ``share`` of the limit; ``timing`` as :meth:`bot.timing.Timing.ended` says it."""
@@ -189,7 +229,7 @@ class Metrics:
                 self._tokens.labels(purpose, kind, label).inc(count)
         if dollars := cost(model, usage):
             self._cost.labels(purpose, label).inc(dollars)
-        for tool, uses in (("web_search", usage.searches), ("web_fetch", usage.fetches)):
+        for tool, uses in zip(SERVER_TOOLS, (usage.searches, usage.fetches), strict=True):
             if uses:
                 self._server_tool_calls.labels(tool).inc(uses)
 
@@ -245,6 +285,12 @@ class Metrics:
 
     def _histogram(self, name: str, meaning: str, *labels: str, buckets: tuple[float, ...] = _LATENCIES) -> Histogram:
         return Histogram(f"palimpsest_{name}", meaning, labels, registry=self.registry, buckets=buckets)
+
+
+def _begin(collector: Counter | Histogram, *values: Iterable[str]) -> None:
+    """Each combination of these values of its labels."""
+    for labels in product(*values):
+        collector.labels(*labels)
 
 
 METRICS = Metrics()

@@ -45,6 +45,8 @@ _COUNT_SECONDS = 3.0
 _NOT_THERE = frozenset({404, 405, 501})
 _RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 _RETRIED_TYPES = frozenset({"overloaded_error", "rate_limit_error", "api_error", "timeout_error"})
+RETRIED = (*map(str, sorted(_RETRIED)), *sorted(_RETRIED_TYPES), "connection", "stream", "invalid")
+"""What a try that is worth another can be counted as."""
 _BUSY_TYPES = frozenset({"overloaded_error", "rate_limit_error"})
 _SEES_NOTHING = re.compile(r"image|multimodal|mmproj|vision", re.IGNORECASE)
 """llama.cpp and Ollama answer 500 to a picture that their model cannot see."""

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from structlog.testing import capture_logs
 
 from bot.app import ROLES
-from bot.metrics import METRICS
+from bot.metrics import METRICS, Known
 from bot.store.schema import agents, turns
 from tests.conftest import OpenHouse
 from tests.house import House, Room
@@ -21,9 +21,10 @@ Sample = tuple[str, tuple[tuple[str, str], ...]]
 @pytest.fixture(autouse=True)
 def _known() -> Iterator[None]:
     """As the program itself begins; what is counted stays for as long as the process lives."""
-    METRICS.started("test", ROLES, models={"claude-sonnet-5"}, strategies={"reset"}, connectors=["room"])
+    known = Known(models=["claude-sonnet-5"], strategies=["reset"], served=["room"], connectors=["room"])
+    METRICS.started("test", ROLES, known)
     yield
-    METRICS.started("test", (), models=(), strategies=())
+    METRICS.started("test", (), Known())
 
 
 class Since:

@@ -14,7 +14,7 @@ from bot.bus import Bus
 from bot.gauges import Gauges
 from bot.history import Usage
 from bot.jobs import Jobs
-from bot.metrics import METRICS, Metrics
+from bot.metrics import METRICS, Known, Metrics
 from bot.model import Model
 from bot.parts import Parts
 from bot.settings import Settings
@@ -31,7 +31,15 @@ TIMING = {"queued": 0.1, "compaction": 0.0, "model": 1.0, "first_token": 0.4, "t
 def metrics() -> Metrics:
     """A set of its own, of a process that knows one model and one strategy."""
     fresh = Metrics()
-    fresh.started("1.0", ["agents"], models={"claude-opus-4-6"}, strategies={"reset"}, connectors=["room"])
+    known = Known(
+        models=["claude-opus-4-6", "qwen"],
+        strategies=["reset"],
+        served=["room"],
+        connectors=["room", "telegram"],
+        commands=["compact"],
+        retried=["529", "connection"],
+    )
+    fresh.started("1.0", ["gateway", "agents"], known)
     return fresh
 
 
@@ -92,7 +100,7 @@ def test_only_answered_turns_say_how_long_an_answer_takes(metrics: Metrics) -> N
         assert value(metrics, "turns_total", connector="room", state=state) == 1
     assert value(metrics, "turn_seconds_count", connector="room") == 1
     assert value(metrics, "turn_part_seconds_sum", part="model") == 1.0
-    assert value(metrics, "turn_part_seconds_count", part="tools") is None, "it had none"
+    assert value(metrics, "turn_part_seconds_count", part="tools") == 0, "it had none"
     assert value(metrics, "context_share_count") == 3
 
 
@@ -114,11 +122,29 @@ def test_an_abort_is_counted_by_what_it_stopped(metrics: Metrics, turn: bool, co
     assert value(metrics, "aborts_total", what=what) == 1
 
 
-def test_what_an_alert_waits_for_begins_at_zero(metrics: Metrics) -> None:
-    assert value(metrics, "disk_errors_total", what="trace") == 0
-    assert value(metrics, "deliveries_total", connector="room", outcome="refused") == 0
-    assert value(metrics, "messages_parked_total") == 0
-    assert value(metrics, "leases_lost_total", kind="agent") == 0
+def test_what_a_process_may_count_begins_at_zero(metrics: Metrics) -> None:
+    for name, labels in (
+        ("disk_errors_total", {"what": "trace"}),
+        ("deliveries_total", {"connector": "room", "outcome": "refused"}),
+        ("messages_parked_total", {}),
+        ("leases_lost_total", {"kind": "agent"}),
+        ("turns_total", {"connector": "telegram", "state": "failed"}),
+        ("turn_seconds_bucket", {"connector": "telegram", "le": "90.0"}),
+        ("model_failures_total", {"purpose": "turn", "cause": "key"}),
+        ("model_retries_total", {"status": "529"}),
+        ("compactions_total", {"trigger": "auto", "outcome": "failed", "strategy": "reset"}),
+        ("cost_dollars_total", {"purpose": "turn", "model": "claude-opus-4-6"}),
+    ):
+        assert value(metrics, name, **labels) == 0, name
+
+
+def test_what_a_process_never_counts_is_not_shown_as_zero(metrics: Metrics) -> None:
+    assert value(metrics, "deliveries_total", connector="telegram", outcome="sent") is None, "not its connector"
+    assert value(metrics, "cost_dollars_total", purpose="turn", model="qwen") is None, "nobody knows its price"
+    worker = Metrics()
+    worker.started("1.0", ["worker"], Known(models=["qwen"], connectors=["telegram"]))
+    assert value(worker, "turns_total", connector="telegram", state="failed") is None
+    assert value(worker, "model_failures_total", purpose="compaction", cause="away") == 0
 
 
 def test_the_parts_of_a_turn_are_what_was_spent_on_each() -> None:

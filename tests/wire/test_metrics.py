@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import aiohttp
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as families_of
 
+from bot.app import ROLES
 from tests.deployed import queries, rows
 from tests.promql import asked, labels_in
+from tests.servers.messages import MessagesServer
+from tests.servers.telegram import BotApiServer
 from tests.wire.conftest import Served
-from tests.wire.program import Program
+from tests.wire.program import KEY, Program, Programs
 from tests.wire.talk import Talk
 
 EVERYWHERE = frozenset({"job", "instance", "le"})
@@ -52,7 +57,7 @@ async def test_after_a_turn_and_a_compaction_the_numbers_are_there(served: Serve
     assert {row["moment"] for row in samples["palimpsest_compaction_tokens_total"]} == {"before", "after"}
     purposes = {(row["purpose"], row["kind"]) for row in samples["palimpsest_tokens_total"]}
     assert purposes >= {("turn", "input"), ("turn", "output"), ("compaction", "output")}
-    assert {row["connector"] for row in samples["palimpsest_delivery_seconds_count"]} == {"telegram"}
+    assert {row["connector"] for row in samples["palimpsest_delivery_seconds_count"]} == {"telegram", "web"}
     assert {row["part"] for row in samples["palimpsest_ready"]} == {"telegram", "web", "model", "mcp", "jobs"}
     assert {"roles": "gateway,agents,worker", "version": "0.1.0"} in samples["palimpsest_info"]
     for name, kind, labels, _ in rows():
@@ -94,3 +99,36 @@ async def test_alerts_and_dashboard_ask_for_what_is_exported_with_these_labels_a
 def whole(name: str) -> str:
     """The metric that a sample belongs to."""
     return re.sub(r"_(bucket|sum|count)$", "", name)
+
+
+async def test_all_that_an_alert_or_a_panel_asks_for_is_there_before_it_happens_in_every_process_that_may_count_it(
+    tmp_path: Path, postgres_database: str, external_valkey: str
+) -> None:
+    book = {"DATABASE_URL": postgres_database, "REDIS_URL": external_valkey, "DISCORD_TOKEN": ""}
+    async with MessagesServer(window=3_000, key=KEY) as model, BotApiServer() as telegram:
+        programs = Programs(tmp_path, model, telegram, book=book)
+        try:
+            alone = dict(zip(ROLES, await asyncio.gather(*(programs.serve(role) for role in ROLES)), strict=True))
+            seen: dict[str, Samples] = {role: (await scraped(program))[0] for role, program in alone.items()}
+        finally:
+            await programs.close()
+    wanted: dict[str, set[tuple[str, str]]] = {}
+    for _, query, _ in queries():
+        for name in asked(query).matched:
+            wanted.setdefault(name, set())
+        for name, label, value in asked(query).values:
+            wanted.setdefault(name, set()).add((label, value))
+    for name, kind, _, roles in (row for row in roles_of_rows() if row[1] in ("counter", "histogram")):
+        for sample in [one for one in wanted if whole(one) == name]:
+            for role in roles:
+                there = seen[role].get(sample, [])
+                assert there, f"{role}: no {sample} ({kind}) before it happens"
+                for label, value in wanted[sample] - {("active", "true")}:
+                    assert value in {row[label] for row in there}, f"{role}: no {sample} with {label}={value}"
+
+
+def roles_of_rows() -> Iterator[tuple[str, str, frozenset[str], frozenset[str]]]:
+    """Name, type and labels of each metric, and the roles that the page says it for."""
+    for name, kind, labels, line in rows():
+        told = line.split("|")[5].strip()
+        yield name, kind, labels, frozenset(ROLES) if told == "all" else frozenset(told.split(", "))
