@@ -53,7 +53,7 @@ async def _check(server: ServerConfig) -> Finding:
         return problem(PART, f"{server.name}: it does not answer within {_SECONDS:.0f} s.", advice)
     except Lost as lost:
         said = f" It said: {lost.last_words}" if lost.last_words else ""
-        return problem(PART, f"{server.name}: {str(lost).rstrip('.')}.{said}", _advice(server))
+        return problem(PART, f"{server.name}: {str(lost).rstrip('.')}.{said}", lost.hint or _advice(server))
     if left_out:
         advice = "These tools break the protocol or what models take; the others can be used."
         return warning(PART, f"{server.name}: {count}; left out: {'; '.join(left_out[:3])}.", advice)

@@ -67,7 +67,8 @@ class ServerConfig:
     def secrets(self) -> tuple[str, ...]:
         """What must be in no sentence about it: what it is given in private, and what a URL may carry."""
         place = urlsplit(self.url)
-        held = (*self.filled_in, *self.env.values(), *self.headers.values(), place.password, place.query)
+        private = (value for name, value in self.env.items() if name != "PATH")
+        held = (*self.filled_in, *private, *self.headers.values(), place.password, place.query)
         return tuple(value for value in held if value)
 
 

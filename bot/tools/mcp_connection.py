@@ -57,11 +57,11 @@ class Connection:
         await asyncio.to_thread(importlib.import_module, "bot.tools.mcp_session")  # it takes a second
         pause, legacy = _FIRST_PAUSE, False
         while True:
-            began, self._reached = time.monotonic(), False
+            began, self._reached, hint = time.monotonic(), False, ""
             try:
                 await self._keep(legacy=legacy)
             except Lost as lost:
-                self._reason = str(lost)
+                self._reason, hint = str(lost), lost.hint
             except Exception as error:  # one server must not end another, nor the program
                 log.exception("mcp_connection_crashed", server=self.config.name)
                 self._reason = f"{type(error).__name__} in this program"
@@ -69,7 +69,8 @@ class Connection:
                 legacy = not legacy  # some older servers end when they are asked for the newer protocol
             pause = _FIRST_PAUSE if time.monotonic() - began > _STEADY_SECONDS else pause
             self._note(State.FAILED, self._reason)
-            log.warning("mcp_server_lost", server=self.config.name, reason=self._reason, seconds=pause)
+            reason = f"{self._reason}. {hint}" if hint else self._reason
+            log.warning("mcp_server_lost", server=self.config.name, reason=reason, seconds=pause)
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 

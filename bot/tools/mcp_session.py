@@ -196,7 +196,7 @@ class Session:
 
     def why(self, error: BaseException) -> str:
         """Why it is over."""
-        return self._clean(self._ended or _reason(error, self._config))
+        return self._clean(self._ended or _reason(error))
 
 
 @asynccontextmanager
@@ -223,7 +223,8 @@ async def connected(config: ServerConfig, *, legacy: bool = False) -> AsyncItera
                     await ours.end()
                     tasks.cancel_scope.cancel()
     except (ExceptionGroup, *_FOREIGN) as error:
-        raise Lost(ours.why(error), child.last_words if child else "") from error
+        hint = next((one.hint for one in _flat(error) if isinstance(one, Lost)), "")
+        raise Lost(ours.why(error), child.last_words if child else "", redact(hint, config.secrets)) from error
 
 
 _CLOSED = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream)
@@ -246,12 +247,9 @@ def _offer(tool: Tool) -> Offer:
     return Offer(tool.name, tool.description or "", tool.input_schema, harmless)
 
 
-def _reason(error: BaseException, config: ServerConfig) -> str:
+def _reason(error: BaseException) -> str:
     errors = list(_flat(error))
     found = next((e for e in errors if not isinstance(e, MCPError)), errors[0])
-    if isinstance(found, FileNotFoundError | NotADirectoryError):
-        missing = f"the folder {config.cwd}" if found.filename == config.cwd else f"the command {config.command}"
-        return f"{missing} is not there"
     if isinstance(found, TimeoutError):
         return "it does not answer"
     if isinstance(found, httpx2.HTTPStatusError):
@@ -261,7 +259,7 @@ def _reason(error: BaseException, config: ServerConfig) -> str:
     if isinstance(found, ValidationError):
         return "it does not keep to the protocol"
     if isinstance(found, OSError):
-        return f"it cannot be started: {found.strerror or found}"
+        return f"it cannot be reached: {found.strerror or found}"
     return str(found) or type(found).__name__
 
 

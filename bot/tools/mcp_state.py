@@ -30,9 +30,11 @@ class ServerStatus:
 class Lost(Exception):
     """A connection ended, or could not be made; the text says why, without a secret of `mcp.json`.
 
-    ``last_words``: what a child process wrote last on its standard error, for operators alone.
+    For operators alone are ``last_words``, what a child process wrote last on its standard error, and ``hint``, a
+    sentence that says more.
     """
 
-    def __init__(self, why: str, last_words: str = "") -> None:
+    def __init__(self, why: str, last_words: str = "", hint: str = "") -> None:
         super().__init__(why)
         self.last_words = last_words
+        self.hint = hint

@@ -8,12 +8,15 @@ and lets nothing of it live on: neither the child nor what the child started.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
 import anyio
 import structlog
+from anyio import to_thread
 from anyio.abc import ByteReceiveStream, Process
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client.stdio import get_default_environment
@@ -23,6 +26,7 @@ from mcp_types import jsonrpc_message_adapter
 from bot.redact import redact
 from bot.tools.mcp_allowance import MOST_MESSAGE_BYTES, Allowance, Flooding
 from bot.tools.mcp_config import ServerConfig
+from bot.tools.mcp_state import Lost
 
 log = structlog.get_logger(__name__)
 
@@ -54,13 +58,14 @@ class ChildServer:
     async def streams(
         self,
     ) -> AsyncIterator[tuple[MemoryObjectReceiveStream[_Incoming], MemoryObjectSendStream[SessionMessage]]]:
-        """What it says and what it is told, while the block runs. Raises OSError when it cannot be started."""
-        process = await anyio.open_process(
-            [self._config.command, *self._config.args],
-            env=get_default_environment() | dict(self._config.env),
-            cwd=self._config.cwd,
-            start_new_session=True,
-        )
+        """What it says and what it is told, while the block runs. Raises Lost when it cannot be started."""
+        config, environment = self._config, get_default_environment() | dict(self._config.env)
+        try:
+            process = await anyio.open_process(
+                [config.command, *config.args], env=environment, cwd=config.cwd, start_new_session=True
+            )
+        except OSError as error:
+            raise await to_thread.run_sync(_not_started, config, environment.get("PATH", ""), error) from error
         heard, incoming = anyio.create_memory_object_stream[_Incoming](0)
         outgoing, told = anyio.create_memory_object_stream[SessionMessage](0)
         try:
@@ -181,6 +186,32 @@ def _signal(process: Process, number: signal.Signals) -> None:
     """To the server and everything that it started and that did not leave its session."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
+
+
+def _not_started(config: ServerConfig, path: str, error: OSError) -> Lost:
+    """What is in the way, found by a look: the error itself names no file with every event loop. Looks at the disk."""
+    command, folder = config.command, Path(config.cwd) if config.cwd else None
+    if folder and not folder.is_dir():
+        what = "is no folder" if folder.exists() else "is not there"
+        return Lost(f"the folder {folder}, its cwd, {what}")
+    if "/" not in command:
+        places = [Path(place) / command for place in path.split(os.pathsep) if place]
+        found = shutil.which(command, path=path) or next((str(one) for one in places if one.is_file()), None)
+        if not found:
+            parts = " What follows the command belongs into args." if " " in command.strip() else ""
+            hint = f"It was looked for in PATH, which is {path}; its whole path would be found too.{parts}"
+            return Lost(f"the command {command} is not found", hint=hint)
+        command = found
+    program = (folder or Path()) / command
+    if program.is_dir():
+        return Lost(f"the command {command} is a folder")
+    if not program.exists():
+        return Lost(f"the command {command} is not there")
+    if isinstance(error, PermissionError) and not os.access(program, os.X_OK):
+        return Lost(f"the command {command} is not executable", hint=f"chmod +x {command} makes it so.")
+    if isinstance(error, FileNotFoundError):
+        return Lost(f"the command {command} needs an interpreter that is not there", hint="Its first line names it.")
+    return Lost(f"it cannot be started: {error.strerror or error}")
 
 
 def _exit_text(code: int) -> str:

@@ -60,7 +60,7 @@ async def test_one_bad_server_does_not_hide_another(case: MakeCase, tmp_path: Pa
     assert await said(check_mcp, with_servers(case, tmp_path, entries)) == [
         "problem: half: it needs a command, or a url.",
         "ok: box: 1 tool (echo).",
-        "problem: gone: the command no-such-program is not there.",
+        "problem: gone: the command no-such-program is not found.",
     ]
 
 

@@ -88,7 +88,7 @@ async def test_a_conversation_goes_on_without_a_server_that_does_not_start(
     model.brain = knows_no_time
     async with open_house(mcp({"time": {"command": "no-such-program"}, "slow": program("--silent")}), room):
         assert await room.asks("What time is it in Tokyo?") == "I have no clock."
-        status = await shows(room, "MCP server time: failed: the command no-such-program is not there")
+        status = await shows(room, "MCP server time: failed: the command no-such-program is not found")
         assert "MCP server slow: starting" in status
 
 

@@ -8,8 +8,10 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import uvloop
 
 from bot.messages import AgentId
 from bot.tools.mcp import McpServers
@@ -232,11 +234,44 @@ async def test_a_server_with_thousands_of_tools_is_taken_in_part(tmp_path: Path)
         assert not tools(servers, room=0)
 
 
-async def test_a_command_that_is_not_there_is_a_reason(tmp_path: Path) -> None:
-    entries = {"gone": {"command": "no-such-program-anywhere"}, "lost": program(cwd="/no/such/folder")}
+async def test_a_command_that_cannot_be_started_says_what_is_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / "plain").write_text("#!/bin/sh\n")
+    (tmp_path / "orphan").write_text("#!/no/such/interpreter\n")
+    (tmp_path / "orphan").chmod(0o700)
+    entries: dict[str, dict[str, Any]] = {
+        "unknown": {"command": "no-such-program"},
+        "with words": {"command": "no-such-program -y clock"},
+        "gone": {"command": "/no/such/program"},
+        "plain": {"command": str(tmp_path / "plain")},
+        "plain in its path": {"command": "plain", "env": {"PATH": str(tmp_path)}},
+        "folder": {"command": str(tmp_path)},
+        "orphan": {"command": "./orphan", "cwd": str(tmp_path)},
+        "no cwd": program(cwd="/no/such/folder"),
+        "no folder": program(cwd=str(tmp_path / "plain")),
+    }
     async with running(tmp_path, entries) as servers:
-        assert status(servers, "gone").reason == "the command no-such-program-anywhere is not there"
-        assert status(servers, "lost").reason == "the folder /no/such/folder is not there"
+        assert {name: status(servers, name).reason for name in entries} == {
+            "unknown": "the command no-such-program is not found",
+            "with words": "the command no-such-program -y clock is not found",
+            "gone": "the command /no/such/program is not there",
+            "plain": f"the command {tmp_path}/plain is not executable",
+            "plain in its path": f"the command {tmp_path}/plain is not executable",
+            "folder": f"the command {tmp_path} is a folder",
+            "orphan": "the command ./orphan needs an interpreter that is not there",
+            "no cwd": "the folder /no/such/folder, its cwd, is not there",
+            "no folder": f"the folder {tmp_path}/plain, its cwd, is no folder",
+        }
+
+
+def test_the_reason_is_the_same_in_the_loop_that_the_program_runs_in(tmp_path: Path) -> None:
+    """uvloop's errors name no file."""
+
+    async def reason() -> str:
+        async with running(tmp_path, {"gone": {"command": "no-such-program"}}) as servers:
+            return status(servers, "gone").reason
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        assert runner.run(reason()) == "the command no-such-program is not found"
 
 
 async def test_a_program_that_is_no_server_is_a_reason(tmp_path: Path) -> None:
