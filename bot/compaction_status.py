@@ -6,7 +6,6 @@ from bot.messages import Button
 from bot.meter import Meter, percent
 
 ABORT = Button("Abort", "/abort")
-ABORTED = "🗜 Compaction aborted: nothing was changed."
 _SHORT_ID = 6
 """Of a run's id: enough to tell a conversation's last compaction from earlier ones."""
 
@@ -22,6 +21,12 @@ def started(meter: Meter) -> str:
         f"🗜 Compacting this conversation: {meter.total:,} of {meter.limit:,} tokens ({percent(meter.share)}). "
         "/abort stops it…"
     )
+
+
+def aborted(*, with_turn: bool) -> str:
+    """Nobody says anything else of it. ``with_turn``: an answer was stopped too."""
+    text = "🗜 Compaction aborted: nothing was changed."
+    return f"{text} Your message stays in the conversation." if with_turn else text
 
 
 def finished(before: int, after: Meter, note: str) -> str:

@@ -25,7 +25,7 @@ from bot.compaction.checks import is_no_summary
 from bot.compaction.fallback import FALLBACK
 from bot.compaction.plan import Trigger
 from bot.compaction.statistics import Stats, statistics
-from bot.compaction_status import ABORT, ABORTED, finished, started, unchanged, undo
+from bot.compaction_status import ABORT, aborted, finished, started, unchanged, undo
 from bot.context import Context
 from bot.errand import Errand
 from bot.errors import StaleEpoch, StoreUnavailable, StrategyFailed
@@ -65,6 +65,17 @@ class Request:
     answers: str = ""
 
 
+class Stopped(Enum):
+    """What an abort met."""
+
+    NOTHING = "nothing"
+    """Nothing ran any more."""
+    SAID = "said"
+    """It was stopped, and people read so in its status message, or as the answer to their /compact."""
+    UNSAID = "unsaid"
+    """It was stopped before people had heard of it."""
+
+
 class Compactor:
     """The compactions of one agent, one at a time."""
 
@@ -75,6 +86,7 @@ class Compactor:
         self._tasks = tasks
         self._task: asyncio.Task[Outcome] | None = None
         self._run_id: str | None = None
+        self._trigger: Trigger | None = None
         self._ended: str | None = None
         self._statistics: Stats | None = None
         self.problem = ""
@@ -90,7 +102,7 @@ class Compactor:
 
     def start(self, request: Request) -> None:
         """Begin to plan, and to carry out what is planned. The caller sees to it that none is running."""
-        self._run_id, self.problem = None, ""
+        self._run_id, self.problem, self._trigger = None, "", request.trigger
         self._begun, self._given_up = asyncio.Event(), asyncio.Event()
         self._task = self._tasks.create_task(self._unbroken(partial(self._carry_out, request)))
 
@@ -124,22 +136,23 @@ class Compactor:
         if self._task:
             self._task.cancel()
 
-    async def abort(self) -> bool:
-        """Stop the one that runs; False when it had ended before. Never waits for the worker, nor for a plan."""
+    async def abort(self, *, with_turn: bool) -> Stopped:
+        """Stop the one that runs. Never waits for the worker, nor for a plan. ``with_turn``: an answer is stopped with
+        it."""
         if not self.running:
-            return False
+            return Stopped.NOTHING
         self._given_up.set()
         await self._begun.wait()
         run_id = self._run_id
         if run_id is None:
-            return True
+            return Stopped.SAID if self._trigger == "manual" else Stopped.UNSAID
         async with self._context.step() as step:
             stopped = await self._end(step, run_id, RunState.ABORTED, "stopped by a person")
             if stopped:
-                await step.change(stopped.status_slot, ABORTED)
+                await step.change(stopped.status_slot, aborted(with_turn=with_turn))
         if stopped:
             self._ended = run_id
-        return stopped is not None
+        return Stopped.SAID if stopped else Stopped.NOTHING
 
     async def _unbroken(self, work: Callable[[], Awaitable[Outcome]]) -> Outcome:
         """A defect in here costs the compaction, and neither the turn that waits for it nor the agent."""

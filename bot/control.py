@@ -15,7 +15,7 @@ from bot.attempts import DIED, Attempts
 from bot.commands import DEFAULT, Command
 from bot.compaction.plan import Plan, everything_but
 from bot.compaction_status import taken_back
-from bot.compactor import Compactor, Outcome, Request
+from bot.compactor import Compactor, Outcome, Request, Stopped
 from bot.context import Context
 from bot.ending import PARKED
 from bot.errors import StaleEpoch, StoreUnavailable, StrategyFailed
@@ -137,8 +137,12 @@ class Control:
                 await step.close([message.id])
 
     async def _answer(self, message: Waiting, text: str) -> None:
+        """Nothing is said where people see already what came of it."""
         async with self._context.step() as step:
-            await step.say(text, answers=message.ref)
+            if text:
+                await step.say(text, answers=message.ref)
+            else:
+                await step.leave_unsaid(message.ref)
             await step.close([message.id])
 
     def _is_admin(self, message: Waiting) -> bool:
@@ -157,19 +161,25 @@ class Control:
             await step.close([message.id])
 
     async def _abort(self) -> str:
-        """Stop the compaction and the turn that run; neither waits for a worker or the model."""
-        compacting = await self._compactor.abort()
+        """Stop the compaction and the turn that run; neither waits for a worker or the model. Returns what is still to
+        be said of it: it is said in one place, and that may be the answer or the compaction that was stopped."""
         turn, task = self._under_way.turn, self._under_way.task
+        compaction = await self._compactor.abort(with_turn=turn is not None)
+        compacting, said = compaction is not Stopped.NOTHING, compaction is Stopped.SAID
         if turn is None or task is None:
             METRICS.aborted(turn=False, compaction=compacting)
+            if said:
+                return ""
             return "Stopped the compaction." if compacting else "There is nothing to stop."
         turn.abort()
         await asyncio.wait({task})
         METRICS.aborted(turn=turn.state is TurnState.ABORTED, compaction=compacting)
-        if turn.state is TurnState.ABORTED:
-            what = "Stopped the compaction and the answer" if compacting else "Stopped"
-            return f"{what}. Your message stays in the conversation."
-        return "I was just done."
+        if turn.state is not TurnState.ABORTED:
+            return "I was just done."
+        if said or turn.said_stopped:
+            return ""
+        what = "Stopped the compaction and the answer" if compacting else "Stopped"
+        return f"{what}. Your message stays in the conversation."
 
     def _aside(self, message: Waiting, answering: Coroutine[Any, Any, None]) -> None:
         """Answer a command that takes a moment, without keeping the next one waiting."""

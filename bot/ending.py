@@ -17,6 +17,7 @@ from bot.history import Entry, EntryKind, Usage, ranges_of
 from bot.messages import text_block
 from bot.metrics import METRICS
 from bot.redact import redact
+from bot.spoken import closed, noted
 from bot.step import Step
 from bot.store import inbox, outbox, parked, turns
 from bot.store.turns import TurnRow, TurnState
@@ -46,24 +47,26 @@ class Ending:
         self._slot = row.slot
         self._timing = timing
         self.state = TurnState.RUNNING
+        self.said = False
+        """Whether people see by the answer itself that it was stopped."""
 
     async def write(self, step: Step, state: TurnState, text: str, usage: Usage) -> None:
         """The end, as part of a step: its inbox rows are answered, and its slot holds the text or nothing."""
         await inbox.close_turn(step.tx, self._id)
         await self._close(step, state, text, usage)
 
-    async def aborted(self, partial: str, usage: Usage, *, is_seen: bool) -> None:
-        """What people saw of the answer stays, marked; what was asked stays in any case. ``is_seen``: something of us
-        stands in its place, be it only that it waits."""
+    async def aborted(self, partial: str, usage: Usage) -> None:
+        """What people saw of the answer stays, marked, and so they are told; what was asked stays in any case."""
         async with self._context.step() as step:
             for call in self._context.history.open_calls():
                 block = result_block(call, INTERRUPTED, error=True)
                 await step.append("user", [block], EntryKind.RESULT, turn=self._id)
             if partial:
-                blocks = [text_block(f"{partial}\n[interrupted]")]
+                blocks = [text_block(f"{closed(partial)}\n[interrupted]")]
                 await step.append("assistant", blocks, EntryKind.REPLY, turn=self._id, interrupted=True)
-            shown = f"{partial} …\n(stopped)" if partial else "(stopped)" if is_seen else ""
+            shown = noted(partial, "(stopped)", cut=True) if partial else ""
             await self.write(step, TurnState.ABORTED, shown, usage)
+        self.said = bool(partial)
 
     async def failed(self, sentence: str, usage: Usage, cause: Cause) -> None:
         """Without an answer; the sentence says why."""

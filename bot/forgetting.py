@@ -27,7 +27,7 @@ from uuid import uuid4
 
 from bot import trace_files
 from bot.bus import Bus
-from bot.compaction_status import ABORTED
+from bot.compaction_status import aborted
 from bot.embedded.valkey import EmbeddedValkey
 from bot.errors import BusUnavailable, PalimpsestError
 from bot.files import folder_of
@@ -184,7 +184,7 @@ class Forgetting:
         data_dir = self._settings.data_dir
         async with self._taken(agent_id), self._database.write(long=True) as tx:
             await forgetting.be_alone(tx)
-            removed = await forgetting_person.redact(tx, agent_id, connector, person, stopped=ABORTED)
+            removed = await forgetting_person.redact(tx, agent_id, connector, person, stopped=aborted(with_turn=False))
             # Before the commit: whoever does this again after a crash has to find what there is to do.
             for day in removed.days:
                 wanted = "".join(await traces.sections(tx, day))

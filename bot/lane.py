@@ -21,7 +21,7 @@ from bot.errors import (
     DeliveryUncertain,
     StoreUnavailable,
 )
-from bot.messages import AgentId, Edit, OutFile, Say
+from bot.messages import AgentId, Edit, OutFile, Say, Withdraw
 from bot.metrics import METRICS
 from bot.store import Database, outbox
 from bot.store.outbox import NOTICE, OutboxRow
@@ -170,7 +170,8 @@ class Lane:
             async with self._database.write() as tx:
                 await outbox.refuse(tx, row.id, row.version)
         else:
-            self._count(row)
+            if row.text or row.file:
+                self._count(row)
             await self._record(row.id, row.version, refs)
         self._bus.ring(f"delivered:{row.agent_id}")
 
@@ -246,6 +247,8 @@ class Lane:
 
     async def _bring(self, row: OutboxRow, text: str, *, partial: bool) -> tuple[str, ...]:
         """Send or edit. A first send is marked before it begins: after a crash the connector looks for it."""
+        if not text and not row.file:
+            return await self._connector.deliver(Withdraw(self._chats.on_platform(row.address), row.refs, row.answers))
         say = self._say(row, text, partial=partial)
         refs = row.refs
         if not refs and row.sending:

@@ -151,6 +151,16 @@ class Edit:
 
 
 @dataclass(frozen=True)
+class Withdraw:
+    """Nothing is to be seen here after all: take these messages of ours away, if there are any, and what shows that an
+    answer to ``answers`` is on its way."""
+
+    address: Address
+    refs: tuple[str, ...] = ()
+    answers: str = ""
+
+
+@dataclass(frozen=True)
 class Typing:
     """Show that the other side is writing, for a few seconds (it is renewed), or stop showing it."""
 
@@ -175,7 +185,7 @@ class React:
     emoji: str
 
 
-Outbound: TypeAlias = Say | Edit | Typing | Status | React
+Outbound: TypeAlias = Say | Edit | Withdraw | Typing | Status | React
 
 
 class Audience(StrEnum):

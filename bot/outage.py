@@ -17,6 +17,7 @@ import structlog
 from bot.context import Context
 from bot.errors import StoreUnavailable
 from bot.live import RENEW_SECONDS, show_written
+from bot.spoken import noted
 from bot.store import Tx, turns
 from bot.tasks import stop
 
@@ -80,7 +81,7 @@ async def telling(context: Context, slot: int, shown: str, *, after: float = TEL
 
     async def tell() -> None:
         await asyncio.sleep(after)
-        text = f"{shown.strip()}\n\n{AWAY}".strip()
+        text = noted(shown.strip(), AWAY)
         while True:
             show_written(context.services.bus, context.address, slot, text)
             await asyncio.sleep(RENEW_SECONDS)

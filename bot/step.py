@@ -97,6 +97,11 @@ class Step:
         self.rings.append(f"outbox:{self._context.address.connector}")
         return await outbox.say(self.tx, self._context.address, text, buttons=buttons, answers=answers, now=self.now)
 
+    async def leave_unsaid(self, answers: str) -> None:
+        """What a person did needs no words: where the platform shows that some are on their way, it no longer does."""
+        if answers:
+            await self.say("", answers=answers)
+
     async def say_to(self, address: Address, text: str) -> None:
         """The program says something in another conversation."""
         self.rings.append(f"outbox:{address.connector}")
@@ -117,7 +122,7 @@ class Step:
         return await outbox.open_slot(self.tx, self._context.address, answers=answers, now=self.now)
 
     async def void(self, slot: int) -> None:
-        """Nothing is said in this slot."""
+        """Nothing is said in this slot after all."""
         self.rings.append(f"outbox:{self._context.address.connector}")
         await outbox.void(self.tx, slot)
 

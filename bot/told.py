@@ -8,6 +8,7 @@ from collections.abc import Callable
 from bot.context import Context
 from bot.live import show_written
 from bot.model_queue import Wait
+from bot.spoken import noted
 
 
 class Told:
@@ -16,15 +17,12 @@ class Told:
     def __init__(self, context: Context, slot: int) -> None:
         self._context = context
         self._slot = slot
-        self.said = False
-        """Whether anything was said, which then stands there until something else does."""
 
     def below(self, before: str) -> Callable[[Wait], None]:
         """Tells how the answer stands in the line, below what is there of it already."""
 
         def tell(wait: Wait) -> None:
-            self.said = True
-            text = "\n\n".join(part for part in (before, sentence(wait)) if part)
+            text = noted(before, sentence(wait))
             show_written(self._context.services.bus, self._context.address, self._slot, text)
 
         return tell

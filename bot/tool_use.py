@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from bot import begun
 from bot.context import Context
 from bot.live import show_written
 from bot.memory import AgentMemory
@@ -26,8 +27,21 @@ class ToolUse:
         self._turn_id = turn_id
         self._slot = slot
         self._progress = Progress(context.services.settings.secrets)
-        self._repeats = Repeats()
+        self._repeats = Repeats(begun.results(context.history, turn_id))
         self._memory = AgentMemory(context)
+
+    @property
+    def stuck(self) -> str:
+        """Which call leads nowhere, in a sentence for people; empty while it goes on."""
+        return self._repeats.stuck
+
+    def next_reply(self) -> None:
+        """The model has answered, knowing what its calls came to."""
+        self._repeats.next_reply()
+
+    def forget_repeats(self) -> None:
+        """Somebody said something that may help."""
+        self._repeats.forget()
 
     async def run(self, call: Block, *, written: str) -> Done:
         """What a call comes to. ``written``: so much of the reply people see already."""
@@ -44,7 +58,7 @@ class ToolUse:
             most_tokens=tokens,
             by_admin=await self._by_admins(),
         )
-        block = self._repeats.noted(call, done.block)
+        block = self._repeats.noted(call, done.block, is_known=context.toolbox.has(call["name"]))
         return replace(done, block=with_note(block, rewrite.note) if rewrite else block)
 
     async def _by_admins(self) -> bool:

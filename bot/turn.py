@@ -51,6 +51,7 @@ log = structlog.get_logger(__name__)
 BARE_REFUSAL_SHARE = 0.9
 """Above it a bad request without a reason is taken for an overflow."""
 NO_MORE_TOOLS = "[No more tools in this answer. Say what you have found, and what is missing.]"
+TOO_MANY_TOOLS = "I used tools {} times without coming to an answer, and stopped."
 NOT_FINISHED = "[The search was not finished. Go on without it.]"
 
 
@@ -101,8 +102,7 @@ class Turn:
                 async with self._context.presence:
                     await self._answer()
             except AbortedError:
-                is_seen = bool(self._rounds) or self._told.said
-                await self._ending.aborted(self._written.strip(), self._usage, is_seen=is_seen)
+                await self._ending.aborted(self._written.strip(), self._usage)
             except (CannotGoOnError, ModelError) as error:
                 await self._ending.failed(str(error), self._usage, error.cause)
 
@@ -110,6 +110,11 @@ class Turn:
     def state(self) -> TurnState:
         """How far it is."""
         return self._ending.state
+
+    @property
+    def said_stopped(self) -> bool:
+        """Whether people see by the answer itself that it was stopped."""
+        return self._ending.said
 
     async def again(self) -> bool:
         """Something broke: begin from the last step once more, which counts as a try. False when it had ended."""
@@ -160,7 +165,7 @@ class Turn:
         await self._settle_open_calls()
         self._rounds = begun.replies(self._context.history, self.id)
         while self._rounds < self._context.services.settings.tools.most_rounds:
-            reply = await self._ask()
+            reply = _as_far_as_meant(await self._ask())
             calls = tool_calls(reply.blocks)
             if not calls and reply.stop_reason != PAUSED:
                 await self._finish(reply)
@@ -168,35 +173,41 @@ class Turn:
             await self._record(reply)
             self._rounds += 1
             if calls:
+                self._tools.next_reply()
                 await self._use(calls)
-                await self._join()
-        await self._finish(await self._last_word())
+                if await self._join():
+                    self._tools.forget_repeats()
+            if stuck := self._tools.stuck:
+                await self._finish(await self._last_word(stuck), below=stuck)
+                return
+        await self._finish(await self._last_word(TOO_MANY_TOOLS.format(self._rounds)))
 
-    async def _last_word(self) -> Reply:
-        """The model has used tools often enough, and is to answer with what it has."""
+    async def _last_word(self, why: str) -> Reply:
+        """The model has used tools often enough, and is to answer with what it has. ``why``: what people are told where
+        it has nothing to say."""
         await self._note(NO_MORE_TOOLS)
         reply = await self._ask(may_call=False)
-        blocks = tuple(block for block in reply.blocks if block.get("type") != "tool_use")
-        if not text_of(blocks).strip():
-            sentence = f"I used tools {self._rounds} times without coming to an answer, and stopped."
-            raise CannotGoOnError(sentence, cause=Cause.STUCK)
-        return replace(reply, blocks=blocks)
+        reply = _without_calls(reply)
+        if not text_of(reply.blocks).strip():
+            raise CannotGoOnError(why, cause=Cause.STUCK)
+        return reply
 
     async def _note(self, text: str) -> None:
         """The program tells the model something."""
         async with self._context.step() as step:
             await step.append("user", [text_block(text)], EntryKind.NOTE, turn=self.id, audience=Audience.MODEL)
 
-    async def _join(self) -> None:
-        """What people said meanwhile, if it is to steer this turn."""
+    async def _join(self) -> bool:
+        """What people said meanwhile, if it is to steer this turn; whether there was anything."""
         messages, self._joining = portion([*self._joining.values()], self._context), {}  # the rest comes again
         if not messages:
-            return
+            return False
         heard = await Heard.of(self._context, messages)
         async with self._context.step() as step:
             joined = await heard.enter(step, self.id)
         unmark(self._context, joined)
         log.info("turn_steered", messages=len(joined))
+        return bool(joined)
 
     async def _ask(self, *, may_call: bool = True) -> Reply:
         """One reply of the model. A context that the provider refuses is compacted, and sent again."""
@@ -293,14 +304,16 @@ class Turn:
             else:
                 await self._record_result(Done(result_block(call, INTERRUPTED, error=True)), interrupted=True)
 
-    async def _finish(self, reply: Reply) -> None:
-        """The last step: the reply, the end of the turn, its inbox rows and its slot, in one transaction."""
+    async def _finish(self, reply: Reply, *, below: str = "") -> None:
+        """The last step: the reply, the end of the turn, its inbox rows and its slot, in one transaction. ``below``:
+        what the program says below the reply."""
         whole = [*begun.paused(self._context.history, self.id), *reply.blocks]
+        shown = for_people(whole, reply.stop_reason, below)
 
         async def write() -> None:
             async with self._context.step() as step:
                 await self._append_reply(step, reply)
-                await self._ending.write(step, TurnState.DONE, for_people(whole, reply.stop_reason), self._usage)
+                await self._ending.write(step, TurnState.DONE, shown, self._usage)
 
         await self._see_written(write)
 
@@ -313,3 +326,12 @@ class Turn:
             text_block("(no answer)")
         ]
         await step.append("assistant", blocks, EntryKind.REPLY, turn=self.id, anchor=self._anchor)
+
+
+def _as_far_as_meant(reply: Reply) -> Reply:
+    """What was declined in the middle of a call is not called."""
+    return _without_calls(reply) if reply.stop_reason == "refusal" else reply
+
+
+def _without_calls(reply: Reply) -> Reply:
+    return replace(reply, blocks=tuple(block for block in reply.blocks if block.get("type") != "tool_use"))

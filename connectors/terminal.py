@@ -22,7 +22,7 @@ from prompt_toolkit.output import Output
 
 from bot.connector import Intake
 from bot.errors import DeliveryDelayed, StoreUnavailable
-from bot.messages import Address, Attachment, Button, Edit, Inbound, Outbound, React, Say, Status, Typing
+from bot.messages import Address, Attachment, Button, Edit, Inbound, Outbound, React, Say, Status, Typing, Withdraw
 from connectors.attach import ATTACH, CannotAttachError, attached, copy, told
 from connectors.prompt import Prompt
 from connectors.typeset import clean, finished, last_rows, meter_line, typeset, wrapped
@@ -150,6 +150,11 @@ class Terminal:
             show = self._notice if outbound.notice else self._reply
             await show(key, clean(outbound.text), _row(outbound.buttons), partial=outbound.partial)
             return (key,)
+        if here and isinstance(outbound, Withdraw):
+            for key in outbound.refs:
+                self._replies.pop(key, None)
+            self._unanswered, self._typing_until = False, _NEVER
+            self._prompt.redraw()
         if here and isinstance(outbound, Typing):
             if outbound.on:
                 self._begins()

@@ -18,7 +18,7 @@ from bot.app import ROLES, Role, gateway_for, inner_roles
 from bot.connector import Intake
 from bot.errors import DeliveryRefused
 from bot.history import History
-from bot.messages import Address, Attachment, Edit, Inbound, Outbound, OutFile, React, Say, Status, Typing
+from bot.messages import Address, Attachment, Edit, Inbound, Outbound, OutFile, React, Say, Status, Typing, Withdraw
 from bot.parts import Parts, open_parts
 from bot.settings import Settings
 from bot.store import histories
@@ -166,6 +166,9 @@ class Room:
             self.reactions.setdefault(outbound.ref, []).append(outbound.emoji)
         elif isinstance(outbound, Status):
             self.facts[chat] = dict(outbound.facts)
+        elif isinstance(outbound, Withdraw):
+            for ref in outbound.refs:
+                del self.shown[chat][ref]
         elif isinstance(outbound, Say | Edit):
             messages = self.shown.setdefault(chat, {})
             key = outbound.refs[0] if isinstance(outbound, Edit) else outbound.token

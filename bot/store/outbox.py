@@ -22,6 +22,7 @@ _THERE = outbox.c.chat == bindparam("there")
 _INSERT = insert(outbox).returning(outbox.c.id)
 _CHANGE = update(outbox).where(_THIS).values(version=outbox.c.version + 1, state="ready")
 _CHANGE = _CHANGE.values(text=bindparam("text"), buttons=bindparam("buttons"))
+_VOID = _CHANGE.where(outbox.c.state == "open")
 _CHATS = select(outbox.c.chat).distinct().where(*_PENDING)
 _CHAT = _CHATS.where(_THERE)
 _ANSWERED_AT = (
@@ -88,8 +89,9 @@ async def change(tx: Tx, slot: int, text: str, *, buttons: Sequence[Button] = ()
 
 
 async def void(tx: Tx, slot: int) -> None:
-    """Nothing is to be said here after all."""
-    await tx.execute(update(outbox).where(outbox.c.id == slot, outbox.c.state == "open").values(state="void"))
+    """Nothing is to be said here after all. What was shown of it is taken away: by whoever delivers, who alone knows
+    what is on its way."""
+    await tx.execute(_VOID, {"slot": slot, "text": "", "buttons": []})
 
 
 async def chats_with_pending(tx: Tx, connector: str, chat: str | None = None) -> set[str]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from sqlalchemy import BindParameter, RowMapping, Select, and_, bindparam, exists, func, or_, select
+from sqlalchemy import BindParameter, RowMapping, Select, Text, and_, bindparam, cast, exists, func, or_, select
 
 from bot.history import EntryKind
 from bot.messages import Address, Audience, Button, text_of
@@ -91,13 +91,15 @@ _HEARD = (
     .order_by(inbox.c.id.desc())
     .limit(_MOST)
 )
+_SHOWS = or_(outbox.c.text != "", func.coalesce(cast(outbox.c.file, Text), "null") != "null")
+"""It was not taken back."""
 _SAID = (
     select(outbox)
     .where(
         outbox.c.connector == bindparam("of"),
         outbox.c.chat == bindparam("chat"),
         outbox.c.thread == bindparam("thread"),
-        outbox.c.state.in_(("open", "ready")),
+        or_(outbox.c.state == "open", and_(outbox.c.state == "ready", _SHOWS)),
         outbox.c.id < _BELOW,
     )
     .order_by(outbox.c.id.desc())
@@ -266,6 +268,7 @@ _LAST = (
         outbox.c.chat == agents.c.chat,
         outbox.c.thread == agents.c.thread,
         outbox.c.state == "ready",
+        outbox.c.text != "",
     )
     .order_by(outbox.c.id.desc())
     .limit(1)

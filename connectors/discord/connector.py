@@ -20,7 +20,7 @@ from discord.gateway import DiscordWebSocket
 
 from bot import errors
 from bot.connector import STARTING, Intake
-from bot.messages import Address, Attachment, Edit, Outbound, React, Say, Typing
+from bot.messages import Address, Attachment, Edit, Outbound, React, Say, Typing, Withdraw
 from connectors.discord import files
 from connectors.discord.arrivals import Arrivals, pause
 from connectors.discord.commands import register
@@ -112,6 +112,9 @@ class Discord:
                     refs = await self._writer.write(outbound, outbound.refs if isinstance(outbound, Edit) else ())
                     self._signals.written(outbound.address)
                     return refs
+                case Withdraw():
+                    await self._writer.withdraw(outbound)
+                    self._signals.written(outbound.address)
                 case Typing(address=address, on=True):
                     await self._signals.typing(address)
                 case React(address=address, ref=ref, emoji=emoji):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import discord
 
-from bot.messages import Edit, OutFile, Say
+from bot.messages import Edit, OutFile, Say, Withdraw
 from connectors.discord.commands import token_of
 from connectors.discord.failures import (
     FAILURES,
@@ -76,6 +76,23 @@ class Writer:
             await self._delete(channel_of(outbound.address), surplus)
         self._begun.pop(begun, None)
         return tuple(done)
+
+    async def withdraw(self, outbound: Withdraw) -> None:
+        """Take messages of ours away, and Discord's word that we think about a command."""
+        channel = channel_of(outbound.address)
+        for ref in outbound.refs:
+            await self._delete(channel, ref)
+        token = token_of(outbound.answers)
+        if not token:
+            return
+        try:
+            await self._interactions.can_be_answered(token)  # only then is Discord's word there
+            thinking = await self._rest.answered(token)
+            if thinking.loading:
+                await self._delete(channel, str(thinking.id))
+        except discord.HTTPException as error:
+            if error.code != UNKNOWN_MESSAGE and not has_expired(error):
+                raise
 
     async def find(self, say: Say, after: str | None, known: frozenset[str]) -> tuple[str, ...] | None:
         """Look for a message that went out just before a crash. Missing parts of it are sent."""

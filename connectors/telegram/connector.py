@@ -23,7 +23,7 @@ from aiogram.utils.token import TokenValidationError
 
 from bot import errors
 from bot.connector import Intake
-from bot.messages import Address, Attachment, Edit, Outbound, React, Say, Typing
+from bot.messages import Address, Attachment, Edit, Outbound, React, Say, Typing, Withdraw
 from connectors.telegram.errors import FAILURES, UNKNOWN_BOT, delivery_error
 from connectors.telegram.files import Files
 from connectors.telegram.incoming import Groups
@@ -129,6 +129,9 @@ class Telegram:
                     return await self._files.say(outbound)
                 case Edit(refs=refs):
                     return await self._writer.write(outbound, refs)
+                case Withdraw(address=address, refs=refs):
+                    for ref in refs:
+                        await self._screen.delete(int(address.chat), int(ref))
                 case Typing(address=address, on=True):
                     place = Place.of(address)
                     await self._bot.send_chat_action(place.chat, ChatAction.TYPING, message_thread_id=place.thread)

@@ -19,6 +19,15 @@ def holds(*, after: int | None = None, summaries: bool = False) -> Step:
     return Line(f"(the model falls silent{' when asked for a summary' if summaries else ''})", hold)
 
 
+def works() -> Step:
+    """The bot is at work on something that takes long, and people do not wait for that."""
+
+    async def let(scene: Scene) -> None:
+        scene.held = True
+
+    return Line("(it works on something)", let)
+
+
 def goes_on() -> Step:
     """The model says what it held back, and speaks from here on."""
 

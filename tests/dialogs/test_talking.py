@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from tests.dialogs.behind import asked, goes_on, heard, holds, hung_up, thinks
+from tests.dialogs.behind import asked, goes_on, heard, holds, hung_up, thinks, works
 from tests.dialogs.conftest import Play
 from tests.dialogs.pattern import Exactly
 from tests.dialogs.stages import OTHERS, everywhere
 from tests.dialogs.table import ada, bob, bot, bot_at_length, growing, no_typing, typing
+from tests.servers.messages import Reply, ToolCall
 
 COUNTING = "one two three four five six seven eight nine ten."
 PARAGRAPHS = "\n\n".join(f"Paragraph {n} says this: {'word after word ' * 18}and ends." for n in range(30))
@@ -44,13 +45,69 @@ async def test_a_growing_reply_can_be_stopped_and_what_was_seen_of_it_stays(play
         growing("one two*"),
         ada.stops(),
         bot("one two*(stopped)"),
-        bot("Stopped. Your message stays in the conversation."),
         hung_up(),
         goes_on(),
         thinks("Yes."),
         ada("are you there?"),
         bot("Yes."),
         heard("count to ten", "[interrupted]"),
+    )
+
+
+@everywhere()
+async def test_a_reply_that_is_stopped_within_code_says_so_below_the_code(play: Play) -> None:
+    await play(
+        thinks("Here it is:\n\n```python\nprint(1)\nprint(2)\nprint(3)\n```\n"),
+        holds(after=4),
+        ada("write a program"),
+        growing("Here it is: *print(1)*"),
+        ada.stops(),
+        bot("Here it is: *print(1)* (stopped)"),
+        hung_up(),
+        goes_on(),
+        thinks("Yes."),
+        ada("are you there?"),
+        bot("Yes."),
+        heard("print(1)", "\n```\n[interrupted]"),
+    )
+
+
+@everywhere()
+async def test_a_model_that_declines_in_the_middle_of_an_answer_says_so(play: Play) -> None:
+    await play(
+        thinks(lambda _: Reply("I can", stop_reason="refusal")),
+        ada("how is that done?"),
+        bot("I can … (The model declined to go on.)"),
+        thinks(lambda _: Reply("", stop_reason="refusal")),
+        ada("how?"),
+        bot("The model declined to answer that."),
+    )
+
+
+@everywhere()
+async def test_a_tool_that_runs_is_stopped_and_that_is_said_once(play: Play) -> None:
+    await play(
+        thinks(lambda _: Reply("", [ToolCall("shell", {"command": "sleep 60"})])),
+        ada("wait for a minute"),
+        growing("🔧 shell*"),
+        works(),
+        ada.stops(),
+        bot("Stopped. Your message stays in the conversation."),
+        no_typing(),
+        goes_on(),
+        thinks(lambda _: Reply("I wait.", [ToolCall("shell", {"command": "sleep 60"})])),
+        ada("wait once more"),
+        growing("I wait.*🔧 shell*"),
+        works(),
+        ada.stops(),
+        bot("I wait. … (stopped)"),
+        no_typing(),
+        goes_on(),
+        thinks("Yes."),
+        ada("are you there?"),
+        bot("Yes."),
+        admins=[ada],
+        tools={"shell": "unconfined"},
     )
 
 

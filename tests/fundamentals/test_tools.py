@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -198,13 +198,84 @@ async def test_a_server_that_lets_the_model_go_on_all_the_same_ends_the_turn_wit
 async def test_the_same_call_with_the_same_result_again_and_again_is_told_to_change_nothing(
     house: OpenHouse, room: Room, model: MessagesServer
 ) -> None:
-    same = ToolCall("read_file", {"path": "gone.txt"})
+    same = ToolCall("list_files", {"path": "."})
     other = ToolCall("read_file", {"path": "gone too.txt"})
     model.brain = calls_in_turn(same, same, other, same, same, same, same)
-    async with house():
+    async with house() as opened:
+        opened.folder().mkdir(parents=True)
         await room.asks("read it")
     noted = ["changes nothing" in result["content"] for result in results(model.requests[-1].request)]
     assert noted == [False, False, False, False, False, True, True]
+
+
+STUCK: Mapping[str, Callable[[int], list[ToolCall]]] = {
+    "the same arguments": lambda n: [ToolCall("read_file", {"path": "gone.txt"})],
+    "no such tool": lambda n: [ToolCall("browse", {"page": n})],
+    "arguments that are broken off": lambda n: [ToolCall("write_file", {})],
+    "two calls in turn": lambda n: [ToolCall("read_file", {"path": f"gone{n % 2}.txt"})],
+    "something that works in between": lambda n: [
+        ToolCall("list_files", {"path": "."}) if n % 2 else ToolCall("read_file", {"path": "gone.txt"})
+    ],
+    "twice in each reply": lambda n: [ToolCall("read_file", {"path": "gone.txt"})] * 2,
+}
+
+
+@pytest.mark.parametrize(("makes", "replies"), [*zip(STUCK.values(), (3, 3, 3, 5, 5, 3), strict=True)], ids=STUCK)
+async def test_a_call_that_fails_again_and_again_ends_the_use_of_tools_and_that_is_said(
+    house: OpenHouse,
+    room: Room,
+    model: MessagesServer,
+    makes: Callable[[int], list[ToolCall]],
+    replies: int,
+) -> None:
+    def brain(request: MessagesRequest) -> Reply:
+        if request.body.get("tool_choice") == {"type": "none"}:
+            return Reply("I could not find it.")
+        return Reply("", makes(len([m for m in request.messages if m["role"] == "assistant"])))
+
+    model.brain, model.window = brain, 60_000
+    async with house():
+        answer = await room.asks("read it")
+    said, told = answer.split("\n\n")
+    assert said == "I could not find it."
+    assert "failed 3 times in the same way" in told
+    assert len(model.requests) == replies + 1
+    assert model.refused == []
+
+
+async def test_a_call_that_fails_until_something_new_was_done_is_no_sign_of_being_stuck(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    fails = ToolCall("read_file", {"path": "plan.txt"})
+    model.brain = calls_in_turn(
+        fails,
+        fails,
+        ToolCall("write_file", {"path": "a.txt", "content": "one"}),
+        fails,
+        fails,
+        ToolCall("write_file", {"path": "plan.txt", "content": "Go."}),
+        fails,
+        then="It says go.",
+    )
+    model.window = 60_000
+    async with house():
+        assert await room.asks("make it work") == "It says go."
+
+
+async def test_a_call_that_works_and_tells_nothing_new_ends_the_use_of_tools_too(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    def brain(request: MessagesRequest) -> Reply:
+        if request.body.get("tool_choice") == {"type": "none"}:
+            return Reply("Nothing there.")
+        return Reply("", [ToolCall("list_files", {"path": "."})])
+
+    model.brain, model.window = brain, 60_000
+    async with house() as opened:
+        opened.folder().mkdir(parents=True)
+        answer = await room.asks("look around")
+    assert answer == "Nothing there.\n\n(I stopped using tools: `list_files` gave the same result 6 times.)"
+    assert len(model.requests) == 7
 
 
 # --- what people see ---

@@ -66,6 +66,7 @@ async def test_what_people_saw_long_ago_leaves_the_outbox(queues: Database) -> N
             await outbox.delivered(tx, slot, 1, ["7"])
         await outbox.change(tx, changed, "hello again")
         await outbox.void(tx, void)
+        await outbox.delivered(tx, void, 1, [])
         last = await outbox.say(tx, HERE, "hello", now=NOW)
     assert await forget(queues) == 2
     assert await left(queues, "outbox") == [changed, unseen, growing, recent, last]

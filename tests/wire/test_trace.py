@@ -43,7 +43,8 @@ async def test_every_run_is_one_section_and_nothing_in_it_breaks_the_page_or_tel
     served.model.hang(ada.is_my_summary)
     ada.says("/compact")
     await served.model.wait_for(lambda _: ada.summaries)
-    await ada.told("/abort", "Stopped the compaction.")
+    ada.says("/abort")
+    await ada.reads("🗜 Compaction aborted")
     served.model.clear_faults()
 
     served.model.fail(400, "invalid_request_error", "messages: no", times=None, when=ada.is_my_summary)

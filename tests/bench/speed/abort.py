@@ -22,7 +22,7 @@ RATE = 10.0
 VICTIMS = 4
 _FIRST_VICTIM = 900_001
 _CHATS = 100
-_STOPPED = "Stopped"
+_STOPPED = "(stopped)"
 _PAUSE_SECONDS = 0.3
 
 
