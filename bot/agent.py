@@ -183,7 +183,7 @@ class Agent:
         for message in queue.waiting:
             if message.id in self._control.in_hand:
                 continue
-            command = commands.parse(message.text) if not message.files else None
+            command = _command_in(message)
             if command is None:
                 collected.append(message)
                 continue
@@ -273,3 +273,10 @@ class Agent:
         automatic = settings.compact_ahead and is_automatic(settings.warning)
         if after_reply(soon, context.restraint, automatic=automatic) and not self._compactor.running:
             self._compactor.start(Request("ahead"))
+
+
+def _command_in(message: Waiting) -> commands.Command | None:
+    """What it orders, if it is no talk. What a button says is never talk: nobody wrote it."""
+    if message.kind == "press":
+        return commands.pressed(message.text)
+    return commands.parse(message.text) if not message.files else None

@@ -66,6 +66,12 @@ def parse(text: str) -> Command | None:
     return None if argument else Command(name, known=False)
 
 
+def pressed(data: str) -> Command:
+    """The command of a button. One of an earlier version, or of another bot, has none: it is not known."""
+    command = parse(data)
+    return command if command and command.known else Command(OLD_BUTTON, known=False)
+
+
 def hello() -> str:
     """The answer to /start."""
     return (
@@ -79,8 +85,14 @@ def help_text() -> str:
     return "\n".join(f"/{name}: {meaning}" for name, meaning in COMMANDS.items())
 
 
+OLD_BUTTON = "button"
+"""What stands for a command where a button has none."""
+
+
 def unknown(name: str) -> str:
-    """The answer to a command that does not exist."""
+    """The answer to a command that does not exist, or to a button without one."""
+    if name == OLD_BUTTON:
+        return "That button does nothing any more. /help lists what I can do."
     return f"I do not know /{name}. /help lists what I know."
 
 

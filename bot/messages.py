@@ -91,6 +91,8 @@ class Inbound:
     attachments: tuple[Attachment, ...] = ()
     edits: str = ""
     """The key of the message whose later text this is."""
+    is_unread: bool = False
+    """What it says is in a form that the connector cannot read: nothing of it is stored, and who said it is told."""
     is_awaited: bool = False
     """The platform shows that an answer is on its way: it must come, even to somebody unknown."""
 

@@ -27,6 +27,8 @@ _PEOPLE_CHARACTERS = 1_700
 _PEOPLE_SNIPPET = 160
 _PEOPLE_PIECE = 500
 _RANGE = re.compile(r"#?(\d{1,9})(?:\s*[-–—]\s*#?(\d{1,9}))?")
+ME = "the bot"
+"""What people call who wrote the answers."""
 USAGE = "/recall WORDS finds what was said in this conversation, /recall 12-40 reads messages 12 to 40."
 
 
@@ -104,7 +106,7 @@ def _hits_for_people(query: str, found: Sequence[Recalled]) -> str:
     lines: list[str] = []
     room = _PEOPLE_CHARACTERS
     for item in found:
-        line = f"{_label(item, me='me')}: {snippet(item.text, words, _PEOPLE_SNIPPET)}"
+        line = f"{_label(item, me=ME)}: {snippet(item.text, words, _PEOPLE_SNIPPET)}"
         room -= len(line) + 1
         if room < 0:
             break
@@ -119,7 +121,7 @@ def _range_for_people(read: Sequence[Recalled], high: int) -> str:
     for item in read:
         text = item.text.strip() or "(nothing to read)"
         piece = text if len(text) <= _PEOPLE_PIECE else f"{text[:_PEOPLE_PIECE].rstrip()} …"
-        line = f"{_label(item, me='me')}: {piece}"
+        line = f"{_label(item, me=ME)}: {piece}"
         room -= len(line) + 1
         if room < 0:
             return "\n".join([*lines, f"More: /recall {item.seq}-{high}"])

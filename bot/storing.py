@@ -22,6 +22,7 @@ from bot.store import Database, chats, dismissed, inbox, parked
 log = structlog.get_logger(__name__)
 
 MOST_TRIES = 3
+UNREAD = "I could not read that: it is of a kind that I do not know yet. Say it in another way, and I will answer."
 SKIPPED = "I could not read that: something in me broke on it. Whoever runs me sees it; you can go on."
 _LONGEST_LINE = 300
 
@@ -68,7 +69,7 @@ class Storing:
             log.exception("update_skipped", connector=self._name, key=inbound.key)
             await self._keep(inbound, f"{type(error).__name__}: {error}")
             METRICS.parked(1)
-            return Stored(told=[Say(inbound.address, SKIPPED, token=inbound.key, notice=True, answers=inbound.ref)])
+            return Stored(told=[_notice(inbound, SKIPPED)])
 
     async def _keep(self, inbound: Inbound, reason: str) -> None:
         try:
@@ -93,6 +94,8 @@ class Storing:
                 known = await inbox.known(tx, self._name, keys) | await dismissed.known(tx, self._name, keys)
                 fresh = [inbound for inbound in clean if inbound.key not in known]
                 welcome, told = await self._door.admit(tx, fresh, now=now)
+                unread = [inbound for inbound in welcome if inbound.is_unread]
+                welcome = [inbound for inbound in welcome if not inbound.is_unread]
                 # Whoever is let in later is not answered what was refused before, when the platform brings it again.
                 await dismissed.add(tx, self._name, {one.key for one in fresh} - {one.key for one in welcome})
                 new = [inbound for inbound in welcome if await inbox.add(tx, inbound, now=now)]
@@ -109,7 +112,11 @@ class Storing:
         self._bus.ring(*{f"inbox:{inbound.address.agent_id}" for inbound in new})
         if any(inbound.attachments for inbound in new):
             self._bus.ring(f"fetch:{self._name}")
-        return Stored(new, told)
+        return Stored(new, [*told, *(_notice(inbound, UNREAD) for inbound in unread)])
+
+
+def _notice(inbound: Inbound, text: str) -> Say:
+    return Say(inbound.address, text, token=inbound.key, notice=True, answers=inbound.ref)
 
 
 def _cleaned(inbound: Inbound) -> Inbound:

@@ -16,7 +16,7 @@ from connectors.discord.commands import inbound_of
 from connectors.discord.failures import FAILURES
 from connectors.discord.missed import Gap, Missed
 from connectors.discord.places import Place, Places
-from connectors.discord.reader import Reader
+from connectors.discord.reader import Reader, unread
 from connectors.discord.receiver import MARGIN, Arrival, Opened, Passed, Receiver, Said, Used
 
 _CHATS = 200
@@ -69,6 +69,7 @@ class Arrivals:
                     await self._catch_up(self._receiver)
             except Exception:  # what cannot be read must not hold up all others for ever
                 log.exception("update_unreadable")
+                await self._tell_unread(arrival)
 
     async def _take(self, arrival: Arrival) -> None:
         match arrival:
@@ -91,6 +92,16 @@ class Arrivals:
                 if inbound:
                     await self._store([inbound], inbound.order)
                 stored.set()
+
+    async def _tell_unread(self, arrival: Arrival) -> None:
+        """Who said what cannot be read is told so."""
+        if not isinstance(arrival, Said) or arrival.edited or self._reader is None:
+            return
+        try:
+            place = await self._place(arrival.message.channel)
+            await self._store([unread(arrival.message, place)], arrival.message.id)
+        except Exception:
+            log.exception("update_unreadable")
 
     async def _place(self, channel: discord.abc.Snowflake) -> Place:
         """Where it was said. A channel that the gateway does not describe, such as an old thread, is looked up."""

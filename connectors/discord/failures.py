@@ -30,6 +30,9 @@ NO_COMMON_GUILD = 50278
 _CLOSED = frozenset({UNKNOWN_CHANNEL, NO_ACCESS, BLOCKED, NO_COMMON_GUILD})
 _EXPIRED = frozenset({UNKNOWN_WEBHOOK, UNKNOWN_INTERACTION, INVALID_WEBHOOK, UNKNOWN_MESSAGE})
 _LONG_PAUSE_SECONDS = 30.0
+_STARTING = frozenset({404, 409, 425})
+"""Without a code of Discord's own: from a server that is starting, or from what stands before it."""
+_STARTING_SECONDS = 5.0
 _NEVER_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 _SECRET = re.compile(r"(?<=/webhooks/)\d+/[\w-]+|(?<=/interactions/)\d+/[\w-]+")
 
@@ -60,6 +63,8 @@ def delivery_error(error: BaseException, token: str, address: Address) -> errors
             return errors.DeliveryDelayed(message, _LONG_PAUSE_SECONDS)
         case discord.HTTPException(status=429):  # so often that discord.py gave up, or refused before Discord's door
             return errors.DeliveryDelayed(message, _LONG_PAUSE_SECONDS)
+        case discord.HTTPException(status=status, code=0) if status in _STARTING:  # no message is to blame
+            return errors.DeliveryDelayed(message, _STARTING_SECONDS)
         case discord.HTTPException(status=status) if status >= 500:  # noqa: PLR2004
             return errors.DeliveryUncertain(message)
         case discord.HTTPException(code=code) if code in _CLOSED and not address.thread:

@@ -79,5 +79,21 @@ class Reader:
         return isinstance(replied_to, discord.Message) and replied_to.author.id == self._me
 
 
+def unread(message: discord.Message, place: Place) -> Inbound:
+    """That somebody said something, where it cannot be read what."""
+    return Inbound(
+        address=place.address,
+        key=_key(message),
+        kind="message",
+        order=message.id,
+        person=str(message.author.id),
+        text="",
+        person_name=message.author.display_name,
+        ref=str(message.id),
+        speaker="" if place.direct else speaker_of(message.author),
+        is_unread=True,
+    )
+
+
 def _key(message: discord.Message) -> str:
     return f"message:{message.channel.id}:{message.id}"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import discord
 from discord.gateway import DiscordWebSocket, KeepAliveHandler
 
+from connectors.discord.limits import count_what_is_left
 from connectors.discord.reader import Groups, Reader
 from connectors.discord.rest import LONGEST_RATE_LIMIT_SECONDS
 
@@ -74,6 +75,7 @@ class Receiver(discord.Client):
             member_cache_flags=discord.MemberCacheFlags.none(),
             max_ratelimit_timeout=LONGEST_RATE_LIMIT_SECONDS,
         )
+        count_what_is_left(self.http)
         self.has_opened = False
         self.knows_guilds = asyncio.Event()
         self._groups = groups

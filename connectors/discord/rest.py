@@ -15,6 +15,7 @@ from discord.http import HTTPClient, Route
 from discord.webhook.async_ import AsyncWebhookAdapter
 
 from bot.messages import Button, OutFile
+from connectors.discord.limits import count_what_is_left
 
 LONGEST_RATE_LIMIT_SECONDS = 30.0
 """What is told to wait longer is refused by discord.py (RateLimited), so that it can be waited for elsewhere."""
@@ -213,6 +214,7 @@ class Rest:
                     max_messages=None,
                     max_ratelimit_timeout=LONGEST_RATE_LIMIT_SECONDS,
                 )
+                count_what_is_left(client.http)
                 try:
                     await client.login(self._token)
                 except BaseException:

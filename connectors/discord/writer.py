@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from hashlib import blake2s
 from pathlib import Path
@@ -35,6 +36,7 @@ LOOKED_AT = 50
 """Messages that :meth:`Writer.find` looks at."""
 
 _MORE = "\n…"
+_CODE = re.compile(r"((?<!`)`[^`]+`(?!`))")
 _CANNOT_BE_EDITED = frozenset({UNKNOWN_MESSAGE, NOT_OURS, TOO_MANY_EDITS})
 _NO_ENTRY = frozenset({NO_ACCESS, NO_PERMISSION})
 _MOST_SHOWN = 2000
@@ -261,9 +263,16 @@ def posts_of(outbound: Say | Edit) -> list[Post]:
 
 
 def _as_it_is(text: str) -> str:
-    """Escaped so that people see no formatting. By line, without what it begins with: discord.py would escape that."""
+    """Escaped so that people see no formatting. By line, without what it begins with: discord.py would escape that.
+
+    What stands between backticks is to be copied, so it is code: whoever copies an escaped text gets the escapes, too.
+    """
     lines = (line.partition(line.lstrip()) if line.strip() else (line, "", "") for line in text.split("\n"))
-    return "\n".join(indent + discord.utils.escape_markdown(rest) for indent, rest, _ in lines)
+    return "\n".join(indent + "".join(_escaped(part) for part in _CODE.split(rest)) for indent, rest, _ in lines)
+
+
+def _escaped(part: str) -> str:
+    return part if _CODE.fullmatch(part) else discord.utils.escape_markdown(part)
 
 
 def _nonce(token: str, part: int, instead_of: str) -> str:

@@ -38,6 +38,8 @@ _PACE_SECONDS = 1.0
 _GROUP_PACE_SECONDS = 3.0
 """A group takes 20 messages and edits a minute. https://core.telegram.org/bots/faq#broadcasting-to-users"""
 
+_LOWEST_BASIC_GROUP = -999_999_999_999
+
 _ANSWERS = (Response[list[types.Update]], Response[types.Message], Response[types.Message | bool], Response[bool])
 """What Telegram answers all the time. pydantic forgets a generic class that nobody holds, and making one takes longer
 than reading an answer."""
@@ -110,8 +112,9 @@ class Telegram:
         return self._screen.knows_drafts and _is_private(address)
 
     def counts_with(self, chat: str, other: str) -> bool:
-        """See :class:`bot.connector.Counting`: a bot's private chats have one counter, each group has its own."""
-        return chat == other or not (chat.startswith("-") or other.startswith("-"))
+        """See :class:`bot.connector.Counting`: a bot's private chats and its basic groups have one counter, each
+        supergroup has its own."""
+        return chat == other or not (_is_supergroup(chat) or _is_supergroup(other))
 
     async def deliver(self, outbound: Outbound) -> tuple[str, ...]:
         """Bring one outbound to its chat; the ids of the messages that it became.
@@ -177,7 +180,14 @@ class Telegram:
             await self._receiver.move(address.chat, str(error.migrate_to_chat_id))
             raise delivery_error(error, self._bot.token) from error
         except FAILURES as error:
+            if isinstance(error, telegram.TelegramNotFound):  # what is simplest is not known either
+                self._screen.unlearn()
             raise delivery_error(error, self._bot.token) from error
+
+
+def _is_supergroup(chat: str) -> bool:
+    """https://core.telegram.org/api/bots/ids: those of basic groups are negative too, but never so low."""
+    return int(chat) < _LOWEST_BASIC_GROUP
 
 
 def _is_private(address: Address) -> bool:

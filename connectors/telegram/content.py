@@ -76,8 +76,14 @@ def forwarded_from(message: types.Message) -> str:
         case types.MessageOriginHiddenUser(sender_user_name=name):
             return one_line(name)
         case types.MessageOriginChat(sender_chat=chat) | types.MessageOriginChannel(chat=chat):
-            return one_line(chat.full_name)
+            return name_of(chat)
     return ""
+
+
+def name_of(chat: types.Chat) -> str:
+    """What a chat is called. Of chats that a bot is not in, Telegram may say no more than their id."""
+    name = chat.title or " ".join(filter(None, [chat.first_name, chat.last_name])) or chat.username or ""
+    return one_line(name) or "someone"
 
 
 def quoted(text: str) -> str:
@@ -89,7 +95,7 @@ def quoted(text: str) -> str:
 def speaker_of(message: types.Message) -> str:
     """How the one who says it is named where several talk: one line, which no name can be made to break out of."""
     if message.sender_chat:
-        return named(message.sender_chat.full_name)
+        return named(name_of(message.sender_chat))
     return named(message.from_user.full_name, message.from_user.username) if message.from_user else ""
 
 
@@ -135,7 +141,7 @@ def _sent(message: types.Message) -> Iterator[str]:
 def _shared(message: types.Message) -> Iterator[str]:
     """What is seldom a person's own."""
     if message.story:
-        yield f"[story of {one_line(message.story.chat.full_name)}]"
+        yield f"[story of {name_of(message.story.chat)}]"
     if message.game:
         yield f"[game: {message.game.title}]"
     if message.paid_media:

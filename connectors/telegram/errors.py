@@ -64,6 +64,10 @@ def delivery_error(error: Exception, token: str) -> errors.DeliveryError:
             return errors.DeliveryDelayed(message, _MOVED_SECONDS)
         case telegram.TelegramUnauthorizedError():  # the token was taken back: no message is to blame
             return errors.DeliveryDelayed(message, _LONGEST_PAUSE_SECONDS)
+        case telegram.TelegramNotFound() | telegram.TelegramConflictError():
+            # No message is to blame for these either: a Bot API server says so while it starts, or while another one
+            # has the bot. A chat that is not there is a bad request.
+            return errors.DeliveryDelayed(message, _CONFLICT_SECONDS)
         case telegram.TelegramForbiddenError() | telegram.TelegramBadRequest() if says(error, *_CLOSED):
             return errors.ChatClosed(message)
         case telegram.TelegramNetworkError() if isinstance(error.__cause__, _NEVER_SENT):

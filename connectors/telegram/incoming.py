@@ -20,6 +20,7 @@ from connectors.telegram.content import (
     entities_of,
     forwarded_from,
     is_about,
+    name_of,
     named,
     quoted,
     speaker_of,
@@ -65,6 +66,11 @@ class Incoming:
         self._albums: deque[str] = deque(maxlen=_MOST_ALBUMS)
         """Those of which a picture was meant for us: so are the others, though only one has a caption."""
 
+    @property
+    def me(self) -> types.User:
+        """The bot."""
+        return self._bot
+
     def read(self, update: types.Update) -> News | None:
         """What it means, or None where that is nothing to us."""
         if update.callback_query:
@@ -104,7 +110,7 @@ class Incoming:
             kind="press",
             order=order,
             person=str(stop.chat.id),
-            person_name=stop.chat.full_name,
+            person_name=name_of(stop.chat),
             text="/abort",
         )
 
@@ -144,7 +150,7 @@ class Incoming:
             kind="message",
             order=order,
             person=str(sender.id),
-            person_name=sender.full_name,
+            person_name=name_of(sender) if isinstance(sender, types.Chat) else sender.full_name,
             text=self._with_context(message, self._without_our_name(words)),
             sent_at=message.date,
             ref=str(message.message_id),

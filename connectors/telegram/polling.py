@@ -13,10 +13,10 @@ from collections.abc import Awaitable, Callable
 
 from aiogram import Bot, types
 from aiogram import exceptions as telegram
-from pydantic import ValidationError
 
 from bot import errors
 from bot.connector import STARTING, Intake
+from bot.messages import Inbound
 from connectors.telegram.errors import FAILURES, UNKNOWN_BOT, says, seconds_to_wait, told
 from connectors.telegram.incoming import ALLOWED_UPDATES
 from connectors.telegram.receiver import Receiver
@@ -92,25 +92,22 @@ class Polling:
         await self._receiver.take(intake, updates, cursor=str(offset))
         return offset
 
-    async def _updates(self, offset: int) -> tuple[list[types.Update], list[int]]:
-        """The next updates in order, and the ids of all that there were."""
+    async def _updates(self, offset: int) -> tuple[list[types.Update | Inbound], list[int]]:
+        """The next updates in order, or who is to be told that theirs cannot be read; and the ids of all there were."""
         try:
             updates = await self._bot.get_updates(offset=offset, timeout=_POLL_SECONDS, allowed_updates=ALLOWED_UPDATES)
-            ids = [update.update_id for update in updates]
         except telegram.ClientDecodeError as error:
-            if not isinstance(error.data, dict) or "result" not in error.data:
+            raws = error.data.get("result") if isinstance(error.data, dict) else None
+            ids = [raw["update_id"] for raw in raws if _has_id(raw)] if isinstance(raws, list) else []
+            if not ids:
                 raise
             # One update that this aiogram cannot read must not hold up all others for ever.
-            updates, ids = [], [raw["update_id"] for raw in error.data["result"]]
-            for raw in error.data["result"]:
-                try:
-                    updates.append(types.Update.model_validate(raw, context={"bot": self._bot}))
-                except ValidationError as problem:
-                    tell_unreadable(raw["update_id"], problem)
-        return sorted(updates, key=lambda update: update.update_id), ids
+            assert isinstance(raws, list)
+            in_order = sorted(filter(_has_id, raws), key=lambda raw: int(raw["update_id"]))
+            found = [await self._receiver.read(raw) for raw in in_order]
+            return [one for one in found if one is not None], ids
+        return [*sorted(updates, key=lambda update: update.update_id)], [update.update_id for update in updates]
 
 
-def tell_unreadable(update_id: object, problem: ValidationError) -> None:
-    """Log an update that cannot be read, without what people said in it."""
-    places = ", ".join(".".join(map(str, one["loc"])) for one in problem.errors(include_input=False)[:5])
-    log.error("update_unreadable", extra={"update": update_id, "reason": places})
+def _has_id(raw: object) -> bool:
+    return isinstance(raw, dict) and isinstance(raw.get("update_id"), int)

@@ -12,6 +12,7 @@ from aiogram import exceptions as telegram
 from bot.connector import Intake
 from bot.errors import ConfigurationError, StoreUnavailable
 from bot.messages import Inbound
+from connectors.telegram import unreadable
 from connectors.telegram.errors import FAILURES, UNKNOWN_BOT
 from connectors.telegram.incoming import Groups, Incoming, Moved, News, Reached
 
@@ -48,10 +49,22 @@ class Receiver:
                 raise ConfigurationError(UNKNOWN_BOT) from error  # 404 is for a token of a wrong form
         return self._incoming
 
-    async def take(self, intake: Intake, updates: Sequence[types.Update], *, cursor: str | None = None) -> None:
+    async def read(self, raw: object) -> types.Update | Inbound | None:
+        """An update as it came over the wire: what can be read of it, or who is to be told that it cannot be read."""
+        incoming = await self.know_bot()
+        update, is_whole = unreadable.read(raw, self._bot)
+        if update is not None and (is_whole or _read(incoming, update)):
+            return update
+        return unreadable.unread(raw, incoming.me)
+
+    async def take(
+        self, intake: Intake, updates: Sequence[types.Update | Inbound], *, cursor: str | None = None
+    ) -> None:
         """Store what updates bring, and the cursor with it. News of chats first: what is said next relies on them."""
         incoming = await self.know_bot()
-        news = [found for update in updates if (found := _read(incoming, update))]
+        news = [
+            found for update in updates if (found := update if isinstance(update, Inbound) else _read(incoming, update))
+        ]
         for one in news:
             match one:
                 case Moved(chat, moved_to):
@@ -63,7 +76,7 @@ class Receiver:
         if inbounds or cursor is not None:
             await intake.store(inbounds, cursor=cursor)
         for update in updates:
-            if update.callback_query:
+            if isinstance(update, types.Update) and update.callback_query:
                 with suppress(*FAILURES):  # too old by now, or the network: what counts is that it is stored
                     await self._bot.answer_callback_query(update.callback_query.id, request_timeout=_ANSWER_SECONDS)
 
@@ -86,4 +99,4 @@ def _read(incoming: Incoming, update: types.Update) -> News | None:
         return incoming.read(update)
     except Exception:  # it would come again and again, and hold up all others
         log.exception("update_unreadable", extra={"update": update.update_id})
-        return None
+        return unreadable.unread(update.model_dump(by_alias=True), incoming.me)

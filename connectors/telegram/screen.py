@@ -83,6 +83,10 @@ class Screen:
         """Somebody else may have changed our messages."""
         self._shown.clear()
 
+    def unlearn(self) -> None:
+        """It was no sign of a server that knows less, but of one that is starting."""
+        self.knows_rich = self.knows_drafts = True
+
     async def send(self, place: Place, look: Look) -> int:
         """Say it in a new message; returns its id. Without its marks where Telegram does not take them."""
         if look.rich:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import logging
 import random
 import re
@@ -14,15 +15,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
-from aiogram import Bot, types
+from aiogram import Bot
 from aiogram import exceptions as telegram
-from pydantic import ValidationError
 
 from bot import errors
 from bot.connector import STARTING, Intake
 from connectors.telegram.errors import FAILURES, UNKNOWN_BOT, seconds_to_wait, told
 from connectors.telegram.incoming import ALLOWED_UPDATES
-from connectors.telegram.polling import tell_unreadable
 from connectors.telegram.receiver import Receiver
 
 LOOK_SECONDS = 300.0
@@ -95,23 +94,16 @@ class Webhook:
         given = headers.get(_HEADER, "")
         if not hmac.compare_digest(given.encode("utf-8", "replace"), self._secret.encode()):
             return HTTPStatus.UNAUTHORIZED
-        update = self._read(body)
-        if update is None:
-            return HTTPStatus.OK  # it would come again and again
+        raw = _json_of(body)
         try:
-            await self._receiver.take(intake, [update])
+            update = await self._receiver.read(raw)
+            if update is not None:  # else it would come again and again
+                await self._receiver.take(intake, [update])
         except (*FAILURES, errors.StoreUnavailable, errors.ConfigurationError) as error:
-            log.warning("update_waits", extra={"update": update.update_id, "reason": told(error, self._bot.token)})
+            number = raw.get("update_id") if isinstance(raw, dict) else None
+            log.warning("update_waits", extra={"update": number, "reason": told(error, self._bot.token)})
             return HTTPStatus.SERVICE_UNAVAILABLE
         return HTTPStatus.OK
-
-    def _read(self, body: bytes) -> types.Update | None:
-        try:
-            return types.Update.model_validate_json(body, context={"bot": self._bot})
-        except ValidationError as problem:
-            found = re.search(rb'"update_id"\s*:\s*(\d+)', body)
-            tell_unreadable(found[1].decode() if found else "without an id", problem)
-            return None
 
     async def _set(self) -> None:
         await self._receiver.know_bot()
@@ -132,6 +124,15 @@ class Webhook:
         if not is_ours:
             log.warning("webhook_changed")
         return is_ours
+
+
+def _json_of(body: bytes) -> object:
+    try:
+        found: object = json.loads(body)
+    except ValueError as problem:
+        log.error("update_unreadable", extra={"update": "without an id", "reason": type(problem).__name__})  # noqa: TRY400
+        return None
+    return found
 
 
 def _derived(token: str) -> str:

@@ -67,7 +67,7 @@ async def test_what_is_still_being_written_is_one_message(rig: Rig, channel: int
 async def test_a_notice_shows_its_text_as_it_is(rig: Rig, channel: int) -> None:
     await rig.discord.deliver(Say(rig.here, "Kept *2* of `x_y`:\n\n- one\n  - two", "1", notice=True))
 
-    assert rig.server.texts(channel) == ["Kept \\*2\\* of \\`x\\_y\\`:\n\n\\- one\n  \\- two"]
+    assert rig.server.texts(channel) == ["Kept \\*2\\* of `x_y`:\n\n\\- one\n  \\- two"]
 
 
 @pytest.mark.parametrize("text", ["", " \n"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -79,6 +80,54 @@ async def test_a_long_rate_limit_is_waited_for_outside(rig: Rig) -> None:
     with pytest.raises(DeliveryDelayed) as caught:
         await rig.discord.deliver(Say(rig.here, "hello?", "1"))
     assert caught.value.retry_after == pytest.approx(40.0)
+
+
+async def test_in_a_long_window_what_is_left_of_it_is_said(rig: Rig, channel: int) -> None:
+    rig.server.window("create_message", 4, 60.0)
+
+    for number in range(4):
+        await rig.discord.deliver(Say(rig.here, f"message {number}", str(number)))
+    for token in ("more", "and more"):
+        with pytest.raises(DeliveryDelayed) as caught:
+            await rig.discord.deliver(Say(rig.here, "one too many", token))
+        assert 30 < caught.value.retry_after <= 60
+
+    assert len(rig.server.texts(channel)) == 4
+    assert {call.status for call in rig.server.calls_of("create_message")} == {200}, "Discord had to refuse nothing"
+
+
+async def test_in_a_long_window_several_may_go_out_at_once(rig: Rig, channel: int) -> None:
+    rig.server.window("create_message", 3, 60.0)
+
+    await asyncio.gather(*(rig.discord.deliver(Say(rig.here, f"message {n}", str(n))) for n in range(3)))
+
+    assert len(rig.server.texts(channel)) == 3
+
+
+async def test_a_short_window_is_waited_for_by_whoever_has_to_wait(rig: Rig, channel: int) -> None:
+    rig.server.window("create_message", 1, 0.3)
+
+    await asyncio.gather(*(rig.discord.deliver(Say(rig.here, f"message {n}", str(n))) for n in range(3)))
+
+    assert len(rig.server.texts(channel)) == 3
+    assert {call.status for call in rig.server.calls_of("create_message")} == {200}
+
+
+async def test_a_server_that_says_nothing_of_limits_is_asked_again_after_a_failure(rig: Rig, channel: int) -> None:
+    rig.server.fail("create_message", 400, "Invalid Form Body", code=50035)
+    with pytest.raises(DeliveryRefused):
+        await rig.discord.deliver(Say(rig.here, "hello?", "1"))
+
+    await rig.discord.deliver(Say(rig.here, "hello!", "2"))
+    assert rig.server.texts(channel) == ["hello!"]
+
+
+@pytest.mark.parametrize(("status", "said"), [(404, "404: Not Found"), (409, "Conflict")])
+async def test_a_server_that_is_starting_delays(rig: Rig, status: int, said: str) -> None:
+    rig.server.fail("create_message", status, said)
+
+    with pytest.raises(DeliveryDelayed):
+        await rig.discord.deliver(Say(rig.here, "hello?", "1"))
 
 
 async def test_a_failing_server_leaves_it_uncertain(rig: Rig) -> None:

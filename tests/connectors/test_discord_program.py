@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from bot.messages import Address, Button, Say
 from bot.parts import Parts
 from bot.platforms import platforms
 from bot.store import people
+from connectors.discord import Discord
 from tests.connectors.at_work import at_work
 from tests.house import settings_for
 from tests.servers.discord import DiscordServer, Person
@@ -139,3 +141,35 @@ async def test_what_came_too_fast_is_not_answered_after_a_restart(
         await answers(discord, here, 3)
     assert len(discord.texts(here)) == 3
     assert "Too much" not in asked_of(model)
+
+
+async def test_a_button_that_nobody_knows_any_more_is_answered_in_words(
+    discord: DiscordServer, ada: Person, programs: Programs, model: MessagesServer
+) -> None:
+    """It stands under a message of an earlier version, or of another bot with this token."""
+    here = ada.channel_id
+    earlier = Discord(discord.token, api_base=discord.api_base, gateway=discord.gateway, commands={})
+    address = Address("discord", str(here))
+    (under,) = await earlier.deliver(
+        Say(address, "Which?", "1", (Button("This", "choose:7"), Button("Old", "/vote 3")))
+    )
+    await earlier.close()
+    async with programs.run():
+        await listening(discord)
+        for number, label in enumerate(("This", "Old"), 2):
+            await ada.presses(int(under), label)
+            assert (await answers(discord, here, number))[-1].startswith("That button does nothing any more.")
+    assert not model.requests
+
+
+async def test_the_command_that_lets_somebody_in_can_be_copied(
+    discord: DiscordServer, ada: Person, programs: Programs
+) -> None:
+    async with programs.run(access="pairing"):
+        await listening(discord)
+        await ada.says("hello")
+        [told] = await answers(discord, ada.channel_id, 1)
+    code = told.split("Your code is ")[1].split(".")[0]
+    assert f"`palimpsest pair approve {code}`" in told
+    assert f"/pair {code} " in told
+    assert "\\" not in told

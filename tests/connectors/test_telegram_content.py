@@ -35,6 +35,9 @@ LOCATION = {"latitude": 52.52, "longitude": 13.4}
     [
         ({"sticker": FILE | STICKER | {"emoji": "😀"}}, "[sticker 😀]"),
         ({"sticker": FILE | STICKER}, "[sticker]"),
+        ({"story": {"chat": {"id": 5, "type": "private", "first_name": "Bob"}, "id": 1}}, "[story of Bob]"),
+        ({"story": {"chat": {"id": -7, "type": "channel", "username": "sailors"}, "id": 1}}, "[story of sailors]"),
+        ({"story": {"chat": {"id": 5, "type": "private"}, "id": 1}}, "[story of someone]"),
         ({"location": LOCATION}, "[location 52.52, 13.40]"),
         ({"location": {"latitude": -0.1234567, "longitude": 13}}, "[location -0.123457, 13.00]"),
         (

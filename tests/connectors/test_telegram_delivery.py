@@ -192,6 +192,8 @@ async def test_a_long_text_that_was_delayed_goes_on_where_it_stopped(
         (403, "Forbidden: bot was kicked from the supergroup chat", ChatClosed),
         (403, "Forbidden: bot is not a member of the supergroup chat", ChatClosed),
         (401, "Unauthorized", DeliveryDelayed),
+        (404, "Not Found", DeliveryDelayed),
+        (409, "Conflict: terminated by other getUpdates request", DeliveryDelayed),
         (500, "Internal Server Error", DeliveryUncertain),
         (502, "Bad Gateway", DeliveryUncertain),
     ],

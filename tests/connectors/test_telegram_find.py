@@ -60,12 +60,18 @@ async def test_a_message_that_never_went_out_is_not_found_within_12_probes(
         ("1", "2", True),
         ("1", "1", True),
         ("-5", "-5", True),
-        ("-5", "-6", False),
-        ("1", "-5", False),
-        ("-5", "1", False),
+        ("-5", "-6", True),
+        ("1", "-5", True),
+        ("-100123456", "1", True),
+        ("-4999999999", "-5", True),
+        ("-1001234567890", "-1001234567890", True),
+        ("-1001234567890", "-1001234567891", False),
+        ("-1001234567890", "1", False),
+        ("-5", "-1001234567890", False),
+        ("-1000000000001", "1", False),
     ],
 )
-def test_private_chats_have_one_counter_and_each_group_its_own(
+def test_private_chats_and_basic_groups_have_one_counter_and_each_supergroup_its_own(
     telegram: Telegram, chat: str, other: str, *, shared: bool
 ) -> None:
     assert telegram.counts_with(chat, other) is shared

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import pytest
 from aiogram import Bot
@@ -12,7 +13,7 @@ from aiogram.client.telegram import TelegramAPIServer
 from bot.errors import ConfigurationError
 from bot.messages import Address
 from connectors.telegram import Telegram
-from tests.connectors.telegram_case import HERE, UNDO, FakeIntake, Pauses, running, say
+from tests.connectors.telegram_case import GROUP, HERE, UNDO, FakeIntake, Pauses, received, running, say
 from tests.logged import all_that_was_logged, logged
 from tests.servers.telegram import BotApiServer, Person
 
@@ -81,6 +82,50 @@ async def test_an_update_that_cannot_be_read_does_not_hold_up_the_others(
 
     assert intake.texts == ["before", "after"]
     assert [line["update"] for line in logged(caplog, "update_unreadable")] == [last - 1]
+
+
+BROKEN = {"width": "of a kind that is not known yet"}
+
+
+async def test_of_an_update_that_cannot_be_read_the_words_are(
+    server: BotApiServer, ada: Person, telegram: Telegram
+) -> None:
+    last = ada.sends({"text": "What is this?", "reply_to_message": {"message_id": BROKEN}})
+    assert (await received(telegram, server, last)).texts == ["What is this?"]
+
+
+async def test_whoever_said_what_cannot_be_read_at_all_is_named(
+    server: BotApiServer, ada: Person, telegram: Telegram
+) -> None:
+    ada.says("before")
+    odd = ada.sends({"sticker": BROKEN})
+    last = ada.says("after")
+    before, unread, after = (await received(telegram, server, last)).inbounds
+    assert (before.text, after.text) == ("before", "after")
+    assert (unread.is_unread, unread.text, unread.person, unread.address) == (True, "", "1001", HERE)
+    assert (unread.order, unread.kind, unread.key) == (odd, "message", f"message:1001:{unread.ref}")
+
+
+async def test_in_a_group_only_who_speaks_to_the_bot_is_told_that_it_cannot_be_read(
+    server: BotApiServer, ada: Person, telegram: Telegram
+) -> None:
+    chat = {"id": -100200, "type": "supergroup", "title": "Sailors"}
+    sender = {"id": 1001, "is_bot": False, "first_name": "Ada"}
+    said = {"chat": chat, "from": sender, "date": BROKEN}
+    server.update({"message": said | {"message_id": 7, "text": "hello all"}})
+    last = server.update({"message": said | {"message_id": 8, "text": "@palimpsest_test_bot hello"}})
+    (unread,) = (await received(telegram, server, last)).inbounds
+    assert (unread.ref, unread.address, unread.speaker) == ("8", GROUP, "Ada")
+
+
+@pytest.mark.parametrize("odd", [[], "?", {}, {"update_id": "seven"}, {"message": {"chat": 5, "from": 7}}])
+async def test_what_is_no_update_at_all_holds_up_nothing(
+    server: BotApiServer, ada: Person, telegram: Telegram, odd: Any
+) -> None:
+    ada.says("before")
+    server.updates.forced.append(odd)
+    last = ada.says("after")
+    assert (await received(telegram, server, last)).texts == ["before", "after"]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ before a login: `discord.http.Route.BASE = server.api_base` and
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal, Self
 
 from aiohttp import web
@@ -232,12 +232,14 @@ class DiscordServer(Terms, Faults, Watched):
             params = {**params, **payload} if isinstance(payload, dict) else payload
             request = Request(route.method, http.match_info, http.query, payload, uploads)
             channel = self._channel_of(request)
-            await self._go_wrong(route.method, channel)
+            headers = await self._go_wrong(route.method, channel)
             result = route.handle(request)
             if first_match(self._lost, route.method, channel):
                 return _cut(http)
             status = 204 if result is None else 200
-            return web.Response(status=204) if result is None else json_answer(result)
+            answer = web.Response(status=204) if result is None else json_answer(result)
+            answer.headers.update(headers)
+            return answer
         except Refused as refusal:
             status = refusal.status
             return refusal.answer()
@@ -255,7 +257,8 @@ class DiscordServer(Terms, Faults, Watched):
         interaction = self._interactions.of_token(request.ids.get("token", ""))
         return interaction.channel_id if interaction else None
 
-    async def _go_wrong(self, method: str, channel: int | None) -> None:
+    async def _go_wrong(self, method: str, channel: int | None) -> Mapping[str, str]:
+        """Raise what is to go wrong; returns what the answer tells of limits."""
         if slow := first_match(self._slow, method, channel):
             await asyncio.sleep(slow.seconds)
         failing = first_match(self._errors, method, channel)
@@ -263,6 +266,8 @@ class DiscordServer(Terms, Faults, Watched):
             raise failing.error
         if self._flood:
             self._flood.check(method, channel, time.monotonic())
+        windows = [window for window in self._windows if window.method == method]
+        return {name: value for window in windows for name, value in window.count(channel, time.monotonic()).items()}
 
     async def _socket(self, http: web.Request) -> web.StreamResponse:
         return _cut(http) if self.down else await self.sockets.serve(http)

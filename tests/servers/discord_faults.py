@@ -1,5 +1,6 @@
 """What can be made to go wrong with a call of the API."""
 
+import time
 from collections import defaultdict, deque
 from dataclasses import dataclass
 
@@ -27,6 +28,34 @@ class Fault:
         if self.times is not None:
             self.times -= 1
         return True
+
+
+@dataclass
+class Window:
+    """So many calls of a method in a channel within a window of so many seconds, which the answers tell of."""
+
+    method: str
+    calls: int
+    seconds: float
+
+    def __post_init__(self) -> None:
+        self._begun: dict[int | None, tuple[float, int]] = {}
+
+    def count(self, channel: int | None, now: float) -> dict[str, str]:
+        """The headers of one more call; raise `Refused` 429 where it is one too many."""
+        began, made = self._begun.get(channel, (now, 0))
+        if now >= began + self.seconds:
+            began, made = now, 0
+        if made >= self.calls:
+            raise rate_limited(round(began + self.seconds - now, 3) + 0.001)
+        self._begun[channel] = began, made + 1
+        return {
+            "X-RateLimit-Bucket": f"{self.method}-bucket",
+            "X-RateLimit-Limit": str(self.calls),
+            "X-RateLimit-Remaining": str(self.calls - made - 1),
+            "X-RateLimit-Reset-After": f"{began + self.seconds - now:.3f}",
+            "X-RateLimit-Reset": f"{time.time() + began + self.seconds - now:.3f}",
+        }
 
 
 @dataclass
@@ -60,6 +89,7 @@ class Faults:
         self._slow: list[Fault] = []
         self._lost: list[Fault] = []
         self._flood: FloodLimit | None = None
+        self._windows: list[Window] = []
 
     def limit(
         self,
@@ -93,6 +123,10 @@ class Faults:
         """Wait that long before doing anything; the newest matching call holds."""
         self._slow.insert(0, Fault(method, times, channel, seconds=seconds))
 
+    def window(self, method: str, calls: int, seconds: float) -> None:
+        """Allow so many calls in each channel within that long, as the headers of each answer say."""
+        self._windows.append(Window(method, calls, seconds))
+
     def flood_limit(self, messages: int, seconds: float) -> None:
         """Limit messages and edits in each channel (the real one: about 5 in 5 s)."""
         self._flood = FloodLimit(messages, seconds)
@@ -108,7 +142,7 @@ class Faults:
 
     def clear_faults(self) -> None:
         """Behave from now on."""
-        self._errors, self._slow, self._lost, self._flood = [], [], [], None
+        self._errors, self._slow, self._lost, self._flood, self._windows = [], [], [], None, []
 
 
 def first_match(faults: list[Fault], method: str, channel: int | None) -> Fault | None:

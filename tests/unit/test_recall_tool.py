@@ -176,9 +176,9 @@ async def test_people_read_numbers_and_find_words(database: Database) -> None:
     await write(database, said(1, "another heron"), agent_id=BO)
     assert await answer_people(database, ADA, "") == USAGE
     assert await answer_people(database, ADA, "1-2") == (
-        "#1 (1970-01-02 00:00, a person): a heron\n#2 (1970-01-02 00:00, me): yes"
+        "#1 (1970-01-02 00:00, a person): a heron\n#2 (1970-01-02 00:00, the bot): yes"
     )
-    assert await answer_people(database, ADA, "2") == "#2 (1970-01-02 00:00, me): yes"
+    assert await answer_people(database, ADA, "2") == "#2 (1970-01-02 00:00, the bot): yes"
     assert (await answer_people(database, ADA, "2026")).startswith("#3 ")
     assert "another" not in await answer_people(database, ADA, "heron")
 

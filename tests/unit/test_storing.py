@@ -19,7 +19,7 @@ from bot.door import Door
 from bot.errors import StoreUnavailable
 from bot.messages import Address, Attachment, Inbound
 from bot.store import Database, dismissed, forgetting, inbox, parked, people, settled, work
-from bot.storing import SKIPPED, Storing
+from bot.storing import SKIPPED, UNREAD, Storing
 
 HERE = Address("room", "1")
 WELL = Inbound(HERE, "message:1:1", "message", 1, "ada", "hello", "Ada")
@@ -221,3 +221,16 @@ async def test_only_the_latest_of_what_was_dismissed_is_remembered(database: Dat
         assert not await dismissed.known(tx, "other", ["the first"])
         await dismissed.add(tx, "room", ["the last"])
         assert await dismissed.known(tx, "room", ["the first", "the last"]) == {"the last"}
+
+
+async def test_who_said_what_cannot_be_read_is_told_so_once(storing: Storing, database: Database) -> None:
+    unread = replace(WELL, text="", is_unread=True)
+    stored = await storing.store([unread, LATER], "3")
+    assert [one.key for one in stored.new] == [LATER.key]
+    assert [(say.text, say.answers) for say in stored.told] == [(UNREAD, WELL.ref)]
+    assert not (await storing.store([unread, LATER], "3")).told
+
+
+async def test_a_stranger_whose_message_cannot_be_read_is_told_what_strangers_are(database: Database, bus: Bus) -> None:
+    stored = await pairing(database, bus).store([replace(WELL, text="", is_unread=True)], "3")
+    assert ["Your code is" in say.text for say in stored.told] == [True]
