@@ -72,9 +72,10 @@ class Storing:
             return Stored(told=[_notice(inbound, SKIPPED)])
 
     async def _keep(self, inbound: Inbound, reason: str) -> None:
+        is_known = await self._is_known(inbound)
         try:
             async with self._database.write() as tx:
-                if await self._door.knows(tx, inbound):
+                if is_known:
                     await parked.skip(tx, inbound, reason, now=self._database.clock())
                 else:  # nothing is kept of what a stranger says, not for those who mend defects either
                     await dismissed.add(tx, self._name, [inbound.key])
@@ -83,6 +84,17 @@ class Storing:
         except Exception as error:  # then nobody may be told that we have it
             log.exception("update_not_kept", connector=self._name, key=inbound.key)
             raise StoreUnavailable(f"{inbound.key} can neither be stored nor be put aside") from error
+
+    async def _is_known(self, inbound: Inbound) -> bool:
+        """Whether its author may come in. Whose id no database takes was never let in."""
+        try:
+            async with self._database.read() as tx:
+                return await self._door.knows(tx, inbound)
+        except StoreUnavailable:
+            raise
+        except Exception:
+            log.exception("update_not_known", connector=self._name, key=inbound.key)
+            return False
 
     async def _store(self, inbounds: Sequence[Inbound], cursor: str | None) -> Stored:
         now, welcome = self._database.clock(), list[Inbound]()

@@ -203,9 +203,10 @@ async def test_what_was_forgotten_is_not_taken_again(storing: Storing, database:
     assert not (await storing.store([WELL, LATER], "3")).new
 
 
-async def test_of_a_stranger_nothing_is_put_aside_either(database: Database, bus: Bus) -> None:
+@pytest.mark.parametrize(("person", "chat"), [("ada", "1\ud800"), ("ada\ud800", "1")])
+async def test_of_a_stranger_nothing_is_put_aside_either(database: Database, bus: Bus, person: str, chat: str) -> None:
     """What cannot be stored is kept for whoever mends that, but not a word of somebody unknown."""
-    broken = replace(POISON, person="ada", person_name="Ada", address=Address("room", "1\ud800"))
+    broken = replace(POISON, person=person, person_name="Ada", address=Address("room", chat))
     stored = await pairing(database, bus).store([broken], "2")
     assert [say.text for say in stored.told] == [SKIPPED]
     async with database.read() as tx:
