@@ -79,20 +79,21 @@ async def _run(settings: Settings, roles: Sequence[Role]) -> None:
                 await connector.close()
 
 
-async def chat(settings: Settings, address: Address) -> None:
-    """A conversation in this terminal, or over its pipes, with everything it needs in this process.
+async def chat(settings: Settings, address: Address, notes: Sequence[str] = ()) -> None:
+    """A conversation in this terminal, or over its pipes, with everything it needs in this process. ``notes`` are said
+    before it begins.
 
     Raises a PalimpsestError with a sentence that says what to do.
     """
     with _only_here(settings, address):
         async with until_signal(signal.SIGTERM, signal.SIGHUP):
-            await _chat(settings, address)
+            await _chat(settings, address, notes)
 
 
-async def _chat(settings: Settings, address: Address) -> None:
+async def _chat(settings: Settings, address: Address, notes: Sequence[str]) -> None:
     from bot.early import EarlyConnector
 
-    early = EarlyConnector(terminal(settings, address))
+    early = EarlyConnector(terminal(settings, address, notes))
     serving = asyncio.create_task(_serve_chat(settings, address, early))
     try:
         await asyncio.wait({early.running, serving}, return_when=asyncio.FIRST_COMPLETED)

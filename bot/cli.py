@@ -63,17 +63,17 @@ def chat(
     agent: Annotated[str, typer.Option(help="The conversation; it goes on where it was.")] = "terminal-me",
 ) -> None:
     """Talk in this terminal. When standard input is not a terminal, each line is a message."""
-    from bot.settings import load_settings
+    from bot.settings_check import checked_settings
 
     address = _terminal_address(agent)
     with one_line_errors():
         if sys.stdin is None or sys.stdout is None or sys.stderr is None:  # `<&-` and the like
             raise ConfigurationError("It talks over standard input, output and error: leave them open.")
-        settings = load_settings()
+        settings, notes = checked_settings(("agents", "worker"))
         _log_to_file(settings) if sys.stdin.isatty() else log_quietly(settings)
         from bot.app import chat as talk
 
-        run_to_its_end(talk(settings, address))
+        run_to_its_end(talk(settings, address, notes))
 
 
 @app.command()
@@ -84,17 +84,18 @@ def run(
 ) -> None:
     """Serve: the platforms that have a token, the agents, and the worker."""
     from bot.app import ROLES
-    from bot.app import run as serve
 
     wanted = [known for known in ROLES if not role or known in role]
     if role and set(role) - set(ROLES):
         raise typer.BadParameter(f"a role is one of {', '.join(ROLES)}")
     with one_line_errors():
         from bot import logs
-        from bot.settings import load_settings
+        from bot.app import run as serve
+        from bot.settings_check import checked_settings, log_notes
 
-        settings = load_settings()
+        settings, notes = checked_settings(wanted)
         logs.configure(settings)
+        log_notes(notes)
         run_to_its_end(serve(settings, wanted), serves=True)
 
 

@@ -31,7 +31,7 @@ def doctor(
 
 
 def _findings(*, probe: bool) -> list[Finding]:
-    from bot.doctor.finding import problem
+    from bot.finding import problem
     from bot.settings import load_settings
 
     try:
@@ -47,7 +47,8 @@ async def _examine(settings: Settings, *, probe: bool) -> list[Finding]:
 
     from bot.doctor import Case, examine
     from bot.doctor.web import Web
+    from bot.env_file import read_env_file
     from bot.settings import variables
 
     async with aiohttp.ClientSession() as session:
-        return await examine(Case(settings, Web(session, time.time), variables(), probe))
+        return await examine(Case(settings, Web(session, time.time), variables(), probe, env_file=read_env_file()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bot.messages import Address
@@ -57,20 +58,19 @@ def platforms(settings: Settings) -> list[Connector]:
     return connectors
 
 
-def terminal(settings: Settings, address: Address) -> Connector:
-    """The one of `palimpsest chat`: a prompt, or pipes."""
+def terminal(settings: Settings, address: Address, notes: Sequence[str] = ()) -> Connector:
+    """The one of `palimpsest chat`: a prompt, or pipes. ``notes``: what is to be said of the settings."""
+    said = [*notes, local_note(settings)] if settings.uses_local_model else [*notes]
     if not sys.stdin.isatty():
         from connectors.pipe import Pipe
 
-        if settings.uses_local_model:
-            sys.stderr.write(f"{local_note(settings)}\n")
+        sys.stderr.writelines(f"{line}\n" for line in said)
         return Pipe(address, out=sys.stdout, err=sys.stderr)
     from bot.commands import COMMANDS
     from connectors.terminal import Terminal
 
     banner = f"Palimpsest · {address.agent_id} · /help lists commands, Ctrl-C stops an answer, Ctrl-D leaves."
-    if settings.uses_local_model:
-        banner = f"{banner}\n{local_note(settings)}"
+    banner = "\n".join([banner, *said])
     history = settings.data_dir / "agents" / address.agent_id / "input_history"
     return Terminal(address, history_file=history, commands=COMMANDS, banner=banner)
 

@@ -6,26 +6,32 @@ docstring here says what whoever reads the code wants to know besides.
 
 from __future__ import annotations
 
-import ipaddress
-import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
 from dotenv import dotenv_values
-from pydantic import BaseModel, Field, SecretStr, ValidationError, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
 
+from bot import setting_values
+from bot.env_file import ENCODING, ENV_FILE, read_env_file
 from bot.errors import ConfigurationError
+from bot.settings_errors import unreadable, wrong_values
 
 DEFAULT_MODEL = "claude-sonnet-5"
 LOCAL_API_KEY = "local"
-_LAST_PORT = 65_535
 
 
-class AgentsSettings(BaseModel):
+class _Group(BaseModel):
+    """Settings that begin with the same word."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
+
+
+class AgentsSettings(_Group):
     """`AGENTS__*`: how an agent keeps its context."""
 
     emergency_context_limit: int | None = Field(default=None, gt=0)
@@ -39,7 +45,7 @@ class AgentsSettings(BaseModel):
     """Conversations that one process keeps awake; more of them wait their turn, or for another process."""
 
 
-class CompactionSettings(BaseModel):
+class CompactionSettings(_Group):
     """`COMPACTION__*`: how summaries are made."""
 
     must_keep: tuple[str, ...] = ()
@@ -52,11 +58,11 @@ class CompactionSettings(BaseModel):
             try:
                 re.compile(rule)
             except re.error as error:
-                raise ValueError(f"{rule!r} is not a regular expression: {error}") from error
+                raise ValueError(f"has {rule!r}, which is not a regular expression: {error}") from error
         return rules
 
 
-class EmbeddingsSettings(BaseModel):
+class EmbeddingsSettings(_Group):
     """`EMBEDDINGS__*`: how `tiered` finds what belongs to a question."""
 
     url: str | None = None
@@ -64,15 +70,20 @@ class EmbeddingsSettings(BaseModel):
     model: str = "nomic-embed-text"
     """The model at that endpoint."""
 
+    @field_validator("url")
+    @classmethod
+    def _is_an_address(cls, value: str | None) -> str | None:
+        return setting_values.address(value, "http", "https", example="http://127.0.0.1:11434") if value else value
 
-class RateSettings(BaseModel):
+
+class RateSettings(_Group):
     """`RATE__*`: messages in ten minutes that are taken from one person, and in one chat; 0: any number."""
 
     person: int = Field(default=600, ge=0)
     chat: int = Field(default=1200, ge=0)
 
 
-class RetentionSettings(BaseModel):
+class RetentionSettings(_Group):
     """`RETENTION__*`: what is not kept for ever. What was said is."""
 
     settled_days: float = Field(default=30.0, ge=0)
@@ -81,7 +92,7 @@ class RetentionSettings(BaseModel):
     """Days that the daily files of traces stay; 0: for ever. The book keeps the sections."""
 
 
-class FilesSettings(BaseModel):
+class FilesSettings(_Group):
     """`FILES__*`: what people send."""
 
     most_bytes: int = Field(default=20_000_000, gt=0)
@@ -93,7 +104,7 @@ class FilesSettings(BaseModel):
     """That are opened at the same time."""
 
 
-class ToolsSettings(BaseModel):
+class ToolsSettings(_Group):
     """`TOOLS__*`: what the model can do besides talking."""
 
     most_rounds: int = Field(default=40, gt=0)
@@ -111,7 +122,7 @@ class ToolsSettings(BaseModel):
 _SHORTEST_PASSWORD, _SHORTEST_TOKEN = 12, 32
 
 
-class PageSettings(BaseModel):
+class PageSettings(_Group):
     """`PAGE__*`: the page of those who run it, and its door."""
 
     password: SecretStr | None = None
@@ -131,35 +142,32 @@ class PageSettings(BaseModel):
     def _long_enough(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
         least = _SHORTEST_PASSWORD if info.field_name == "password" else _SHORTEST_TOKEN
         if value is not None and len(value.get_secret_value()) < least:
-            raise ValueError(f"it has to have at least {least} characters; `openssl rand -hex 24` makes a good one")
+            raise ValueError(f"has to have at least {least} characters; `openssl rand -hex 24` makes a good one")
         return value
 
     @field_validator("hosts", mode="before")
     @classmethod
     def _split_hosts(cls, value: object) -> object:
-        return frozenset(name.lower() for name in _parts(value)) if isinstance(value, str) else value
+        return frozenset(map(setting_values.host_name, _parts(value))) if isinstance(value, str) else value
 
     @field_validator("proxies", mode="before")
     @classmethod
     def _split_proxies(cls, value: object) -> object:
-        return _parts(value) if isinstance(value, str) else value
-
-    @field_validator("proxies")
-    @classmethod
-    def _are_networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for name in value:
-            try:
-                ipaddress.ip_network(name)
-            except ValueError as error:
-                raise ValueError(f"{name} is no address and no network; write e.g. 10.0.0.5 or 10.0.0.0/24") from error
-        return value
+        return tuple(map(setting_values.network, _parts(value))) if isinstance(value, str) else value
 
 
 def _parts(value: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in value.split(",") if part.strip())
 
 
-class MemorySettings(BaseModel):
+def _checked(secret: SecretStr | None, check: Callable[[str], str]) -> SecretStr | None:
+    """A secret whose value is one of its kind."""
+    if secret is not None and secret.get_secret_value():
+        check(secret.get_secret_value())
+    return secret
+
+
+class MemorySettings(_Group):
     """`MEMORY__*`: what the strategy `memory` does besides compacting."""
 
     visibility: Literal["off", "brief", "debug"] = "brief"
@@ -168,11 +176,32 @@ class MemorySettings(BaseModel):
     """Whether commands that look for a known folder get its path."""
 
 
+_EXAMPLES = {
+    "anthropic_base_url": "https://models.example.com",
+    "telegram_api_base": "http://127.0.0.1:8081",
+    "discord_api_base": "http://127.0.0.1:8082/api/v10",
+    "telegram_webhook_url": "https://bot.example.org/telegram",
+}
+_KINDS = {
+    "telegram_token": setting_values.telegram_token,
+    "telegram_webhook_secret": setting_values.webhook_secret,
+    "discord_token": setting_values.discord_token,
+    "database_url": setting_values.database,
+    "redis_url": setting_values.redis,
+}
+
+
 class Settings(BaseSettings):
     """All of it. Fields of nested groups are set with two underscores: `AGENTS__WARNING=0.6`."""
 
     model_config = SettingsConfigDict(
-        env_file=".env", env_nested_delimiter="__", extra="ignore", env_ignore_empty=True, frozen=True
+        env_file=ENV_FILE,
+        env_file_encoding=ENCODING,
+        env_nested_delimiter="__",
+        extra="ignore",
+        env_ignore_empty=True,
+        frozen=True,
+        allow_inf_nan=False,
     )
 
     data_dir: Path = Path("./data")
@@ -233,25 +262,46 @@ class Settings(BaseSettings):
     http_bind: str = "127.0.0.1:8080"
     page: PageSettings = PageSettings()
 
+    @field_validator("data_dir", "mcp_config")
+    @classmethod
+    def _from_home(cls, value: Path | None) -> Path | None:
+        return setting_values.path(value) if value else value
+
     @field_validator("http_bind")
     @classmethod
-    def _is_an_address(cls, value: str) -> str:
-        port = value.rpartition(":")[2]
-        if port == value or not port.isdecimal() or int(port) > _LAST_PORT:
-            raise ValueError(f"{value!r} is not host:port; write e.g. 127.0.0.1:8080")
-        return value
+    def _is_a_place(cls, value: str) -> str:
+        return setting_values.host_and_port(value)
 
-    @field_validator("anthropic_base_url")
+    @field_validator("anthropic_base_url", "telegram_api_base", "discord_api_base", "telegram_webhook_url")
     @classmethod
-    def _is_a_url(cls, value: str | None) -> str | None:
-        if value and not value.startswith(("http://", "https://")):
-            raise ValueError(f"{value!r} is no URL; write e.g. https://models.example.com")
-        return value
+    def _is_an_address(cls, value: str | None, info: ValidationInfo) -> str | None:
+        example = _EXAMPLES[info.field_name or ""]
+        return setting_values.address(value, "https", "http", example=example) if value else value
+
+    @field_validator("discord_gateway")
+    @classmethod
+    def _is_a_gateway(cls, value: str | None) -> str | None:
+        return setting_values.address(value, "wss", "ws", example="ws://127.0.0.1:8082/gateway") if value else value
+
+    @field_validator("anthropic_api_key", "anthropic_auth_token")
+    @classmethod
+    def _can_be_sent(cls, value: SecretStr | None) -> SecretStr | None:
+        return _checked(value, setting_values.key)
+
+    @field_validator("telegram_token", "telegram_webhook_secret", "discord_token", "database_url", "redis_url")
+    @classmethod
+    def _is_of_its_kind(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        return _checked(value, _KINDS[info.field_name or ""])
 
     @field_validator("allow", "admins", mode="before")
     @classmethod
-    def _split_allow(cls, value: object) -> object:
-        return frozenset(_parts(value)) if isinstance(value, str) else value
+    def _split_people(cls, value: object) -> object:
+        return frozenset(map(setting_values.person, _parts(value))) if isinstance(value, str) else value
+
+    @field_validator("log_level", mode="before")
+    @classmethod
+    def _in_capitals(cls, value: object) -> object:
+        return value.upper() if isinstance(value, str) else value
 
     @property
     def cache_life(self) -> Literal["5m", "1h"]:
@@ -284,59 +334,19 @@ class Settings(BaseSettings):
 
 def variables() -> Mapping[str, str]:
     """What is set, in `.env` and in the environment, which wins."""
-    return {name: value or "" for name, value in {**dotenv_values(".env"), **os.environ}.items()}
-
-
-_AS_JSON = 'lists are written as JSON, for example \'["ABC", "DEF"]\''
-_FIELD = re.compile(r'field "(\w+)"')
-
-
-def _is_group(name: str) -> bool:
-    field = Settings.model_fields.get(name)
-    return field is not None and isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
+    return {name: value or "" for name, value in {**dotenv_values(ENV_FILE, encoding=ENCODING), **os.environ}.items()}
 
 
 def load_settings(**overrides: object) -> Settings:
-    """The settings of this process. Raises ConfigurationError with one line for each wrong setting."""
+    """The settings of this process. Raises ConfigurationError with a sentence for each value that cannot be.
+
+    What only all of them together show, and names that are no settings, is for :mod:`bot.settings_check`.
+    """
     try:
+        if overrides.get("_env_file", ENV_FILE) is not None:
+            read_env_file()
         return Settings(**overrides)  # type: ignore[arg-type]  # names and values are checked by pydantic itself
     except ValidationError as error:
-        raise ConfigurationError("; ".join(_explain(item) for item in error.errors())) from error
-    except UnicodeDecodeError as error:
-        raise ConfigurationError(
-            ".env is not UTF-8: save it as UTF-8, or take out the letters that are not."
-        ) from error
+        raise ConfigurationError(" ".join(wrong_values(error, Settings))) from error
     except SettingsError as error:
-        if '"strategy"' in str(error):
-            raise ConfigurationError(
-                "STRATEGY is not a setting: AGENTS__STRATEGY=NAME chooses, STRATEGY__NAME__OPTION=VALUE sets an option."
-            ) from error
-        if (found := _FIELD.search(str(error))) and _is_group(found[1]):
-            name = found[1].upper()
-            if name not in {known.upper() for known, value in variables().items() if value}:
-                raise ConfigurationError(f"{_unreadable(name)} {_AS_JSON}") from error
-            raise ConfigurationError(
-                f"{name} is no setting, but what a group of them begins with: {name}__…, as .env.example lists them."
-            ) from error
-        raise ConfigurationError(f"{error}: {_AS_JSON}") from error
-
-
-def _unreadable(group: str) -> str:
-    """Those of a group's variables that should be JSON and are none, as the beginning of a sentence."""
-    names = [name.upper() for name, value in variables().items() if name.upper().startswith(f"{group}__") and value]
-    wrong = [name for name in names if not _is_json(variables(), name)]
-    return f"{', '.join(wrong or names)} cannot be read:"
-
-
-def _is_json(given: Mapping[str, str], name: str) -> bool:
-    try:
-        json.loads(next(value for known, value in given.items() if known.upper() == name))
-    except ValueError:
-        return False
-    return True
-
-
-def _explain(item: object) -> str:
-    assert isinstance(item, dict)
-    name = "__".join(str(part) for part in item["loc"]).upper()
-    return f"{name}: {item['msg']}"
+        raise ConfigurationError(unreadable(error, Settings, variables())) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 
@@ -61,4 +62,7 @@ def _with_settings(strategy: Strategy, settings: Settings) -> Strategy:
     try:
         return guarded(with_options(strategy, values | settings.strategy.get(strategy.name, {})))
     except ValueError as error:
-        raise ConfigurationError(f"STRATEGY__{strategy.name.upper()}__*: {error}") from error
+        given = settings.strategy.get(strategy.name, {})
+        told = [name.upper() for name in given if re.search(rf"\b{re.escape(name)}\b", str(error))] or ["*"]
+        variables = ", ".join(f"STRATEGY__{strategy.name.upper()}__{name}" for name in told)
+        raise ConfigurationError(f"{variables}: {error}") from error

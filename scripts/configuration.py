@@ -62,8 +62,9 @@ environment wins. Nothing has to be set.
 - An empty value is the same as none, and then the default counts; `—` means that there is none.
 - What is true or false may also be written as `on` and `off`, `yes` and `no`, `1` and `0`.
 - Names with two underscores belong to a group: `AGENTS__WARNING` is the `WARNING` of `AGENTS`.
-- A wrong value stops the program at its start with a line that names it. `palimpsest doctor` also finds names that \
-look like a setting and are none.
+- A wrong value stops the program at its start with a line that names it, and so does a name that is none in one of \
+our groups (`AGENTS__STRATGY`), and a line of `.env` that is no `NAME=VALUE`. What does nothing, such as any other \
+name that looks like a setting, is said once at the start. `palimpsest doctor` says the same, and more.
 - *Secret* values appear in no log, trace or error.
 - *Roles* says which [processes](operations.md#processes) need a setting, when the roles run apart. `palimpsest run` \
 alone and `palimpsest chat` play them all.

@@ -13,6 +13,7 @@ from bot.http import Check
 from bot.jobs import QUEUE, SEEN_SECONDS, SUMMARIZE, pack, queue_at, unpack
 from bot.parts import Parts, open_parts, redis_url
 from bot.settings import load_settings
+from bot.settings_check import checked_settings, log_notes
 from bot.shutdown import Shutdown
 from bot.tasks import stop
 from workers.desk import Desk
@@ -72,8 +73,9 @@ def __getattr__(name: str) -> Any:
     """``WorkerSettings`` is made when arq asks for it: an embedded Valkey has to run before arq connects to it."""
     if name != "WorkerSettings":
         raise AttributeError(name)
-    settings = load_settings()
+    settings, notes = checked_settings(("worker",))
     logs.configure(settings)
+    log_notes(notes)
     url = asyncio.run(redis_url(settings))
     options = {
         **_OPTIONS,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from bot.doctor.case import Case
-from bot.doctor.finding import Finding, ok, problem, warning
 from bot.doctor.web import Unreachable
+from bot.finding import Finding, ok, problem, warning
 
 PART = "http"
 _PATIENCE = 2.0

@@ -8,8 +8,9 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic import SecretStr
 
-from bot.doctor.finding import Finding
 from bot.doctor.web import Web
+from bot.env_file import EnvFile
+from bot.finding import Finding
 from bot.settings import Settings
 
 
@@ -23,6 +24,7 @@ class Case:
     variables: Mapping[str, str] = field(default_factory=dict)
     probe: bool = False
     probe_seconds: int = 5
+    env_file: EnvFile = field(default_factory=EnvFile)
 
 
 Check = Callable[[Case], Awaitable[Sequence[Finding]]]

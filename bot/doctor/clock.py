@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from bot.doctor.case import Case
-from bot.doctor.finding import Finding, ok, warning
 from bot.doctor.web import Unreachable
+from bot.finding import Finding, ok, warning
 
 PART = "clock"
 _MOST_SECONDS = 60.0

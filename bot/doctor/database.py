@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from bot.book import database_of
 from bot.doctor.case import Case, revealed
-from bot.doctor.finding import Finding, ok, problem, warning
 from bot.errors import StoreUnavailable
+from bot.finding import Finding, ok, problem, warning
 from bot.settings import Settings
 from bot.store.state import StoreState, damage, state_of
 

@@ -7,8 +7,8 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from bot.doctor.case import Case, revealed
-from bot.doctor.finding import Finding, ok, problem, warning
 from bot.doctor.web import Answer, Unreachable
+from bot.finding import Finding, ok, problem, warning
 from bot.settings import Settings
 
 PART = "discord"

@@ -11,7 +11,6 @@ from bot.doctor.case import Case, Check, secrets_of
 from bot.doctor.clock import check_clock
 from bot.doctor.database import check_database
 from bot.doctor.discord import check_discord
-from bot.doctor.finding import Finding, problem
 from bot.doctor.folder import check_folder
 from bot.doctor.mcp import check_mcp
 from bot.doctor.model import check_model
@@ -23,6 +22,7 @@ from bot.doctor.telegram import check_telegram
 from bot.doctor.variables import check_variables
 from bot.doctor.volume import check_volume
 from bot.errors import PalimpsestError
+from bot.finding import Finding, problem
 from bot.redact import redact
 
 CHECKS: Sequence[tuple[str, Check]] = (

@@ -7,8 +7,9 @@ import importlib
 from collections.abc import Sequence
 
 from bot.doctor.case import Case
-from bot.doctor.finding import Finding, ok, problem, warning
 from bot.errors import ConfigurationError
+from bot.finding import Finding, ok, problem, warning
+from bot.settings_check import mcp_file
 from bot.tools.mcp_config import McpConfig, ServerConfig, config_path, read_config
 from bot.tools.mcp_state import Lost
 
@@ -20,6 +21,8 @@ _SECONDS = 7.0
 async def check_mcp(case: Case) -> Sequence[Finding]:
     """Each server is started beside one that may run already, asked for its tools, and ended."""
     settings = case.settings
+    if missing := list(mcp_file(settings)):
+        return missing
     path = config_path(settings.data_dir, settings.mcp_config)
     try:
         config = read_config(path, case.variables, required=settings.mcp_config is not None)

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from bot.doctor.case import Case, revealed
-from bot.doctor.finding import Finding, ok, problem, warning
 from bot.doctor.web import Unreachable
 from bot.embedded.local_model import find_weights
 from bot.errors import ModelError, ModelRefused
+from bot.finding import Finding, ok, problem, warning
 from bot.parts import named_model
 from bot.platforms import LOCAL_MODEL_NOTE
 from bot.settings import Settings

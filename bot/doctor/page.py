@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot.doctor.case import Case
-from bot.doctor.finding import Finding, ok, warning
+from bot.finding import Finding, ok, warning
 from bot.page.site import why_shut
 
 PART = "page"

@@ -9,9 +9,9 @@ from contextlib import suppress
 from bot.bus import Bus
 from bot.bus_state import BusState, state_of
 from bot.doctor.case import Case, revealed
-from bot.doctor.finding import Finding, ok, problem, warning
 from bot.embedded.valkey import EmbeddedValkey, binary_version
 from bot.errors import BusUnavailable, PalimpsestError
+from bot.finding import Finding, ok, problem, warning
 from bot.parts import bus_at
 from bot.settings import Settings
 

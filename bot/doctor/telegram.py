@@ -7,10 +7,10 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from bot.doctor.case import Case, revealed
-from bot.doctor.finding import Finding, ok, problem, warning
 from bot.doctor.redis import is_held
 from bot.doctor.telegram_webhook import check_webhook
 from bot.doctor.web import Answer, Unreachable
+from bot.finding import Finding, ok, problem, warning
 from bot.settings import Settings
 
 PART = "telegram"

@@ -9,22 +9,19 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from bot.doctor.case import Case
-from bot.doctor.finding import Finding, ok, problem, warning
 from bot.doctor.web import Unreachable
+from bot.finding import Finding, ok, problem, warning
+from bot.settings_check import webhook_address
 
 PART = "telegram"
-_PORTS = frozenset({None, 80, 88, 443, 8443})
 _LATELY = 3600.0
 _BEHIND = frozenset({HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT})
 
 
 async def check_webhook(case: Case, url: str, hook: Mapping[str, Any]) -> list[Finding]:
     """``url`` is where Telegram is to call; ``hook`` is what getWebhookInfo says."""
-    place = urlsplit(url)
-    own_server = bool(case.settings.telegram_api_base)
-    if not place.hostname or (not own_server and (place.scheme != "https" or place.port not in _PORTS)):
-        advice = "Write https://host/path, on port 443, 80, 88 or 8443."
-        return [problem(PART, "TELEGRAM_WEBHOOK_URL is not an address that Telegram calls.", advice)]
+    if wrong := list(webhook_address(case.settings)):
+        return wrong
     return [*_errors(hook), *_elsewhere(url, hook), await _way(case, url)]
 
 

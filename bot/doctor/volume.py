@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from bot.book import database_of
 from bot.doctor.case import Case
-from bot.doctor.finding import Finding, ok, problem
 from bot.errors import StoreUnavailable
+from bot.finding import Finding, ok, problem
 from bot.store import volumes
 from bot.volume import ADOPT, read, strange
 

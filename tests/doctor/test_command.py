@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.doctor.finding import Finding, ok
 from bot.doctor.report import as_text
+from bot.finding import Finding, ok
 from tests.servers.messages import MessagesServer
 from tests.servers.telegram import BotApiServer
 from tests.wire.program import KEY, Program, Programs
@@ -56,6 +56,17 @@ async def test_a_setting_that_cannot_be_read_is_a_finding_too(programs: Programs
     program = await _doctor(programs, AGENTS__WARNING="much")
     assert program.process.returncode == 1
     assert program.out[0].startswith("✗ settings  AGENTS__WARNING")
+
+
+async def test_what_would_stop_the_program_is_a_problem_and_each_is_told_once(programs: Programs) -> None:
+    program = await _doctor(
+        programs, AGENTS__STRATGY="x", AGENTS__CRITICAL="0.5", MCP_CONFIG="/nope", ALLOW="telegrm:1"
+    )
+    assert program.process.returncode == 1
+    problems = [line for line in program.out if line.startswith("✗")]
+    assert len(problems) == 4, program.describe()
+    for name in ("AGENTS__STRATGY", "AGENTS__CRITICAL=0.5", "MCP_CONFIG=/no", "ALLOW has telegrm:1"):
+        assert [line for line in problems if name in line], name
 
 
 @pytest.mark.long

@@ -28,10 +28,10 @@ async def test_all_is_well_and_no_session_was_opened(case: MakeCase, discord: Di
 
 
 async def test_a_wrong_token_is_a_problem_and_not_repeated(case: MakeCase, discord: DiscordServer) -> None:
-    finding = await the_one(check_discord, patient(case, discord, discord_token="a-wrong-token-of-mine"), "problem")
+    finding = await the_one(check_discord, patient(case, discord, discord_token="a-wrong.token.of-mine"), "problem")
     assert finding.sentence == "Discord does not know the token."
     assert "developers/applications" in finding.advice
-    assert "a-wrong-token-of-mine" not in str(finding)
+    assert "a-wrong.token.of-mine" not in str(finding)
 
 
 async def test_a_missing_intent_is_a_problem_that_says_where_to_switch_it_on(

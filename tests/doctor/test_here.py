@@ -51,7 +51,7 @@ async def test_an_address_that_cannot_be_had_is_a_problem(case: MakeCase) -> Non
 
 @pytest.mark.parametrize("bind", ["localhost", "8080", "127.0.0.1:http", "127.0.0.1:99999", "127.0.0.1:"])
 def test_what_is_no_address_is_said_when_the_settings_are_read(bind: str) -> None:
-    with pytest.raises(ConfigurationError, match=r"HTTP_BIND: .* is not host:port; write e\.g\. 127\.0\.0\.1:8080"):
+    with pytest.raises(ConfigurationError, match=r"HTTP_BIND=.* is not host:port\. Write e\.g\. 127\.0\.0\.1:8080"):
         load_settings(http_bind=bind, _env_file=None)
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from bot.doctor.people import check_people
-from bot.doctor.variables import check_variables, unknown
+from bot.doctor.variables import check_variables
+from bot.env_file import EnvFile
+from bot.errors import ConfigurationError
+from bot.settings_check import unknown
 from tests.doctor.conftest import MakeCase, said, the_one
 
 
@@ -24,7 +27,8 @@ from tests.doctor.conftest import MakeCase, said, the_one
 async def test_a_name_that_looks_like_a_setting_is_told_with_the_one_that_was_meant(
     case: MakeCase, name: str, meant: str
 ) -> None:
-    finding = await the_one(check_variables, case(variables={name: "x"}), "warning")
+    state = "problem" if name.startswith("AGENTS__") else "warning"
+    finding = await the_one(check_variables, case(variables={name: "x"}), state)
     assert name.upper() in finding.sentence
     assert finding.advice == f"Did you mean {meant}?"
 
@@ -37,11 +41,11 @@ async def test_a_name_in_one_of_our_groups_is_told_also_where_nothing_is_near(ca
 def test_names_of_settings_and_of_the_rest_of_the_world_are_no_findings() -> None:
     usual = ["PATH", "HOME", "LANG", "GROUP", "SHELL", "HOSTNAME", "POSTGRES_PASSWORD", "HTTP_PROXY", "LOGNAME", "TERM"]
     ours = ["TELEGRAM_TOKEN", "telegram_token", "AGENTS__WARNING", "RATE__PERSON", "GROUPS", "MODEL"]
-    assert unknown(dict.fromkeys([*usual, *ours], "x")) == []
+    assert unknown(dict.fromkeys([*usual, *ours], "x"), EnvFile()) == []
 
 
 def test_an_empty_variable_is_none() -> None:
-    assert unknown({"TELEGRAM_TOKN": ""}) == []
+    assert unknown({"TELEGRAM_TOKN": ""}, EnvFile()) == []
 
 
 async def test_a_strategy_that_there_is_not_is_a_problem(case: MakeCase) -> None:
@@ -60,7 +64,13 @@ async def test_percent_where_a_share_is_wanted_is_told_with_the_share(
     assert await said(check_variables, case(agents={name: 1})) == ["ok: All settings are known."]
 
 
-@pytest.mark.parametrize("entry", ["12345", "@ada", "telegram:@ada", "telegram:", "signal:1"])
+@pytest.mark.parametrize("entry", ["12345", "@ada", "telegram:"])
+def test_an_entry_that_is_none_is_refused_when_the_settings_are_read(case: MakeCase, entry: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"ALLOW.* has {entry}, .*telegram:12345"):
+        case(allow=f"telegram:1,{entry}")
+
+
+@pytest.mark.parametrize("entry", ["telegram:@ada", "telegrm:1"])
 async def test_an_entry_that_names_nobody_is_a_problem(case: MakeCase, entry: str) -> None:
     finding = await the_one(check_people, case(allow=f"telegram:1,{entry}"), "problem")
     assert finding.sentence == f"ALLOW has {entry}, which names nobody."
@@ -73,7 +83,7 @@ async def test_a_group_on_the_list_lets_in_none_of_its_members_and_that_is_said(
 
 
 async def test_admins_are_looked_at_likewise(case: MakeCase) -> None:
-    assert "ADMINS has ada" in (await the_one(check_people, case(admins="ada"), "problem")).sentence
+    assert "ADMINS has discord:ada" in (await the_one(check_people, case(admins="discord:ada"), "problem")).sentence
 
 
 async def test_an_open_door_on_a_platform_is_a_warning(case: MakeCase) -> None:
@@ -83,5 +93,5 @@ async def test_an_open_door_on_a_platform_is_a_warning(case: MakeCase) -> None:
 
 
 async def test_an_empty_list_that_is_the_only_way_in_is_a_problem(case: MakeCase) -> None:
-    shut = case(access="allowlist", discord_token="a")
+    shut = case(access="allowlist", discord_token="a.b.c")
     assert "nobody is answered" in (await the_one(check_people, shut, "problem")).sentence

@@ -13,6 +13,7 @@ from aiohttp import web
 from bot.bus import Bus
 from bot.doctor import Case
 from bot.doctor.telegram import check_telegram
+from bot.doctor.telegram_webhook import check_webhook
 from bot.tasks import stop
 from tests.doctor.conftest import MakeCase, said, the_one
 from tests.servers.telegram import BotApiServer
@@ -98,8 +99,12 @@ async def test_what_telegram_says_of_the_webhook_is_a_problem(case: MakeCase, te
     assert "HTTP_BIND" in finding.advice
 
 
-async def test_a_webhook_address_that_telegram_never_calls_is_a_problem(case: MakeCase, telegram: BotApiServer) -> None:
-    finding = await the_one(check_telegram, patient(case, telegram, telegram_webhook_url="bot.example.org"), "problem")
+@pytest.mark.parametrize("url", ["http://bot.example.org/hook", "https://bot.example.org:5000/hook"])
+async def test_a_webhook_address_that_telegram_never_calls_is_a_problem(case: MakeCase, url: str) -> None:
+    settings = case(telegram_token="1:a", telegram_webhook_url=url)
+    (finding,) = await check_webhook(settings, url, {})
+    assert finding.state == "problem"
+    assert url in finding.sentence
     assert "https://host/path" in finding.advice
 
 

@@ -309,7 +309,7 @@ async def test_a_form_of_many_megabytes_is_not_read(logged_in: Any) -> None:
         ("PAGE__PASSWORD", "short", "at least 12"),
         ("PAGE__TOKEN", "x" * 31, "at least 32"),
         ("PAGE__PROXIES", "proxy.example", "no address"),
-        ("PAGE__SESSION_HOURS", "0", "greater than 0"),
+        ("PAGE__SESSION_HOURS", "0", "a number above 0"),
     ],
 )
 def test_a_setting_that_cannot_be_is_told_in_one_line(

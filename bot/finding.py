@@ -1,4 +1,4 @@
-"""What a check says."""
+"""What a check says of a part of the program."""
 
 from __future__ import annotations
 
@@ -31,3 +31,8 @@ def warning(part: str, sentence: str, advice: str) -> Finding:
 def problem(part: str, sentence: str, advice: str) -> Finding:
     """It does not work."""
     return Finding(part, "problem", sentence, advice)
+
+
+def as_line(finding: Finding) -> str:
+    """What is wrong, and what to do."""
+    return f"{finding.sentence} {finding.advice}".strip()

@@ -1,0 +1,68 @@
+"""`.env`: which names stand in it, and what in it is no setting at all.
+
+python-dotenv reads the values. What it cannot read it passes over, with a line in a log that nobody looks at, and the
+setting then has its default; so it is looked at here first.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from dotenv.parser import Binding, parse_stream
+
+from bot.errors import ConfigurationError
+
+ENV_FILE: Final = Path(".env")
+ENCODING: Final = "utf-8-sig"
+"""Editors on Windows begin a file with a mark, which would become part of the first name."""
+
+logging.getLogger("dotenv").setLevel(logging.ERROR)  # its warnings are told below, as errors
+
+
+@dataclass(frozen=True)
+class EnvFile:
+    """The lines on which each name stands, as it is written there."""
+
+    lines: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+
+def read_env_file(path: Path = ENV_FILE) -> EnvFile:
+    """What stands there; nothing, where there is no such file. Raises ConfigurationError with a sentence, which quotes
+    no line: it may be a secret."""
+    try:
+        text = path.read_text(encoding=ENCODING)
+    except FileNotFoundError:
+        return EnvFile()
+    except IsADirectoryError as error:
+        raise ConfigurationError(
+            f"{path} is a folder: take it away, or put a file of settings in its place."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(
+            f"{path} is not UTF-8: save it as UTF-8, or take out the letters that are not."
+        ) from error
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be read: {error.strerror}. Let this user read it.") from error
+    bindings = list(parse_stream(io.StringIO(text)))
+    if wrong := [_line(binding) for binding in bindings if binding.error or (binding.key and binding.value is None)]:
+        where = f"line {wrong[0]} is" if len(wrong) == 1 else f"lines {', '.join(map(str, wrong))} are"
+        raise ConfigurationError(
+            f"{path}: {where} no NAME=VALUE. Write that, with both quotation marks or none, or # before it."
+        )
+    lines: dict[str, tuple[int, ...]] = defaultdict(tuple)
+    for binding in bindings:
+        if binding.key:
+            lines[binding.key] += (_line(binding),)
+    return EnvFile(dict(lines))
+
+
+def _line(binding: Binding) -> int:
+    """The blank lines before it are taken for a part of it."""
+    string = binding.original.string
+    return binding.original.line + string[: len(string) - len(string.lstrip())].count("\n")

@@ -1,0 +1,314 @@
+"""Whether the settings say what somebody meant: one check for `run`, `chat`, the worker and the doctor.
+
+Values that cannot be are refused when the settings are loaded (:mod:`bot.settings`). Here is what only all of them
+together show, and names that are no settings, of which pydantic says nothing. What cannot have been meant stops the
+program; what merely does nothing is said once. A name stops it only where it can be nobody else's, which is one of a
+group of ours (`AGENTS__…`): whatever else is in the environment may be a stranger's.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel
+
+from bot.env_file import EnvFile, read_env_file
+from bot.errors import ConfigurationError
+from bot.finding import Finding, as_line, problem, warning
+from bot.settings import Settings, load_settings, variables
+
+PART, ACCESS, MCP, TELEGRAM = "settings", "access", "mcp", "telegram"
+ROLES = ("gateway", "agents", "worker")
+_ALIKE = 0.82
+_GROUPS_ALIKE = 0.75
+_PLATFORMS = ("TELEGRAM_", "DISCORD_")
+_MEANT = {"ANTHROPIC_MODEL": "MODEL", "BOT_TOKEN": "TELEGRAM_TOKEN"}
+_OTHERS = frozenset({"GROUP", "HOSTMODEL", "MODE"})
+"""What shells and others set."""
+_DEPLOYED = frozenset({"POSTGRES_PASSWORD", "GRAFANA_PASSWORD", "HTTP_PORT", "PALIMPSEST_VERSION"})
+"""What deploy/compose.yaml reads, perhaps from the same `.env`."""
+_KUBERNETES = re.compile(
+    r"\w+_(?:SERVICE_(?:HOST|PORT(?:_\w+)?)|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?)"
+)
+"""What Kubernetes puts into every container of a namespace in which a service has a name such as `telegram`."""
+_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)")
+_LEAST_LIMIT = 1_000
+_WEBHOOK_PORTS = frozenset({None, 80, 88, 443, 8443})
+
+
+def checked_settings(roles: Collection[str] = ROLES) -> tuple[Settings, tuple[str, ...]]:
+    """The settings of a process that plays these roles, and what is to be said of them, a line each.
+
+    Raises ConfigurationError with one line that names all that cannot be meant.
+    """
+    settings = load_settings()
+    findings = check(settings, variables(), read_env_file(), roles)
+    wrong = [as_line(finding) for finding in findings if finding.state == "problem"]
+    if wrong:
+        raise ConfigurationError(" ".join(wrong))
+    return settings, tuple(as_line(finding) for finding in findings)
+
+
+def log_notes(notes: Sequence[str]) -> None:
+    """Say once what :func:`checked_settings` says of the settings."""
+    import structlog  # what has no log, as the doctor, does not wait for it
+
+    log = structlog.get_logger(__name__)
+    for note in notes:
+        log.warning("setting_doubtful", note=note)
+
+
+def check(
+    settings: Settings, given: Mapping[str, str], file: EnvFile, roles: Collection[str] = ROLES
+) -> Sequence[Finding]:
+    """What is wrong or doubtful. ``given``: the environment and `.env`, by name."""
+    findings = [
+        *_names_in(given, file, settings),
+        *_repeated(file),
+        *_quoted(given, file),
+        *_levels(settings),
+        *_strategies(settings),
+        *people(settings),
+        *_of_the_model(settings),
+    ]
+    if "gateway" in roles:
+        findings += _of_platforms(settings)
+    if "agents" in roles:
+        findings += _of_tools(settings)
+    return findings
+
+
+# --- names ---
+
+
+def unknown(given: Mapping[str, str], file: EnvFile) -> list[str]:
+    """The names of set variables that look like one of ours and are none; in `.env`, all that are none."""
+    known = {name for name in _names(Settings) if name != "STRATEGY"}
+    in_file = {name.upper() for name in file.lines}
+    names = sorted({name.upper() for name, value in given.items() if value} - known - _OTHERS)
+    return [name for name in names if _looks_like_ours(name, known) or (name in in_file and not _is_an_option(name))]
+
+
+def _looks_like_ours(name: str, known: Collection[str]) -> bool:
+    if _is_an_option(name) or _KUBERNETES.fullmatch(name):
+        return False
+    return name.startswith((*_groups(known), *_PLATFORMS)) or bool(_nearest(name))
+
+
+def _is_an_option(name: str) -> bool:
+    """Those of strategies are theirs to know."""
+    return name.startswith("STRATEGY__")
+
+
+def _groups(known: Collection[str]) -> tuple[str, ...]:
+    return tuple({f"{name.split('__')[0]}__" for name in known if "__" in name})
+
+
+def _names_in(given: Mapping[str, str], file: EnvFile, settings: Settings) -> Iterator[Finding]:
+    groups = _groups(list(_names(Settings)))
+    used = _DEPLOYED | _referenced(settings) if file.lines else frozenset()
+    for name in unknown(given, file):
+        nearest = _nearest(name)
+        where = " in .env" if name in {written.upper() for written in file.lines} else ""
+        sentence = f"{name}{where} is set, and is no setting of this program."
+        if name.startswith(groups):
+            yield problem(PART, sentence, _advice(nearest))
+        elif nearest or name.startswith(_PLATFORMS) or name not in used:
+            yield warning(PART, sentence, _advice(nearest))
+
+
+def _advice(nearest: str | None) -> str:
+    return f"Did you mean {nearest}?" if nearest else "Take it away, or look for its name in .env.example."
+
+
+def _nearest(name: str) -> str | None:
+    if name in _MEANT:
+        return _MEANT[name]
+    if close := difflib.get_close_matches(name, list(_names(Settings)), n=1, cutoff=_ALIKE):
+        return close[0]
+    group, underscores, rest = name.partition("__")
+    groups = [known.removesuffix("__") for known in (*_groups(list(_names(Settings))), "STRATEGY__")]
+    if underscores and (alike := difflib.get_close_matches(group, groups, n=1, cutoff=_GROUPS_ALIKE)):
+        return f"{alike[0]}__{rest}" if alike[0] != group else None
+    return None
+
+
+def _names(group: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    for name, field in group.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from _names(kind, f"{prefix}{name.upper()}__")
+        else:
+            yield f"{prefix}{name.upper()}"
+
+
+def _referenced(settings: Settings) -> frozenset[str]:
+    """What the MCP servers are given of the environment and `.env`."""
+    path = settings.mcp_config or settings.data_dir / "mcp.json"
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    except OSError:
+        return frozenset()
+    return frozenset(name.upper() for name in _REFERENCE.findall(text))
+
+
+def _repeated(file: EnvFile) -> Iterator[Finding]:
+    for name, lines in file.lines.items():
+        if len(lines) > 1:
+            where = f"{', '.join(map(str, lines[:-1]))} and {lines[-1]}"
+            yield warning(PART, f".env sets {name} in lines {where}.", "The last one counts: take the others away.")
+
+
+def _quoted(given: Mapping[str, str], file: EnvFile) -> Iterator[Finding]:
+    """Docker's `--env-file` takes quotation marks for a part of the value, and so does Kubernetes."""
+    known = set(_names(Settings)) - {"SYSTEM_PROMPT"}
+    for name, value in given.items():
+        quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+        if quoted and name.upper() in known and name not in file.lines:
+            sentence = f"{name.upper()} begins and ends with a quotation mark, which is taken for a part of it."
+            yield warning(PART, sentence, "Write it without them: only a shell and .env take them away.")
+
+
+# --- values that do not go together ---
+
+
+def _levels(settings: Settings) -> Iterator[Finding]:
+    """Percent where a share is wanted is taken, and means something else."""
+    low, high = settings.agents.warning, settings.agents.critical
+    meant = "It is a share of the limit: write {} for {:g} %."
+    if low > 1:
+        sentence = f"AGENTS__WARNING={low:g} turns automatic compaction off."
+        yield warning(PART, sentence, meant.format(f"{low / 100:g}", low))
+    if high > 1:
+        sentence = f"AGENTS__CRITICAL={high:g} is a level that no conversation reaches."
+        yield warning(PART, sentence, meant.format(f"{high / 100:g}", high))
+    if 0 < low < 1 and high < low:
+        sentence = f"AGENTS__CRITICAL={high:g} is below AGENTS__WARNING={low:g}."
+        yield problem(PART, sentence, f"Write a share from {low:g} to 1 for AGENTS__CRITICAL.")
+    limit = settings.agents.emergency_context_limit
+    if limit is not None and limit < _LEAST_LIMIT:
+        sentence = f"AGENTS__EMERGENCY_CONTEXT_LIMIT={limit} leaves no room to talk in: it is in tokens."
+        yield warning(PART, sentence, "The system prompt and the tools take some hundred of them; write e.g. 16000.")
+
+
+def _strategies(settings: Settings) -> Iterator[Finding]:
+    if settings.agents.strategy == "reset" and not settings.strategy:
+        return  # nothing was chosen, and loading them takes a while
+    from bot.compaction import STRATEGIES
+    from bot.strategies import configured
+
+    try:
+        known = configured(STRATEGIES, settings)
+    except ConfigurationError as error:
+        yield problem(PART, str(error), "")
+        return
+    for name in settings.strategy:
+        options = getattr(known.get(name), "options", None)
+        low, high = (getattr(options, level, None) for level in ("warning", "critical"))
+        if isinstance(low, float) and isinstance(high, float) and 0 < low < 1 and high < low:
+            sentence = f"STRATEGY__{name.upper()}: its critical level {high:g} is below its warning level {low:g}."
+            yield problem(PART, sentence, f"Write a share from {low:g} to 1 for STRATEGY__{name.upper()}__CRITICAL.")
+
+
+_TAKEN = ("telegram", "discord")
+_PERSON = re.compile(r"(?:telegram|discord):\d+")
+_CHAT = re.compile(r"telegram:-\d+")
+
+
+def people(settings: Settings) -> Iterator[Finding]:
+    """Entries of ALLOW and ADMINS that name nobody, and a list without anybody that is the only way in."""
+    named = [("ALLOW", entry) for entry in settings.allow] + [("ADMINS", entry) for entry in settings.admins]
+    for variable, entry in sorted(named):
+        if not _PERSON.fullmatch(entry):
+            yield _nobody(variable, entry)
+    platform = settings.telegram_token or settings.discord_token
+    if platform and settings.access == "allowlist" and not settings.allow | settings.admins:
+        advice = "Name people in ALLOW as connector:id, or set ACCESS=pairing."
+        yield problem(ACCESS, "ACCESS=allowlist and nobody is in ALLOW: nobody is answered.", advice)
+
+
+def _nobody(variable: str, entry: str) -> Finding:
+    connector = entry.partition(":")[0]
+    if _CHAT.fullmatch(entry):
+        sentence = f"{variable} has {entry}: a group or channel, which lets in only who writes in its name."
+        return warning(ACCESS, sentence, "Name the people, each as telegram:12345.")
+    if connector in ("terminal", "web"):
+        sentence = f"{variable} has {entry}: whoever is at the terminal or on the page may always talk."
+        return warning(ACCESS, sentence, "Take it away.")
+    alike = difflib.get_close_matches(connector, _TAKEN, n=1, cutoff=_GROUPS_ALIKE)
+    if connector not in _TAKEN and not alike:
+        sentence = f"{variable} has {entry}, and this program comes with no connector {connector}."
+        return warning(ACCESS, sentence, "Write telegram:12345 or discord:67890, unless the connector is your own.")
+    advice = "Write connector:id with the number of the person, e.g. telegram:12345 or discord:67890, not a name."
+    return problem(ACCESS, f"{variable} has {entry}, which names nobody.", advice)
+
+
+def _of_the_model(settings: Settings) -> Iterator[Finding]:
+    base, key = settings.anthropic_base_url, settings.anthropic_api_key
+    if base and base.rstrip("/").endswith(("/v1", "/v1/messages")):
+        sentence = f"ANTHROPIC_BASE_URL={_without_login(base)} ends in a path that is added to it: /v1/messages."
+        yield warning(PART, sentence, "Write it without, unless your server wants it twice.")
+    if key and not base and not key.get_secret_value().startswith("sk-ant-"):
+        sentence = "ANTHROPIC_API_KEY is no key of Anthropic's, which begin with sk-ant-."
+        yield warning(PART, sentence, "For another endpoint set ANTHROPIC_BASE_URL too.")
+    if settings.uses_local_model and settings.compaction_model:
+        sentence = f"COMPACTION_MODEL={settings.compaction_model} is ignored: the local model answers."
+        yield warning(PART, sentence, "Set ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL.")
+
+
+def _of_platforms(settings: Settings) -> Iterator[Finding]:
+    """Settings of a platform that is off."""
+    given = settings.model_fields_set
+    for token, names in (
+        ("telegram_token", ("telegram_api_base", "telegram_webhook_url", "telegram_webhook_secret")),
+        ("discord_token", ("discord_api_base", "discord_gateway")),
+    ):
+        idle = [name.upper() for name in names if name in given and getattr(settings, name)]
+        if idle and not getattr(settings, token):
+            verb = "does" if len(idle) == 1 else "do"
+            yield warning(
+                PART, f"{' and '.join(idle)} {verb} nothing without {token.upper()}.", f"Set {token.upper()}."
+            )
+    yield from webhook_address(settings)
+    if settings.telegram_webhook_secret and settings.telegram_token and not settings.telegram_webhook_url:
+        yield warning(
+            PART, "TELEGRAM_WEBHOOK_SECRET does nothing without TELEGRAM_WEBHOOK_URL.", "Set that too, or neither."
+        )
+
+
+def webhook_address(settings: Settings) -> Iterator[Finding]:
+    """One that Telegram's own servers would not call: https://core.telegram.org/bots/api#setwebhook"""
+    url = settings.telegram_webhook_url
+    if not url or not settings.telegram_token or settings.telegram_api_base:
+        return
+    place = urlsplit(url)
+    if place.scheme != "https" or place.port not in _WEBHOOK_PORTS:
+        sentence = f"TELEGRAM_WEBHOOK_URL={_without_login(url)} is not an address that Telegram calls."
+        yield problem(TELEGRAM, sentence, "Write https://host/path, on port 443, 80, 88 or 8443.")
+
+
+def mcp_file(settings: Settings) -> Iterator[Finding]:
+    """A file of MCP servers that was named, and is none."""
+    path = settings.mcp_config
+    if path is not None and not path.is_file():
+        what = "it is not a file" if path.exists() else "there is no such file"
+        yield problem(MCP, f"MCP_CONFIG={path}: {what}.", "Write where the file with the servers is, or unset it.")
+
+
+def _of_tools(settings: Settings) -> Iterator[Finding]:
+    yield from mcp_file(settings)
+    tools = settings.tools
+    if tools.shell_network and tools.shell == "off":
+        yield warning(
+            PART, "TOOLS__SHELL_NETWORK=true does nothing: there is no shell.", "Set TOOLS__SHELL=on as well."
+        )
+    if tools.web != "off" and settings.uses_local_model:
+        sentence = f"TOOLS__WEB={tools.web} does nothing: the local model has no tools for the web."
+        yield warning(PART, sentence, "Set ANTHROPIC_API_KEY.")
+
+
+def _without_login(url: str) -> str:
+    return re.sub(r"//[^/]*@", "//", url)
