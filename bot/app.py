@@ -11,8 +11,9 @@ import gc
 import importlib
 import signal
 from collections.abc import Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bot.access import WEB
@@ -38,12 +39,13 @@ async def run(settings: Settings, roles: Sequence[Role]) -> None:
     """Serve until a signal. Raises a PalimpsestError with a sentence that says what to do."""
     gc.disable()  # it would take a quarter of the time that loading takes, and find nothing
     try:
-        await _run(settings, roles)
+        with _beside_others(settings) as others:
+            await _run(settings, roles, others=others)
     finally:
         gc.enable()
 
 
-async def _run(settings: Settings, roles: Sequence[Role]) -> None:
+async def _run(settings: Settings, roles: Sequence[Role], *, others: bool) -> None:
     from bot.health import Health
     from bot.http import HttpServer
     from bot.parts import open_parts
@@ -70,7 +72,7 @@ async def _run(settings: Settings, roles: Sequence[Role]) -> None:
         server = HttpServer(
             settings.http_bind, health.checks, hooks, shutdown=shutdown, metrics=health.gauges.page, page=page
         )
-        serving = _http(server, needed=needed)
+        serving = _http(server, needed=needed, beside=settings.data_dir if others else None)
         signals.be_gentle()
         try:
             await _all([*work, shutdown.wait()], beside=[serving])
@@ -255,16 +257,43 @@ def _only_here(settings: Settings, address: Address) -> Iterator[None]:
         yield
 
 
-async def _http(server: Any, *, needed: bool) -> None:
-    """An address that nobody asked for may be taken; one that was named, or that a platform calls, may not."""
+@contextmanager
+def _beside_others(settings: Settings) -> Iterator[bool]:
+    """Whether another `palimpsest run` works on this DATA_DIR, which it may; whoever starts until the end of the block
+    sees this one. The kernel forgets the lock when the process dies."""
+    try:
+        settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = (settings.data_dir / ".run.lock").open("a")
+    except OSError:  # whoever needs the folder says so
+        yield False
+        return
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            others = False
+        except OSError:
+            others = True
+        with suppress(OSError):
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        yield others
+
+
+async def _http(server: Any, *, needed: bool, beside: Path | None) -> None:
+    """An address that nobody asked for may be taken; one that was named, or that a platform calls, may not.
+
+    ``beside``: the DATA_DIR on which another process runs, which is then likely to be who has the address.
+    """
     import structlog
 
     try:
         await server.run()
     except ConfigurationError as error:
+        told = str(error)
+        if beside:
+            told = f"Already running here: another `palimpsest run` works on DATA_DIR={beside}. End it, or: {told}"
         if needed:
-            raise
-        structlog.get_logger(__name__).warning("http_off", reason=str(error))
+            raise ConfigurationError(told) from error
+        structlog.get_logger(__name__).warning("http_off", reason=told)
 
 
 async def _all(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 
 from tests.wire.program import Program, Programs
@@ -61,3 +62,25 @@ async def test_a_configuration_error_ends_with_1_and_one_line_that_names_the_set
         assert told[0].startswith("palimpsest: "), told
         assert name in told[0], told
         assert program.out == []
+
+
+async def test_a_second_program_says_that_one_is_already_running_here_before_it_speaks_of_its_address(
+    programs: Programs,
+) -> None:
+    first = await programs.serve()
+    address = json.loads(first.logged("http_listens")[0])["address"]
+    second = await programs.start("run", HTTP_BIND=address)
+    assert await second.ends(60) == 1, second.describe()
+    (told,) = [line for line in second.err if not line.startswith("{")]
+    assert told.startswith(
+        f"palimpsest: Already running here: another `palimpsest run` works on DATA_DIR={programs.data}"
+    )
+    assert told.index("Already running here") < told.index(f"HTTP_BIND={address} cannot be listened on")
+    assert first.process.returncode is None
+    assert await first.stop() == 0
+
+    with socket.create_server(("127.0.0.1", int(address.rpartition(":")[2]))):
+        third = await programs.start("run", HTTP_BIND=address)
+        assert await third.ends(60) == 1, third.describe()
+    assert not third.logged("lready running")
+    assert third.logged("cannot be listened on")
