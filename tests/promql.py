@@ -34,7 +34,7 @@ def asked(query: str) -> Asked:
         matched[name] = matched.get(name, frozenset()) | frozenset(_MATCHER.findall(labels))
     for name, labels in _METRIC.findall(query):
         for label, value in re.findall(r'(\w+)\s*=~?\s*"([^"]*)"', labels):
-            values |= {(name, label, one) for one in value.split("|")}
+            values |= {(name, label, one) for one in value.replace(".*", "").split("|")}
     grouped = {label.strip() for labels in _GROUPED.findall(bare) for label in labels.split(",") if label.strip()}
     return Asked(matched, frozenset(values), frozenset(grouped))
 

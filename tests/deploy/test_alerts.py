@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,9 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.deployed import RULES, alerts, recorded
-
-PROMTOOL = shutil.which("promtool")
-needs_promtool = pytest.mark.skipif(not PROMTOOL, reason="promtool is not installed (Debian, Ubuntu: prometheus)")
+from tests.servers.prometheus import PROMTOOL, needs_promtool
 
 PROCESS = 'job="palimpsest", instance="agents:8080"'
 BEFORE = 60
@@ -65,6 +62,15 @@ SCENARIOS = (
         quiet=(9, 14, 60),
     ),
     Scenario("PalimpsestNotScraped", {f"up{{{PROCESS}}}": "1x9 _x110", "up{job='node'}": "1x120"}, rings=22),
+    Scenario(
+        "PalimpsestRoleMissing",
+        {
+            of("palimpsest_info", version="1.0", roles="gateway,agents,worker"): "1x9 _x110",
+            of("palimpsest_info", version="1.1", roles="agents"): "_x10 1x110",
+        },
+        rings=17,
+        quiet=(8, 11),
+    ),
     Scenario(
         "PalimpsestNobodyAnswers",
         gauge("palimpsest_inbox_oldest_seconds", 300, connector="telegram")
@@ -252,17 +258,10 @@ def test_nothing_rings_when_a_prometheus_that_was_away_sees_an_old_process_again
 
 @needs_promtool
 def test_nothing_rings_where_all_is_at_zero(tmp_path: Path) -> None:
-    series: dict[str, str] = dict(WATCHED)
+    series = WATCHED | {of("palimpsest_info", version="1.0", roles="gateway,agents"): "1x120"}
     for scenario in COUNTED:
         series |= {name: "0x120" for name in scenario.series if "_total" in name or "_bucket" in name}
     run(tmp_path, series, [(rule["alert"], 30, False) for rule in alerts()])
-
-
-@needs_promtool
-def test_promtool_takes_the_rules() -> None:
-    assert PROMTOOL
-    said = subprocess.run([PROMTOOL, "check", "rules", str(RULES)], capture_output=True, text=True, check=False)
-    assert said.returncode == 0, said.stdout + said.stderr
 
 
 def test_no_alert_asks_a_counter_by_itself_since_one_that_is_born_at_three_has_not_risen() -> None:
