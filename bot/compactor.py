@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
 from uuid import uuid4
@@ -294,7 +294,9 @@ class Compactor:
     async def _commit_layer(self, run: Run, plan: Plan, summary: str, note: str) -> None:
         context = self._context
         async with context.step() as step:
-            messages, before = len(step.history.view()), run.meter_before["total"]
+            messages = len(step.history.view())
+            run = await self._weighed_again(step, run)
+            before = run.meter_before["total"]
             await step.put(plan, run=run.id, summary=summary)
             if plan.strategy != run.plan["strategy"]:
                 await runs.replan(step.tx, run.id, plan.as_json())
@@ -319,6 +321,16 @@ class Compactor:
                 finished(before, after, note),
                 buttons=[undo(run.id)],
             )
+
+    async def _weighed_again(self, step: Step, run: Run) -> Run:
+        """People may have gone on talking meanwhile: what a layer made of the context is told beside the context that
+        it was laid over."""
+        before = self._context.measured(step.history)
+        if before.total == run.meter_before["total"]:
+            return run
+        told = meter_json(before, self._context.strategy.level(before))
+        await runs.weigh_again(step.tx, run.id, told)
+        return replace(run, meter_before=told)
 
     async def _without_summary(self, run: Run, state: RunState, reason: str) -> Outcome:
         """Nothing changes; but a recovery has to go on, so it hides the oldest turns instead."""

@@ -233,6 +233,11 @@ async def replan(tx: Tx, run_id: str, plan: Mapping[str, Any]) -> None:
     await tx.execute(update(compactions).where(compactions.c.id == run_id).values(plan=dict(plan)))
 
 
+async def weigh_again(tx: Tx, run_id: str, meter_before: Mapping[str, Any]) -> None:
+    """The context is another one than when the run began."""
+    await tx.execute(update(compactions).where(compactions.c.id == run_id).values(meter_before=dict(meter_before)))
+
+
 async def set_trace(tx: Tx, run_id: str, section: str) -> None:
     """Keep the run's section of the trace; the daily file is its projection."""
     await tx.execute(update(compactions).where(compactions.c.id == run_id).values(trace=section))

@@ -8,7 +8,7 @@ from bot.history import EntryKind, as_request
 from bot.messages import Address, text_of
 from bot.store import runs
 from tests.conftest import OpenHouse
-from tests.house import Room
+from tests.house import House, Room
 from tests.servers.messages import MessagesRequest, MessagesServer, Reply
 
 LINE = "This is line {} and it talks about the weather in a town, which is mild, and about nothing else at all."
@@ -25,6 +25,13 @@ async def talk(room: Room, count: int) -> None:
 
 async def until_compacted(room: Room, times: int) -> None:
     await room.until(lambda: sum("Compacted:" in notice for notice in room.notices()) >= times)
+
+
+async def latest_run(house: House) -> runs.Run:
+    async with house.parts.database.read() as tx:
+        run = await runs.latest(tx, Address("room", "1").agent_id)
+    assert run
+    return run
 
 
 async def until_replied_or_told(room: Room, replies: int) -> None:
@@ -66,6 +73,27 @@ async def test_ahead_of_time_compaction_never_makes_a_person_wait(
         model.release()
     assert compactions >= 5
     assert not model.refused
+
+
+async def test_what_is_said_while_a_compaction_is_under_way_stands_on_both_sides_of_its_figures(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    model.hang(is_summary)
+    async with house() as running:
+        number = 0
+        while not any("Compacting" in notice for notice in room.notices()):
+            await room.asks(LINE.format(number))
+            number += 1
+        await model.wait_for(lambda server: server.running)
+        begun = await latest_run(running)
+        await room.asks(" ".join(LINE.format(other) for other in range(8)))
+        model.release()
+        await until_compacted(room, 1)
+        ended = await latest_run(running)
+    assert ended.meter_after
+    before, after = ended.meter_before["total"], ended.meter_after["total"]
+    assert before > begun.meter_before["total"] + 8 * 20
+    assert f"{before:,} → {after:,}" in room.notices()[0]
 
 
 async def test_without_ahead_the_person_is_told_and_then_answered_from_the_compacted_context(
