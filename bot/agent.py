@@ -28,6 +28,7 @@ from bot.services import Services
 from bot.store import agents, inbox, turns
 from bot.store.agents import AgentRow
 from bot.store.inbox import Waiting
+from bot.store.turns import TurnState
 from bot.stranded import MOST_STARTS, Stranded
 from bot.turn import Turn
 
@@ -225,13 +226,19 @@ class Agent:
         if counted:
             await self._attempts.count(messages)
         try:
-            self._start(await Turn.begin(self._context, self._compactor, messages))
+            turn = await Turn.begin(self._context, self._compactor, messages)
         except (StaleEpoch, StoreUnavailable):
             raise
         except Exception as error:  # noqa: BLE001  # logged, counted and told there
             self._rests = True
             seconds = await self._attempts.failed(messages, error, counted=counted)
             self._tasks.create_task(self._rest(seconds))
+            return
+        if turn.state is TurnState.RUNNING:
+            self._start(turn)
+        else:
+            self._context.show_meter()
+            self._services.bus.wake(self._topic)  # what waits behind it
 
     async def _rest(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

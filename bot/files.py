@@ -8,6 +8,7 @@ source names that file (``{"type": "folder", "path": ..., "media_type": ...}``, 
 from __future__ import annotations
 
 import base64
+import mimetypes
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,8 @@ async def blocks_of(folder: Path, file: Kept, parser: Parser, *, room: int) -> t
     ``room``: characters of a text file that are shown at once.
     """
     if file.problem:
-        return [text_block(f"[File: {file.name}, which did not arrive: {file.problem}]")], _sorry(file)
+        note = f"[File: {file.name}, which did not arrive, as the person was told: {file.problem}]"
+        return [text_block(note)], f"I did not get {file.name}: {file.problem.rstrip('.')}."
     try:
         parsed = await parser.parse(folder / file.path, of=str(folder), room=room)
     except CannotOpen as error:
@@ -66,7 +68,7 @@ async def blocks_of(folder: Path, file: Kept, parser: Parser, *, room: int) -> t
         case Text():
             return [text_block(_shown(file, parsed, room))], ""
         case _:
-            return unreadable(file, "I do not know that kind of file")
+            return _of_another_kind(file)
 
 
 def picture_source(folder: Path, view: View) -> dict[str, Any]:
@@ -82,8 +84,22 @@ def picture_source(folder: Path, view: View) -> dict[str, Any]:
 
 def unreadable(file: Kept, why: str) -> tuple[list[Block], str]:
     """As :func:`blocks_of`, for a file that is kept and cannot be shown."""
-    note = f"[File: {file.path}, {file.size:,} bytes, which cannot be shown: {why}]"
-    return [text_block(note)], f"I keep {file.name}, but cannot read it: {why}."
+    return [_not_shown(file, why)], f"I keep {file.name}, but cannot read it: {why}."
+
+
+def _of_another_kind(file: Kept) -> tuple[list[Block], str]:
+    kind = (file.media_type or mimetypes.guess_type(file.name)[0] or "").partition("/")[0]
+    if kind == "audio":
+        why = "sound cannot be heard"
+        return [_not_shown(file, why)], f"I cannot listen to {file.name}. Please write it instead."
+    if kind == "video":
+        why = "films cannot be watched"
+        return [_not_shown(file, why)], f"I cannot watch {file.name}. Send a picture of it, or some words."
+    return unreadable(file, "I do not know that kind of file")
+
+
+def _not_shown(file: Kept, why: str) -> Block:
+    return text_block(f"[File: {file.path}, {file.size:,} bytes, which cannot be shown, as the person was told: {why}]")
 
 
 def has_media(messages: Sequence[Message]) -> bool:
@@ -147,7 +163,3 @@ def unseen(block: Block) -> str:
 def _shown(file: Kept, text: Text, room: int) -> str:
     head = f"[File: {file.path}, {text.characters:,} characters]\n{text.shown}"
     return head if text.is_whole else f"{head}\n[More follows: read_file goes on from offset {room}.]"
-
-
-def _sorry(file: Kept) -> str:
-    return f"I did not get {file.name}: {file.problem}"

@@ -48,20 +48,31 @@ class Heard:
         folder, parser = context.folder, context.services.parser
         return cls(messages, [await said.files_of(folder, message, parser, room=room) for message in messages])
 
-    async def enter(self, step: Step, turn_id: str) -> list[Waiting]:
-        """Give the messages to this turn and write them into the history; returns those that nobody had taken yet."""
+    async def enter(self, step: Step, turn_id: str, *, begins: bool = False) -> Entered:
+        """Give the messages to this turn, which they may begin, and write them into the history."""
         texts = await inbox.take(step.tx, [message.id for message in self.messages], turn_id)
         entered = [(m, sent) for m, sent in zip(self.messages, self.files, strict=True) if m.id in texts]
+        is_nothing = begins and all(sent.has_nothing and not texts[m.id].strip() for m, sent in entered)
         for message, sent in entered:
             who, words = message.person, said.words_of(message, texts[message.id])
             await step.append("user", [words], EntryKind.SAID, turn=turn_id, person=who)
             for blocks in sent.blocks:
                 await step.append("user", blocks, EntryKind.FILE, turn=turn_id, person=who)
-            for problem in sent.problems:
+            for problem in sent.problems if not is_nothing else ():
                 await step.say(problem, answers=message.ref)
         if entered:
             step.restraint = step.restraint.next_message()
-        return [message for message, _ in entered]
+        problems = [problem for _, sent in entered for problem in sent.problems] if is_nothing else []
+        return Entered([message for message, _ in entered], "\n".join(problems))
+
+
+@dataclass(frozen=True)
+class Entered:
+    """Messages that are in the history now, those that nobody had taken before. ``sorry``: what is to be said where
+    there is nothing to answer, neither a word nor a file that could be read; else empty."""
+
+    messages: Sequence[Waiting]
+    sorry: str
 
 
 def unmark(context: Context, messages: Sequence[Waiting]) -> None:

@@ -27,6 +27,7 @@ MOST_PDF_BYTES = 20_000_000
 MOST_PDF_PAGES = 100
 TOO_MUCH_MEMORY = "memory"
 _PDF = b"%PDF-"
+_PICTURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8")
 _SNIFF_BYTES = 65_536
 _MOST_FILES = 64
 """Open at once."""
@@ -52,6 +53,8 @@ def parsed(path: Path, room: int) -> Mapping[str, Any]:
         view = view_of(path)
     except NotAPicture:
         text = _text_of(path)
+        if text is None and head.startswith(_PICTURES):
+            raise CannotShow("it seems to be broken") from None
         if text is None:
             return {"unknown": {}}
         shown = _NOT_SHOWN.sub("", text)

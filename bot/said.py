@@ -23,6 +23,11 @@ class Files:
     blocks: tuple[tuple[Block, ...], ...]
     problems: tuple[str, ...]
 
+    @property
+    def has_nothing(self) -> bool:
+        """Whether there is no file that could be shown."""
+        return len(self.problems) == len(self.blocks)
+
 
 def words_of(message: Waiting, text: str) -> Block:
     """What somebody says, in the words of ``text``."""

@@ -82,7 +82,8 @@ class Turn:
 
     @classmethod
     async def begin(cls, context: Context, compactor: Compactor, taken: Sequence[Waiting]) -> Turn:
-        """Take inbox rows: from here on they belong to this turn, and what they say is in the history."""
+        """Take inbox rows: from here on they belong to this turn, and what they say is in the history. Where that is
+        nothing (a broken picture without a word), the turn ends at once, with a sentence about it."""
         turn_id = uuid4().hex
         tries = 1 + max(message.tries for message in taken)
         heard = await Heard.of(context, taken)
@@ -91,9 +92,11 @@ class Turn:
             now = context.services.database.clock()
             came = min(message.received_at for message in taken)
             row = await turns.begin(step.tx, turn_id, context.agent_id, slot, now=now, tries=tries, received_at=came)
-            await heard.enter(step, turn_id)
+            turn, entered = cls(context, compactor, row), await heard.enter(step, turn_id, begins=True)
+            if entered.sorry:
+                await turn._ending.write(step, TurnState.DONE, entered.sorry, Usage())  # its own
         unmark(context, taken)
-        return cls(context, compactor, row)
+        return turn
 
     async def run(self) -> None:
         """Answer. Ends the turn whatever happens, except when the host loses the agent or the store."""
@@ -204,7 +207,7 @@ class Turn:
             return False
         heard = await Heard.of(self._context, messages)
         async with self._context.step() as step:
-            joined = await heard.enter(step, self.id)
+            joined = (await heard.enter(step, self.id)).messages
         unmark(self._context, joined)
         log.info("turn_steered", messages=len(joined))
         return bool(joined)

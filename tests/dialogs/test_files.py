@@ -88,6 +88,19 @@ async def test_a_file_without_words_is_answered(play: Play) -> None:
 
 
 @everywhere()
+async def test_a_voice_message_without_words_costs_a_sentence_and_no_request(play: Play) -> None:
+    await play(
+        ada.sends("", {"voice.ogg": b"OggS\x00\x02" + bytes(50)}),
+        bot("I cannot listen to voice.ogg. Please write it instead."),
+        requests(0),
+        ada("I said hello"),
+        bot("Noted*"),
+        heard("I said hello", "files/voice.ogg"),
+        requests(1),
+    )
+
+
+@everywhere()
 async def test_what_is_too_large_is_said_and_the_words_are_answered(play: Play) -> None:
     await play(
         ada.sends("look at this", {"film.mp4": b"x" * 2000}),
