@@ -7,9 +7,9 @@ the gateway calls ``deliver``. A connector keeps nothing that must last.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from bot.messages import Address, Attachment, Inbound, Outbound
 
@@ -101,6 +101,21 @@ class Hooked(Protocol):
 
     async def receive(self, intake: Intake, headers: Mapping[str, str], body: bytes) -> int:
         """Store what a call brings; returns the HTTP status. ``headers`` have small letters."""
+
+
+Guard: TypeAlias = Callable[[], Awaitable[None]]
+
+
+async def unguarded() -> None:
+    """Whoever delivers has nobody to look out for."""
+
+
+@runtime_checkable
+class Guarded(Protocol):
+    """A connector that makes several messages of one outbound: between two of them another gateway may take over."""
+
+    guard: Guard
+    """To be awaited before each new message. Raises :class:`~bot.errors.DeliverySuperseded`: then it is not sent."""
 
 
 @runtime_checkable

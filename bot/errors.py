@@ -16,6 +16,7 @@
     └── DeliveryError            a platform did not take a message
         ├── DeliveryDelayed      ... for now; carries the seconds to wait
         ├── DeliveryUncertain    ... or perhaps it did: the answer never came
+        ├── DeliverySuperseded   ... since another gateway delivers by now
         └── DeliveryRefused      ... for good
             └── ChatClosed       ... and nothing else in this chat either
 """
@@ -117,6 +118,10 @@ class DeliveryDelayed(DeliveryError):
 
 class DeliveryUncertain(DeliveryError):
     """The answer never came: the platform may have taken the message or not."""
+
+
+class DeliverySuperseded(DeliveryError):
+    """Nothing was sent: another gateway delivers for this connector by now."""
 
 
 class DeliveryRefused(DeliveryError):

@@ -8,7 +8,9 @@ stored by whichever gateway it reaches.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ import structlog
 from bot.bells import Bell
 from bot.bus import Bus
 from bot.chats import Chats
-from bot.connector import Connector, Hooked, Receiving
+from bot.connector import Connector, Guarded, Hooked, Receiving, unguarded
 from bot.courtesies import Courtesies
 from bot.door import Door
 from bot.errors import BusUnavailable, NotReady, PalimpsestError, StoreUnavailable
@@ -194,19 +196,56 @@ class Gateway:
 
     async def _with_lease(self, lease: Lease) -> bool:
         """True when the connector ended by itself, False when the lease was lost or nothing could be begun."""
+        keeping = asyncio.create_task(lease.keep())  # also while we begin, however long the book takes for that
         try:
-            await self._chats.load()
-            self._tenure = await Tenure.begin(self._database, self._lease_name)
+            return await self._begun(keeping) and await self._work_until(keeping)
+        finally:
+            await stop(keeping)
+
+    async def _begun(self, keeping: asyncio.Task[None]) -> bool:
+        beginning = asyncio.create_task(self._begin())
+        try:
+            await asyncio.wait({beginning, keeping}, return_when=asyncio.FIRST_COMPLETED)
+            if not beginning.done():
+                METRICS.lease_lost("connector")
+                log.warning("gateway_lease_lost", connector=self._connector.name)
+                return False
+            await beginning
         except StoreUnavailable as error:
             if self._chat is not None and not error.may_pass:  # somebody sits before a terminal that says nothing
                 raise
             log.warning("store_unavailable", reason=str(error))
             return False
+        finally:
+            await stop(beginning)
+        return True
+
+    async def _begin(self) -> None:
+        await self._chats.load()
+        self._tenure = await Tenure.begin(self._database, self._lease_name)
+
+    @asynccontextmanager
+    async def _guarded(self) -> AsyncIterator[None]:
+        """Nothing is sent under this tenure once another gateway has begun one."""
+        tenure = self._tenure
+        if isinstance(self._connector, Guarded):
+            self._connector.guard = partial(tenure.guard, self._database)
+        try:
+            yield
+        finally:
+            if isinstance(self._connector, Guarded):
+                self._connector.guard = unguarded
+            await tenure.leave(self._database)
+
+    async def _work_until(self, keeping: asyncio.Task[None]) -> bool:
+        async with self._guarded():
+            return await self._receive_and_deliver(keeping)
+
+    async def _receive_and_deliver(self, keeping: asyncio.Task[None]) -> bool:
         log.info("gateway_started", connector=self._connector.name)
         self.is_active = True
         receiving = asyncio.create_task(self._connector.run(self))
         working = asyncio.create_task(self._work())
-        keeping = asyncio.create_task(lease.keep())
         told = asyncio.create_task(self._shutdown.wait())
         followed = asyncio.create_task(self._tenure.over.wait())
         try:
@@ -226,7 +265,7 @@ class Gateway:
             return False
         finally:
             self.is_active = False
-            await stop(receiving, working, keeping, told, followed)
+            await stop(receiving, working, told, followed)
 
     async def _finish_deliveries(self) -> None:
         """What is in hand reaches the platform, and its ids the book: else the next gateway had to look for it."""
@@ -256,9 +295,16 @@ class Gateway:
             await stop(gone)
 
     async def _deliver_until(self, gone: asyncio.Task[None], lease: Lease) -> None:
-        self._tenure = await Tenure.begin(self._database, self._lease_name)
-        delivering = asyncio.create_task(self._deliver())
         keeping = asyncio.create_task(lease.keep())
+        try:
+            if await self._begun(keeping):
+                async with self._guarded():
+                    await self._deliver_what_is_left(gone, keeping)
+        finally:
+            await stop(keeping)
+
+    async def _deliver_what_is_left(self, gone: asyncio.Task[None], keeping: asyncio.Task[None]) -> None:
+        delivering = asyncio.create_task(self._deliver())
         try:
             await asyncio.wait({gone, delivering, keeping}, return_when=asyncio.FIRST_COMPLETED)
             async with self._bus.bell("delivered:") as bell:
@@ -267,7 +313,7 @@ class Gateway:
                     await bell.wait(min(_STANDBY_SECONDS, self._shutdown.left))
             await self._finish_deliveries()
         finally:
-            await stop(delivering, keeping)
+            await stop(delivering)
 
     def _has_ended(self, receiving: asyncio.Task[None]) -> bool:
         """False where a defect ended it, which must not end the program: it is begun again."""

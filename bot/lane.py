@@ -18,13 +18,14 @@ from bot.errors import (
     DeliveryDelayed,
     DeliveryError,
     DeliveryRefused,
+    DeliverySuperseded,
     DeliveryUncertain,
     StoreUnavailable,
 )
 from bot.messages import AgentId, Edit, OutFile, Say, Withdraw
 from bot.metrics import METRICS
 from bot.store import Database, outbox
-from bot.store.outbox import NOTICE, OutboxRow
+from bot.store.outbox import AGAIN, NOTICE, OutboxRow
 from bot.tenure import Tenure
 
 log = structlog.get_logger(__name__)
@@ -98,8 +99,10 @@ class Lane:
             self._woken.clear()
             try:
                 await self._deliver_all()
-            except _AtRestError:
+            except (_AtRestError, DeliverySuperseded):
                 return
+            except _LookAgainError as look:
+                await self._again_after(look.seconds)
             except DeliveryDelayed as delay:
                 seconds = delay.retry_after
                 METRICS.platform_delays(self._connector.name, seconds)
@@ -190,7 +193,7 @@ class Lane:
             return await self._bring(row, row.text, partial=False)
         except (DeliveryDelayed, DeliveryRefused):
             raise
-        except StoreUnavailable:  # ours, not the platform's
+        except (StoreUnavailable, DeliverySuperseded, _AtRestError, _LookAgainError):  # ours, not the platform's
             self._failures[row.id, row.version] = failures
             raise
         except Exception:
@@ -227,9 +230,11 @@ class Lane:
         row = self._streamed
         text = self._written.pop(row.id, None) if row else None
         if row and text and (row.refs or self._is_draft(row)):
-            partial = self._edit(row, text, partial=True) if row.refs else self._say(row, text, partial=True)
             with suppress(DeliveryError):
-                await self._connector.deliver(partial)
+                if row.refs:
+                    await self._change(self._edit(row, text, partial=True), row.id)
+                else:
+                    await self._connector.deliver(self._say(row, text, partial=True))
 
     async def _pause(self, seconds: float) -> None:
         """Edits of a growing reply are spaced; a final text is not kept waiting."""
@@ -253,20 +258,26 @@ class Lane:
         refs = row.refs
         if not refs and row.sending:
             if (seconds := self._tenure.in_flight(row.id)) > 0:
-                raise DeliveryDelayed("another gateway may be sending it", retry_after=seconds)
+                raise _LookAgainError(seconds)  # another gateway may be sending it
+            await self._tenure.guard(self._database)
             refs = await self._find(row, say) or ()
         if refs and row.file:
             return refs
         if refs:
-            return await self._connector.deliver(self._edit(replace(row, refs=refs), text, partial=partial))
-        if not await self._tenure.begin_sending(self._database, row.id):
-            raise _AtRestError
+            await self._tenure.guard(self._database)
+            return await self._change(self._edit(replace(row, refs=refs), text, partial=partial), row.id)
+        if not await self._tenure.begin_sending(self._database, row.id, was_begun=row.sending):
+            raise _AtRestError if self._tenure.over.is_set() else _LookAgainError(0)
+        await self._tenure.guard(self._database)
         try:
             return await self._connector.deliver(say)
         except DeliveryDelayed:
-            async with self._database.write() as tx:
-                await outbox.not_sent(tx, row.id)
+            await self._tenure.not_sent(self._database, row.id)
             raise
+
+    async def _change(self, edit: Edit, slot: int) -> tuple[str, ...]:
+        with self._tenure.editing(slot):
+            return await self._connector.deliver(edit)
 
     def _say(self, row: OutboxRow, text: str, *, partial: bool) -> Say:
         file = OutFile(str(self._folder(row.agent_id) / row.file.path), row.file.name) if row.file else None
@@ -292,6 +303,7 @@ class Lane:
             notice=say.notice,
             partial=partial,
             answers=row.answers,
+            again=row.delivered == AGAIN,
         )
 
     async def _find(self, row: OutboxRow, say: Say) -> tuple[str, ...] | None:
@@ -320,3 +332,11 @@ class Lane:
 
 class _AtRestError(Exception):
     """Nothing more is delivered here: this gateway ends, or another one took over."""
+
+
+class _LookAgainError(Exception):
+    """It is not as it was when the book was looked at, or will not be in so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds

@@ -150,6 +150,8 @@ class Edit:
     """More is to come: the reply is still being written."""
     answers: str = ""
     """As in :class:`Say`: parts that come new answer it too."""
+    again: bool = False
+    """Somebody else may have changed it meanwhile, so it is brought also where it seems to show this already."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from sqlalchemy import ColumnElement, RowMapping, bindparam, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, RowMapping, String, bindparam, cast, func, insert, literal, or_, select, update
 
 from bot.messages import Address, AgentId, Button, OutFile
 from bot.store.schema import agents, inbox, outbox, turns
@@ -38,10 +38,13 @@ _ROWS = select(outbox, _ANSWERED_AT).where(*_PENDING, _THERE).order_by(outbox.c.
 _OPEN = select(outbox).where(_THIS, outbox.c.state == "open")
 _SENDING = update(outbox).where(_THIS)
 _BEGIN_SENDING = _SENDING.values(sending=True, heard_upto=select(func.max(inbox.c.id)).scalar_subquery())
+_NOT_YET_THERE = cast(outbox.c.refs, String) == "[]"
 _REFUSE_CHAT = (
     update(outbox).where(*_PENDING, _THERE).values(state="refused", delivered=outbox.c.version, sending=False)
 )
 
+AGAIN = -1
+"""In the place of the version that people see: it may be any."""
 REPLY = "reply"
 NOTICE = "notice"
 
@@ -141,16 +144,26 @@ async def newest_ref_before(tx: Tx, address: Address, slot: int) -> str | None:
     return str(max(numbers)) if (numbers := [int(ref) for ref in refs if ref.isdigit()]) else None
 
 
-async def begin_sending(tx: Tx, slot: int, condition: ColumnElement[bool] | None = None) -> bool:
-    """A first send begins, unless the condition does not hold: from here until `delivered` the platform may have it."""
-    begun = _BEGIN_SENDING if condition is None else _BEGIN_SENDING.where(condition)
+async def begin_sending(
+    tx: Tx, slot: int, condition: ColumnElement[bool] | None = None, *, was_begun: bool = False
+) -> bool:
+    """A first send begins: from here until `delivered` the platform may have it. Not where the condition does not
+    hold, nor where it was begun meanwhile (``was_begun``: that it was is known) or has arrived."""
+    begun = _BEGIN_SENDING.where(_NOT_YET_THERE, outbox.c.sending == literal(was_begun))
+    if condition is not None:
+        begun = begun.where(condition)
     rows = await tx.execute(begun, {"slot": slot})
     return bool(rows.rowcount == 1)
 
 
-async def not_sent(tx: Tx, slot: int) -> None:
-    """The platform surely does not have it."""
-    await tx.execute(_SENDING, {"slot": slot, "sending": False})
+async def not_sent(tx: Tx, slot: int, condition: ColumnElement[bool] | None = None) -> None:
+    """The platform surely does not have it; nothing is written where the condition does not hold."""
+    await tx.execute(_SENDING if condition is None else _SENDING.where(condition), {"slot": slot, "sending": False})
+
+
+async def bring_again(tx: Tx, slots: Sequence[int]) -> None:
+    """What these messages show is not known: two have changed them at once."""
+    await tx.execute(update(outbox).where(outbox.c.id.in_(slots), outbox.c.delivered > 0).values(delivered=AGAIN))
 
 
 async def delivered(tx: Tx, slot: int, version: int, refs: Sequence[str]) -> None:

@@ -19,7 +19,7 @@ import yarl
 from discord.gateway import DiscordWebSocket
 
 from bot import errors
-from bot.connector import STARTING, Intake
+from bot.connector import STARTING, Guard, Intake
 from bot.messages import Address, Attachment, Edit, Outbound, React, Say, Typing, Withdraw
 from connectors.discord import files
 from connectors.discord.arrivals import Arrivals, pause
@@ -91,6 +91,15 @@ class Discord:
             if refused is None:
                 raise
             raise refused.exceptions[0] from None
+
+    @property
+    def guard(self) -> Guard:
+        """See :class:`bot.connector.Guarded`."""
+        return self._writer.guard
+
+    @guard.setter
+    def guard(self, guard: Guard) -> None:
+        self._writer.guard = guard
 
     def pace(self, address: Address) -> float:
         """See :class:`bot.connector.Connector`."""

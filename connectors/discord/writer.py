@@ -10,6 +10,7 @@ from pathlib import Path
 
 import discord
 
+from bot.connector import Guard, unguarded
 from bot.messages import Edit, OutFile, Say, Withdraw
 from connectors.discord.commands import token_of
 from connectors.discord.failures import (
@@ -50,6 +51,8 @@ class Writer:
         self._rest = rest
         self._places = places
         self._interactions = interactions
+        self.guard: Guard = unguarded
+        """See :class:`bot.connector.Guarded`."""
         self._begun: Recent[tuple[str, str], list[str]] = Recent(_MOST_BEGUN)
         """By token and text: the parts that are out of a message whose other parts have to wait."""
         self._shown: Recent[str, Post] = Recent(_MOST_SHOWN)
@@ -65,6 +68,9 @@ class Writer:
 
         After a failure in the middle the same outbound goes on where it stopped.
         """
+        if isinstance(outbound, Edit) and outbound.again:
+            for shown in refs:
+                self._shown.pop(shown, None)
         posts = posts_of(outbound)
         begun = outbound.token, outbound.text
         done = self._begun.get(begun, [])
@@ -154,6 +160,7 @@ class Writer:
 
     async def _send(self, outbound: Say | Edit, posts: Sequence[Post], part: int) -> str:
         """A new message; a file goes with the last part."""
+        await self.guard()
         post = posts[part]
         file = outbound.file if isinstance(outbound, Say) and part == len(posts) - 1 else None
         posted = None

@@ -22,7 +22,7 @@ from aiogram.methods import Response
 from aiogram.utils.token import TokenValidationError
 
 from bot import errors
-from bot.connector import Intake
+from bot.connector import Guard, Intake
 from bot.messages import Address, Attachment, Edit, Outbound, React, Say, Typing, Withdraw
 from connectors.telegram.errors import FAILURES, UNKNOWN_BOT, delivery_error
 from connectors.telegram.files import Files
@@ -102,6 +102,15 @@ class Telegram:
         """See :class:`bot.connector.Hooked`."""
         assert self._webhook is not None
         return await self._webhook.receive(intake, headers, body)
+
+    @property
+    def guard(self) -> Guard:
+        """See :class:`bot.connector.Guarded`."""
+        return self._screen.guard
+
+    @guard.setter
+    def guard(self, guard: Guard) -> None:
+        self._screen.guard = guard
 
     def pace(self, address: Address) -> float:
         """See :class:`bot.connector.Connector`."""

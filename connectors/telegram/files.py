@@ -103,6 +103,7 @@ class Files:
         is_picture = Path(file.name).suffix.lower() in _PICTURES and size <= LARGEST_PHOTO
         seconds = _SECONDS + size // _BYTES_A_SECOND
         look = caption or Look()
+        await self._writer.guard()
         for as_photo, shown in dict.fromkeys([(is_picture, look), (False, look), (False, look.plain)]):
             try:
                 return await self._send_as(place, file, shown, as_photo=as_photo, seconds=seconds)

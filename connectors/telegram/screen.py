@@ -11,6 +11,7 @@ from zlib import crc32
 from aiogram import Bot, types
 from aiogram import exceptions as telegram
 
+from bot.connector import Guard, unguarded
 from bot.messages import Address
 from connectors.telegram.errors import says, told, unread
 from connectors.telegram.looks import Look, entities_of, keyboard_of
@@ -73,6 +74,8 @@ class Screen:
 
     def __init__(self, bot: Bot) -> None:
         self._bot = bot
+        self.guard: Guard = unguarded
+        """See :class:`bot.connector.Guarded`."""
         self._shown: OrderedDict[tuple[int, int], Look] = OrderedDict()
         self.knows_rich = True
         """Whether the server has rich messages, as far as we know."""
@@ -87,8 +90,13 @@ class Screen:
         """It was no sign of a server that knows less, but of one that is starting."""
         self.knows_rich = self.knows_drafts = True
 
+    def forget_message(self, chat: int, message_id: int) -> None:
+        """Somebody else may have changed this one."""
+        self._shown.pop((chat, message_id), None)
+
     async def send(self, place: Place, look: Look) -> int:
         """Say it in a new message; returns its id. Without its marks where Telegram does not take them."""
+        await self.guard()
         if look.rich:
             return await self._send_rich(place, look)
         try:

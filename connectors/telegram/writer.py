@@ -24,6 +24,10 @@ class Writer:
         self._begun: OrderedDict[tuple[str, str], list[str]] = OrderedDict()
         """By token and text: the parts that are out of a message whose other parts have to wait."""
 
+    async def guard(self) -> None:
+        """See :class:`bot.connector.Guarded`."""
+        await self._screen.guard()
+
     def begun(self, outbound: Say | Edit) -> list[str]:
         """The ids of the parts that are out."""
         return self._begun.get((outbound.token, outbound.text), [])
@@ -40,6 +44,9 @@ class Writer:
 
     async def write(self, outbound: Say | Edit, refs: Sequence[str]) -> tuple[str, ...]:
         """Make the messages ``refs``, and new ones after them or none of the last ones, show the text."""
+        if isinstance(outbound, Edit) and outbound.again:
+            for ref in refs:
+                self._screen.forget_message(int(outbound.address.chat), int(ref))
         rich = self._rich(outbound)
         if rich:
             with suppress(RichRefused):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.errors import DeliveryError, DeliveryUncertain
+from bot.errors import DeliveryError, DeliverySuperseded, DeliveryUncertain
 from bot.messages import Address, Button, Edit, OutFile, React, Say, Status, Typing
 from connectors.discord.writer import EMPTY_REPLY, LONGEST_TEXT
 from tests.connectors.discord_rig import Rig
@@ -53,6 +53,21 @@ async def test_a_long_text_is_said_in_parts_with_its_buttons_under_the_last(rig:
     assert all(len(message.text) <= LONGEST_TEXT for message in messages)
     assert [message.labels for message in messages] == [*([] for _ in messages[1:]), ["Undo"]]
     assert all(f"Paragraph {number} " in "\n".join(rig.server.texts(channel)) for number in range(8))
+
+
+async def test_a_gateway_that_was_followed_between_two_parts_sends_no_more_of_them(rig: Rig, channel: int) -> None:
+    asked = 0
+
+    async def guard() -> None:
+        nonlocal asked
+        asked += 1
+        if asked > 1:
+            raise DeliverySuperseded("another gateway delivers now")
+
+    rig.discord.guard = guard
+    with pytest.raises(DeliverySuperseded):
+        await rig.discord.deliver(Say(rig.here, LONG, "1"))
+    assert len(rig.server.texts(channel)) == 1
 
 
 async def test_what_is_still_being_written_is_one_message(rig: Rig, channel: int) -> None:

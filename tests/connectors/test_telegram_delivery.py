@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from bot.errors import ChatClosed, DeliveryDelayed, DeliveryError, DeliveryRefused, DeliveryUncertain
+from bot.errors import (
+    ChatClosed,
+    DeliveryDelayed,
+    DeliveryError,
+    DeliveryRefused,
+    DeliverySuperseded,
+    DeliveryUncertain,
+)
 from bot.messages import Address, React, Status, Typing
 from connectors.telegram import Telegram
 from connectors.telegram.looks import EMPTY_REPLY, LONGEST_TEXT
@@ -36,6 +44,37 @@ async def test_a_long_text_with_emoji_is_said_in_parts(server: BotApiServer, ada
     assert len(messages) > 1
     assert "\n\n".join(message.text for message in messages) == LONG
     assert [len(message.buttons) for message in messages] == [0] * (len(messages) - 1) + [1]
+
+
+async def test_a_gateway_that_was_followed_between_two_parts_sends_no_more_of_them(
+    server: BotApiServer, ada: Person, telegram: Telegram
+) -> None:
+    asked = 0
+
+    async def guard() -> None:
+        nonlocal asked
+        asked += 1
+        if asked > 1:
+            raise DeliverySuperseded("another gateway delivers now")
+
+    telegram.guard = guard
+    with pytest.raises(DeliverySuperseded):
+        await telegram.deliver(say(LONG))
+    assert len(server.messages(1001)) == 1
+
+
+async def test_a_message_that_somebody_else_may_have_changed_is_brought_though_it_seems_to_show_this(
+    server: BotApiServer, ada: Person, telegram: Telegram
+) -> None:
+    refs = await telegram.deliver(say("so it ends"))
+    elsewhere = Telegram(telegram._bot.token, api_base=server.url, commands={})
+    await elsewhere.deliver(edit(refs, "so it en"))
+    await elsewhere.close()
+
+    await telegram.deliver(edit(refs, "so it ends"))
+    assert server.texts(1001) == ["so it en"], "it is remembered what was shown"
+    await telegram.deliver(replace(edit(refs, "so it ends"), again=True))
+    assert server.texts(1001) == ["so it ends"]
 
 
 @pytest.mark.parametrize("notice", [False, True])

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
 from bot.connector import Intake
 from bot.errors import ChatClosed, DeliveryUncertain
 from bot.messages import Outbound, Say
-from bot.store import tenures
+from bot.store import Database, tenures
 from tests.conftest import OpenHouse
-from tests.house import Room
+from tests.house import PATIENCE, Room
 from tests.servers.messages import MessagesServer
 from tests.servers.messages_wire import MessagesRequest, Reply, ToolCall
 
@@ -91,3 +95,21 @@ async def test_a_gateway_that_has_the_lease_again_after_another_one_had_it_deliv
             await tenures.begin(tx, "connector:room")  # as a gateway does that took over and died
         await room.asks("two")
         assert len(room.replies()) == 2
+
+
+@pytest.mark.parametrize("book", ["external"], indirect=True)
+async def test_a_gateway_keeps_its_lease_while_the_book_takes_long_to_let_it_begin(
+    house: OpenHouse, room: Room, book: Mapping[str, Any]
+) -> None:
+    database, name = Database(book["database_url"]), "connector:room"
+    await database.open()
+    async with database.write(long=True) as tx:
+        await tenures.begin(tx, name)  # and nobody else can before this is committed
+        async with house(("gateway",)) as running, asyncio.timeout(PATIENCE):
+            left = 0.0
+            while not left:
+                left = (await running.parts.bus.leases.left([name])).get(name, 0.0)
+            while (now := (await running.parts.bus.leases.left([name])).get(name, 0.0)) <= left:
+                assert now, "it fell"
+                left = now
+    await database.close()

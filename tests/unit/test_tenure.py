@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from bot.bus import Bus
 from bot.chats import Chats
 from bot.lane import Lane
-from bot.messages import Address
+from bot.messages import Address, Edit, Outbound, Say
 from bot.store import Database, agents, outbox
 from bot.tasks import stop
 from bot.tenure import IN_FLIGHT_SECONDS, Tenure
@@ -21,9 +21,15 @@ LEASE = "connector:room"
 CHAT = Address("room", "1")
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    embedded = request.param == "sqlite"
+    return f"sqlite:///{tmp_path}/book.db" if embedded else str(request.getfixturevalue("postgres_database"))
+
+
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
-    book = Database.in_folder(tmp_path)
+async def database(url: str) -> AsyncIterator[Database]:
+    book = Database(url)
     await book.open()
     yield book
     await book.close()
@@ -44,7 +50,36 @@ async def test_only_the_newest_gateway_begins_a_send(database: Database) -> None
     assert not old.over.is_set()
     assert not await old.begin_sending(database, slot)
     assert old.over.is_set()
-    assert await new.begin_sending(database, slot)
+    assert await new.begin_sending(database, slot, was_begun=True)
+
+
+async def test_of_gateways_that_begin_at_the_same_moment_each_has_a_number_of_its_own(database: Database) -> None:
+    tenures = await asyncio.gather(*(Tenure.begin(database, LEASE) for _ in range(12)))
+    assert sorted(tenure.number for tenure in tenures) == list(range(1, 13))
+
+
+async def test_what_is_being_sent_or_has_arrived_is_not_begun_again(database: Database) -> None:
+    slot = await said(database)
+    tenure = await Tenure.begin(database, LEASE)
+    begun = await asyncio.gather(*(tenure.begin_sending(database, slot) for _ in range(5)))
+    assert sorted(begun) == [False, False, False, False, True]
+    assert await tenure.begin_sending(database, slot, was_begun=True), "it was looked for, and is not there"
+    async with database.write() as tx:
+        await outbox.delivered(tx, slot, 1, ["7"])
+    assert not await tenure.begin_sending(database, slot)
+    assert not tenure.over.is_set()
+
+
+async def test_whoever_was_followed_says_nothing_of_what_the_other_one_sends(database: Database) -> None:
+    slot = await said(database)
+    old = await Tenure.begin(database, LEASE)
+    assert await old.begin_sending(database, slot)
+    new = await Tenure.begin(database, LEASE)
+    assert await new.begin_sending(database, slot, was_begun=True)
+    await old.not_sent(database, slot)
+    async with database.read() as tx:
+        [row] = await outbox.pending(tx, "room", "1")
+    assert row.sending
 
 
 async def test_a_gateway_of_another_connector_takes_nothing_over(database: Database) -> None:
@@ -71,21 +106,12 @@ async def test_what_we_began_to_send_ourselves_is_looked_for_at_once(database: D
     assert tenure.in_flight(slot) > 0
 
 
-async def test_a_lane_whose_gateway_was_followed_by_another_sends_nothing(database: Database, tmp_path: Path) -> None:
+async def test_a_lane_whose_gateway_was_followed_by_another_sends_nothing(
+    database: Database, bus: Bus, tmp_path: Path
+) -> None:
     await said(database)
-    room, bus = Room(), Bus("redis://127.0.0.1:1")
-    old, new = [
-        Lane(
-            room,
-            database,
-            bus,
-            chats=Chats(database, "room"),
-            folder=lambda _: tmp_path,
-            tenure=await Tenure.begin(database, LEASE),
-            chat="1",
-        )
-        for _ in range(2)
-    ]
+    room = Room()
+    old, new = [lane_of(room, database, bus, await Tenure.begin(database, LEASE), tmp_path) for _ in range(2)]
     old.wake()
     await old.run()
     assert not room.shown
@@ -94,4 +120,123 @@ async def test_a_lane_whose_gateway_was_followed_by_another_sends_nothing(databa
     await room.until(lambda: "1" in room.shown)
     await stop(delivering)
     assert [message.text for message in room.shown["1"].values()] == ["hello"]
+
+
+class Stopped(Room):
+    """A process that is stopped, and goes on when a minute has passed and another gateway has done its work."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+        self.meanwhile: Callable[[], Awaitable[None]] | None = None
+        self.texts: list[str] = []
+        self.again: list[bool] = []
+
+    async def stands_still(self) -> None:
+        self.now += 60
+        if happens := self.meanwhile:
+            self.meanwhile = None
+            await happens()
+
+    async def deliver(self, outbound: Outbound) -> tuple[str, ...]:
+        if isinstance(outbound, Say | Edit):
+            self.texts.append(outbound.text)
+        if isinstance(outbound, Edit):
+            self.again.append(outbound.again)
+        return await super().deliver(outbound)
+
+
+class StoppedAfterTheCommit(Tenure):
+    """... between the commit that says that it begins to send, and the request."""
+
+    room: Stopped
+
+    async def begin_sending(self, database: Database, slot: int, *, was_begun: bool = False) -> bool:
+        begun = await super().begin_sending(database, slot, was_begun=was_begun)
+        await self.room.stands_still()
+        return begun
+
+
+def lane_of(room: Room, database: Database, bus: Bus, tenure: Tenure, folder: Path) -> Lane:
+    chats = Chats(database, "room")
+    return Lane(room, database, bus, chats=chats, folder=lambda _: folder, tenure=tenure, chat="1")
+
+
+@pytest.fixture
+async def bus() -> AsyncIterator[Bus]:
+    bus = Bus("redis://127.0.0.1:1")
+    yield bus
     await bus.close()
+
+
+@pytest.mark.parametrize("is_followed", [True, False])
+async def test_a_process_that_was_stopped_before_its_request_looks_again_and_sends_nothing_twice(
+    database: Database, bus: Bus, tmp_path: Path, is_followed: bool
+) -> None:
+    slot, room = await said(database), Stopped()
+
+    async def another_gateway_sends() -> None:
+        new = await Tenure.begin(database, LEASE)
+        assert await new.begin_sending(database, slot, was_begun=True)
+        async with database.write() as tx:
+            await outbox.delivered(tx, slot, 1, ["7"])
+
+    room.meanwhile = another_gateway_sends if is_followed else None
+    begun = await StoppedAfterTheCommit.begin(database, LEASE, clock=lambda: room.now)
+    assert isinstance(begun, StoppedAfterTheCommit)
+    begun.room = room
+    lane = lane_of(room, database, bus, begun, tmp_path)
+    lane.wake()
+    delivering = asyncio.create_task(lane.run())
+    if is_followed:
+        await delivering
+        assert room.texts == []
+    else:
+        await room.until(lambda: room.texts == ["hello"])
+        await stop(delivering)
+
+
+async def test_whoever_was_followed_changes_no_message(database: Database, bus: Bus, tmp_path: Path) -> None:
+    slot, room = await said(database), Stopped()
+    async with database.write() as tx:
+        await outbox.delivered(tx, slot, 1, ["7"])
+        await outbox.change(tx, slot, "as it was then")
+    old = await Tenure.begin(database, LEASE, clock=lambda: room.now)
+    await Tenure.begin(database, LEASE)
+    await room.stands_still()
+    lane = lane_of(room, database, bus, old, tmp_path)
+    lane.wake()
+    await lane.run()
+    assert (room.texts, old.over.is_set()) == ([], True)
+
+
+async def test_a_message_that_two_changed_at_once_is_brought_again(
+    database: Database, bus: Bus, tmp_path: Path
+) -> None:
+    slot, room = await said(database), Stopped()
+    await room.deliver(Say(CHAT, "what both change", "7"))
+    old = await Tenure.begin(database, LEASE, clock=lambda: room.now)
+    with old.editing(slot):  # the request is on its way, and the process is stopped
+        new = await Tenure.begin(database, LEASE)
+        async with database.write() as tx:
+            await outbox.delivered(tx, slot, 1, ["7"])
+        await room.stands_still()
+    await old.leave(database)
+    lane = lane_of(room, database, bus, new, tmp_path)
+    lane.wake()
+    delivering = asyncio.create_task(lane.run())
+    await room.until(lambda: room.texts[1:] == ["hello"])
+    await stop(delivering)
+    assert room.again == [True]
+
+
+async def test_whoever_was_not_followed_brings_nothing_again(database: Database) -> None:
+    slot = await said(database)
+    tenure = await Tenure.begin(database, LEASE)
+    async with database.write() as tx:
+        await outbox.delivered(tx, slot, 1, ["7"])
+    with tenure.editing(slot):
+        pass
+    await tenure.leave(database)
+    async with database.read() as tx:
+        assert await outbox.pending(tx, "room", "1") == []
