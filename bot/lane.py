@@ -253,6 +253,7 @@ class Lane:
     async def _bring(self, row: OutboxRow, text: str, *, partial: bool) -> tuple[str, ...]:
         """Send or edit. A first send is marked before it begins: after a crash the connector looks for it."""
         if not text and not row.file:
+            await self._tenure.guard(self._database)
             return await self._connector.deliver(Withdraw(self._chats.on_platform(row.address), row.refs, row.answers))
         say = self._say(row, text, partial=partial)
         refs = row.refs
