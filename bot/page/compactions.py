@@ -19,6 +19,7 @@ from bot.history import Usage
 from bot.messages import AgentId
 from bot.page.change import counts, difference, side_by_side
 from bot.page.entries import LONGEST
+from bot.page.figures import DAY
 from bot.page.levels import LevelsOf
 from bot.page.live import Live
 from bot.page.query import named, number, text
@@ -32,6 +33,7 @@ from bot.store.traces import Ran, Wanted
 _A_PAGE = 50
 _MOST_ENTRIES = 500
 _LONGEST_NAME = 120
+_WITHIN: Mapping[str, float] = {"24h": DAY, "7d": 7 * DAY}
 _WHY: Mapping[str, str] = {
     "auto": "The context was over a level of its strategy, so it was compacted before the next request.",
     "ahead": "After an answer the context was close to the level, so it was compacted while nobody waited.",
@@ -49,6 +51,7 @@ class Filters:
     trigger: str
     strategy: str
     agent: str
+    within: str
 
     @classmethod
     def of(cls, request: Request) -> Filters:
@@ -60,16 +63,18 @@ class Filters:
             trigger=asked["trigger"] if asked["trigger"] in get_args(Trigger) else "",
             strategy=asked["strategy"],
             agent=asked["agent"],
+            within=asked["within"] if asked["within"] in _WITHIN else "",
         )
 
-    @property
-    def wanted(self) -> Wanted:
+    def wanted(self, now: float) -> Wanted:
         """For the book."""
         begin = _day(self.day)
+        since = [begin.timestamp()] if begin else []
+        since += [now - _WITHIN[self.within]] if self.within else []
         triggers: Any = (self.trigger,) if self.trigger else None
         return Wanted(
             agents=(AgentId(self.agent),) if self.agent else None,
-            since=begin.timestamp() if begin else None,
+            since=max(since, default=None),
             until=(begin + timedelta(days=1)).timestamp() if begin else None,
             states=(RunState(self.outcome),) if self.outcome else None,
             triggers=triggers,
@@ -105,11 +110,12 @@ class Compactions:
 
     async def _list(self, request: Request) -> Response:
         filters, page = Filters.of(request), number(request, "page", 1)
+        wanted = filters.wanted(self._site.database.clock())
         async with self._site.database.read(long=True) as tx:
-            total = await traces.count(tx, filters.wanted)
+            total = await traces.count(tx, wanted)
             pages_ = max(1, -(-total // _A_PAGE))
             page = min(page, pages_)
-            found = await traces.listed(tx, filters.wanted, most=_A_PAGE, offset=(page - 1) * _A_PAGE)
+            found = await traces.listed(tx, wanted, most=_A_PAGE, offset=(page - 1) * _A_PAGE)
             strategies = await traces.strategies(tx)
         return self._site.answer(
             request,
@@ -117,7 +123,8 @@ class Compactions:
             here="compactions",
             title="Compactions",
             found=found,
-            costs={run.id: cost(run.model, run.usage) if run.usage else None for run in found},
+            costs=(costs := {run.id: price for run in found if (price := _price(run)) is not None}),
+            unpriced=sorted({run.model or "the local model" for run in found if run.usage and run.id not in costs}),
             filters=filters,
             total=total,
             page=page,
@@ -128,8 +135,9 @@ class Compactions:
         )
 
     async def _json(self, request: Request) -> Response:
+        wanted = Filters.of(request).wanted(self._site.database.clock())
         async with self._site.database.read(long=True) as tx:
-            found = await traces.listed(tx, Filters.of(request).wanted, most=number(request, "most", _A_PAGE))
+            found = await traces.listed(tx, wanted, most=number(request, "most", _A_PAGE))
         return JSONResponse([_as_json(run) for run in found])
 
     async def _one(self, request: Request) -> Response:
@@ -227,6 +235,11 @@ def _day(text: str) -> datetime | None:
         return None
 
 
+def _price(run: Ran) -> float | None:
+    """Dollars; None where nothing was charged, or nobody knows how much."""
+    return cost(run.model, run.usage) if run.usage else None
+
+
 def _as_json(run: Ran) -> dict[str, Any]:
     return {
         "id": run.id,
@@ -240,5 +253,5 @@ def _as_json(run: Ran) -> dict[str, Any]:
         "after": run.after["total"] if run.after else None,
         "started": datetime.fromtimestamp(run.started_at, UTC).isoformat(),
         "seconds": None if run.finished_at is None else run.finished_at - run.started_at,
-        "dollars": cost(run.model, run.usage) if run.usage else None,
+        "dollars": _price(run),
     }

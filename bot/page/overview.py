@@ -1,11 +1,10 @@
-"""The first page: how full conversations are, what today was like, and what is wrong right now."""
+"""The first page: how full conversations are, what the last day was like, and what is wrong right now."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from statistics import median
 from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
 
@@ -15,18 +14,16 @@ from starlette.routing import Route
 
 from bot.causes import Cause
 from bot.errors import BusUnavailable
-from bot.history import Usage
+from bot.page.figures import DAY, Week, counts, figures, spent
 from bot.page.live import Live
 from bot.page.query import chosen, number, text
 from bot.page.site import Site
 from bot.page.words import duration, plural
-from bot.prices import cost
 from bot.store import conversations, overview
 from bot.store.overview import Day, Helpless, OpenRun, Queue, Waits
 from bot.store.runs import RunState
 
-_A_PAGE = 50
-_DAY_SECONDS = 86_400
+_A_PAGE = 25
 _LATE_SECONDS = 30.0
 """After which what waits is a problem and not a queue."""
 _LONG_SECONDS = 120.0
@@ -60,6 +57,7 @@ class Overview:
     def __init__(self, site: Site, live: Live) -> None:
         self._site = site
         self._live = live
+        self._week = Week()
         self.routes = [
             Route("/", self._page, methods=["GET"]),
             Route("/overview.json", self._json, methods=["GET"]),
@@ -101,13 +99,13 @@ class Overview:
 
     async def _now(self, tx: Any, worker: Worker) -> dict[str, Any]:
         now = self._site.database.clock()
-        day = await overview.day(tx, now - now % _DAY_SECONDS)
+        day = await overview.day(tx, now - DAY)
+        week = await self._week.until(tx, now)
         waits, open_runs = await overview.waits(tx), await overview.open_runs(tx)
         levels, helpless = await overview.levels(tx), await overview.helpless(tx)
         return {
             "day": day,
-            "counts": _counts(day),
-            "cost": spent(day, self._site.model_name),
+            "figures": figures(day, week, self._site.model_name),
             "waits": waits,
             "open_runs": open_runs,
             "levels": levels,
@@ -121,12 +119,13 @@ class Overview:
     async def _json(self, _request: Request) -> Response:
         async with self._site.database.read(long=True) as tx:
             values = await self._now(tx, await self._worker())
-        counts: Mapping[str, Any] = values["counts"]
+        day: Day = values["day"]
+        lately = {**counts(day), "turns": dict(day.turns), "dollars": spent(day, self._site.model_name)}
         return JSONResponse(
             {
                 "problems": [asdict(problem) for problem in values["problems"]],
                 "levels": dict(values["levels"]),
-                "today": {**counts, "turns": dict(values["day"].turns), "dollars": values["cost"]},
+                "last_24_hours": lately,
                 "waits": asdict(values["waits"]),
                 "open_runs": [asdict(run) for run in values["open_runs"]],
                 "worker": values["worker"],
@@ -147,30 +146,6 @@ class Overview:
         return self._live.changes(request, ("inbox:", "outbox:", "settled:", "run:"), state, rest=_REST_SECONDS)
 
 
-def _counts(day: Day) -> dict[str, Any]:
-    """The compactions of a day in a few numbers; seconds for pauses."""
-    by_outcome = dict.fromkeys(RunState, 0)
-    by_trigger: dict[str, int] = {}
-    for (trigger, state), count in day.runs.items():
-        by_outcome[state] += count
-        by_trigger[trigger] = by_trigger.get(trigger, 0) + count
-    return {
-        "compactions": sum(by_outcome.values()),
-        "by_outcome": {state.value: count for state, count in by_outcome.items() if count},
-        "by_trigger": by_trigger,
-        "pauses": len(day.pauses),
-        "pause_median": median(day.pauses) if day.pauses else None,
-        "pause_longest": max(day.pauses, default=None),
-    }
-
-
-def spent(day: Day, model: str) -> float | None:
-    """Dollars for the answers, by the model that talks, and for the compactions; None where a price is not known."""
-    parts = [cost(name, usage) for name, usage in [(model, day.answered), *day.spent.items()] if usage != Usage()]
-    known = [part for part in parts if part is not None]
-    return sum(known) if len(known) == len(parts) else None
-
-
 def problems(
     waits: Waits,
     open_runs: Sequence[OpenRun],
@@ -187,14 +162,16 @@ def problems(
         found.append(Problem("warning", f"{plural(waits.parked, 'message')} {are} put aside.", "/parked"))
     failed = sum(count for (_, state), count in day.runs.items() if state is RunState.FAILED)
     if failed:
-        href = "/compactions?outcome=failed"
-        found.append(Problem("warning", f"{plural(failed, 'compaction')} failed today.", href))
+        href = "/compactions?outcome=failed&within=24h"
+        found.append(Problem("warning", f"{plural(failed, 'compaction')} failed in the last 24 hours.", href))
     if day.turns.get("failed"):
         href = f"/conversations/{quote(day.last_failed)}#turns" if day.last_failed else ""
         level: Level = "critical" if day.answers_fail else "warning"
         why = f": {reasons}" if (reasons := _reasons(day.failures)) else ""
         since = ", and none was answered since" if day.answers_fail else ""
-        found.append(Problem(level, f"{plural(day.turns['failed'], 'answer')} failed today{since}{why}.", href))
+        found.append(
+            Problem(level, f"{plural(day.turns['failed'], 'answer')} failed in the last 24 hours{since}{why}.", href)
+        )
     return sorted(found, key=lambda problem: problem.level != "critical")
 
 

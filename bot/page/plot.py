@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from markupsafe import Markup
 
 from bot.page.levels import Levels
-from bot.page.words import count, percent, short
+from bot.page.words import count, percent, short, trigger
 from bot.store.pages import Drop, Fill
 
 WIDTH, HEIGHT = 1_000, 300
@@ -124,7 +124,7 @@ def told(point: Point) -> str:
     if point.drop is None:
         return text
     how = f"from {count(point.before)}" if point.before is not None else "unchanged"
-    return f"{text}, {how} by a compaction ({point.drop.trigger}, {point.drop.state})"
+    return f"{text}, {how} by a compaction ({trigger(point.drop.trigger)}, {point.drop.state})"
 
 
 def moments(points: Sequence[Point]) -> int:

@@ -103,7 +103,21 @@ def plural(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+TRIGGERS: Mapping[str, str] = {
+    "ahead": "ahead of time",
+    "auto": "before an answer",
+    "manual": "asked for",
+    "recovery": "after a refusal",
+}
+"""Why a compaction ran, by its trigger."""
+
+
+def trigger(name: str) -> str:
+    """``before an answer``; the name itself where it is not known."""
+    return TRIGGERS.get(name, name)
+
+
 FILTERS: Mapping[str, Callable[..., Any]] = {
     function.__name__.rstrip("_"): function
-    for function in (bytes_, count, short, percent, duration, ago, when, day, dollars, plural)
+    for function in (bytes_, count, short, percent, duration, ago, when, day, dollars, plural, trigger)
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -16,7 +16,9 @@ from bot.store.schema import agents, compactions, inbox, outbox, skipped_updates
 from bot.store.traces import Ran, Wanted, listed
 from bot.store.tx import Tx
 
-_WAITED_FOR = ("auto", "recovery")
+_AT_ONCE = 200
+"""Turns under way, as far as one looks for the last that ended."""
+WAITED_FOR = ("auto", "recovery")
 """Triggers of the compactions that stand before an answer."""
 
 
@@ -59,7 +61,7 @@ class OpenRun:
 
 @dataclass(frozen=True)
 class Day:
-    """What happened since the day began. ``turns`` by state; ``runs`` by trigger and state; ``pauses``: seconds that
+    """What happened since some moment. ``turns`` by state; ``runs`` by trigger and state; ``pauses``: seconds that
     people waited for each compaction that stood before an answer, the shortest first; ``spent``: the usage of
     compactions by model; ``answered``: that of turns; ``last_failed``: whose turn failed last, if one did;
     ``failures``: failed turns by the word of their cause, empty where it was not kept; ``answers_fail``: the
@@ -122,7 +124,11 @@ async def open_runs(tx: Tx) -> list[OpenRun]:
 
 async def day(tx: Tx, since: float) -> Day:
     """What happened since then."""
-    states = await tx.execute(select(turns.c.state, func.count()).where(turns.c.started_at >= since).group_by("state"))
+    # One look at the turns for all that is counted of them: there are many, and each look reads them all.
+    told = with_usage(select(turns.c.state, turns.c.cause, func.count()), turns.c.usage)
+    told = told.where(turns.c.started_at >= since).group_by(turns.c.state, turns.c.cause)
+    ended = (await tx.execute(told)).all()
+    failures = {row[1]: row[2] for row in ended if row[0] == "failed"}
     table = compactions.c
     ran = await tx.execute(
         select(table.trigger, table.state, func.count())
@@ -131,42 +137,46 @@ async def day(tx: Tx, since: float) -> Day:
     )
     waited = await tx.execute(
         select(table.finished_at - table.started_at)
-        .where(table.started_at >= since, table.trigger.in_(_WAITED_FOR), table.finished_at.is_not(None))
+        .where(table.started_at >= since, table.trigger.in_(WAITED_FOR), table.finished_at.is_not(None))
         .order_by(table.finished_at - table.started_at)
     )
     spent = await tx.execute(
-        _with_usage(select(table.model), table.usage)
+        with_usage(select(table.model), table.usage)
         .where(table.started_at >= since, table.usage["input"].as_integer().is_not(None))
         .group_by(table.model)
     )
-    answered = await tx.execute(_with_usage(select(), turns.c.usage).where(turns.c.started_at >= since))
-    failed = await tx.execute(
-        select(turns.c.agent_id)
-        .where(turns.c.started_at >= since, turns.c.state == "failed")
-        .order_by(turns.c.started_at.desc())
-        .limit(1)
-    )
-    causes = await tx.execute(
-        select(turns.c.cause, func.count())
-        .where(turns.c.started_at >= since, turns.c.state == "failed")
-        .group_by(turns.c.cause)
-    )
-    newest = await tx.execute(
-        select(turns.c.cause)
-        .where(turns.c.started_at >= since, turns.c.state.in_(("done", "failed")))
-        .order_by(turns.c.ended_at.desc())
-        .limit(1)
-    )
     return Day(
-        turns={row[0]: row[1] for row in states},
+        turns=_by_state((row[0], row[2]) for row in ended),
         runs={(row[0], RunState(row[1])): row[2] for row in ran},
         pauses=[row[0] for row in waited],
         spent={row[0]: Usage(*row[1:]) for row in spent},
-        answered=Usage(*answered.one()),
-        last_failed=failed.scalar_one_or_none(),
-        failures={row[0]: row[1] for row in causes},
-        answers_fail=newest.scalar_one_or_none() in OF_PROVIDER,
+        answered=sum((Usage(*row[3:]) for row in ended), Usage()),
+        last_failed=await _last_failed(tx, since) if failures else None,
+        failures=failures,
+        answers_fail=bool(failures) and await _newest_cause(tx, since) in OF_PROVIDER,
     )
+
+
+def _by_state(counted: Iterable[tuple[str, int]]) -> Mapping[str, int]:
+    found: dict[str, int] = {}
+    for state, number in counted:
+        found[state] = found.get(state, 0) + number
+    return found
+
+
+async def _last_failed(tx: Tx, since: float) -> AgentId | None:
+    query = select(turns.c.agent_id).where(turns.c.started_at >= since, turns.c.state == "failed")
+    found = (await tx.execute(query.order_by(turns.c.started_at.desc()).limit(1))).scalar_one_or_none()
+    return AgentId(found) if found else None
+
+
+async def _newest_cause(tx: Tx, since: float) -> str | None:
+    """Of the turn that ended last, among those that began last."""
+    over = turns.c.state.in_(("done", "failed"))
+    began = select(turns.c.cause, turns.c.ended_at).where(turns.c.started_at >= since, over)
+    latest = began.order_by(turns.c.started_at.desc()).limit(_AT_ONCE).subquery()
+    newest = await tx.execute(select(latest.c.cause).order_by(latest.c.ended_at.desc()).limit(1))
+    return newest.scalar_one_or_none()
 
 
 async def levels(tx: Tx) -> Mapping[str, int]:
@@ -216,6 +226,6 @@ async def _queue(tx: Tx, since: ColumnElement[Any], condition: ColumnElement[boo
 _COUNTED = tuple(field.name for field in fields(Usage))
 
 
-def _with_usage(query: Select[Any], usage: Any) -> Select[Any]:
+def with_usage(query: Select[Any], usage: Any) -> Select[Any]:
     """And the sums of a usage, in the order of the fields of :class:`bot.history.Usage`."""
     return query.add_columns(*(func.coalesce(func.sum(usage[name].as_integer()), 0) for name in _COUNTED))

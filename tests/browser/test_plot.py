@@ -23,7 +23,7 @@ async def test_the_picture_tells_its_values_to_a_pointer_to_keys_and_to_a_finger
     await expect(page.locator(".line.program", has_text="Compacted: ")).to_be_visible()
     await page.goto("/conversations/web-drawn?span=all")
     told, plot = page.locator("#plot-told"), page.locator("#plot")
-    await expect(told).to_contain_text("by a compaction (manual, done)")
+    await expect(told).to_contain_text("by a compaction (asked for, done)")
     box = await plot.bounding_box()
     assert box
     await page.mouse.move(box["x"] + 2, box["y"] + 100)

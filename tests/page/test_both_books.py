@@ -9,10 +9,12 @@ from typing import Any
 
 import httpx2
 import pytest
+from sqlalchemy import delete, update
 
 from bot.history import Usage
 from bot.messages import Address
-from bot.store import Database, agents, conversations, finding, outbox, overview, pages, turns
+from bot.page.figures import DAY, HOUR, Week
+from bot.store import Database, agents, conversations, finding, outbox, overview, pages, schema, turns
 from bot.store.turns import TurnState
 from tests.bench.page.__main__ import paths_of
 from tests.bench.page.book import Size, write
@@ -21,6 +23,8 @@ from tests.fundamentals.memory_book import until
 from tests.house import Room
 from tests.page.conftest import Read, browser_of, visiting
 from tests.servers.messages import MessagesServer
+
+ADA = Address("room", "ada")
 
 
 @pytest.fixture
@@ -62,6 +66,71 @@ async def test_what_the_overview_and_the_search_say_is_in_the_book(many: Databas
         assert await finding.said(tx, word, most=5)
 
 
+async def test_the_bars_add_up_to_what_is_in_the_book_and_an_hour_that_is_over_is_read_once(many: Database) -> None:
+    now, week = time.time(), Week()
+    begin = (now // HOUR - 167) * HOUR
+    async with many.read() as tx:
+        bars = await week.until(tx, now)
+        whole = await overview.day(tx, begin)
+    assert len(bars) == 28
+    assert sum(sum(bar.turns.values()) for bar in bars) == sum(whole.turns.values()) > 0
+    assert sum(bar.runs for bar in bars) == sum(whole.runs.values())
+    assert sum(bar.ahead for bar in bars) == sum(n for (why, _), n in whole.runs.items() if why == "ahead") > 0
+    assert sum(bar.answered.output for bar in bars) == whole.answered.output
+    assert sum(usage.output for bar in bars for usage in bar.spent.values()) == sum(
+        usage.output for usage in whole.spent.values()
+    )
+    assert sorted(pause for bar in bars for pause in bar.pauses) == sorted(whole.pauses)
+    assert len({sum(bar.turns.values()) for bar in bars}) > 1, "each hour in its place"
+    async with many.write() as tx:
+        await tx.execute(delete(schema.turns).where(schema.turns.c.started_at < now - 3 * HOUR))
+    async with many.read() as tx:
+        again = await week.until(tx, now)
+        assert again[:-1] == bars[:-1]
+        assert (await Week().until(tx, now))[0].turns == {}
+
+
+async def test_the_figures_are_those_of_the_last_24_hours_also_just_after_midnight(page: Any, many: Database) -> None:
+    midnight = time.time() // DAY * DAY + 30 * DAY
+    async with many.write() as tx:
+        await agents.ensure(tx, ADA, now=1)
+        for name, at in (("before", midnight - 1_200), ("long", midnight - DAY - 1_200)):
+            slot = await outbox.open_slot(tx, ADA, now=at)
+            await turns.begin(tx, name, ADA.agent_id, slot, now=at)
+            await turns.end(tx, name, TurnState.DONE, Usage(), now=at + 1)
+    many.clock = lambda: midnight + 600
+    async with browser_of(page(on=many)) as client:
+        shown = Read((await client.get("/")).text)
+        assert (await client.get("/overview.json")).json()["last_24_hours"]["turns"] == {"done": 1}
+    assert "Last 24 hours" in shown.text
+    assert "Answers1 0 failed · 0 stopped · 2 in 7 days" in shown.text.replace("Answers10", "Answers1 0")
+    assert [svg["class"] for svg in shown.all("svg") if svg.get("class") == "spark"] == ["spark"]
+    assert [bar["class"] for bar in shown.all("rect") if bar.get("class") == "late"] == ["late"]
+
+
+async def test_a_price_that_is_not_known_is_said_once_and_not_in_every_row(page: Any, many: Database) -> None:
+    async with many.write() as tx:
+        await tx.execute(update(schema.compactions).values(model="llama"))
+    async with browser_of(page(on=many)) as client:
+        every = Read((await client.get("/compactions")).text)
+        overview_ = Read((await client.get("/")).text)
+    assert every.text.count("No price is known of llama") == 1
+    assert "not known" not in every.text
+    assert [header for header in every.text.split() if header == "Cost"] == []
+    assert "not known" not in overview_.text.replace("whose price is not known", "")
+
+
+async def test_why_a_compaction_ran_is_said_in_words(page: Any, many: Database) -> None:
+    async with browser_of(page(on=many)) as client:
+        for path in ("/", "/compactions", "/compactions?within=7d"):
+            text = Read((await client.get(path)).text).text
+            assert "By trigger" not in text
+            assert any(words in text for words in ("ahead of time", "before an answer", "asked for", "after a refusal"))
+        lately = Read((await client.get("/compactions?within=24h")).text)
+        earlier = Read((await client.get("/compactions")).text)
+    assert len(lately.all("tr")) < len(earlier.all("tr"))
+
+
 async def test_what_stood_in_place_of_an_answer_is_among_what_the_program_said(many: Database) -> None:
     address = Address("room", "unlucky")
     async with many.write() as tx:
@@ -83,10 +152,10 @@ async def test_the_overview_says_why_answers_fail_and_that_they_work_again(
         model.fail(401, "authentication_error", "invalid x-api-key", times=None)
         for chat in ("1", "2"):
             await room.says("Are you there?", chat=chat)
-        await until_told(client, "2 answers failed today, and none was answered since: 2 × wrong key.")
+        await until_told(client, "2 answers failed in the last 24 hours, and none was answered since: 2 × wrong key.")
         model.clear_faults()
         await room.asks("And now?", chat="3")
-        await until_told(client, "2 answers failed today: 2 × wrong key.")
+        await until_told(client, "2 answers failed in the last 24 hours: 2 × wrong key.")
 
 
 async def until_told(client: httpx2.AsyncClient, sentence: str) -> None:

@@ -258,7 +258,7 @@ async def test_a_request_that_the_book_cannot_serve_is_logged(page: Any, databas
 async def test_a_script_passes_with_the_token_and_needs_no_form(page: Any) -> None:
     app = page(token=TOKEN)
     async with browser_of(app, headers={"authorization": f"Bearer {TOKEN}"}) as client:
-        assert (await client.get("/overview.json")).json()["today"]["compactions"] == 0
+        assert (await client.get("/overview.json")).json()["last_24_hours"]["compactions"] == 0
         assert (await client.get("/compactions.json")).json() == []
         assert (await client.post("/parked/99/retry")).status_code == 404
     async with browser_of(app, headers={"authorization": "Bearer wrong"}) as client:

@@ -13,8 +13,9 @@ import pytest
 from bot.history import Usage
 from bot.messages import AgentId
 from bot.page.change import difference
+from bot.page.figures import spent
 from bot.page.levels import Levels
-from bot.page.overview import late_sign, problems, spent
+from bot.page.overview import late_sign, problems
 from bot.page.plot import HEIGHT, MOST_POINTS, WIDTH, points_of, sawtooth
 from bot.page.slowness import slowness
 from bot.page.slowness import spent as spent_of
@@ -73,7 +74,7 @@ def test_each_point_tells_its_value_with_its_unit_and_the_limit_of_then() -> Non
     assert [told.partition(": ")[2] for told in told_of] == [
         "50 of 400 tokens (12%)".replace("%", "\u202f%"),
         "300 of 1,000 tokens (30%)".replace("%", "\u202f%"),
-        "200 of 1,000 tokens (20%), from 920 by a compaction (auto, done)".replace("%", "\u202f%"),
+        "200 of 1,000 tokens (20%), from 920 by a compaction (before an answer, done)".replace("%", "\u202f%"),
     ]
     assert any(str(word.text).endswith(" tokens") for word in svg.iter("text")), "the axis has a unit"
 
@@ -148,10 +149,10 @@ def test_what_waits_too_long_is_said_with_who_should_do_it_the_worst_first() -> 
     ("failures", "fail_still", "level", "sentence"),
     [
         ({"key": 3, "away": 1}, True, "critical",
-         "4 answers failed today, and none was answered since: 3 × wrong key, 1 × provider away."),
-        ({"key": 4}, False, "warning", "4 answers failed today: 4 × wrong key."),
+         "4 answers failed in the last 24 hours, and none was answered since: 3 × wrong key, 1 × provider away."),
+        ({"key": 4}, False, "warning", "4 answers failed in the last 24 hours: 4 × wrong key."),
         ({"": 1, "too_large": 1, "stuck": 2}, False, "warning",
-         "4 answers failed today: 2 × no end of it, 1 × another reason, 1 × context too large."),
+         "4 answers failed in the last 24 hours: 2 × no end of it, 1 × another reason, 1 × context too large."),
     ],
 )  # fmt: skip
 def test_answers_that_failed_are_told_with_their_causes_and_how_often(

@@ -62,15 +62,15 @@ async def scene(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Scene
             yield Scene(house, room, client, run.id)
 
 
-async def test_the_overview_says_how_full_each_conversation_is_and_what_today_was_like(scene: Scene) -> None:
+async def test_the_overview_says_how_full_each_conversation_is_and_what_the_last_day_was_like(scene: Scene) -> None:
     page = await scene.get("/")
     assert "room-1" in page.text
-    assert re.search(r"Compactions today ?(\d+) \1 done", page.text)
+    assert re.search(r"Last 24 hours.* Compactions ?(\d+) ?\1 done · \1 in 7 days", page.text), page.text
     assert re.search(r"\d+ % (ok|warning|critical)", page.text)
     assert f"/compactions/{scene.run}" in [link["href"] for link in page.all("a")]
     assert "Nothing is wrong right now." in page.text
     told = (await scene.client.get("/overview.json")).json()
-    assert list(told["today"]["by_trigger"]) == ["manual"]
+    assert list(told["last_24_hours"]["by_trigger"]) == ["manual"]
     assert told["problems"] == []
 
 
@@ -80,7 +80,7 @@ async def test_a_conversation_is_drawn_with_a_mark_for_its_compaction_and_the_sa
     assert len(rings) == 2, "the compaction's, and the legend's"
     assert {"limit", "at-warning", "at-critical"} <= {str(line.get("class")) for line in page.all("path")}
     assert "The context of room-1 over time" in page.text
-    assert "manual compaction, done" in page.text
+    assert "compaction asked for, done" in page.text
     assert f"/compactions/{scene.run}" in [link["href"] for link in page.all("a")]
 
 
