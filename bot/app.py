@@ -158,7 +158,7 @@ async def _agents(services: Services, shutdown: Shutdown | None) -> None:
     from bot.housekeeping import keep_house
 
     async with services.mcp, services.parser:
-        cleaning = asyncio.create_task(keep_house(services))
+        cleaning = services.bus.supervisor.start("housekeeping", partial(keep_house, services))
         try:
             await Host(services, shutdown).run()
         finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot.settings import Settings
-from bot.store import Database
+from bot.store import Database, installation
 
 
 def database_of(settings: Settings) -> Database:
@@ -15,3 +15,13 @@ def database_of(settings: Settings) -> Database:
             connections=settings.database_connections,
         )
     return Database.in_folder(settings.data_dir)
+
+
+async def bell_of(database: Database) -> str:
+    """What the processes on this book are called in Redis. Raises StoreUnavailable."""
+    async with database.read() as tx:
+        known = await installation.look_for_bell(tx)
+    if known is None:
+        async with database.write() as tx:
+            known = await installation.bell_of(tx)
+    return known

@@ -3,15 +3,18 @@
 ``ring`` tells everyone that something is new under a topic (``inbox:telegram-1``, ``outbox:telegram``, ``run:ab12``);
 who waits on a :class:`Bell` then reads the book. A bell may be lost: whoever waits also looks by itself from time to
 time, and after a reconnect all bells ring once. ``live`` carries typing and half-written replies to the gateway.
+
+Whatever comes over a channel may be anybody's: what is no message of ours is counted and left out
+(:mod:`bot.bus_messages`), and nothing that breaks here ends unseen (:mod:`bot.supervisor`).
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from uuid import uuid4
 
 import structlog
@@ -19,36 +22,46 @@ from redis.asyncio import Redis
 from redis.exceptions import LockError, RedisError
 
 from bot.bells import Bell, Bells
+from bot.bus_messages import Garbage, LiveEvent, Rings, decode_event, decode_rings, encode_event, encode_rings
+from bot.bus_names import SHARED_LEASES, BusNames
 from bot.errors import BusUnavailable
-from bot.leases import LEASES, Lease, Leases
+from bot.garbage import GarbageCount
+from bot.leases import Lease, Leases
 from bot.redis_pool import ANSWER_SECONDS, pool_at
+from bot.supervisor import Supervisor
 from bot.tasks import stop
 
 log = structlog.get_logger(__name__)
 
-PREFIX = "palimpsest:"
-RINGS = PREFIX + "rings"
-LIVE = PREFIX + "live:"
 _UNREACHABLE = (RedisError, OSError)
 _RETRY_SECONDS = 0.2
 _SILENCE_SECONDS = 10.0
 _LOOK_SECONDS = 0.05
 _MOST_OUTGOING = 10_000
 _MOST_AT_ONCE = 500
-_Handle: TypeAlias = Callable[[Mapping[str, Any]], None]
+_Handle: TypeAlias = Callable[[LiveEvent], None]
 
 
 class Bus:
-    """Redis, as far as anybody here knows it. ``revive`` is called when it cannot be reached (the embedded Valkey is
-    started again by it)."""
+    """Redis, as far as anybody here knows it. ``installation``: the id of the book, whose processes alone hear each
+    other. ``revive`` is called when it cannot be reached (the embedded Valkey is started again by it)."""
 
     def __init__(
-        self, url: str, *, listen: tuple[str, ...] = (), revive: Callable[[], Awaitable[object]] | None = None
+        self,
+        url: str,
+        installation: str,
+        *,
+        listen: tuple[str, ...] = (),
+        revive: Callable[[], Awaitable[object]] | None = None,
     ) -> None:
         self.redis: Redis = Redis.from_pool(pool_at(url))
+        self.names = BusNames(installation)
+        self.supervisor = Supervisor()
+        """Of what this process does in the background: whoever has the bus finds it here."""
+        self.garbage = GarbageCount(time.monotonic)
         self._revive = revive
         self._name = uuid4().hex
-        self._channels = [RINGS, *(LIVE + connector for connector in listen)]
+        self._channels = [self.names.rings, *map(self.names.live, listen)]
         self._bells = Bells()
         self._live: list[_Handle] = []
         self._alone: dict[str, _Handle] = {}
@@ -56,16 +69,21 @@ class Bus:
         self._connected = asyncio.Event()
         self.failures = 0
         """How often it could not be reached."""
-        self._outgoing: asyncio.Queue[tuple[str, str]] = asyncio.Queue(_MOST_OUTGOING)
+        self._outgoing: asyncio.Queue[str | tuple[str, LiveEvent]] = asyncio.Queue(_MOST_OUTGOING)
+        """Topics that rang here, and live events with their channels."""
 
     async def run(self) -> None:
-        """Hear and send rings and live events until cancelled."""
-        sending = asyncio.create_task(self._publish())
-        renewing = asyncio.create_task(self.leases.renew())
+        """Hear and send rings and live events, and keep leases, until cancelled."""
+        start = self.supervisor.start
+        tasks = [
+            start("bus_hearing", self._hear),
+            start("bus_sending", self._publish),
+            start("leases", self.leases.renew),
+        ]
         try:
-            await self._hear()
+            await asyncio.wait(tasks)
         finally:
-            await stop(sending, renewing)
+            await stop(*tasks)
 
     async def _hear(self) -> None:
         while True:
@@ -89,18 +107,19 @@ class Bus:
         """Say that something is new. Nobody waits for Redis here; a bell that is lost is found by the sweep."""
         for topic in topics:
             self._bells.strike(topic)
-            self._send(RINGS, topic)
+            self._send(topic)
 
     def wake(self, topic: str) -> None:
         """Say it in this process alone."""
         self._bells.strike(topic)
 
-    def live(self, connector: str, event: Mapping[str, Any]) -> None:
-        """Send what is gone in a moment to the gateway of this connector."""
+    def live(self, event: LiveEvent) -> None:
+        """Send what is gone in a moment to the gateway of its connector."""
+        connector = event.address.connector
         if connector in self._alone:
             asyncio.get_running_loop().call_soon(self._tell, connector, event)
         else:
-            self._send(LIVE + connector, json.dumps(event))
+            self._send((self.names.live(connector), event))
 
     def on_live(self, handle: _Handle, *, alone_for: str | None = None) -> None:
         """Call this with every live event of the connectors that we listen for. ``alone_for``: nobody else works for
@@ -109,9 +128,15 @@ class Bus:
         if alone_for:
             self._alone[alone_for] = handle
 
-    def _tell(self, connector: str, event: Mapping[str, Any]) -> None:
+    def _tell(self, connector: str, event: LiveEvent) -> None:
         if own := self._alone.get(connector):  # it may have gone meanwhile
-            own(event)
+            self._hand(own, event)
+
+    def _hand(self, handle: _Handle, event: LiveEvent) -> None:
+        try:
+            handle(event)
+        except Exception as error:  # noqa: BLE001  # a defect in showing what passes must not silence the bells
+            self.supervisor.broke("live", error)
 
     def off_live(self, handle: _Handle) -> None:
         """Call it no more."""
@@ -125,7 +150,7 @@ class Bus:
     async def is_held(self, name: str) -> bool:
         """Whether anybody has the lease of this name. Raises BusUnavailable."""
         async with self.reaching():
-            return bool(await self.redis.exists(LEASES + name))
+            return bool(await self.redis.exists(self.names.lease(name), SHARED_LEASES + name))
 
     async def forget_past(self) -> None:
         """Have Redis write its file anew, with what it holds now and no word of what it held before. Raises
@@ -188,20 +213,29 @@ class Bus:
                 elif message["type"] == "message":
                     self._heard(message["channel"].decode(), message["data"])
 
-    def _heard(self, channel: str, data: bytes) -> None:
-        if channel == RINGS:
-            origin, _, topics = data.decode().partition(" ")
-            if origin != self._name:
-                for topic in topics.split("\n"):
-                    self._bells.strike(topic)
-            return
-        event = json.loads(data)
-        for handle in self._live:
-            handle(event)
+    def _heard(self, channel: str, data: object) -> None:
+        try:
+            if channel == self.names.rings:
+                self._rang(decode_rings(data))
+            else:
+                self._happened(channel, decode_event(data))
+        except Garbage as error:
+            self.garbage.found("rings" if channel == self.names.rings else "live", str(error))
 
-    def _send(self, channel: str, data: str) -> None:
+    def _rang(self, rings: Rings) -> None:
+        if rings.origin != self._name:
+            for topic in rings.topics:
+                self._bells.strike(topic)
+
+    def _happened(self, channel: str, event: LiveEvent) -> None:
+        if self.names.live(event.address.connector) != channel:
+            raise Garbage("of another connector")
+        for handle in list(self._live):
+            self._hand(handle, event)
+
+    def _send(self, what: str | tuple[str, LiveEvent]) -> None:
         with suppress(asyncio.QueueFull):
-            self._outgoing.put_nowait((channel, data))
+            self._outgoing.put_nowait(what)
 
     async def _publish(self) -> None:
         """In order; what cannot be sent now is lost."""
@@ -211,15 +245,15 @@ class Bus:
                 async with asyncio.timeout(ANSWER_SECONDS):  # one answer that never comes would silence all bells
                     await self._publish_what_waits(first)
 
-    async def _publish_what_waits(self, first: tuple[str, str]) -> None:
+    async def _publish_what_waits(self, first: str | tuple[str, LiveEvent]) -> None:
         """All of it in one go, and the rings as one message."""
         sent = [first]
         while not self._outgoing.empty() and len(sent) < _MOST_AT_ONCE:
             sent.append(self._outgoing.get_nowait())
-        rung = dict.fromkeys(data for channel, data in sent if channel == RINGS)
-        told = [(channel, data) for channel, data in sent if channel != RINGS]
+        rung = dict.fromkeys(what for what in sent if isinstance(what, str))
+        told = [(what[0], encode_event(what[1])) for what in sent if not isinstance(what, str)]
         if rung:
-            told.insert(0, (RINGS, f"{self._name} " + "\n".join(rung)))
+            told.insert(0, (self.names.rings, encode_rings(Rings(self._name, tuple(rung)))))
         if len(told) == 1:
             await self.redis.publish(*told[0])
             return

@@ -114,16 +114,17 @@ async def refuse_strange_files(settings: Settings, database: Database) -> None:
 
 
 @asynccontextmanager
-async def bus_of(settings: Settings) -> AsyncIterator[Bus]:
+async def bus_of(settings: Settings, database: Database) -> AsyncIterator[Bus]:
     """The bell of a program that runs; no server is started for it, and none may answer."""
     import asyncio
 
+    from bot.book import bell_of
     from bot.embedded.valkey import EmbeddedValkey
     from bot.parts import bus_at
     from bot.tasks import stop
 
     url = settings.redis_url.get_secret_value() if settings.redis_url else EmbeddedValkey(settings.data_dir).url
-    bus = bus_at(url)
+    bus = bus_at(url, await bell_of(database))
     hearing = asyncio.create_task(bus.run())
     try:
         yield bus

@@ -108,7 +108,7 @@ async def _look(settings: Settings, name: str, who: tuple[str, str] | None) -> F
     from bot.forgetting import Forgetting
     from bot.messages import AgentId
 
-    async with opened_with_files(settings) as database, bus_of(settings) as bus:
+    async with opened_with_files(settings) as database, bus_of(settings, database) as bus:
         work = Forgetting(settings, database, bus)
         return await work.look_for_person(*who) if who else await work.look(AgentId(name))
 
@@ -117,7 +117,7 @@ async def _forget(settings: Settings, name: str, who: tuple[str, str] | None) ->
     from bot.forgetting import Forgetting
     from bot.messages import AgentId
 
-    async with opened_with_files(settings) as database, bus_of(settings) as bus:
+    async with opened_with_files(settings) as database, bus_of(settings, database) as bus:
         work = Forgetting(settings, database, bus)
         try:
             await (work.person(*who) if who else work.conversation(AgentId(name)))

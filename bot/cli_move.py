@@ -124,12 +124,12 @@ async def _import(settings: Settings, path: Path, most_bytes: int) -> Exported:
                 await database.open()
                 await refuse_strange_files(settings, database)
                 done = await imported.bring_in(database, settings.data_dir, archive)
+                for topic in (f"inbox:{archive.agent_id}", f"outbox:{archive.address.connector}"):
+                    await ring(settings, database, topic)
             finally:
                 await database.close()
     except BadZipFile as error:
         raise imported.BadArchive(f"{path} is no archive of this program ({error}).") from error
     except OSError as error:
         raise imported.BadArchive(f"{path} cannot be imported: {error.strerror or error}.") from error
-    for topic in (f"inbox:{archive.agent_id}", f"outbox:{archive.address.connector}"):
-        await ring(settings, topic)
     return done

@@ -16,6 +16,7 @@ from bot.errors import PalimpsestError
 
 if TYPE_CHECKING:
     from bot.settings import Settings
+    from bot.store import Database
     from bot.store.people import Person
 
 app = typer.Typer(help="Let people in by their codes, and forget them again.", no_args_is_help=True)
@@ -96,7 +97,7 @@ async def _approve(settings: Settings, code: str) -> Person:
                     "to the bot an hour later gets a new code."
                 )
             await outbox.say(tx, person.address, access.welcome(), now=now)
-        await ring(settings, f"outbox:{person.connector}")
+        await ring(settings, database, f"outbox:{person.connector}")
         return person
 
 
@@ -107,14 +108,16 @@ async def _revoke(settings: Settings, connector: str, person: str) -> bool:
         return await people.revoke(tx, connector, person)
 
 
-async def ring(settings: Settings, topic: str) -> None:
+async def ring(settings: Settings, database: Database, topic: str) -> None:
     """For a program that runs; without a bell its sweep finds the message within 5 s. No server is started for it."""
+    from bot.book import bell_of
     from bot.bus import Bus
     from bot.embedded.valkey import EmbeddedValkey
 
     url = settings.redis_url.get_secret_value() if settings.redis_url else EmbeddedValkey(settings.data_dir).url
+    bell = await bell_of(database)
     with suppress(ValueError):  # not a URL; who serves says so
-        bus = Bus(url)
+        bus = Bus(url, bell)
         bus.ring(topic)
         await bus.close()
 

@@ -96,7 +96,7 @@ async def _retry(settings: Settings, name: str) -> Parked:
             raise
         except Exception as error:
             raise NothingParked(f"{name} still cannot be stored ({type(error).__name__}): it stays aside.") from error
-        await ring(settings, f"inbox:{one.agent_id}")
+        await ring(settings, database, f"inbox:{one.agent_id}")
         return one
 
 

@@ -46,7 +46,7 @@ async def _tail(settings: Settings, wanted: Wanted, most: int, *, follow: bool, 
             return
         _say(before, as_json=as_json)
         if follow:
-            async with bus_of(settings) as bus, bus.bell("settled:") as bell:
+            async with bus_of(settings, database) as bus, bus.bell("settled:") as bell:
                 while True:
                     await bell.wait(_SWEEP_SECONDS)
                     _say(await watch.ended(), as_json=as_json)

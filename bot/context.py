@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
+from bot.bus_messages import Marked, Measured, MeterFacts
 from bot.compaction import Strategy
 from bot.errors import StoreUnavailable
 from bot.estimate import Family, Level, Meter, Part, family_of
@@ -17,10 +18,9 @@ from bot.files import filled, has_media
 from bot.gate import Restraint
 from bot.head import Head
 from bot.history import History
-from bot.live import Presence, address_json
+from bot.live import Presence
 from bot.measure import NEW, Counted, entry_tokens, guess, head_parts, measure, trusted
 from bot.messages import Block, Message, Role
-from bot.meter import meter_json
 from bot.model import Limits, Reply
 from bot.model_queue import Wait
 from bot.server_tools import continued
@@ -199,19 +199,21 @@ class Context:
 
     def show_meter(self) -> None:
         """Tell connectors that show it apart from the talk, such as the terminal's bottom line."""
-        facts = {
-            **meter_json(self.meter, self.level),
-            "model": self.head.model,
-            "strategy": self.strategy.name,
-        }
-        del facts["parts"]
-        event = {"kind": "status", "address": address_json(self.address), "facts": facts}
-        self.services.bus.live(self.address.connector, event)
+        meter = self.meter
+        facts = MeterFacts(
+            total=meter.total,
+            limit=meter.limit,
+            share=round(meter.share, 4),
+            source=meter.source,
+            level=self.level.value,
+            model=self.head.model,
+            strategy=self.strategy.name,
+        )
+        self.services.bus.live(Measured(self.address, facts))
 
     def react(self, ref: str, emoji: str) -> None:
         """Put a mark on a person's message, or take it away (no emoji)."""
-        event = {"kind": "react", "address": address_json(self.address), "ref": ref, "emoji": emoji}
-        self.services.bus.live(self.address.connector, event)
+        self.services.bus.live(Marked(self.address, ref, emoji))
 
     async def ask(
         self, on_text: Callable[[str], None], *, may_call: bool = True, on_wait: Callable[[Wait], None] | None = None

@@ -10,14 +10,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import structlog
 
 from bot.bells import Bell
 from bot.bus import Bus
+from bot.bus_messages import AtWork, LiveEvent, Marked, Measured, Written
 from bot.chats import Chats
 from bot.connector import Connector, Guarded, Hooked, Receiving, unguarded
 from bot.courtesies import Courtesies
@@ -83,7 +84,7 @@ class Gateway:
 
     async def run(self) -> None:
         """Work while the lease is ours; return when the connector has nothing more to receive, or at the end."""
-        polite = asyncio.create_task(self._courtesies.run())
+        polite = self._bus.supervisor.start("courtesies", self._courtesies.run)
         try:
             async with self._bus.bell(self._handed_over) as bell:
                 told = asyncio.create_task(self._until_told(bell))
@@ -259,6 +260,7 @@ class Gateway:
                 return True
             if working.done():
                 log.error("gateway_crashed", connector=self._connector.name, exc_info=working.exception())
+                self._bus.supervisor.note(f"gateway_{self._connector.name}", working.exception())
             elif not receiving.done():
                 METRICS.lease_lost("connector")
                 log.warning("gateway_lease_lost", connector=self._connector.name)
@@ -311,6 +313,8 @@ class Gateway:
                 over = self._tenure.over.is_set
                 while self._shutdown.left and not (keeping.done() or over()) and await self._chats_to_serve():
                     await bell.wait(min(_STANDBY_SECONDS, self._shutdown.left))
+            if delivering.done():
+                log.error("gateway_crashed", connector=self._connector.name, exc_info=delivering.exception())
             await self._finish_deliveries()
         finally:
             await stop(delivering)
@@ -321,6 +325,7 @@ class Gateway:
         if error is None or isinstance(error, PalimpsestError) or self._chat is not None:
             return True
         log.error("connector_crashed", connector=self._connector.name, exc_info=error)
+        self._bus.supervisor.note(f"connector_{self._connector.name}", error)
         return False
 
     async def _work(self) -> None:
@@ -370,19 +375,19 @@ class Gateway:
         finally:
             self._lanes.pop(chat, None)
 
-    def _live(self, event: Mapping[str, Any]) -> None:
-        address = Address(**event["address"])
+    def _live(self, event: LiveEvent) -> None:
+        address = event.address
         if address.connector != self._connector.name or (self._chat is not None and address.chat != self._chat):
             return
         if self._chats.seems_closed(address.chat):
             return
         platform = self._chats.on_platform(address)
-        match event["kind"]:
-            case "text":
-                self._lane(address.chat).write(event["slot"], event["text"])
-            case "typing":
-                self._signals.show(Typing(platform, on=event["on"]))
-            case "status":
-                self._signals.show(Status(platform, event["facts"]))
-            case "react":
-                self._signals.show(React(platform, event["ref"], event["emoji"]))
+        match event:
+            case Written():
+                self._lane(address.chat).write(address, event.slot, event.text)
+            case AtWork():
+                self._signals.show(Typing(platform, on=event.on))
+            case Measured():
+                self._signals.show(Status(platform, asdict(event.facts)))
+            case Marked():
+                self._signals.show(React(platform, event.ref, event.emoji))

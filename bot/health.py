@@ -38,6 +38,7 @@ class Health:
         self._model = parts.model
         self._secrets = parts.settings.secrets
         self.checks: dict[str, Check] = {"database": parts.database.ping, "redis": parts.bus.ping}
+        self.checks["background"] = parts.bus.supervisor.check
         self.checks |= {gateway.name: gateway.check for gateway in gateways}
         if {"agents", "worker"} & set(roles):
             self.checks["model"] = self._check_model

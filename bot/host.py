@@ -154,6 +154,8 @@ class Host:
                 self._watch(agent_id, await lease.left())
         except (BusUnavailable, StoreUnavailable) as error:
             log.warning("agent_waits", agent=agent_id, reason=str(error))
+        except Exception:  # a defect around one agent must not end the others; a sweep comes back to it
+            log.exception("agent_crashed", agent=agent_id)
         finally:
             self._running.pop(agent_id, None)
             self._bell.strike("")  # there is room again, or somebody to watch

@@ -27,18 +27,16 @@ _LEASE = "housekeeping"
 
 
 async def keep_house(services: Services) -> None:
-    """Until cancelled. Returns at once where nothing is ever to be taken out."""
+    """Until cancelled. Where nothing is ever to be taken out, it only waits."""
     kept = services.settings.retention
-    if not (kept.settled_days or kept.trace_files_days):
-        return
     while True:
         await asyncio.sleep(EVERY_SECONDS * random.uniform(0.5, 1.0))
+        if not (kept.settled_days or kept.trace_files_days):
+            continue
         try:
             await _clean(services)
         except (StoreUnavailable, BusUnavailable) as error:
             log.warning("housekeeping_waits", reason=str(error))
-        except Exception:  # a defect in here must not end the agents beside it
-            log.exception("housekeeping_crashed")
 
 
 async def _clean(services: Services) -> None:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from uuid import uuid4
 
+from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 from redis.exceptions import RedisError
 
+from bot.bus_names import BusNames
 from bot.errors import BusUnavailable
 from bot.redis_pool import ANSWER_SECONDS, pool_at
 
 if TYPE_CHECKING:
     from arq.connections import ArqRedis
 
-QUEUE = "palimpsest:jobs"
 SUMMARIZE = "summarize"
+_LONGEST_JOB = 1_000
+_NEVER_MS = 10**14
 SEEN_SECONDS = 10
 """How often a worker says that it is there, in a key of arq's that ends a second later."""
 _SEEN = ":health-check"
@@ -29,17 +33,41 @@ def pack(job: dict[str, Any]) -> bytes:
     return json.dumps(job, default=str).encode()
 
 
+class NoJob(ValueError):
+    """It is no job of ours; the text says why, and nothing of what it held."""
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A job as arq writes it down: function, arguments, tries, and when it was asked for (in ms since 1970)."""
+
+    f: Literal["summarize"]
+    a: tuple[Annotated[str, StringConstraints(pattern="^[0-9a-z-]{1,40}$")]]
+    k: Annotated[dict[str, str], Field(max_length=0)]
+    t: int | None
+    et: Annotated[int, Field(ge=0, lt=_NEVER_MS)]
+
+
+_JOB = TypeAdapter(_Job)
+
+
 def unpack(data: bytes) -> dict[str, Any]:
-    """A job as it was packed."""
-    job: dict[str, Any] = json.loads(data)
-    return job
+    """A job as it was packed. Raises NoJob for what is none of ours."""
+    if len(data) > _LONGEST_JOB:
+        raise NoJob("its job is too long")
+    try:
+        job = _JOB.validate_json(data)
+    except ValidationError as error:
+        raise NoJob(f"its job is of another shape ({error.errors(include_input=False)[0]['type']})") from None
+    return {"f": job.f, "a": job.a, "k": job.k, "t": job.t, "et": job.et}
 
 
 class Jobs:
-    """The queue, over the Redis at ``url``."""
+    """The queue of an installation, over the Redis at ``url``."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, installation: str) -> None:
         self._url = url
+        self._queue = BusNames(installation).jobs
         self._pool: ArqRedis | None = None
 
     async def summarize(self, run_id: str, job_id: str) -> None:
@@ -59,7 +87,7 @@ class Jobs:
 
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                status = await Job(job_id, self._open(), _queue_name=QUEUE, _deserializer=unpack).status()
+                status = await Job(job_id, self._open(), _queue_name=self._queue, _deserializer=unpack).status()
         except (RedisError, OSError) as error:
             raise BusUnavailable(f"The queue cannot be read: {error}") from error
         if status in (JobStatus.queued, JobStatus.deferred):
@@ -70,7 +98,7 @@ class Jobs:
         """Jobs that wait or are being worked on. Raises BusUnavailable."""
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                return int(await self._open().zcard(QUEUE))
+                return int(await self._open().zcard(self._queue))
         except (RedisError, OSError) as error:
             raise BusUnavailable(f"The queue cannot be read: {error}") from error
 
@@ -78,7 +106,7 @@ class Jobs:
         """Whether a worker said within the last :data:`SEEN_SECONDS` that it is there. Raises BusUnavailable."""
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                return bool(await self._open().exists(QUEUE + _SEEN))
+                return bool(await self._open().exists(self._queue + _SEEN))
         except (RedisError, OSError) as error:
             raise BusUnavailable(f"The queue cannot be read: {error}") from error
 
@@ -89,18 +117,18 @@ class Jobs:
 
     def _open(self) -> ArqRedis:
         if self._pool is None:
-            self._pool = queue_at(self._url)
+            self._pool = queue_at(self._url, self._queue)
         return self._pool
 
 
-def queue_at(url: str) -> ArqRedis:
+def queue_at(url: str, queue: str) -> ArqRedis:
     """arq's view of the Redis at this URL, over connections like everybody's here: none is waited on for ever.
 
     Not by arq's own settings, which know neither the certificates of a URL nor its Sentinels' passwords.
     """
     from arq.connections import ArqRedis  # slow to import
 
-    return ArqRedis(pool_or_conn=pool_at(url), job_serializer=pack, job_deserializer=unpack, default_queue_name=QUEUE)
+    return ArqRedis(pool_or_conn=pool_at(url), job_serializer=pack, job_deserializer=unpack, default_queue_name=queue)
 
 
 def new_job_id() -> str:

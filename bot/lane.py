@@ -22,7 +22,7 @@ from bot.errors import (
     DeliveryUncertain,
     StoreUnavailable,
 )
-from bot.messages import AgentId, Edit, OutFile, Say, Withdraw
+from bot.messages import Address, AgentId, Edit, OutFile, Say, Withdraw
 from bot.metrics import METRICS
 from bot.store import Database, outbox
 from bot.store.outbox import AGAIN, NOTICE, OutboxRow
@@ -62,7 +62,8 @@ class Lane:
         self._tenure = tenure
         self._chat = chat
         self._woken = asyncio.Event()
-        self._written: dict[int, str] = {}
+        self._written: dict[int, tuple[Address, str]] = {}
+        """What is written so far, by its slot, and in which conversation that is said to be."""
         self._failures: dict[tuple[int, int], int] = {}
         """How often a message, by its slot and version, has failed."""
         self._streamed: OutboxRow | None = None
@@ -77,9 +78,9 @@ class Lane:
         """There may be something in the outbox."""
         self._woken.set()
 
-    def write(self, slot: int, text: str) -> None:
-        """So much of the reply in this slot is written."""
-        self._written[slot] = text
+    def write(self, address: Address, slot: int, text: str) -> None:
+        """So much of the reply in this slot, which is one of this conversation, is written."""
+        self._written[slot] = address, text
         self._woken.set()
 
     async def rest(self) -> None:
@@ -144,7 +145,7 @@ class Lane:
                 await self._deliver(row)
         for slot in list(self._written):
             with self._in_hand():
-                await self._stream(slot, self._written.pop(slot))
+                await self._stream(slot, *self._written.pop(slot))
 
     @contextmanager
     def _in_hand(self) -> Iterator[None]:
@@ -200,12 +201,12 @@ class Lane:
             self._failures[row.id, row.version] = failures + 1
             raise
 
-    async def _stream(self, slot: int, text: str) -> None:
+    async def _stream(self, slot: int, address: Address, text: str) -> None:
         async with self._database.read() as tx:
-            row = await outbox.get_open(tx, slot)
+            row = await outbox.get_open(tx, slot, address)
             if row and not row.refs and await outbox.pending(tx, self._connector.name, self._chat):
                 # What came before it was ready only since the last look, and is to stand before it.
-                self._written.setdefault(slot, text)
+                self._written.setdefault(slot, (address, text))
                 self._woken.set()
                 return
         self._streamed = row
@@ -228,7 +229,7 @@ class Lane:
         """While the book is away people can still be told so, where a reply is shown already: nothing new is sent that
         could not be written down."""
         row = self._streamed
-        text = self._written.pop(row.id, None) if row else None
+        _, text = self._written.pop(row.id, (None, "")) if row else (None, "")
         if row and text and (row.refs or self._is_draft(row)):
             with suppress(DeliveryError):
                 if row.refs:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any, Self
+from typing import Self
 
 from bot.bus import Bus
+from bot.bus_messages import AtWork, Written
 from bot.messages import Address
 from bot.tasks import stop
 
@@ -29,7 +29,7 @@ class Presence:
     async def __aenter__(self) -> Self:
         self._users += 1
         if self._users == 1:
-            self._task = asyncio.create_task(self._renew())
+            self._task = self._bus.supervisor.start("typing", self._renew)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -44,7 +44,7 @@ class Presence:
             await asyncio.sleep(RENEW_SECONDS)
 
     def _send(self, *, on: bool) -> None:
-        self._bus.live(self._address.connector, {"kind": "typing", "address": address_json(self._address), "on": on})
+        self._bus.live(AtWork(self._address, on))
 
 
 class LiveReply:
@@ -71,7 +71,7 @@ class LiveReply:
         self._changed.set()
 
     async def __aenter__(self) -> Self:
-        self._task = asyncio.create_task(self._send())
+        self._task = self._bus.supervisor.start("live_reply", self._send)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -83,17 +83,11 @@ class LiveReply:
             await self._changed.wait()
             await asyncio.sleep(_GATHER_SECONDS)
             self._changed.clear()
-            event = {"kind": "text", "address": address_json(self._address), "slot": self._slot, "text": self._text}
             if self._text.strip():
-                self._bus.live(self._address.connector, event)
+                self._bus.live(Written(self._address, self._slot, self._text))
             await asyncio.sleep(DELTA_SECONDS - _GATHER_SECONDS)
 
 
 def show_written(bus: Bus, address: Address, slot: int, text: str) -> None:
     """Show this in the place of what was written so far."""
-    bus.live(address.connector, {"kind": "text", "address": address_json(address), "slot": slot, "text": text})
-
-
-def address_json(address: Address) -> Mapping[str, Any]:
-    """An address on the bus."""
-    return {"connector": address.connector, "chat": address.chat, "thread": address.thread}
+    bus.live(Written(address, slot, text))

@@ -116,6 +116,10 @@ class Metrics:
         )
         self._leases_lost = self._counter("leases_lost", "Leases that another process took from this one.", "kind")
         self._disk_errors = self._counter("disk_errors", "Files that could not be written.", "what")
+        self._background_crashes = self._counter(
+            "background_crashes", "What went on in the background, broke, and was begun again.", "what"
+        )
+        self._garbage = self._counter("redis_garbage", "What was found in Redis and is nothing of ours.", "place")
         self._log_lines = self._counter("log_lines", "Lines of the log from warning on.", "level")
 
     def started(self, version: str, roles: Collection[str], known: Known) -> None:
@@ -272,6 +276,14 @@ class Metrics:
     def not_written(self, what: Literal["trace", "file"]) -> None:
         """The disk did not take it."""
         self._disk_errors.labels(what).inc()
+
+    def background_crashed(self, what: str) -> None:
+        """It is begun again."""
+        self._background_crashes.labels(what).inc()
+
+    def garbage(self, place: Literal["rings", "live", "lease", "queue"], count: int) -> None:
+        """So much was left out, or taken away."""
+        self._garbage.labels(place).inc(count)
 
     def logged(self, level: str) -> None:
         """A line from warning on."""

@@ -86,7 +86,7 @@ async def telling(context: Context, slot: int, shown: str, *, after: float = TEL
             show_written(context.services.bus, context.address, slot, text)
             await asyncio.sleep(RENEW_SECONDS)
 
-    task = asyncio.create_task(tell())
+    task = context.services.bus.supervisor.start("away_note", tell)
     try:
         yield
     finally:

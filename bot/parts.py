@@ -12,8 +12,9 @@ import structlog
 from pydantic import SecretStr
 
 from bot import volume
-from bot.book import database_of
+from bot.book import bell_of, database_of
 from bot.bus import Bus
+from bot.bus_names import BusNames
 from bot.embedded.local_model import LOCAL_CONTEXT, LOCAL_MODEL_NAME, LocalModel
 from bot.embedded.valkey import EmbeddedValkey
 from bot.errors import BusUnavailable, ConfigurationError, StoreUnavailable
@@ -58,19 +59,20 @@ async def open_parts(
         database = database_of(settings)
         stack.push_async_callback(database.close)
         await _opened(database, settings)
+        bell = await bell_of(database)
         valkey = None if settings.redis_url else EmbeddedValkey(settings.data_dir)
         if valkey:
             stack.push_async_callback(valkey.stop)
             await valkey.start()
         url = _secret(settings.redis_url) or (valkey.url if valkey else "")
-        bus = bus_at(url, listen, valkey)
+        bus = bus_at(url, bell, listen=listen, valkey=valkey)
         stack.push_async_callback(bus.close)
         if valkey and valkey.alone and clear_leases:
             await bus.leases.clear()  # whoever held them is dead: nobody else is on this DATA_DIR
         hearing = asyncio.create_task(bus.run())
         stack.push_async_callback(stop, hearing)
         await _connected(bus, settings)
-        jobs = Jobs(url)
+        jobs = Jobs(url, bell)
         stack.push_async_callback(jobs.close)
         model, name = await open_model(settings, stack)
         yield Parts(settings, database, bus, url, jobs, model, name)
@@ -97,10 +99,11 @@ async def _opened(database: Database, settings: Settings) -> None:
             return
 
 
-def bus_at(url: str, listen: tuple[str, ...] = (), valkey: EmbeddedValkey | None = None) -> Bus:
-    """The bell at this URL. Raises ConfigurationError for a URL of another kind."""
+def bus_at(url: str, bell: str, *, listen: tuple[str, ...] = (), valkey: EmbeddedValkey | None = None) -> Bus:
+    """The bell at this URL, for processes that are called so there. Raises ConfigurationError for a URL of another
+    kind."""
     try:
-        return Bus(url, listen=listen, revive=valkey.ensure if valkey else None)
+        return Bus(url, bell, listen=listen, revive=valkey.ensure if valkey else None)
     except ValueError as error:
         raise ConfigurationError(
             "REDIS_URL begins with redis://, rediss:// or unix://, or is one of Sentinels: "
@@ -126,14 +129,21 @@ async def _connected(bus: Bus, settings: Settings) -> None:
         ) from None
 
 
-async def redis_url(settings: Settings) -> str:
-    """The URL of the Redis that jobs go through; the embedded one is started, and this process stays its member."""
+async def jobs_at(settings: Settings) -> tuple[str, str]:
+    """The URL of the Redis that jobs go through, and the name of their queue; an embedded Redis is started, and this
+    process stays its member."""
+    database = database_of(settings)
+    try:
+        await _opened(database, settings)
+        queue = BusNames(await bell_of(database)).jobs
+    finally:
+        await database.close()
     if settings.redis_url:
-        return settings.redis_url.get_secret_value()
+        return settings.redis_url.get_secret_value(), queue
     valkey = EmbeddedValkey(settings.data_dir)
     await valkey.start()
     _joined.append(valkey)
-    return valkey.url
+    return valkey.url, queue
 
 
 _joined: list[EmbeddedValkey] = []

@@ -1,11 +1,28 @@
-"""Ending tasks."""
+"""Ending tasks, and hearing of those that end by themselves."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
+import structlog
+
+log = structlog.get_logger(__name__)
+
+T = TypeVar("T")
 _PATIENCE_SECONDS = 0.5
+
+
+def told_of(task: asyncio.Task[T], what: str) -> asyncio.Task[T]:
+    """That this task breaks is said at once: nobody waits for it who would."""
+    task.add_done_callback(partial(_tell, what))
+    return task
+
+
+def _tell(what: str, task: asyncio.Task[Any]) -> None:
+    if not task.cancelled() and (error := task.exception()):
+        log.error("background_crashed", what=what, exc_info=error)
 
 
 async def stop(*tasks: asyncio.Task[Any]) -> None:

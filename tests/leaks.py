@@ -7,8 +7,6 @@ from pathlib import Path
 
 from redis.asyncio import Redis
 
-from bot.jobs import QUEUE
-
 _ROOT = Path(__file__).parents[1]
 _OURS = tuple(str(_ROOT / name) for name in ("bot", "connectors", "workers"))
 
@@ -21,7 +19,7 @@ def own_tasks() -> set[asyncio.Task[object]]:
 async def lasting_keys(redis: Redis) -> list[str]:
     """Keys without a time to live. Jobs that no worker was there for may wait in their queue."""
     keys = [key.decode() async for key in redis.scan_iter()]
-    return [key for key in keys if key != QUEUE and await redis.ttl(key) == -1]
+    return [key for key in keys if not key.endswith(":jobs") and await redis.ttl(key) == -1]
 
 
 def _file_of(task: asyncio.Task[object]) -> str:

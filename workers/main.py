@@ -10,8 +10,8 @@ from arq.worker import func
 
 from bot import logs
 from bot.http import Check
-from bot.jobs import QUEUE, SEEN_SECONDS, SUMMARIZE, pack, queue_at, unpack
-from bot.parts import Parts, open_parts, redis_url
+from bot.jobs import SEEN_SECONDS, SUMMARIZE, pack, queue_at, unpack
+from bot.parts import Parts, jobs_at, open_parts
 from bot.settings import load_settings
 from bot.settings_check import checked_settings, log_notes
 from bot.shutdown import Shutdown
@@ -19,6 +19,7 @@ from bot.tasks import stop
 from workers.desk import Desk
 from workers.shift import Shift
 from workers.summarize import summarize
+from workers.vetting import clear
 
 POLL_SECONDS = 0.2
 """What a job waits at most before it starts. Looking oftener costs each idle worker up to 1.5 % of a core."""
@@ -27,7 +28,6 @@ MOST_JOBS = 10
 
 _OPTIONS: dict[str, Any] = {
     "functions": [func(summarize, name=SUMMARIZE, max_tries=1, keep_result=0, timeout=JOB_SECONDS)],
-    "queue_name": QUEUE,
     "poll_delay": POLL_SECONDS,
     "health_check_interval": SEEN_SECONDS,
     "job_serializer": pack,
@@ -44,15 +44,16 @@ async def work(parts: Parts, shutdown: Shutdown | None = None, checks: dict[str,
     """
     shutdown = shutdown or Shutdown()
     desk = Desk(parts.database, parts.bus, parts.model, parts.settings.data_dir)
-    shift = Shift(queue_at(parts.redis_url), MOST_JOBS, ctx={"desk": desk}, **_OPTIONS)
+    queue = parts.bus.names.jobs
+    shift = Shift(
+        queue_at(parts.redis_url, queue), MOST_JOBS, parts.bus.garbage, ctx={"desk": desk}, queue_name=queue, **_OPTIONS
+    )
     if checks is not None:
         checks["jobs"] = shift.check
-    working = asyncio.create_task(shift.run())
+    working = parts.bus.supervisor.start("jobs", shift.run)
     told = asyncio.create_task(shutdown.without_agents())
     try:
         await asyncio.wait({working, told}, return_when=asyncio.FIRST_COMPLETED)
-        if working.done():
-            working.result()
         await shift.finish(shutdown.left)
     finally:
         await stop(working, told)
@@ -62,6 +63,7 @@ async def work(parts: Parts, shutdown: Shutdown | None = None, checks: dict[str,
 async def _start_up(ctx: dict[str, Any]) -> None:
     stack = ctx["stack"] = AsyncExitStack()
     parts = await stack.enter_async_context(open_parts(load_settings(), clear_leases=False))
+    await clear(ctx["redis"], parts.bus.names.jobs, parts.bus.garbage)
     ctx["desk"] = Desk(parts.database, parts.bus, parts.model, parts.settings.data_dir)
 
 
@@ -76,10 +78,11 @@ def __getattr__(name: str) -> Any:
     settings, notes = checked_settings(("worker",))
     logs.configure(settings)
     log_notes(notes)
-    url = asyncio.run(redis_url(settings))
+    url, queue = asyncio.run(jobs_at(settings))
     options = {
         **_OPTIONS,
-        "redis_pool": queue_at(url),
+        "queue_name": queue,
+        "redis_pool": queue_at(url, queue),
         "max_jobs": MOST_JOBS,
         "job_completion_wait": round(settings.shutdown_seconds),
         "on_startup": _start_up,

@@ -12,6 +12,8 @@ from arq.worker import Worker
 from redis.exceptions import RedisError
 
 from bot.errors import NotReady
+from bot.garbage import GarbageCount
+from workers.vetting import clear, vetted
 
 log = structlog.get_logger(__name__)
 
@@ -20,12 +22,30 @@ _SILENT_SECONDS = 2.0
 _END_SECONDS = 1.0
 
 
+class _Vetting(Worker):
+    """arq's, for which the queue was looked at first."""
+
+    def __init__(self, garbage: GarbageCount, **options: Any) -> None:
+        super().__init__(**options)
+        self._garbage = garbage
+        self._vetted: dict[bytes, None] = {}
+        """Jobs stay in the queue until they are done, and are not looked at again with every poll."""
+
+    async def start_jobs(self, job_ids: list[bytes]) -> None:
+        """See arq's."""
+        new = [job_id for job_id in job_ids if job_id not in self._vetted]
+        ours = await vetted(self.pool, self.queue_name, new, self._garbage)
+        self._vetted = {job_id: None for job_id in job_ids if job_id in self._vetted} | dict.fromkeys(ours)
+        await super().start_jobs([job_id for job_id in job_ids if job_id in self._vetted])
+
+
 class Shift:
     """Works on a queue. ``options`` are arq's, ``most`` jobs at once."""
 
-    def __init__(self, queue: ArqRedis, most: int, **options: Any) -> None:
+    def __init__(self, queue: ArqRedis, most: int, garbage: GarbageCount, **options: Any) -> None:
         self._queue = queue
         self._most = most
+        self._garbage = garbage
         self._options = options
         self._worker: Worker | None = None
         self._is_listening = False
@@ -37,14 +57,16 @@ class Shift:
         loop, tried = asyncio.get_running_loop(), 0.0
         while True:
             before, tried = tried, loop.time()
-            worker = self._worker = Worker(
+            worker = self._worker = _Vetting(
+                self._garbage,
                 redis_pool=self._queue,
                 handle_signals=False,
                 max_jobs=max(1, self._most - len(self._under_way)),
                 **self._options,
             )
-            self._is_listening = True
             try:
+                await clear(self._queue, worker.queue_name, self._garbage)
+                self._is_listening = True
                 await worker.async_run()
             except (OSError, RedisError) as error:
                 if loop.time() - before > _SILENT_SECONDS:  # said at the beginning, and not with every try

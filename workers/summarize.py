@@ -82,7 +82,10 @@ async def _write(desk: Desk, run: Run, job_id: str) -> Result | None:
     beating = asyncio.create_task(_beat_on(desk, run.id, job_id))
     try:
         await asyncio.wait({writing, beating}, return_when=asyncio.FIRST_COMPLETED)
-        return writing.result() if writing.done() else None
+        if writing.done():
+            return writing.result()
+        beating.result()  # where it broke
+        return None
     finally:
         await stop(writing, beating)
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 
+from bot.book import database_of
 from bot.bus import Bus
 from bot.bus_state import BusState, state_of
 from bot.doctor.case import Case, revealed
@@ -14,8 +15,10 @@ from bot.errors import BusUnavailable, PalimpsestError
 from bot.finding import Finding, ok, problem, warning
 from bot.parts import bus_at
 from bot.settings import Settings
+from bot.store import installation
 
 PART = "redis"
+_BOOK_SECONDS = 4.0
 
 
 async def check_redis(case: Case) -> Sequence[Finding]:
@@ -49,7 +52,20 @@ async def is_held(settings: Settings, lease: str) -> bool | None:
 async def _running(settings: Settings) -> Bus | None:
     """None where the embedded Valkey does not run. Raises ConfigurationError, EmbeddedError."""
     url = revealed(settings.redis_url) or await EmbeddedValkey(settings.data_dir).find()
-    return bus_at(url) if url else None
+    return bus_at(url, await _bell(settings)) if url else None
+
+
+async def _bell(settings: Settings) -> str:
+    """What this installation is called there; empty where its book cannot be read, which is another check's matter."""
+    with suppress(PalimpsestError, TimeoutError):
+        if settings.database_url or (settings.data_dir / "palimpsest.db").exists():
+            database = database_of(settings)
+            try:
+                async with asyncio.timeout(_BOOK_SECONDS), database.read() as tx:
+                    return await installation.look_for_bell(tx) or ""
+            finally:
+                await database.close()
+    return ""
 
 
 def _judge(found: BusState) -> list[Finding]:
@@ -65,7 +81,16 @@ def _judge(found: BusState) -> list[Finding]:
         sentence = f"Redis {found.version} answers and writes nothing to disk."
         advice = "Nothing to do: nothing is lost when it restarts, it costs a few seconds."
         findings.append(warning(PART, sentence, advice))
-    return findings or [ok(PART, f"Redis {found.version} answers.")]
+    if found.before and found.others:
+        sentence = f"{found.before} processes of a version before installations were kept apart use this Redis."
+        advice = (
+            "Bring them up to this version too: until then they hear each other, whatever database number each has, "
+            "and one of them may show another installation's text in its chats."
+        )
+        findings.append(warning(PART, sentence, advice))
+    others = f" {found.others} other installation{'s use' if found.others > 1 else ' uses'} it too, kept apart from "
+    beside = f"{others}this one." if found.others else ""
+    return findings or [ok(PART, f"Redis {found.version} answers.{beside}")]
 
 
 def _unavailable(error: BusUnavailable, *, own: bool) -> Finding:

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from bot.bus import Bus
+from bot.bus_messages import AtWork, LiveEvent, Marked, Measured, Written
 from bot.messages import Address, AgentId
 
 _TYPING_SECONDS = 6.0
@@ -48,25 +49,25 @@ class Moments:
         """What is known of a conversation."""
         return self._moments.get(address.agent_id) or Moment()
 
-    def _hear(self, event: Mapping[str, Any]) -> None:
-        address = Address(**event["address"])
+    def _hear(self, event: LiveEvent) -> None:
+        address = event.address
         if address.connector != self._connector:
             return
         moment = self._moments.pop(address.agent_id, None) or Moment()
         self._moments[address.agent_id] = moment  # now the newest
         if len(self._moments) > _MOST_AGENTS:
             del self._moments[next(iter(self._moments))]
-        match event["kind"]:
-            case "text":
-                moment.texts.pop(event["slot"], None)
-                moment.texts[event["slot"]] = event["text"]
+        match event:
+            case Written():
+                moment.texts.pop(event.slot, None)
+                moment.texts[event.slot] = event.text
                 if len(moment.texts) > _MOST_SLOTS:
                     del moment.texts[next(iter(moment.texts))]
-            case "typing":
+            case AtWork():
                 loop = asyncio.get_running_loop()
-                moment.typing_until = loop.time() + _TYPING_SECONDS if event["on"] else 0.0
-            case "status":
-                moment.facts = event["facts"]
-            case "react":
+                moment.typing_until = loop.time() + _TYPING_SECONDS if event.on else 0.0
+            case Measured():
+                moment.facts = asdict(event.facts)
+            case Marked():
                 self._bus.wake(f"marked:{address.agent_id}")
         self._bus.wake(f"live:{address.agent_id}")

@@ -109,11 +109,13 @@ async def pending(tx: Tx, connector: str, chat: str) -> list[OutboxRow]:
     return [_row(row) for row in rows.mappings()]
 
 
-async def get_open(tx: Tx, slot: int) -> OutboxRow | None:
-    """The slot of a reply that is still being written; None once it is written."""
+async def get_open(tx: Tx, slot: int, address: Address) -> OutboxRow | None:
+    """The slot of a reply that is still being written in this conversation; None once it is written, and for a number
+    that is another's."""
     rows = await tx.execute(_OPEN, {"slot": slot})
     row = rows.mappings().one_or_none()
-    return _row(row) if row else None
+    found = _row(row) if row else None
+    return found if found and found.address == address else None
 
 
 async def newest_ref_before(tx: Tx, address: Address, slot: int) -> str | None:

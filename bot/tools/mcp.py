@@ -20,7 +20,7 @@ import structlog
 from bot.errors import ConfigurationError
 from bot.messages import AgentId, Block
 from bot.settings import Settings, variables
-from bot.tasks import stop
+from bot.tasks import stop, told_of
 from bot.tools.mcp_config import McpConfig, config_path, read_config
 from bot.tools.mcp_connection import Connection
 from bot.tools.mcp_results import shown
@@ -74,7 +74,7 @@ class McpServers:
         self._left_out: frozenset[str] = frozenset()
 
     async def __aenter__(self) -> Self:
-        self._starting = asyncio.create_task(self.look())
+        self._starting = told_of(asyncio.create_task(self.look()), "mcp")
         return self
 
     async def __aexit__(
@@ -117,7 +117,7 @@ class McpServers:
         for name, server in config.servers.items():
             if name not in self._connections:
                 connection = self._connections[name] = Connection(server)
-                task = self._tasks[connection] = asyncio.create_task(connection.run())
+                task = self._tasks[connection] = told_of(asyncio.create_task(connection.run()), "mcp")
                 task.add_done_callback(partial(self._forget, connection))
 
     def _forget(self, connection: Connection, _: asyncio.Task[None]) -> None:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.tasks import stop
+from bot.tasks import stop, told_of
 
 _MARK = "PALIMPSEST_CALL"
 """In the environment of everything that a call starts: how it is found again."""
@@ -98,7 +98,7 @@ async def run(
         raise
     finally:
         os.close(writing)
-    pump = asyncio.create_task(_pump(reading, output))
+    pump = told_of(asyncio.create_task(_pump(reading, output)), "tool_output")
     waiting = asyncio.create_task(process.wait())
     watching = asyncio.create_task(_watch(mark, output, limits))
     try:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from arq.constants import in_progress_key_prefix
 from redis.asyncio import Redis
 
-from bot.jobs import QUEUE
 from bot.live import RENEW_SECONDS
 from tests.chaos.processes import processes_of
 
@@ -50,7 +49,7 @@ async def keys(house: House) -> AsyncIterator[str]:
 async def _lasts(redis: Redis, key: str) -> bool:
     """A job whose worker was killed stays in the queue until arq's mark that it is in progress has run out; then it is
     begun again, and ends itself."""
-    if key != QUEUE:
+    if not key.endswith(":jobs"):
         return bool(await redis.ttl(key) == -1)
     marks = [in_progress_key_prefix + job for job in await redis.zrange(key, 0, -1)]
     return not all([await redis.ttl(mark) > 0 for mark in marks])

@@ -16,7 +16,6 @@ from bot.bus import Bus
 from bot.embedded.detached import Detached
 from bot.embedded.valkey import EmbeddedValkey
 from bot.errors import BusUnavailable
-from bot.jobs import QUEUE
 from tests.chaos.processes import eventually
 from tests.conftest import OpenHouse
 from tests.house import House, Room
@@ -29,7 +28,7 @@ async def test_a_worker_killed_between_taking_a_job_and_its_first_heartbeat_cost
         await compact(room)
         job_id = await job_of_the_run(running)
         redis = running.parts.bus.redis
-        await redis.zrem(QUEUE, job_id)
+        await redis.zrem(running.parts.bus.names.jobs, job_id)
         await redis.set(in_progress_key_prefix + job_id, b"1", ex=910)
         began = time.monotonic()
         async with asyncio.TaskGroup() as tasks:
@@ -58,7 +57,7 @@ async def test_a_section_of_the_trace_that_a_crash_cut_off_is_written_after_the_
 
 async def test_a_redis_that_falls_silent_holds_nobody_up_for_ever(tmp_path: Path) -> None:
     valkey = EmbeddedValkey(tmp_path)
-    bus = Bus(await valkey.start())
+    bus = Bus(await valkey.start(), "test")
     held, free = bus.lease("held", 60), bus.lease("free", 60)
     assert await held.take()
     pid = Detached(valkey.folder, "valkey").pid
@@ -89,5 +88,5 @@ async def job_of_the_run(running: House) -> str:
             await bell.wait(0.1)
             async with running.parts.database.read() as tx:
                 job_id = (await tx.execute(text("SELECT job_id FROM compactions"))).scalar_one()
-            if job_id and await running.parts.bus.redis.zscore(QUEUE, job_id) is not None:
+            if job_id and await running.parts.bus.redis.zscore(running.parts.bus.names.jobs, job_id) is not None:
                 return str(job_id)

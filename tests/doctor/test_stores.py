@@ -128,7 +128,7 @@ async def test_a_redis_that_does_not_answer_is_a_problem(case: MakeCase, unused_
 async def test_a_lease_is_seen_and_not_taken(case: MakeCase, external_valkey: str) -> None:
     patient = case(redis_url=external_valkey)
     assert await is_held(patient.settings, "connector:telegram") is False
-    bus = bus_at(external_valkey)
+    bus = bus_at(external_valkey, "test")
     lease = bus.lease("connector:telegram", 60)
     assert await lease.take()
     assert await is_held(patient.settings, "connector:telegram") is True

@@ -129,7 +129,7 @@ async def test_where_nobody_polls_the_probe_confirms_nothing(case: MakeCase, tel
 async def test_a_program_of_ours_that_receives_is_never_disturbed(
     case: MakeCase, telegram: BotApiServer, external_valkey: str
 ) -> None:
-    bus = Bus(external_valkey)
+    bus = Bus(external_valkey, "test")
     lease = bus.lease("connector:telegram", 60)
     assert await lease.take()
     lines = await said(check_telegram, case_with_probe(case, telegram, redis_url=external_valkey))

@@ -109,7 +109,7 @@ class Operator:
     async def _forgets(self, agent_id: AgentId | None = None, person: str = "") -> Forgotten:
         database = database_of(self.settings)
         try:
-            async with bus_of(self.settings) as bus:
+            async with bus_of(self.settings, database) as bus:
                 work = Forgetting(self.settings, database, bus)
                 await (work.conversation(agent_id) if agent_id else work.person("room", person))
                 await work.scrub()

@@ -17,7 +17,6 @@ from bot.app import inner_roles, services_of
 from bot.context import Context
 from bot.errors import StaleEpoch
 from bot.history import EntryKind
-from bot.leases import LEASES
 from bot.messages import Address, text_block
 from bot.parts import open_parts
 from bot.settings import AgentsSettings
@@ -81,7 +80,7 @@ async def test_a_host_whose_lease_was_gone_in_between_looks_whether_the_agent_is
         with capture_logs() as logs:
             async with running.parts.database.write() as tx:
                 await agents.claim(tx, AGENT)  # another host had it for a moment
-            await running.parts.bus.redis.delete(f"{LEASES}agent:{AGENT}")
+            await running.parts.bus.redis.delete(running.parts.bus.names.lease(f"agent:{AGENT}"))
             async with asyncio.timeout(PATIENCE):
                 while not any(line["event"] == "agent_moved" for line in logs):  # noqa: ASYNC110  # a log rings no bell
                     await asyncio.sleep(0.02)
@@ -132,7 +131,7 @@ async def _rob(running: House, chance: random.Random, epochs: set[int]) -> None:
     """Take the lease from whoever has it, as a stalled network would."""
     while True:
         await asyncio.sleep(chance.uniform(0.05, 0.3))
-        await running.parts.bus.redis.set(f"{LEASES}agent:{AGENT}", "somebody else", px=50)
+        await running.parts.bus.redis.set(running.parts.bus.names.lease(f"agent:{AGENT}"), "somebody else", px=50)
         async with running.parts.database.read() as tx:
             epochs.add(await agents.epoch(tx, AGENT))
 

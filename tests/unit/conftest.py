@@ -33,7 +33,7 @@ async def server() -> AsyncIterator[MessagesServer]:
 @pytest.fixture
 async def desk(database: Database, server: MessagesServer, tmp_path: Path) -> AsyncIterator[Desk]:
     """A worker's desk; nobody hears its bell."""
-    bus, model = Bus("redis://127.0.0.1:1"), Model(api_key="test-key", base_url=server.url)
+    bus, model = Bus("redis://127.0.0.1:1", "test"), Model(api_key="test-key", base_url=server.url)
     yield Desk(database, bus, model, tmp_path)
     await model.close()
     await bus.close()

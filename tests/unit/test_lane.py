@@ -43,7 +43,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 async def test_a_reply_that_begins_to_grow_stands_below_the_one_that_was_finished_a_moment_before(
     database: Database, tmp_path: Path
 ) -> None:
-    room, bus = Slow(), Bus("redis://127.0.0.1:1")
+    room, bus = Slow(), Bus("redis://127.0.0.1:1", "test")
     lane = Lane(
         room,
         database,
@@ -59,11 +59,11 @@ async def test_a_reply_that_begins_to_grow_stands_below_the_one_that_was_finishe
         first = await outbox.open_slot(tx, CHAT, now=0)
 
     async def two_turns() -> None:
-        lane.write(first, "the fir")
+        lane.write(CHAT, first, "the fir")
         async with database.write() as tx:
             await outbox.change(tx, first, "the first answer")
             second = await outbox.open_slot(tx, CHAT, now=0)
-        lane.write(second, "the second answer, as far as")
+        lane.write(CHAT, second, "the second answer, as far as")
 
     room.meanwhile = two_turns
     lane.wake()

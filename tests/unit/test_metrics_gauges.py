@@ -36,7 +36,7 @@ class Works:
 @pytest.fixture
 async def parts(database: Database, tmp_path: Path) -> AsyncIterator[Parts]:
     """A book, and no Redis."""
-    bus, jobs, model = Bus(NOBODY), Jobs(NOBODY), Model(api_key="test-key")
+    bus, jobs, model = Bus(NOBODY, "test"), Jobs(NOBODY, "test"), Model(api_key="test-key")
     settings = Settings(_env_file=None, data_dir=tmp_path)
     yield Parts(settings, database, bus, NOBODY, jobs, model, "claude-sonnet-5")
     await jobs.close()

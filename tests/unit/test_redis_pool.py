@@ -75,7 +75,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 async def _works(url: str) -> None:
     """Bells, leases and jobs go through there."""
-    bus, jobs = Bus(url), Jobs(url)
+    bus, jobs = Bus(url, "test"), Jobs(url, "test")
     hearing = asyncio.create_task(bus.run())
     try:
         async with asyncio.timeout(20):
@@ -105,7 +105,7 @@ async def test_a_server_that_nobody_vouches_for_or_that_is_another_host_is_not_t
 ) -> None:
     host = "127.0.0.2" if query else "127.0.0.1"
     async with Proxy(external_valkey.removeprefix("unix://"), tls=certificates.server(host)) as proxy:
-        bus = Bus(f"rediss://{proxy.address}/0{query.format(authority=certificates.authority)}")
+        bus = Bus(f"rediss://{proxy.address}/0{query.format(authority=certificates.authority)}", "test")
         try:
             with pytest.raises(BusUnavailable, match="certificate"):
                 await bus.ping()
@@ -176,7 +176,7 @@ async def test_the_master_is_found_by_sentinels_and_found_again_after_a_failover
         _server(tmp_path, "sentinel", sentinel, config=config),
     ):
         await _works(url)
-        bus, watching = Bus(url), Redis(host="127.0.0.1", port=sentinel)
+        bus, watching = Bus(url, "test"), Redis(host="127.0.0.1", port=sentinel)
         hearing = asyncio.create_task(bus.run())
         async with asyncio.timeout(40), bus.bell("inbox:") as bell:
             while not await watching.execute_command("SENTINEL", "REPLICAS", "talk"):  # type: ignore[no-untyped-call]  # noqa: ASYNC110
@@ -219,14 +219,14 @@ def _dead_port(taken: list[int]) -> int:
 
 async def _rings(url: str) -> None:
     """By another process."""
-    bus = Bus(url)
+    bus = Bus(url, "test")
     bus.ring("inbox:ada")
     await bus.close()
 
 
 async def test_a_redis_that_does_not_answer_is_not_waited_for(external_valkey: str) -> None:
     async with Proxy(external_valkey.removeprefix("unix://")) as proxy:
-        jobs = Jobs(f"redis://{proxy.address}/0")
+        jobs = Jobs(f"redis://{proxy.address}/0", "test")
         await jobs.summarize("run", new_job_id())
         proxy.blackhole()
         with pytest.raises(BusUnavailable):

@@ -31,10 +31,10 @@ async def test_a_slot_is_pending_only_once_it_is_filled(database: Database) -> N
     async with database.write() as tx:
         slot = await outbox.open_slot(tx, HERE, now=1.0)
         assert await pending(tx) == []
-        assert (await outbox.get_open(tx, slot)) is not None
+        assert (await outbox.get_open(tx, slot, HERE)) is not None
         assert await outbox.undelivered(tx, HERE.agent_id) == 1
         await outbox.change(tx, slot, "the answer")
-        assert await outbox.get_open(tx, slot) is None
+        assert await outbox.get_open(tx, slot, HERE) is None
         assert await pending(tx) == [("the answer", 1, 0)]
 
 

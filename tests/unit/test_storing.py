@@ -29,7 +29,7 @@ LATER = Inbound(HERE, "message:1:3", "message", 3, "ada", "and now?", "Ada")
 
 @pytest.fixture
 async def bus() -> AsyncIterator[Bus]:
-    bus = Bus("redis://127.0.0.1:1")
+    bus = Bus("redis://127.0.0.1:1", "test")
     yield bus
     await bus.close()
 

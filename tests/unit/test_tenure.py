@@ -164,7 +164,7 @@ def lane_of(room: Room, database: Database, bus: Bus, tenure: Tenure, folder: Pa
 
 @pytest.fixture
 async def bus() -> AsyncIterator[Bus]:
-    bus = Bus("redis://127.0.0.1:1")
+    bus = Bus("redis://127.0.0.1:1", "test")
     yield bus
     await bus.close()
 

@@ -1,0 +1,148 @@
+"""What crosses the bus, and the one place where it is made into bytes and read again.
+
+A channel may bring anything: another program's words, those of a newer version of this one. What is not one of these
+messages raises :class:`Garbage`; fields that are not known here are left out.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import AfterValidator, Field, StringConstraints, TypeAdapter, ValidationError
+
+from bot.messages import Address
+
+MOST_BYTES = 4_000_000
+"""A reply is far shorter, and so are all topics that ring at once."""
+_LONGEST_TOPIC = 400
+_LONGEST_NAME = 200
+
+
+class Garbage(ValueError):
+    """It is no message of ours; the text says why, and nothing of what it held."""
+
+
+def _is_name(text: str) -> bool:
+    return len(text) <= _LONGEST_NAME and text.isprintable()
+
+
+def _plausible(address: Address) -> Address:
+    if not (address.connector and address.chat and all(map(_is_name, asdict(address).values()))):
+        raise ValueError("no address")
+    return address
+
+
+_Place: TypeAlias = Annotated[Address, AfterValidator(_plausible)]
+_Slot: TypeAlias = Annotated[int, Field(ge=1, lt=2**63)]
+_Short: TypeAlias = Annotated[str, StringConstraints(max_length=_LONGEST_NAME)]
+
+
+@dataclass(frozen=True)
+class MeterFacts:
+    """How full a context is, as it is shown apart from the talk."""
+
+    total: int
+    limit: int
+    share: float
+    level: Literal["ok", "warning", "critical"]
+    source: str = ""
+    model: str = ""
+    strategy: str = ""
+
+
+@dataclass(frozen=True)
+class Written:
+    """So much of the reply in this slot, which is one of this conversation, is written."""
+
+    address: _Place
+    slot: _Slot
+    text: str
+    kind: Literal["text"] = "text"
+
+
+@dataclass(frozen=True)
+class AtWork:
+    """Whether its agent is at work."""
+
+    address: _Place
+    on: bool
+    kind: Literal["typing"] = "typing"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How full its context is."""
+
+    address: _Place
+    facts: MeterFacts
+    kind: Literal["status"] = "status"
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A mark on a person's message, or none any more (no emoji)."""
+
+    address: _Place
+    ref: _Short
+    emoji: _Short
+    kind: Literal["react"] = "react"
+
+
+LiveEvent: TypeAlias = Written | AtWork | Measured | Marked
+"""What is gone in a moment. The ``kind`` is what tells them apart on the way."""
+_EVENTS: TypeAdapter[LiveEvent] = TypeAdapter(Annotated[LiveEvent, Field(discriminator="kind")])
+
+
+@dataclass(frozen=True)
+class Rings:
+    """Topics that rang in the process of this name."""
+
+    origin: str
+    topics: tuple[str, ...]
+
+
+def encode_event(event: LiveEvent) -> bytes:
+    """As :func:`decode_event` reads it. A character that a model broke in two is shown as a question mark."""
+    return json.dumps(asdict(event), ensure_ascii=False).encode(errors="replace")
+
+
+def decode_event(data: object) -> LiveEvent:
+    """Raises Garbage."""
+    try:
+        return _EVENTS.validate_json(_bounded(data), strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"][:3])
+        raise Garbage(f"{first['type']} at {place}" if place else first["type"]) from None
+
+
+def encode_rings(rings: Rings) -> bytes:
+    """As :func:`decode_rings` reads them."""
+    return f"{rings.origin} {chr(10).join(rings.topics)}".encode()
+
+
+def decode_rings(data: object) -> Rings:
+    """Raises Garbage. Topics that cannot be one are left out where others can."""
+    try:
+        origin, space, rest = _bounded(data).decode().partition(" ")
+    except UnicodeDecodeError:
+        raise Garbage("no UTF-8") from None
+    topics = tuple(topic for topic in rest.split("\n") if is_topic(topic))
+    if not (space and origin.isalnum() and topics):
+        raise Garbage("no rings")
+    return Rings(origin, topics)
+
+
+def is_topic(text: str) -> bool:
+    """Whether it may be one: ``what:whose``, or ``what:``."""
+    return ":" in text and len(text) <= _LONGEST_TOPIC and text.isprintable() and " " not in text
+
+
+def _bounded(data: object) -> bytes:
+    if not isinstance(data, bytes):
+        raise Garbage("no bytes")
+    if len(data) > MOST_BYTES:
+        raise Garbage("too long")
+    return data
