@@ -22,6 +22,7 @@ from bot.messages import Address
 from bot.platforms import local_note, platforms, terminal
 from bot.settings import Settings
 from bot.shutdown import Shutdown, until_signal
+from bot.supervisor import UnexpectedEnd
 from bot.tasks import stop
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ async def _run(settings: Settings, roles: Sequence[Role], *, others: bool) -> No
         serving = _http(server, needed=needed, beside=settings.data_dir if others else None)
         signals.be_gentle()
         try:
-            await _all([*work, shutdown.wait()], beside=[serving])
+            await _all([*(_until_told(role, shutdown) for role in work), shutdown.wait()], beside=[serving])
         finally:
             for connector in connectors:
                 await connector.close()
@@ -294,6 +295,13 @@ async def _http(server: Any, *, needed: bool, beside: Path | None) -> None:
         if needed:
             raise ConfigurationError(told) from error
         structlog.get_logger(__name__).warning("http_off", reason=told)
+
+
+async def _until_told(role: Coroutine[Any, Any, None], shutdown: Shutdown) -> None:
+    """A role serves until the end begins: one that has ended before that must not go unseen."""
+    await role
+    if not shutdown.begun:
+        raise UnexpectedEnd("a role of this process ended by itself")
 
 
 async def _all(

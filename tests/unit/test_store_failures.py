@@ -42,7 +42,7 @@ async def database(postgres_database: str) -> AsyncIterator[Database]:
 
 @pytest.fixture
 async def storing(database: Database) -> AsyncIterator[Storing]:
-    bus = Bus("redis://127.0.0.1:1")
+    bus = Bus("redis://127.0.0.1:1", "test")
     door, chats = Door(Access("open", frozenset())), Chats(database, "room")
     yield Storing("room", database, bus, door, chats, cursor_name="connector:room")
     await bus.close()

@@ -11,6 +11,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from redis.asyncio import Redis
 
 from bot.embedded.valkey import EmbeddedValkey
 from tests.servers.messages import MessagesServer
@@ -85,7 +86,7 @@ async def test_the_roles_can_be_three_processes(
     assert worker.logged("summary_written")
     assert not agents.logged("summary_written")
     for program, parts in zip(served, own, strict=True):
-        all_ok = dict.fromkeys({"database", "redis", *parts}, "ok")
+        all_ok = dict.fromkeys({"database", "redis", "background", *parts}, "ok")
         assert await _get(program, "/healthz") == (200, {"status": "ok"})
         assert await _get(program, "/readyz") == (200, {"status": "ok", "parts": all_ok})
     status, overview = await _get(gateway, "/overview.json")
@@ -158,6 +159,27 @@ async def test_a_valkey_that_is_killed_is_started_again_and_ctrl_c_ends_both(
     await _compacts(ada)
     assert await served.stop(signal.SIGINT) == 0
     assert not telegram_programs.has_valkey()
+
+
+@pytest.mark.parametrize("garbage", [b"hello", b"\xff\x00", b'[{"kind": "dance"}]'])
+async def test_garbage_on_every_channel_silences_no_process(
+    telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer, garbage: bytes
+) -> None:
+    gateway, agents = [await telegram_programs.serve(*roles) for roles in (("gateway",), ("agents", "worker"))]
+    ada = Talk(telegram, model, 1001)
+    await ada.asks("The colour is blue.")
+    async with Redis(unix_socket_path=str(EmbeddedValkey(telegram_programs.data).socket_path)) as redis:
+        for channel in await redis.pubsub_channels():
+            assert await redis.publish(channel, garbage)
+        leases = [key async for key in redis.scan_iter(match="palimpsest:*:lease:*")]
+        assert len(leases) == 3  # of the conversation, and of two connectors
+        await asyncio.sleep(3.5)  # as long as a lease that nobody renews
+        assert await redis.exists(*leases) == 3
+    assert await ada.asks("What is the colour?") == "The colour is blue."
+    for program in (gateway, agents):
+        assert (await _get(program, "/readyz"))[0] == 200
+        assert len(program.logged("redis_garbage")) <= 2
+    assert gateway.logged("redis_garbage")
 
 
 async def test_readyz_names_the_part_that_is_gone_and_sees_it_come_back(programs: Programs) -> None:
