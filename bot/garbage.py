@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Literal
 
 import structlog
 
-from bot.metrics import METRICS
+from bot.metrics import METRICS, GarbagePlace
 
 log = structlog.get_logger(__name__)
 
-Place = Literal["rings", "live", "lease", "queue"]
 _EVERY_SECONDS = 60.0
 
 
@@ -21,10 +19,10 @@ class GarbageCount:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._counts: Counter[Place] = Counter()
-        self._said: dict[Place, float] = {}
+        self._counts: Counter[GarbagePlace] = Counter()
+        self._said: dict[GarbagePlace, float] = {}
 
-    def found(self, place: Place, reason: str, count: int = 1) -> None:
+    def found(self, place: GarbagePlace, reason: str, count: int = 1) -> None:
         """So much, and why it is none of ours; nothing of its content, which may be anybody's."""
         METRICS.garbage(place, count)
         self._counts[place] += count

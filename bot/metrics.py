@@ -25,6 +25,7 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # when each series b
 OTHER = "other"
 Purpose = Literal["turn", "compaction"]
 Outcome = Literal["overflow", "refused", "unavailable"]
+GarbagePlace = Literal["rings", "live", "lease", "queue"]
 Delivered = Literal["sent", "edited", "delayed", "refused", "uncertain", "failed"]
 
 SERVER_TOOLS = ("web_search", "web_fetch")
@@ -131,6 +132,8 @@ class Metrics:
         self._info.clear()
         self._info.labels(version, ",".join(roles)).set(1)
         _begin(self._log_lines, ("warning", "error"))
+        _begin(self._garbage, get_args(GarbagePlace))
+        _begin(self._background_crashes, ("bus_hearing", "bus_sending", "leases", "live"))
         if "gateway" in roles:
             self._begin_gateway(known)
         if "agents" in roles:
@@ -281,7 +284,7 @@ class Metrics:
         """It is begun again."""
         self._background_crashes.labels(what).inc()
 
-    def garbage(self, place: Literal["rings", "live", "lease", "queue"], count: int) -> None:
+    def garbage(self, place: GarbagePlace, count: int) -> None:
         """So much was left out, or taken away."""
         self._garbage.labels(place).inc(count)
 

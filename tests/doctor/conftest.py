@@ -10,9 +10,10 @@ from typing import Any
 import aiohttp
 import pytest
 
+from bot.book import bell_of, database_of
 from bot.doctor import Case, Finding
 from bot.doctor.web import Web
-from bot.settings import load_settings
+from bot.settings import Settings, load_settings
 from tests.servers.discord import DiscordServer
 from tests.servers.discord_routes import Route
 from tests.servers.messages import MessagesServer
@@ -72,3 +73,13 @@ async def the_one(check: Callable[[Case], Awaitable[Sequence[Finding]]], case: C
     found = [finding for finding in await check(case) if finding.state == state]
     assert len(found) == 1, found
     return found[0]
+
+
+async def bell_of_a_new_book(settings: Settings) -> str:
+    """What the processes of these settings are called in Redis."""
+    database = database_of(settings)
+    await database.open()
+    try:
+        return await bell_of(database)
+    finally:
+        await database.close()

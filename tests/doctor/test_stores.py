@@ -15,7 +15,8 @@ from bot.doctor.redis import check_redis, is_held
 from bot.embedded.valkey import EmbeddedValkey
 from bot.parts import bus_at
 from bot.settings import Settings
-from tests.doctor.conftest import MakeCase, said, the_one
+from bot.tasks import stop
+from tests.doctor.conftest import MakeCase, bell_of_a_new_book, said, the_one
 
 
 async def _change(settings: Settings, *statements: str) -> None:
@@ -128,7 +129,7 @@ async def test_a_redis_that_does_not_answer_is_a_problem(case: MakeCase, unused_
 async def test_a_lease_is_seen_and_not_taken(case: MakeCase, external_valkey: str) -> None:
     patient = case(redis_url=external_valkey)
     assert await is_held(patient.settings, "connector:telegram") is False
-    bus = bus_at(external_valkey, "test")
+    bus = bus_at(external_valkey, await bell_of_a_new_book(patient.settings))
     lease = bus.lease("connector:telegram", 60)
     assert await lease.take()
     assert await is_held(patient.settings, "connector:telegram") is True
@@ -145,3 +146,17 @@ async def unused_tcp_port() -> int:
     server.close()
     await server.wait_closed()
     return port
+
+
+async def test_another_installation_on_the_same_redis_is_told_and_is_no_problem(
+    case: MakeCase, external_valkey: str
+) -> None:
+    patient = case(redis_url=external_valkey)
+    buses = [bus_at(external_valkey, await bell_of_a_new_book(patient.settings)), bus_at(external_valkey, "another")]
+    hearing = [asyncio.create_task(bus.run()) for bus in buses]
+    async with asyncio.timeout(10):
+        await asyncio.gather(*(bus.connected() for bus in buses))
+    finding = await the_one(check_redis, patient, "ok")
+    assert finding.sentence.endswith("1 other installation uses it too, kept apart from this one.")
+    await stop(*hearing)
+    await asyncio.gather(*(bus.close() for bus in buses))

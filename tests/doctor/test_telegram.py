@@ -15,7 +15,7 @@ from bot.doctor import Case
 from bot.doctor.telegram import check_telegram
 from bot.doctor.telegram_webhook import check_webhook
 from bot.tasks import stop
-from tests.doctor.conftest import MakeCase, said, the_one
+from tests.doctor.conftest import MakeCase, bell_of_a_new_book, said, the_one
 from tests.servers.telegram import BotApiServer
 
 LOOKS_ONLY = {"getMe", "getWebhookInfo"}
@@ -129,10 +129,11 @@ async def test_where_nobody_polls_the_probe_confirms_nothing(case: MakeCase, tel
 async def test_a_program_of_ours_that_receives_is_never_disturbed(
     case: MakeCase, telegram: BotApiServer, external_valkey: str
 ) -> None:
-    bus = Bus(external_valkey, "test")
+    patient_of_ours = case_with_probe(case, telegram, redis_url=external_valkey)
+    bus = Bus(external_valkey, await bell_of_a_new_book(patient_of_ours.settings))
     lease = bus.lease("connector:telegram", 60)
     assert await lease.take()
-    lines = await said(check_telegram, case_with_probe(case, telegram, redis_url=external_valkey))
+    lines = await said(check_telegram, patient_of_ours)
     assert lines[1] == "ok: A running program receives its updates."
     assert {call.method for call in telegram.calls} == LOOKS_ONLY
     await lease.drop()
