@@ -291,7 +291,7 @@ async def _http(server: Any, *, needed: bool, beside: Path | None) -> None:
     except ConfigurationError as error:
         told = str(error)
         if beside:
-            told = f"Already running here: another `palimpsest run` works on DATA_DIR={beside}. End it, or: {told}"
+            told = f"Already running here: another `palimpsest run` works on DATA_DIR={beside}. {told}"
         if needed:
             raise ConfigurationError(told) from error
         structlog.get_logger(__name__).warning("http_off", reason=told)

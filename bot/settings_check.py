@@ -73,6 +73,7 @@ def check(
         *_strategies(settings),
         *people(settings),
         *_of_the_model(settings),
+        *_idle(settings, "database_url", "database_pooler", "database_connections"),
     ]
     if "gateway" in roles:
         findings += _of_platforms(settings)
@@ -260,23 +261,20 @@ def _of_the_model(settings: Settings) -> Iterator[Finding]:
 
 
 def _of_platforms(settings: Settings) -> Iterator[Finding]:
-    """Settings of a platform that is off."""
-    given = settings.model_fields_set
-    for token, names in (
-        ("telegram_token", ("telegram_api_base", "telegram_webhook_url", "telegram_webhook_secret")),
-        ("discord_token", ("discord_api_base", "discord_gateway")),
-    ):
-        idle = [name.upper() for name in names if name in given and getattr(settings, name)]
-        if idle and not getattr(settings, token):
-            verb = "does" if len(idle) == 1 else "do"
-            yield warning(
-                PART, f"{' and '.join(idle)} {verb} nothing without {token.upper()}.", f"Set {token.upper()}."
-            )
+    yield from _idle(settings, "telegram_token", "telegram_api_base", "telegram_webhook_url", "telegram_webhook_secret")
+    yield from _idle(settings, "discord_token", "discord_api_base", "discord_gateway")
+    if settings.telegram_token:
+        yield from _idle(settings, "telegram_webhook_url", "telegram_webhook_secret")
     yield from webhook_address(settings)
-    if settings.telegram_webhook_secret and settings.telegram_token and not settings.telegram_webhook_url:
-        yield warning(
-            PART, "TELEGRAM_WEBHOOK_SECRET does nothing without TELEGRAM_WEBHOOK_URL.", "Set that too, or neither."
-        )
+
+
+def _idle(settings: Settings, owner: str, *names: str) -> Iterator[Finding]:
+    """Settings of something that is off, as ``owner`` is not set."""
+    idle = [name.upper() for name in names if name in settings.model_fields_set and getattr(settings, name)]
+    if idle and not getattr(settings, owner):
+        verb = "does" if len(idle) == 1 else "do"
+        sentence = f"{' and '.join(idle)} {verb} nothing without {owner.upper()}."
+        yield warning(PART, sentence, f"Set {owner.upper()} too, or neither.")
 
 
 def webhook_address(settings: Settings) -> Iterator[Finding]:

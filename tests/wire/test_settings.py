@@ -100,6 +100,7 @@ SAID: list[tuple[str, str, list[str]]] = [
     (f"TELEGRAM_WEBHOOK_SECRET=abc TELEGRAM_TOKEN={TOKEN}", "", ["TELEGRAM_WEBHOOK_SECRET does nothing"]),
     ("ANTHROPIC_BASE_URL=http://127.0.0.1:1/v1", "", ["ANTHROPIC_BASE_URL=http://127.0.0.1:1/v1", "/v1/messages"]),
     (f"ANTHROPIC_API_KEY=sk-proj-{SECRET}", "", ["ANTHROPIC_API_KEY", "sk-ant-", "ANTHROPIC_BASE_URL"]),
+    ("DATABASE_POOLER=session DATABASE_CONNECTIONS=8", "", ["DATABASE_POOLER and DATABASE_CONNECTIONS do nothing"]),
     ("COMPACTION_MODEL=small", "", ["COMPACTION_MODEL=small is ignored", "ANTHROPIC_API_KEY"]),
     ("TOOLS__SHELL_NETWORK=true", "", ["TOOLS__SHELL_NETWORK=true does nothing", "TOOLS__SHELL=on"]),
     ("TOOLS__WEB=search", "", ["TOOLS__WEB=search does nothing", "ANTHROPIC_API_KEY"]),
