@@ -21,6 +21,7 @@ from bot.context import Context
 from bot.control import Control, UnderWay
 from bot.ending import MOST_TRIES
 from bot.errors import StaleEpoch, StoreUnavailable
+from bot.files import remove_sent
 from bot.gate import AHEAD_BELOW_WARNING, after_reply, is_automatic
 from bot.hearing import portion
 from bot.memory import AgentMemory
@@ -30,7 +31,7 @@ from bot.store.agents import AgentRow
 from bot.store.inbox import Waiting
 from bot.store.turns import TurnState
 from bot.stranded import MOST_STARTS, Stranded
-from bot.turn import Turn
+from bot.turn import NothingWaitsError, Turn
 
 log = structlog.get_logger(__name__)
 
@@ -184,6 +185,9 @@ class Agent:
         for message in queue.waiting:
             if message.id in self._control.in_hand:
                 continue
+            if message.kind == "delete":
+                await self._withdraw(message)
+                continue
             command = _command_in(message)
             if command is None:
                 collected.append(message)
@@ -195,6 +199,15 @@ class Agent:
             await self._control.obey(command, message)
         await self._begin_turn(collected, is_first=is_first)
         return bool(queue.waiting) or self._fetching is not None
+
+    async def _withdraw(self, deletion: Waiting) -> None:
+        """People may take back what they said, whatever runs."""
+        async with self._context.step() as step:
+            hide = self._services.settings.deleted_messages == "hide"
+            files = await step.withdraw(deletion.text, hide=hide)
+            await step.close([deletion.id])
+        await asyncio.to_thread(remove_sent, self._context.folder, files)
+        log.info("message_deleted_by_its_author", hidden=hide)
 
     async def _begin_turn(self, messages: Sequence[Waiting], *, is_first: bool) -> None:
         """Answer these, unless something is under way, or files that belong to them: then they wait, visibly.
@@ -227,6 +240,9 @@ class Agent:
             await self._attempts.count(messages)
         try:
             turn = await Turn.begin(self._context, self._compactor, messages)
+        except NothingWaitsError:  # all of it was deleted in this moment
+            self._services.bus.wake(self._topic)
+            return
         except (StaleEpoch, StoreUnavailable):
             raise
         except Exception as error:  # noqa: BLE001  # logged, counted and told there

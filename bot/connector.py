@@ -31,6 +31,10 @@ class Intake(Protocol):
     async def chats(self, limit: int) -> list[Address]:
         """The conversations of this connector, the last active first: where messages may have been missed."""
 
+    async def heard(self, address: Address, since: int) -> Mapping[str, int]:
+        """The messages of this conversation that are stored, from this ``order`` on: key to order. Those that the
+        platform does not have any more were deleted meanwhile."""
+
     async def reachable(self, chat: str, *, yes: bool) -> None:
         """The platform says that a chat takes our messages (again), or does not any more."""
 

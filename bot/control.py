@@ -130,7 +130,7 @@ class Control:
         """What admins alone can do; else nothing. In a group it may be meant for another bot."""
         if command.name == "pair" and self._is_admin(message):
             await self._pair(command, message)
-        elif not message.speaker:
+        elif not message.speaker or message.kind == "press":  # a button is under a message of ours
             await self._answer(message, commands.unknown(command.name))
         else:
             async with self._context.step() as step:

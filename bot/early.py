@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bot.connector import Connector, Intake
@@ -37,6 +37,10 @@ class EarlyConnector:
     async def chats(self, limit: int) -> list[Address]:
         """See :class:`bot.connector.Intake`."""
         return await (await asyncio.shield(self._intake)).chats(limit)
+
+    async def heard(self, address: Address, since: int) -> Mapping[str, int]:
+        """See :class:`bot.connector.Intake`."""
+        return await (await asyncio.shield(self._intake)).heard(address, since)
 
     async def reachable(self, chat: str, *, yes: bool) -> None:
         """See :class:`bot.connector.Intake`."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import base64
 import mimetypes
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pathvalidate import sanitize_filename
@@ -22,6 +23,7 @@ from bot.store.inbox import Kept
 
 FOLDER = "files"
 FOLDER_SOURCE = "folder"
+_VIEWS = ".views"
 _LONGEST_NAME = 100
 
 
@@ -163,3 +165,19 @@ def unseen(block: Block) -> str:
 def _shown(file: Kept, text: Text, room: int) -> str:
     head = f"[File: {file.path}, {text.characters:,} characters]\n{text.shown}"
     return head if text.is_whole else f"{head}\n[More follows: read_file goes on from offset {room}.]"
+
+
+def remove_sent(folder: Path, names: Collection[str]) -> tuple[int, int]:
+    """Take away files that somebody sent, and the smaller pictures that were made of them: how many, and their
+    bytes."""
+    count = size = 0
+    for name in names:
+        path = PurePosixPath(name)
+        if path.parts[:1] != (FOLDER,) or ".." in path.parts:
+            continue
+        for part in (path, path.parent / _VIEWS / f"{path.name}.jpg"):
+            with suppress(FileNotFoundError, NotADirectoryError):
+                found = (folder / part).lstat()
+                (folder / part).unlink()
+                count, size = count + 1, size + found.st_size
+    return count, size

@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -30,19 +30,17 @@ from bot.bus import Bus
 from bot.compaction_status import aborted
 from bot.embedded.valkey import EmbeddedValkey
 from bot.errors import BusUnavailable, PalimpsestError
-from bot.files import folder_of
+from bot.files import folder_of, remove_sent
 from bot.folder_contents import LOCK, contents
 from bot.messages import AgentId
 from bot.settings import Settings
 from bot.store import Database, agents, forgetting, forgetting_person, traces, whereabouts, work
-from bot.tools import own_folder
 
 _LEASE_SECONDS = 60.0
 _PATIENCE_SECONDS = 10.0
 _LOOK_SECONDS = 0.1
 _ASIDE = ".forgotten-"
 """What folders are called that are about to be removed."""
-_VIEWS = ".views"
 NOBODY_TOLD = "Redis cannot be reached, so no process could be told. What one has in memory it cannot write any more."
 STILL_HELD = (
     "A process does not let go of it. It can write nothing to the database any more; files that a tool of it writes "
@@ -190,7 +188,7 @@ class Forgetting:
                 wanted = "".join(await traces.sections(tx, day))
                 written = await asyncio.to_thread(trace_files.put, trace_files.path_of(data_dir, day), wanted)
                 self.done.parts["daily files written anew"] += written
-            count, size = await asyncio.to_thread(_remove_files, folder_of(data_dir, agent_id), removed.files)
+            count, size = await asyncio.to_thread(remove_sent, folder_of(data_dir, agent_id), removed.files)
         await self._wake(agent_id)
         if removed.counts or count:
             self.done.shared.append(agent_id)
@@ -261,21 +259,6 @@ def _remove_aside(data_dir: Path) -> None:
     """What is to be removed, also what a crash left of it."""
     for folder in (data_dir / "agents").glob(f"{_ASIDE}*"):
         shutil.rmtree(folder)
-
-
-def _remove_files(folder: Path, names: frozenset[str]) -> tuple[int, int]:
-    """Files that somebody sent, and the smaller pictures that were made of them: how many, and their bytes."""
-    count = size = 0
-    for name in names:
-        path = PurePosixPath(name)
-        if path.parts[:1] != (own_folder.SENT_BY_PEOPLE,) or ".." in path.parts:
-            continue
-        for part in (path, path.parent / _VIEWS / f"{path.name}.jpg"):
-            with suppress(FileNotFoundError, NotADirectoryError):
-                found = (folder / part).lstat()
-                (folder / part).unlink()
-                count, size = count + 1, size + found.st_size
-    return count, size
 
 
 def _strike_from_log(data_dir: Path, agent_id: AgentId) -> None:

@@ -25,6 +25,7 @@ from bot.courtesies import Courtesies
 from bot.door import Door
 from bot.errors import BusUnavailable, NotReady, PalimpsestError, StoreUnavailable
 from bot.fetcher import Fetcher
+from bot.files import remove_sent
 from bot.lane import Lane
 from bot.leases import Lease
 from bot.messages import Address, AgentId, Inbound, React, Status, Typing
@@ -159,6 +160,8 @@ class Gateway:
         stored = await self._storing.store(inbounds, cursor)
         for say in stored.told:
             self._courtesies.say(say)
+        for agent_id, path in stored.gone:
+            await asyncio.to_thread(remove_sent, self._folder(agent_id), [path])
         return len(stored.new)
 
     async def cursor(self) -> str | None:
@@ -171,6 +174,11 @@ class Gateway:
         async with self._database.read() as tx:
             found = await chats.latest(tx, self._connector.name, limit)
         return [self._chats.on_platform(address) for address in found]
+
+    async def heard(self, address: Address, since: int) -> Mapping[str, int]:
+        """See :class:`bot.connector.Intake`."""
+        async with self._database.glance() as tx:
+            return await inbox.heard(tx, address, since)
 
     async def reachable(self, chat: str, *, yes: bool) -> None:
         """See :class:`bot.connector.Intake`."""

@@ -12,6 +12,7 @@ from bot.said import Files
 from bot.step import Step
 from bot.store import inbox
 from bot.store.inbox import Waiting
+from bot.store.withdrawing import message_key
 
 FILE_SHARE = 0.25
 """Of the limit: what is shown at once of one text file."""
@@ -55,9 +56,10 @@ class Heard:
         is_nothing = begins and all(sent.has_nothing and not texts[m.id].strip() for m, sent in entered)
         for message, sent in entered:
             who, words = message.person, said.words_of(message, texts[message.id])
-            await step.append("user", [words], EntryKind.SAID, turn=turn_id, person=who)
+            key = message_key(message.key)
+            await step.append("user", [words], EntryKind.SAID, turn=turn_id, person=who, key=key)
             for blocks in sent.blocks:
-                await step.append("user", blocks, EntryKind.FILE, turn=turn_id, person=who)
+                await step.append("user", blocks, EntryKind.FILE, turn=turn_id, person=who, key=key)
             for problem in sent.problems if not is_nothing else ():
                 await step.say(problem, answers=message.ref)
         if entered:

@@ -107,6 +107,8 @@ class Entry:
     interrupted: bool = False
     person: str = ""
     """Who said or sent it, as the platform names people; empty for what people did not write."""
+    key: str = ""
+    """The message that it was on its platform; empty for what people did not write there."""
 
     @property
     def position(self) -> tuple[int, int, int]:

@@ -78,7 +78,7 @@ class Inbound:
 
     address: Address
     key: str
-    kind: Literal["message", "edit", "press"]
+    kind: Literal["message", "edit", "press", "delete"]
     order: int
     person: str
     text: str
@@ -90,7 +90,8 @@ class Inbound:
     """Who says it, where several people talk: named to the model. Empty in a private chat."""
     attachments: tuple[Attachment, ...] = ()
     edits: str = ""
-    """The key of the message whose later text this is."""
+    """The key of the message whose later text this is, or which was deleted. An edit's own key begins with it and
+    ``:edit:``."""
     is_unread: bool = False
     """What it says is in a form that the connector cannot read: nothing of it is stored, and who said it is told."""
     is_awaited: bool = False

@@ -12,7 +12,7 @@ from bot.history import Anchor, Entry, EntryKind
 from bot.measure import calibration
 from bot.messages import Address, Audience, Block, Button, OutFile, Role
 from bot.meter import Meter, meter_json
-from bot.store import Tx, agents, histories, inbox, outbox
+from bot.store import Tx, agents, histories, inbox, outbox, withdrawing
 
 if TYPE_CHECKING:
     from bot.context import Context
@@ -48,8 +48,9 @@ class Step:
         anchor: Anchor | None = None,
         interrupted: bool = False,
         person: str = "",
+        key: str = "",
     ) -> Entry:
-        """Add one entry to the history. ``person``: who said or sent it."""
+        """Add one entry to the history. ``person``: who said or sent it; ``key``: the message that it was."""
         entry = Entry(
             seq=self.next_seq,
             role=role,
@@ -61,6 +62,7 @@ class Step:
             anchor=anchor,
             interrupted=interrupted,
             person=person,
+            key=key,
         )
         await histories.append(self.tx, self._context.agent_id, [entry], now=self.now)
         self.history, self._meter = self.history.appended(entry), None
@@ -85,6 +87,21 @@ class Step:
         await histories.take_off(self.tx, self._context.agent_id, number, now=self.now)
         self.history = await histories.load(self.tx, self._context.agent_id, self._context.family)
         self._is_weighed, self._meter = True, None
+
+    async def withdraw(self, key: str, *, hide: bool) -> frozenset[str]:
+        """Its author deleted this message: the history says so, or hides its words. Returns files that go with them."""
+        agent_id, files = self._context.agent_id, frozenset[str]()
+
+        def tokens_of(blocks: Sequence[Block]) -> int:
+            return self._context.entry_tokens("user", blocks)
+
+        if hide:
+            files = await withdrawing.hide(self.tx, agent_id, key, tokens_of) or files
+        else:
+            await withdrawing.mark(self.tx, agent_id, key, tokens_of)
+        self.history = await histories.load(self.tx, agent_id, self._context.family)
+        self._is_weighed, self._meter = True, None
+        return files
 
     def weigh(self) -> Meter:
         """How full the context is with what this step wrote, which the book keeps."""

@@ -15,9 +15,10 @@ from bot.bus import Bus
 from bot.chats import Chats
 from bot.door import Door
 from bot.errors import StoreUnavailable
-from bot.messages import Inbound, Say
+from bot.messages import AgentId, Inbound, Say
 from bot.metrics import METRICS
 from bot.store import Database, chats, dismissed, inbox, parked
+from bot.store.withdrawing import Withdrawn, withdraw
 
 log = structlog.get_logger(__name__)
 
@@ -29,10 +30,12 @@ _LONGEST_LINE = 300
 
 @dataclass(frozen=True)
 class Stored:
-    """``new``: the events that nobody had brought before; ``told``: what people are told who were not let in."""
+    """``new``: the events that nobody had brought before; ``told``: what people are told who were not let in;
+    ``gone``: files in the folders of conversations, which were deleted with the messages that they came with."""
 
     new: Sequence[Inbound] = ()
     told: Sequence[Say] = ()
+    gone: Sequence[tuple[AgentId, str]] = ()
 
 
 class Storing:
@@ -105,26 +108,35 @@ class Storing:
                 keys = [inbound.key for inbound in clean]
                 known = await inbox.known(tx, self._name, keys) | await dismissed.known(tx, self._name, keys)
                 fresh = [inbound for inbound in clean if inbound.key not in known]
-                welcome, told = await self._door.admit(tx, fresh, now=now)
+                people = [inbound for inbound in fresh if inbound.kind != "delete"]  # anybody may take back their own
+                welcome, told = await self._door.admit(tx, people, now=now)
                 unread = [inbound for inbound in welcome if inbound.is_unread]
                 welcome = [inbound for inbound in welcome if not inbound.is_unread]
                 # Whoever is let in later is not answered what was refused before, when the platform brings it again.
-                await dismissed.add(tx, self._name, {one.key for one in fresh} - {one.key for one in welcome})
-                new = [inbound for inbound in welcome if await inbox.add(tx, inbound, now=now)]
+                await dismissed.add(tx, self._name, {one.key for one in people} - {one.key for one in welcome})
+                taken = {one.key for one in welcome}
+                new, withdrawn = list[Inbound](), list[Withdrawn]()
+                for one in fresh:  # in their order: some were deleted as soon as they were said
+                    if one.kind == "delete":
+                        withdrawn.append(await withdraw(tx, one, now=now))
+                    elif one.key in taken and await inbox.add(tx, one, now=now):
+                        new.append(one)
                 if cursor is not None:
                     await inbox.set_cursor(tx, self._cursor_name, cursor)
-                for chat in {inbound.address.chat for inbound in fresh}:
+                for chat in {inbound.address.chat for inbound in people}:
                     await chats.reopen(tx, self._name, chat)
         except Exception:
             self._door.forget_counts(welcome)
             raise
-        for inbound in fresh:
+        for inbound in people:
             self._chats.heard_of(inbound.address.chat)
         METRICS.received(self._name, len(new))
-        self._bus.ring(*{f"inbox:{inbound.address.agent_id}" for inbound in new})
+        rings = {inbound.address.agent_id for inbound in new}.union(*(one.rings for one in withdrawn))
+        self._bus.ring(*{f"inbox:{agent_id}" for agent_id in rings})
         if any(inbound.attachments for inbound in new):
             self._bus.ring(f"fetch:{self._name}")
-        return Stored(new, [*told, *(_notice(inbound, UNREAD) for inbound in unread)])
+        unreadable = [_notice(inbound, UNREAD) for inbound in unread]
+        return Stored(new, [*told, *unreadable], [file for one in withdrawn for file in one.files])
 
 
 def _notice(inbound: Inbound, text: str) -> Say:

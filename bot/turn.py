@@ -55,6 +55,10 @@ TOO_MANY_TOOLS = "I used tools {} times without coming to an answer, and stopped
 NOT_FINISHED = "[The search was not finished. Go on without it.]"
 
 
+class NothingWaitsError(Exception):
+    """What was to be answered waits no more."""
+
+
 class Turn:
     """One turn of one agent."""
 
@@ -83,7 +87,9 @@ class Turn:
     @classmethod
     async def begin(cls, context: Context, compactor: Compactor, taken: Sequence[Waiting]) -> Turn:
         """Take inbox rows: from here on they belong to this turn, and what they say is in the history. Where that is
-        nothing (a broken picture without a word), the turn ends at once, with a sentence about it."""
+        nothing (a broken picture without a word), the turn ends at once, with a sentence about it.
+
+        Raises NothingWaitsError where nobody waits for an answer any more; then nothing has begun."""
         turn_id = uuid4().hex
         tries = 1 + max(message.tries for message in taken)
         heard = await Heard.of(context, taken)
@@ -93,6 +99,8 @@ class Turn:
             came = min(message.received_at for message in taken)
             row = await turns.begin(step.tx, turn_id, context.agent_id, slot, now=now, tries=tries, received_at=came)
             turn, entered = cls(context, compactor, row), await heard.enter(step, turn_id, begins=True)
+            if not entered.messages:
+                raise NothingWaitsError
             if entered.sorry:
                 await turn._ending.write(step, TurnState.DONE, entered.sorry, Usage())  # its own
         unmark(context, taken)

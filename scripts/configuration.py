@@ -32,6 +32,7 @@ NEEDED_BY: Mapping[str, str] = {
     "TELEGRAM_": "gateway",
     "DISCORD_": "gateway",
     "GROUPS": "gateway",
+    "DELETED_MESSAGES": "agents",
     "ACCESS": "gateway, agents",
     "ALLOW": "gateway, agents",
     "ADMINS": "gateway, agents",

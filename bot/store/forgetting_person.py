@@ -77,7 +77,7 @@ async def redact(tx: Tx, agent_id: AgentId, connector: str, person: str, *, stop
         await _blank(tx, agent_id, seqs)
     gone = sorted({*own, *inserted})
     counts |= {"entries": len(said), "results of tools": results, "compactions": len(runs)}
-    counts["facts"] = await _forget_facts(tx, agent_id, own, added)
+    counts["facts"] = await forget_facts(tx, agent_id, own, added)
     await _forget_runs(tx, runs, stopped)
     await word_index.forget_some(tx, agent_id, gone)
     await _forget_at(tx, vectors, agent_id, gone)
@@ -111,11 +111,11 @@ async def _said(tx: Tx, agent_id: AgentId, person: str) -> tuple[list[int], set[
     for seq, kind, blocks in rows:
         seqs.append(seq)
         if kind == EntryKind.FILE:
-            files |= _files_in(blocks)
+            files |= files_in(blocks)
     return seqs, files
 
 
-def _files_in(blocks: Sequence[Block]) -> set[str]:
+def files_in(blocks: Sequence[Block]) -> set[str]:
     """The files that a person sent, by the blocks that show them."""
     found = {match[1] for block in blocks if (match := _NAMED_FILE.match(str(block.get("text", ""))))}
     for block in blocks:
@@ -240,7 +240,7 @@ async def _blank(tx: Tx, agent_id: AgentId, seqs: Collection[int]) -> None:
         await tx.execute(update(entries).where(these).values(**values))
 
 
-async def _forget_facts(tx: Tx, agent_id: AgentId, own: Collection[int], added: Collection[int]) -> int:
+async def forget_facts(tx: Tx, agent_id: AgentId, own: Collection[int], added: Collection[int]) -> int:
     """Facts and candidates that stand in these entries, and what the next trace would say of them."""
     known = await facts.load(tx, agent_id)
     gone = [item.fact.number for item in known if not set(own).isdisjoint(item.fact.seqs)]

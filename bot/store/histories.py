@@ -87,6 +87,7 @@ async def append(tx: Tx, agent_id: AgentId, added: Sequence[Entry], *, now: floa
                 "interrupted": entry.interrupted,
                 "created_at": now,
                 "person": entry.person,
+                "key": entry.key,
             }
             for entry in added
         ],
@@ -161,6 +162,7 @@ def entry_of(row: RowMapping | Mapping[str, Any]) -> Entry:
         anchor=Anchor(Usage(**anchor["usage"]), tuple(anchor["stack"]), anchor["guessed"]) if anchor else None,
         interrupted=row["interrupted"],
         person=row["person"],
+        key=row["key"],
     )
 
 

@@ -76,6 +76,7 @@ class Waiting:
     files: tuple[Kept, ...] = ()
     marked: bool = False
     position: int = 0
+    key: str = ""
     tries: int = 0
     """How often it was tried, and nothing came of it, before a turn had it."""
 
@@ -239,6 +240,21 @@ async def cursor(tx: Tx, connector: str) -> str | None:
     return row.scalar_one_or_none()
 
 
+_MOST_HEARD = 1_000
+
+
+async def heard(tx: Tx, address: Address, since: int) -> Mapping[str, int]:
+    """The latest messages of this conversation from this position on, by their keys; not those that were deleted."""
+    rows = await tx.execute(
+        select(inbox.c.key, inbox.c.position)
+        .where(inbox.c.agent_id == address.agent_id, inbox.c.kind == "message", inbox.c.person != "")
+        .where(inbox.c.position >= since)
+        .order_by(inbox.c.position.desc())
+        .limit(_MOST_HEARD)
+    )
+    return {row[0]: row[1] for row in rows}
+
+
 async def set_cursor(tx: Tx, connector: str, value: str) -> None:
     """Remember how far a platform was read."""
     await tx.execute(_SET_CURSOR.of(tx), {"connector": connector, "value": value})
@@ -282,5 +298,6 @@ def _waiting(row: RowMapping) -> Waiting:
         files=tuple(Kept(**file) for file in row["attachments"]) if row["state"] != "fetching" else (),
         marked=row["marked"],
         position=row["position"],
+        key=row["key"],
         tries=row["tries"],
     )

@@ -22,7 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0012"
+VERSION = "0013"
 """The newest migration's, which makes these tables."""
 
 metadata = MetaData()
@@ -224,6 +224,8 @@ entries = Table(
     Column("interrupted", Boolean, nullable=False),
     Column("created_at", Double, nullable=False),
     Column("person", String(120), nullable=False, server_default=text("''")),  # who said or sent it
+    Column("key", String(200), nullable=False, server_default=text("''")),  # of the message that it was on its platform
+    Index("entries_key", "key", sqlite_where=text("key <> ''"), postgresql_where=text("key <> ''")),
     Index("entries_person", "person", sqlite_where=text("person <> ''"), postgresql_where=text("person <> ''")),
 )
 

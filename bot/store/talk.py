@@ -87,7 +87,7 @@ _BELOW: BindParameter[int] = bindparam("below")
 _MOST: BindParameter[int] = bindparam("most")
 _HEARD = (
     select(inbox)
-    .where(inbox.c.agent_id == bindparam("agent"), inbox.c.kind != "press", inbox.c.id < _BELOW)
+    .where(inbox.c.agent_id == bindparam("agent"), inbox.c.kind.not_in(("press", "delete")), inbox.c.id < _BELOW)
     .order_by(inbox.c.id.desc())
     .limit(_MOST)
 )

@@ -16,8 +16,8 @@ from connectors.discord.commands import inbound_of
 from connectors.discord.failures import FAILURES
 from connectors.discord.missed import Gap, Missed
 from connectors.discord.places import Place, Places
-from connectors.discord.reader import Reader, unread
-from connectors.discord.receiver import MARGIN, Arrival, Opened, Passed, Receiver, Said, Used
+from connectors.discord.reader import Reader, deletion, unread
+from connectors.discord.receiver import MARGIN, Arrival, Deleted, Opened, Passed, Receiver, Said, Used
 
 _CHATS = 200
 _BATCH = 100
@@ -53,7 +53,7 @@ class Arrivals:
 
     def put(self, arrival: Arrival) -> None:
         """It is stored after what came before it."""
-        if isinstance(arrival, Said | Passed) and self._queue.qsize() >= self.most_queued:
+        if isinstance(arrival, Said | Passed | Deleted) and self._queue.qsize() >= self.most_queued:
             self._is_cut_off = True
             return
         self._queue.put_nowait(arrival)
@@ -92,6 +92,8 @@ class Arrivals:
                 if inbound:
                     await self._store([inbound], inbound.order)
                 stored.set()
+            case Deleted(channel, ids):
+                await self._store([deletion(channel, message_id) for message_id in ids], 0)
 
     async def _tell_unread(self, arrival: Arrival) -> None:
         """Who said what cannot be read is told so."""
@@ -146,7 +148,7 @@ class Arrivals:
         missed = Missed(receiver, receiver.reader, self._places, Gap(self._reached, self._reached - MARGIN))
         for attempt in range(1, _TRIES + 1):
             try:
-                await missed.read(await self._intake.chats(_CHATS))
+                await missed.read(await self._intake.chats(_CHATS), self._intake.heard)
                 break
             except (*FAILURES, StoreUnavailable, RuntimeError) as error:  # aiohttp's for a session that was closed
                 if receiver.is_closed():  # the next session reads it back

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TypeAlias
@@ -13,13 +13,14 @@ import discord
 
 from bot.messages import Address, Inbound
 from connectors.discord.places import Place, Places, channel_of
-from connectors.discord.reader import Reader
+from connectors.discord.reader import Reader, deletion
 
 PAGE = 100
 """Messages: so many of a conversation's last ones are looked at for edits."""
 MOST_MESSAGES = 10_000
 """Of one channel."""
 _AT_ONCE = 4
+Heard: TypeAlias = Callable[[Address, int], Awaitable[Mapping[str, int]]]
 _Channel: TypeAlias = discord.TextChannel | discord.VoiceChannel | discord.StageChannel | discord.Thread
 
 log = logging.getLogger(__name__)
@@ -50,12 +51,13 @@ class Missed:
         """What was missed, as far as it was read, in order."""
         return sorted(self._found, key=attrgetter("order"))
 
-    async def read(self, chats: Sequence[Address]) -> None:
-        """Read the guilds' channels and these conversations.
+    async def read(self, chats: Sequence[Address], heard: Heard) -> None:
+        """Read the guilds' channels and these conversations. ``heard``: what is stored of one, from a message on.
 
         Raises what a call of the API raises, and then has read all channels where it could; a second try reads the
         others.
         """
+        self._heard = heard
         channels = {channel.id for channel in self._news_in_guilds()} | {channel_of(address) for address in chats}
         results = await asyncio.gather(*map(self._read, channels - self._done), return_exceptions=True)
         for result in results:
@@ -84,15 +86,21 @@ class Missed:
         found: list[Inbound] = []
         known = self._client.get_channel(place.channel)
         channel = known if isinstance(known, _Channel) else self._client.get_partial_messageable(place.channel)
-        seen = 0
+        seen = set[int]()
+        since = 0
         async for message in channel.history(limit=MOST_MESSAGES):  # newest first, in pages of 100
-            if message.id <= self._gap.since and seen >= PAGE:
+            if message.id <= self._gap.since and len(seen) >= PAGE:
+                since = min(seen)
                 break
-            seen += 1
+            seen.add(message.id)
             if self._reader.counts(message, direct=place.direct):
                 found += self._events(message, place)
-        if seen == MOST_MESSAGES:
-            log.warning("channel_read_back_in_part", extra={"channel": place.channel, "messages": seen})
+        if len(seen) == MOST_MESSAGES:
+            since = min(seen)
+            log.warning("channel_read_back_in_part", extra={"channel": place.channel, "messages": len(seen)})
+        if place.direct or (isinstance(known, _Channel) and _is_readable(known, known.guild)):  # else it looks empty
+            stored = await self._heard(place.address, since)
+            found += [deletion(place.channel, one) for one in stored.values() if one not in seen]
         return found
 
     def _events(self, message: discord.Message, place: Place) -> list[Inbound]:

@@ -6,8 +6,8 @@ from typing import Literal
 
 import discord
 
-from bot.messages import Inbound
-from connectors.discord.places import Place
+from bot.messages import Address, Inbound
+from connectors.discord.places import NAME, Place
 from connectors.discord.said import attachments_of, our_role, speaker_of, text_of
 
 Groups = Literal["mention", "always"]
@@ -56,7 +56,7 @@ class Reader:
         milliseconds = round(message.edited_at.timestamp() * 1000)
         return Inbound(
             address=place.address,
-            key=f"edit:{message.channel.id}:{message.id}:{milliseconds}",
+            key=f"{_key(message)}:edit:{milliseconds}",
             kind="edit",
             order=discord.utils.time_snowflake(message.edited_at, high=True),
             person=str(message.author.id),
@@ -95,5 +95,15 @@ def unread(message: discord.Message, place: Place) -> Inbound:
     )
 
 
+def deletion(channel: int, message: int) -> Inbound:
+    """That a message is gone. Discord does not say who deleted it."""
+    key = _key_of(channel, message)
+    return Inbound(Address(NAME, str(channel)), f"delete:{key}", "delete", message, person="", text="", edits=key)
+
+
 def _key(message: discord.Message) -> str:
-    return f"message:{message.channel.id}:{message.id}"
+    return _key_of(message.channel.id, message.id)
+
+
+def _key_of(channel: int, message: int) -> str:
+    return f"message:{channel}:{message}"

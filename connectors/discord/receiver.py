@@ -53,7 +53,15 @@ class Used:
     stored: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-Arrival = Opened | Said | Passed | Used
+@dataclass(frozen=True)
+class Deleted:
+    """These messages of a channel are gone, whoever said them."""
+
+    channel: int
+    ids: tuple[int, ...]
+
+
+Arrival = Opened | Said | Passed | Used | Deleted
 
 
 class Receiver(discord.Client):
@@ -125,6 +133,14 @@ class Receiver(discord.Client):
     async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
         """A message changed, or the preview of a link in it came."""
         self._take(payload.message, edited=True)
+
+    async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
+        """Somebody deleted a message, mostly their own."""
+        self._arrived(Deleted(payload.channel_id, (payload.message_id,)))
+
+    async def on_raw_bulk_message_delete(self, payload: discord.RawBulkMessageDeleteEvent) -> None:
+        """A moderator, or a bot, deleted many."""
+        self._arrived(Deleted(payload.channel_id, tuple(sorted(payload.message_ids))))
 
     async def on_interaction(self, interaction: discord.Interaction) -> None:
         """Somebody used a command or pressed a button."""

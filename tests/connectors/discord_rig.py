@@ -67,6 +67,10 @@ class FakeIntake(Watched):
         await self.listing.wait()
         return self.known_chats[:limit]
 
+    async def heard(self, address: Address, since: int) -> Mapping[str, int]:
+        said = [one for one in self.inbounds if one.kind == "message" and one.address == address]
+        return {one.key: one.order for one in said if one.order >= since}
+
     async def reachable(self, chat: str, *, yes: bool) -> None: ...
 
     async def moved(self, chat: str, moved_to: str) -> None: ...

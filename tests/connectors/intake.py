@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from bot.errors import StoreUnavailable
 from bot.messages import Address, Inbound
@@ -34,6 +34,9 @@ class MemoryIntake:
 
     async def chats(self, limit: int) -> list[Address]:
         return []
+
+    async def heard(self, address: Address, since: int) -> Mapping[str, int]:
+        return {one.key: one.order for one in self.inbounds if one.order >= since}
 
     async def reachable(self, chat: str, *, yes: bool) -> None:
         raise NotImplementedError("nobody can be thrown out of a terminal")

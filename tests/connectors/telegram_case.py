@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -57,6 +57,9 @@ class FakeIntake(Watched):
 
     async def chats(self, limit: int) -> list[Address]:
         return []
+
+    async def heard(self, address: Address, since: int) -> Mapping[str, int]:
+        return {}
 
     async def reachable(self, chat: str, *, yes: bool) -> None:
         self._note(chat, "open" if yes else "closed")

@@ -179,3 +179,47 @@ async def test_what_there_is_no_room_for_while_nothing_can_be_stored_is_read_bac
 
     assert rig.intake.texts == ["hello", "one", *(f"message {number}" for number in range(9))]
     assert rig.intake.saved_cursor == rig.intake.last.ref
+
+
+async def test_what_was_deleted_meanwhile_is_told(rig: Rig) -> None:
+    await met(rig)
+    gone = int(rig.intake.last.ref)
+    await rig.ada.deletes(gone)
+    async with rig.running():
+        await rig.ada.says("what did I say?")
+        await rig.stored(3)
+
+    deleted = rig.intake.inbounds[1]
+    assert (deleted.kind, deleted.edits, deleted.order) == ("delete", rig.intake.inbounds[0].key, gone)
+
+
+async def test_a_channel_whose_past_cannot_be_read_any_more_has_lost_nothing(rig: Rig) -> None:
+    """Discord then gives an empty one."""
+    general = rig.server.channel("general")
+    async with rig.running():
+        await rig.ada.says("hello", general, mention=True)
+        await rig.stored(1)
+    rig.intake.known_chats = [rig.intake.last.address]
+    await rig.restart()
+    rig.server.deny(general.id, "access")
+    async with rig.running():
+        await rig.ada.says("and here?")
+        await rig.stored(2)
+
+    assert [one.kind for one in rig.intake.inbounds] == ["message", "message"]
+
+
+async def test_what_lies_further_back_than_was_read_is_not_taken_for_deleted(rig: Rig) -> None:
+    async with rig.running():
+        for number in range(120):
+            await rig.ada.says(f"message {number}")
+        await rig.stored(120)
+    rig.intake.known_chats = [rig.here]
+    await rig.restart()
+    gone = int(rig.intake.inbounds[-5].ref)
+    rig.intake.saved_cursor = str(int(rig.intake.saved_cursor or 0) + (10 * 60_000 << 22))  # all of it is long ago
+    await rig.ada.deletes(gone)
+    async with rig.running():
+        await rig.stored(121)
+
+    assert [one.order for one in rig.intake.inbounds if one.kind == "delete"] == [gone]

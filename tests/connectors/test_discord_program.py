@@ -13,6 +13,7 @@ from bot.messages import Address, Button, Say
 from bot.parts import Parts
 from bot.platforms import platforms
 from bot.store import people
+from bot.store.withdrawing import DELETED, HIDDEN
 from connectors.discord import Discord
 from tests.connectors.at_work import at_work
 from tests.house import settings_for
@@ -173,3 +174,102 @@ async def test_the_command_that_lets_somebody_in_can_be_copied(
     assert f"`palimpsest pair approve {code}`" in told
     assert f"/pair {code} " in told
     assert "\\" not in told
+
+
+async def waits(discord: DiscordServer, message: int) -> None:
+    """The message is stored, and shows that it waits."""
+    await discord.wait_for(lambda server: server.reactions(message), PATIENCE)
+
+
+async def test_a_message_that_is_deleted_while_it_waits_was_never_said(
+    discord: DiscordServer, ada: Person, programs: Programs, model: MessagesServer
+) -> None:
+    here = ada.channel_id
+    model.hang()
+    async with programs.run() as parts:
+        await listening(discord)
+        await ada.says("The first.")
+        await discord.wait_for(lambda _: model.requests, PATIENCE)
+        regretted = await ada.says("I regret this.", files=[("regret.txt", b"and this")])
+        await waits(discord, regretted)
+        await ada.edits(regretted, "I regret this, too.")
+        await ada.deletes(regretted)
+        await waits(discord, await ada.says("The last."))
+        model.release()
+        await answers(discord, here, 2)
+        files = [path.name for path in parts.settings.data_dir.rglob("*.txt")]
+    assert not files
+    assert "regret" not in asked_of(model)
+    assert "The last." in asked_of(model)
+    async with programs.run():  # it is not brought back either
+        await listening(discord)
+        await discord.deliver_again(regretted)
+        await ada.says("One more.")
+        await answers(discord, here, 3)
+    assert "regret" not in asked_of(model)
+
+
+async def test_messages_that_a_moderator_takes_away_while_they_wait_are_not_answered(
+    discord: DiscordServer, ada: Person, programs: Programs, model: MessagesServer
+) -> None:
+    general = discord.channel("general")
+    model.hang()
+    async with programs.run():
+        await listening(discord)
+        await ada.says("The first.", general, mention=True)
+        await discord.wait_for(lambda _: model.requests, PATIENCE)
+        gone = [await ada.says(f"Spam {number}.", general, mention=True) for number in range(3)]
+        await waits(discord, gone[-1])
+        await discord.purge(general, gone)
+        model.release()
+        await answers(discord, general.id, 1)
+        await ada.says("Here.", general, mention=True)
+        await answers(discord, general.id, 2)
+    assert len(discord.texts(general.id)) == 2
+    assert "Spam" not in asked_of(model)
+
+
+async def test_the_model_is_told_that_what_it_has_read_was_deleted_also_while_the_program_was_down(
+    discord: DiscordServer, ada: Person, programs: Programs, model: MessagesServer
+) -> None:
+    here = ada.channel_id
+    async with programs.run():
+        await listening(discord)
+        first, second = await ada.says("My colour is teal."), 0
+        await answers(discord, here, 1)
+        second = await ada.says("My cat is Tom.")
+        await answers(discord, here, 2)
+        await ada.deletes(first)
+        await ada.says("And now?")
+        await answers(discord, here, 3)
+    assert asked_of(model).count(DELETED) == 1
+    await discord.wait_for(lambda server: not server.connected)
+    await ada.deletes(second)
+    async with programs.run():
+        await listening(discord)
+        await ada.says("And then?")
+        await answers(discord, here, 4)
+    last = str(model.requests[-1].request.body)
+    assert "teal" in last
+    assert "Tom" in last
+    assert last.count(DELETED) == 2
+
+
+async def test_where_it_is_so_set_deleted_words_leave_the_history(
+    discord: DiscordServer, ada: Person, programs: Programs, model: MessagesServer
+) -> None:
+    here = ada.channel_id
+    async with programs.run(deleted_messages="hide") as parts:
+        await listening(discord)
+        said = await ada.says("My colour is teal.", files=[("a.txt", b"turquoise")])
+        await answers(discord, here, 1)
+        await ada.deletes(said)
+        await ada.says("And now?")
+        await answers(discord, here, 2)
+        await ada.says("/recall turquoise")
+        assert "I find nothing" in (await answers(discord, here, 3))[-1]
+        assert not [path for path in parts.settings.data_dir.rglob("a.txt") if path.read_bytes() == b"turquoise"]
+    last = str(model.requests[-1].request.body)
+    assert "turquoise" not in last
+    assert "My colour is teal" not in last
+    assert HIDDEN in last

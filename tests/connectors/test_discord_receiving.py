@@ -169,7 +169,7 @@ async def test_an_edit_names_the_message_and_comes_after_it(rig: Rig) -> None:
 
     said, edit = rig.intake.inbounds
     assert (edit.kind, edit.edits, edit.text) == ("edit", said.key, "the cat")
-    assert edit.key.startswith(f"edit:{rig.ada.channel_id}:{message}:")
+    assert edit.key.startswith(f"message:{rig.ada.channel_id}:{message}:edit:")
     assert edit.order > said.order
 
 

@@ -7,7 +7,7 @@ before a login: `discord.http.Route.BASE = server.api_base` and
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, Self
 
 from aiohttp import web
@@ -110,6 +110,13 @@ class DiscordServer(Terms, Faults, Watched):
         self.events.channel_created(self.world.add_channel(thread))
         await self._settled()
         return thread
+
+    async def purge(self, channel: Channel, ids: Sequence[int]) -> None:
+        """A moderator takes these messages of a guild's channel away."""
+        for one in ids:
+            self.world.messages[one].deleted = True
+        self.events.messages_deleted(channel, ids)
+        await self._settled()
 
     def blocks(self, person: Person) -> None:
         """The person takes no more direct messages of the bot: 50007."""

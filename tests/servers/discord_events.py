@@ -1,5 +1,6 @@
 """Telling the bot what happened."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from tests.servers.discord_records import Channel, ChannelKind, Interaction, Message
@@ -46,6 +47,11 @@ class Events:
         """A message is gone."""
         if not message.ephemeral:
             self._about(message, "MESSAGE_DELETE", {"id": str(message.id)}, reaction=False)
+
+    def messages_deleted(self, channel: Channel, ids: Sequence[int]) -> None:
+        """A moderator took many away at once, which happens in guilds only."""
+        data = {"ids": [str(one) for one in ids], "channel_id": str(channel.id), "guild_id": str(GUILD_ID)}
+        self.sessions.publish(Event("MESSAGE_DELETE_BULK", data, Intents.GUILD_MESSAGES))
 
     def reaction(self, message: Message, emoji: str, *, added: bool) -> None:
         """The bot put an emoji on a message, or took it off."""
