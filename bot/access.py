@@ -23,6 +23,11 @@ CODE_HOURS = 1
 Mode = Literal["pairing", "allowlist", "open"]
 
 
+def is_own(address: Address) -> bool:
+    """Whether only those get there who run the bot."""
+    return address.connector in _OWN
+
+
 @dataclass(frozen=True)
 class Access:
     """``open``: everybody; ``allowlist``: people named as ``connector:id``; ``pairing``: those, and whoever was let in
@@ -34,14 +39,18 @@ class Access:
 
     def may_talk(self, address: Address, person: str, approved: Collection[str] = ()) -> bool:
         """Whether what this person says reaches an agent. ``approved``: people of this connector who were let in."""
-        if self.mode == "open" or address.connector in _OWN:
+        if self.mode == "open" or is_own(address):
             return True
         named = f"{address.connector}:{person}"
         return named in self.allow or named in self.admins or (self.mode == "pairing" and person in approved)
 
+    def names_admin(self, address: Address, person: str) -> bool:
+        """Whether ``ADMINS`` names this person."""
+        return f"{address.connector}:{person}" in self.admins
+
     def is_admin(self, address: Address, person: str) -> bool:
         """Whether this person may let others in."""
-        return address.connector in _OWN or f"{address.connector}:{person}" in self.admins
+        return is_own(address) or self.names_admin(address, person)
 
 
 NOTHING_KEPT = "Nothing you wrote was kept."

@@ -44,4 +44,5 @@ def taken_back(before: int, after: int) -> str:
 def unchanged(reason: str, *, is_empty: bool) -> str:
     """It came to nothing."""
     text = "Nothing was compacted" if is_empty else "Compaction failed"
-    return f"🗜 {text}: {reason.rstrip('.')}. The conversation is unchanged."
+    why = f": {reason.rstrip('.')}" if reason else ""
+    return f"🗜 {text}{why}. The conversation is unchanged."

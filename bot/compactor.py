@@ -20,6 +20,7 @@ from uuid import uuid4
 
 import structlog
 
+from bot import operators
 from bot.compaction import Plan
 from bot.compaction.checks import is_no_summary
 from bot.compaction.fallback import FALLBACK
@@ -272,7 +273,7 @@ class Compactor:
         plan = Plan.from_json(run.plan)
         summary = result.summary if result else ""
         if result and result.outcome == "failed":
-            return await self._without_summary(run, RunState.FAILED, result.reason)
+            return await self._without_summary(run, RunState.FAILED, result.reason, for_operators=True)
         if result and (result.outcome == "empty" or is_no_summary(summary)):
             return await self._without_summary(run, RunState.EMPTY, result.reason or "the summary came back empty")
         if run.stack != context.history.stack:
@@ -314,6 +315,8 @@ class Compactor:
             )
             if not ended:
                 raise _AbortedMeanwhileError
+            if summary:
+                await operators.summarised(context, step)
             step.restraint = step.restraint.compacted()
             step.afterwards.append(partial(count, run, RunState.DONE, step.now, plan.strategy, after.total))
             await step.change(
@@ -332,17 +335,23 @@ class Compactor:
         await runs.weigh_again(step.tx, run.id, told)
         return replace(run, meter_before=told)
 
-    async def _without_summary(self, run: Run, state: RunState, reason: str) -> Outcome:
-        """Nothing changes; but a recovery has to go on, so it hides the oldest turns instead."""
+    async def _without_summary(self, run: Run, state: RunState, reason: str, *, for_operators: bool = False) -> Outcome:
+        """Nothing changes; but a recovery has to go on, so it hides the oldest turns instead. ``for_operators``: the
+        reason is for those who run the program."""
         if run.trigger == "recovery" and (plan := self._planner.fallback()) and self._planner.gain(plan) > 0:
-            note = f"without a summary: {reason.rstrip('.')}; the oldest messages are hidden"
-            return await self._commit(run, plan, "", note)
-        return await self._fail(run, reason, state)
+            async with self._context.step() as step:
+                shown = await operators.not_summarised(self._context, step, reason) if for_operators else reason
+            why = f": {shown.rstrip('.')};" if shown else ":"
+            return await self._commit(run, plan, "", f"without a summary{why} the oldest messages are hidden")
+        return await self._fail(run, reason, state, for_operators=for_operators)
 
-    async def _fail(self, run: Run, reason: str, state: RunState = RunState.FAILED) -> Outcome:
+    async def _fail(
+        self, run: Run, reason: str, state: RunState = RunState.FAILED, *, for_operators: bool = False
+    ) -> Outcome:
         async with self._context.step() as step:
             if await self._end(step, run.id, state, reason):
-                await step.change(run.status_slot, unchanged(reason, is_empty=state is RunState.EMPTY))
+                shown = await operators.not_summarised(self._context, step, reason) if for_operators else reason
+                await step.change(run.status_slot, unchanged(shown, is_empty=state is RunState.EMPTY))
         await self._finished(run.id)
         return Outcome.UNCHANGED
 

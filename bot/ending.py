@@ -8,6 +8,7 @@ from typing import Literal
 
 import structlog
 
+from bot import operators
 from bot.causes import Cause
 from bot.compaction import Plan
 from bot.compaction.plan import Inserted
@@ -53,6 +54,8 @@ class Ending:
     async def write(self, step: Step, state: TurnState, text: str, usage: Usage) -> None:
         """The end, as part of a step: its inbox rows are answered, and its slot holds the text or nothing."""
         await inbox.close_turn(step.tx, self._id)
+        if state is TurnState.DONE:
+            await operators.answered(self._context, step)
         await self._close(step, state, text, usage)
 
     async def aborted(self, partial: str, usage: Usage) -> None:
@@ -68,13 +71,15 @@ class Ending:
             await self.write(step, TurnState.ABORTED, shown, usage)
         self.said = bool(partial)
 
-    async def failed(self, sentence: str, usage: Usage, cause: Cause) -> None:
-        """Without an answer; the sentence says why."""
+    async def failed(self, sentence: str, usage: Usage, cause: Cause, *, for_operators: bool) -> None:
+        """Without an answer; the sentence says why. ``for_operators``: what it says is for those who run the
+        program."""
         sentence = redact(sentence, self._context.services.settings.secrets)
         log.warning("turn_failed", cause=cause.value, reason=sentence)
         async with self._context.step() as step:
             await inbox.close_turn(step.tx, self._id)
-            await self._close(step, TurnState.FAILED, f"⚠️ {sentence}", usage, cause)
+            shown = await operators.failed(self._context, step, sentence, cause) if for_operators else sentence
+            await self._close(step, TurnState.FAILED, f"⚠️ {shown}", usage, cause)
 
     async def put_aside(self, reason: str, usage: Usage) -> None:
         """It broke something again and again: its messages are not tried any more, and the model sees them no more.

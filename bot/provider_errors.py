@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 
 def said_in(error: Any) -> str:
     """One line of it."""
-    lines = (message_in(error) or str(error.message)).strip().splitlines()
+    lines = _without_markup((message_in(error) or str(error.message)).strip()).splitlines()
     return lines[0][:300] if lines else "no reason given"
+
+
+def _without_markup(text: str) -> str:
+    """Of a page that some proxy answers, its words."""
+    if not text.startswith("<"):
+        return text
+    return " ".join(_TAG.sub(" ", _UNSEEN.sub(" ", text)).split())
+
+
+_UNSEEN = re.compile(r"<!--.*?-->|<(script|style|head)\b.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(r"<[^>]*>")
 
 
 def message_in(error: Any) -> str:

@@ -17,7 +17,7 @@ from bot.door import Door
 from bot.errors import StoreUnavailable
 from bot.messages import AgentId, Inbound, Say
 from bot.metrics import METRICS
-from bot.store import Database, chats, dismissed, inbox, parked
+from bot.store import Database, chats, dismissed, inbox, outages, parked
 from bot.store.withdrawing import Withdrawn, withdraw
 
 log = structlog.get_logger(__name__)
@@ -121,6 +121,9 @@ class Storing:
                         withdrawn.append(await withdraw(tx, one, now=now))
                     elif one.key in taken and await inbox.add(tx, one, now=now):
                         new.append(one)
+                for one in new:
+                    if not one.speaker and self._door.rules.names_admin(one.address, one.person):
+                        await outages.remember_admin(tx, one.address, one.person)
                 if cursor is not None:
                     await inbox.set_cursor(tx, self._cursor_name, cursor)
                 for chat in {inbound.address.chat for inbound in people}:

@@ -115,7 +115,8 @@ class Turn:
             except AbortedError:
                 await self._ending.aborted(self._written.strip(), self._usage)
             except (CannotGoOnError, ModelError) as error:
-                await self._ending.failed(str(error), self._usage, error.cause)
+                is_provider = isinstance(error, ModelError)
+                await self._ending.failed(str(error), self._usage, error.cause, for_operators=is_provider)
 
     @property
     def state(self) -> TurnState:

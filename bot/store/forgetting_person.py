@@ -21,6 +21,7 @@ from bot.store import facts, outbox, word_index
 from bot.store.forgetting import blank_newest, forget_heads, keep_out
 from bot.store.runs import OPEN
 from bot.store.schema import (
+    admin_chats,
     agents,
     compactions,
     entries,
@@ -53,6 +54,8 @@ class Removed:
 async def forget_pairing(tx: Tx, connector: str, person: str) -> int:
     """That this person asked to be let in, or was; returns how many rows that were."""
     this = (people.c.connector == connector) & (people.c.person == person)
+    admin = (admin_chats.c.connector == connector) & (admin_chats.c.person == person)
+    await tx.execute(delete(admin_chats).where(admin))
     return (await tx.execute(delete(people).where(this))).rowcount
 
 

@@ -36,6 +36,8 @@ OTHERS = frozenset(
         schema.volumes,
         schema.installation,
         schema.dismissed_events,
+        schema.outages,
+        schema.admin_chats,
         schema.people,
         schema.closed_chats,
         schema.moved_chats,

@@ -22,7 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0013"
+VERSION = "0014"
 """The newest migration's, which makes these tables."""
 
 metadata = MetaData()
@@ -97,6 +97,25 @@ dismissed_events = Table(
     Column("connector", String(40), nullable=False),
     Column("digest", String(32), nullable=False),  # of the event's key; nothing of what it said
     UniqueConstraint("connector", "digest", name="dismissed_events_digest"),
+)
+
+outages = Table(
+    "outages",  # what does not work for people, as long as it lasts
+    metadata,
+    Column("name", String(200), primary_key=True),  # answers, answers:(one conversation), summaries
+    Column("agent_id", String(120), nullable=False),  # where it was met last
+    Column("since", Double, nullable=False),
+    Column("last", Double, nullable=False),
+    Column("told", Boolean, nullable=False),  # to those who run the program
+)
+
+admin_chats = Table(
+    "admin_chats",  # where admins talk to us in private
+    metadata,
+    Column("connector", String(40), primary_key=True),
+    Column("person", String(120), primary_key=True),
+    Column("chat", String(120), nullable=False),
+    Column("thread", String(120), nullable=False),
 )
 
 page_sessions = Table(

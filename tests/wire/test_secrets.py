@@ -82,11 +82,12 @@ async def test_everything_talks_and_no_secret_is_said(
             "DISCORD_GATEWAY": discord.gateway,
             "LOG_LEVEL": "DEBUG",
         }
+        ada, bob = telegram.person(), discord.person()
+        book["ADMINS"] = f"telegram:{ada.id}"
         programs = Programs(tmp_path, model, telegram, book=book)
         program = await programs.start("run")
         await telegram.wait_for(lambda it: it.calls_of("setWebhook"), PATIENCE)
         await discord.wait_for(lambda it: it.connected, PATIENCE)
-        ada, bob = telegram.person(), discord.person()
         for number in range(6):
             ada.says(f"My key is {KEY}. This is message {number}. " + "So it goes on. " * 18)
             await telegram.wait_for(lambda it: len(it.texts(ada.id)) > number, PATIENCE)  # noqa: B023
