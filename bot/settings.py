@@ -25,10 +25,17 @@ DEFAULT_MODEL = "claude-sonnet-5"
 LOCAL_API_KEY = "local"
 
 
+def _stripped(value: object) -> object:
+    """Without what stands around it: a secret from a file often ends in a line break, which nobody sees."""
+    return value.strip() if isinstance(value, str) else value
+
+
 class _Group(BaseModel):
     """Settings that begin with the same word."""
 
     model_config = ConfigDict(allow_inf_nan=False)
+
+    _stripped = field_validator("*", mode="before")(_stripped)
 
 
 class AgentsSettings(_Group):
@@ -204,6 +211,8 @@ class Settings(BaseSettings):
         allow_inf_nan=False,
     )
 
+    _stripped = field_validator("*", mode="before")(_stripped)
+
     data_dir: Path = Path("./data")
     database_url: SecretStr | None = None
     database_pooler: Literal["none", "session", "transaction"] = "none"
@@ -277,8 +286,11 @@ class Settings(BaseSettings):
     @field_validator("anthropic_base_url", "telegram_api_base", "discord_api_base", "telegram_webhook_url")
     @classmethod
     def _is_an_address(cls, value: str | None, info: ValidationInfo) -> str | None:
-        example = _EXAMPLES[info.field_name or ""]
-        return setting_values.address(value, "https", "http", example=example) if value else value
+        if not value:
+            return value
+        checked = setting_values.address(value, "https", "http", example=_EXAMPLES[info.field_name or ""])
+        # What is added to the others begins with a slash; the webhook's path is compared as it is.
+        return checked if info.field_name == "telegram_webhook_url" else checked.rstrip("/")
 
     @field_validator("discord_gateway")
     @classmethod

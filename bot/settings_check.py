@@ -36,6 +36,7 @@ _KUBERNETES = re.compile(
 """What Kubernetes puts into every container of a namespace in which a service has a name such as `telegram`."""
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)")
 _LEAST_LIMIT = 1_000
+_VERSION = re.compile(r"/v\d+$")
 _WEBHOOK_PORTS = frozenset({None, 80, 88, 443, 8443})
 
 
@@ -243,7 +244,10 @@ def _nobody(variable: str, entry: str) -> Finding:
     if connector not in _TAKEN and not alike:
         sentence = f"{variable} has {entry}, and this program comes with no connector {connector}."
         return warning(ACCESS, sentence, "Write telegram:12345 or discord:67890, unless the connector is your own.")
-    advice = "Write connector:id with the number of the person, e.g. telegram:12345 or discord:67890, not a name."
+    advice = (
+        "Write connector:id with the number of the person and not a name, and commas between them: "
+        "telegram:12345,discord:67890."
+    )
     return problem(ACCESS, f"{variable} has {entry}, which names nobody.", advice)
 
 
@@ -265,6 +269,10 @@ def _of_platforms(settings: Settings) -> Iterator[Finding]:
     yield from _idle(settings, "discord_token", "discord_api_base", "discord_gateway")
     if settings.telegram_token:
         yield from _idle(settings, "telegram_webhook_url", "telegram_webhook_secret")
+    base = settings.discord_api_base
+    if base and settings.discord_token and not _VERSION.search(base):
+        sentence = f"DISCORD_API_BASE={_without_login(base)} names no version of the API."
+        yield warning(PART, sentence, "Write it up to the version, e.g. http://127.0.0.1:8082/api/v10.")
     yield from webhook_address(settings)
 
 

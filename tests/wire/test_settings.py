@@ -48,6 +48,7 @@ REFUSED: list[tuple[str, str, list[str]]] = [
     ("ALLOW=12345", "", ["ALLOW=12345", "telegram:12345", "discord:12345"]),
     ("ALLOW=@ada", "", ["ALLOW=@ada", "telegram:12345"]),
     ("ALLOW=telegram:1;telegram:2", "", ["ALLOW has telegram:1;telegram:2", "telegram:12345"]),
+    ("ALLOW=telegram:1 discord:2", "", ["ALLOW has telegram:1 discord:2", "telegram:12345,discord:67890"]),
     ("ADMINS=telegram:@ada", "", ["ADMINS has telegram:@ada", "the number of the person"]),
     ("ADMINS=telegrm:12345", "", ["ADMINS has telegrm:12345", "telegram:12345"]),
     (f"ACCESS=allowlist TELEGRAM_TOKEN={TOKEN}", "", ["ACCESS=allowlist", "nobody is answered", "ALLOW"]),
@@ -98,6 +99,7 @@ SAID: list[tuple[str, str, list[str]]] = [
     ("TELEGRAM_API_BASE=http://127.0.0.1:1", "", ["TELEGRAM_API_BASE does nothing", "Set TELEGRAM_TOKEN"]),
     ("DISCORD_GATEWAY=ws://127.0.0.1:1", "", ["DISCORD_GATEWAY does nothing", "Set DISCORD_TOKEN"]),
     (f"TELEGRAM_WEBHOOK_SECRET=abc TELEGRAM_TOKEN={TOKEN}", "", ["TELEGRAM_WEBHOOK_SECRET does nothing"]),
+    ("DISCORD_API_BASE=http://x.org/api DISCORD_TOKEN=a.b.c", "", ["DISCORD_API_BASE=http://x.org/api", "/api/v10"]),
     ("ANTHROPIC_BASE_URL=http://127.0.0.1:1/v1", "", ["ANTHROPIC_BASE_URL=http://127.0.0.1:1/v1", "/v1/messages"]),
     (f"ANTHROPIC_API_KEY=sk-proj-{SECRET}", "", ["ANTHROPIC_API_KEY", "sk-ant-", "ANTHROPIC_BASE_URL"]),
     ("DATABASE_POOLER=session DATABASE_CONNECTIONS=8", "", ["DATABASE_POOLER and DATABASE_CONNECTIONS do nothing"]),
@@ -215,6 +217,18 @@ def test_settings_of_a_role_that_another_process_plays_are_its_own_business(monk
     assert "TELEGRAM_API_BASE" in str(checked_settings(("gateway",))[1])
     with pytest.raises(ConfigurationError, match="MCP_CONFIG"):
         checked_settings(("agents",))
+
+
+def test_what_stands_around_a_value_is_no_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TELEGRAM_TOKEN", f"{TOKEN}\n")
+    monkeypatch.setenv("PAGE__PASSWORD", "a long password\r\n")
+    monkeypatch.setenv("DISCORD_TOKEN", "a.b.c ")
+    monkeypatch.setenv("DISCORD_API_BASE", " http://127.0.0.1:1/api/v10/")
+    monkeypatch.setenv("AGENTS__STRATEGY", " memory\n")
+    settings, notes = checked_settings()
+    assert notes == ()
+    assert settings.secrets == (TOKEN, "a.b.c", "a long password")
+    assert (settings.discord_api_base, settings.agents.strategy) == ("http://127.0.0.1:1/api/v10", "memory")
 
 
 def test_a_folder_may_be_named_from_home(monkeypatch: pytest.MonkeyPatch) -> None:
