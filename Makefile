@@ -6,7 +6,7 @@ UV_VERSION := 0.13.8
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help chat test browser chaos chaos-kills bench bench-quality bench-decide bench-cost bench-page docs check format lock setup clean FORCE
+.PHONY: help chat test browser chaos chaos-kills alerts bench bench-quality bench-decide bench-cost bench-page docs check format lock setup clean FORCE
 
 help:
 	@echo "make chat     talk to it in this terminal"
@@ -14,6 +14,7 @@ help:
 	@echo "make browser  test the page in Chromium, which has to be there (CHROMIUM=PATH; PICTURES=FOLDER for pictures)"
 	@echo "make chaos    strike it in all ways (RUNS=200 seeded runs, SEED=7, OUT=FILE; MINUTES=20: one long run)"
 	@echo "make chaos-kills  kill it 20 times in each of many ways at chosen moments (ROUNDS=5, SEED=7, ARGS='-k worker')"
+	@echo "make alerts   break each part, and see the alerts of deploy/ ring in a real Prometheus, which has to be there"
 	@echo "make bench    how fast it is, how small, how soon back, for 18 minutes (ARGS='turns --rate 10', OUT=FILE.json)"
 	@echo "make bench-quality  what compactions keep (DATA=FILE.jsonl OUT=docs/quality.md ARGS=--quick)"
 	@echo "make bench-decide   how long a strategy takes to decide"
@@ -47,6 +48,9 @@ chaos: .venv/.installed
 chaos-kills: .venv/.installed
 	@CHAOS_ROUNDS=$(or $(ROUNDS),20) CROWD=500 DROPS=50 FLEET=1000 $(if $(SEED),CHAOS_SEED=$(SEED)) \
 		$(BIN)/python -m pytest tests/chaos -s $(ARGS)
+
+alerts: .venv/.installed
+	@LONG=1 $(BIN)/python -m pytest -p no:randomly -p no:xdist -q tests/alerts $(ARGS)
 
 bench: .venv/.installed
 	@$(BIN)/python -m tests.bench.speed $(if $(OUT),--json $(OUT)) $(ARGS)

@@ -1,0 +1,1 @@
+"""What rings when something real breaks: `make alerts`."""
