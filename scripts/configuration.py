@@ -60,7 +60,8 @@ code by `make docs`; do not edit it.
 
 - A setting is an environment variable, or a line of a file `.env` in the folder where the program is started. The \
 environment wins. Nothing has to be set.
-- An empty value is the same as none, and then the default counts, and spaces and line breaks around a value are no part of it; `—` means that there is none.
+- An empty value is the same as none, and then the default counts; `—` means that there is none. Spaces and line \
+breaks around a value are no part of it.
 - What is true or false may also be written as `on` and `off`, `yes` and `no`, `1` and `0`.
 - Names with two underscores belong to a group: `AGENTS__WARNING` is the `WARNING` of `AGENTS`.
 - A wrong value stops the program at its start with a line that names it, and so does a name that is none in one of \
