@@ -36,7 +36,10 @@ def _errors(hook: Mapping[str, Any]) -> list[Finding]:
         "`palimpsest run` runs."
     )
     if "401" in str(said) or "403" in str(said):
-        advice = "Check that the proxy passes the header X-Telegram-Bot-Api-Secret-Token on, and lets Telegram in."
+        advice = (
+            "Check that the proxy passes the header X-Telegram-Bot-Api-Secret-Token on and lets Telegram in, and that "
+            "TELEGRAM_WEBHOOK_SECRET is the same for all gateways; the log says `webhook_refused` where it is not ours."
+        )
     return [problem(PART, sentence, advice)]
 
 

