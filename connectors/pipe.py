@@ -137,7 +137,7 @@ class Pipe:
         async for line in self._lines if self._lines is not None else _standard_input():
             text = clean(line).rstrip()
             if text in LEAVING:
-                return
+                break
             if text:
                 order = max(order + 1, time.time_ns())
                 try:
@@ -150,6 +150,8 @@ class Pipe:
                     inbound = replace(inbound, text=file[1], attachments=(file[0],))
                 await self._store(intake, inbound)
                 await intake.settled(self._address)
+        if not order:  # what the process before it left open is seen through too, and not cut off once more
+            await intake.settled(self._address)
 
     async def _store(self, intake: Intake, inbound: Inbound) -> None:
         for _ in range(_STORE_ATTEMPTS - 1):

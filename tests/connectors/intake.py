@@ -15,6 +15,8 @@ class MemoryIntake:
     def __init__(self, answer: Callable[[Inbound], Awaitable[object]] | None = None) -> None:
         self.inbounds: list[Inbound] = []
         self.refusals = 0
+        self.settled_for = 0
+        """How often somebody waited until all was settled."""
         self._answer = answer
 
     @property
@@ -45,7 +47,8 @@ class MemoryIntake:
         raise NotImplementedError("a terminal stays where it is")
 
     async def settled(self, address: Address) -> None:
-        if self._answer:
+        self.settled_for += 1
+        if self._answer and self.inbounds:
             await self._answer(self.inbounds[-1])
 
 

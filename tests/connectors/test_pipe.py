@@ -54,6 +54,14 @@ async def test_each_line_is_asked_when_the_one_before_is_answered() -> None:
     assert first.order < second.order
 
 
+@pytest.mark.parametrize("lines", [(), ("", "  "), ("/quit",)])
+async def test_an_input_without_a_message_still_sees_through_what_was_left_open(lines: tuple[str, ...]) -> None:
+    piped = Piped(*lines)
+    await piped.run()
+    assert piped.intake.settled_for == 1
+    assert piped.intake.texts == []
+
+
 @pytest.mark.parametrize("leaving", ["/quit", "/exit"])
 async def test_a_line_can_end_it(leaving: str) -> None:
     piped = Piped("one", leaving, "two")

@@ -147,3 +147,17 @@ async def test_an_answer_of_a_host_that_was_killed_is_gone_on_with_by_another_on
     model.release()
     await ada.reads("The colour is blue.", after=1)
     assert len(ada.texts) == 2
+
+
+async def test_an_answer_that_was_cut_off_is_seen_through_by_a_chat_that_is_told_nothing(
+    programs: Programs, model: MessagesServer
+) -> None:
+    model.hang()
+    first = await programs.start("chat", "--agent", "me")
+    await first.says("The colour is blue.")
+    await model.wait_for(lambda it: it.requests, PATIENCE)
+    await first.kill()
+    model.release()
+    again = await programs.chat(agent="me")
+    assert [line[:7] for line in again.out] == ["Noted ("]
+    assert (await programs.chat("What is the colour?", agent="me")).out == ["The colour is blue."]
