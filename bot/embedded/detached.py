@@ -56,8 +56,11 @@ class Detached:
             lines = log.read()[-4000:].decode(errors="replace").splitlines()
         return " | ".join(line.strip() for line in lines[-3:] if line.strip())
 
-    def spawn(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
-        """Starts it, with the folder as its working directory. Does not wait until it serves."""
+    def spawn(
+        self, command: Sequence[str], environment: Mapping[str, str] | None = None, *, descriptors: Sequence[int] = ()
+    ) -> None:
+        """Starts it, with the folder as its working directory and with these open files. Does not wait until it
+        serves."""
         descriptor = self._open_lock()
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -73,7 +76,7 @@ class Detached:
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
-                    pass_fds=(descriptor,),
+                    pass_fds=(descriptor, *descriptors),
                     start_new_session=True,
                 )
         finally:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import structlog
 
-from bot.embedded import EmbeddedError
+from bot.embedded import EmbeddedError, watcher
 from bot.embedded.detached import Detached, wait_until
 from bot.embedded.shared_server import SharedServer
 
@@ -30,14 +30,23 @@ class EmbeddedValkey(SharedServer):
     """Valkey with its append-only file in `DATA_DIR/valkey`, on a Unix socket that its path tells.
 
     Redis is only the bell: what it holds may be lost at any moment. So a file that Valkey refuses is moved
-    aside to `broken-<n>`, and Valkey starts empty.
+    aside to `broken-<n>`, and Valkey starts empty. A watcher beside it ends it where all its members were killed:
+    it looks every so many seconds, and waits for ``deserted_seconds``.
     """
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        look_seconds: float = watcher.EVERY_SECONDS,
+        deserted_seconds: float = watcher.AFTER_SECONDS,
+    ) -> None:
         home = data_dir.resolve()
         super().__init__(home / "valkey", "Valkey")
         self.socket_path = _socket_folder() / f"{hashlib.sha256(os.fsencode(home)).hexdigest()[:16]}.sock"
         self._server = Detached(self.folder, "valkey")
+        self._watcher = Detached(self.folder, "watcher")
+        self._watching = (look_seconds, deserted_seconds)
 
     @property
     def url(self) -> str:
@@ -55,6 +64,8 @@ class EmbeddedValkey(SharedServer):
             self._server.end(STOP_PATIENCE)
         if not self._server.alive:
             self._start()
+        if not self._watcher.alive:
+            watcher.start(self._watcher, self.folder, *self._watching)
         return self.url
 
     def _shut_down(self) -> None:
@@ -63,6 +74,7 @@ class EmbeddedValkey(SharedServer):
         if not self._server.wait_until_gone(STOP_PATIENCE):
             self._server.end(STOP_PATIENCE)
         self.socket_path.unlink(missing_ok=True)
+        self._watcher.end(STOP_PATIENCE)
 
     def _start(self) -> None:
         self._expel_stranger()

@@ -17,7 +17,7 @@ StartMember = Callable[[str], "subprocess.Popen[str]"]
 def data_dir(tmp_path: Path) -> Iterator[Path]:
     """A DATA_DIR. Whatever a failed test leaves running on it is ended."""
     yield tmp_path
-    for folder, name in (("valkey", "valkey"), ("model", "server")):
+    for folder, name in (("valkey", "watcher"), ("valkey", "valkey"), ("model", "server")):
         if (tmp_path / folder).is_dir():
             Detached(tmp_path / folder, name).end(patience=5)
 

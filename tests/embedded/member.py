@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from bot.embedded.local_model import LocalModel
@@ -20,7 +22,13 @@ async def main(name: str, data_dir: Path) -> None:
     # before it falls asleep.
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGINT, lambda: print("interrupted", flush=True))  # noqa: T201  # a word for the test
-    server: SharedServer = {"valkey": EmbeddedValkey, "model": LocalModel}[name](data_dir)
+    quick = partial(EmbeddedValkey, look_seconds=0.05, deserted_seconds=0.5)
+    kinds: dict[str, Callable[[Path], SharedServer]] = {
+        "valkey": EmbeddedValkey,
+        "quick-valkey": quick,
+        "model": LocalModel,
+    }
+    server = kinds[name](data_dir)
     print(await server.start(), flush=True)  # noqa: T201  # likewise
     await asyncio.Event().wait()
 

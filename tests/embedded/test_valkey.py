@@ -1,17 +1,19 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import shutil
 import signal
 import socket
 from pathlib import Path
 
+import psutil
 import pytest
 import structlog
 from redis.asyncio import Redis
 
-from bot.embedded import EmbeddedError
+from bot.embedded import EmbeddedError, watcher
 from bot.embedded.detached import Detached, wait_until
 from bot.embedded.valkey import EmbeddedValkey
 from tests.embedded.conftest import StartMember
@@ -277,3 +279,93 @@ async def test_the_folder_of_its_socket_is_ours_alone(data_dir: Path) -> None:
     found = valkey.socket_path.parent.stat()
     assert (found.st_mode & 0o777, found.st_uid) == (0o700, os.getuid())
     await valkey.stop()
+
+
+def quick(data_dir: Path) -> EmbeddedValkey:
+    """One whose watcher looks often, and does not wait for long."""
+    return EmbeddedValkey(data_dir, look_seconds=0.05, deserted_seconds=0.5)
+
+
+async def test_it_ends_when_all_its_members_were_killed(data_dir: Path, start_member: StartMember) -> None:
+    member = start_member("quick-valkey")
+    valkey = EmbeddedValkey(data_dir)
+    server, watching = process_of(valkey), Detached(valkey.folder, "watcher")
+    member.kill()
+    assert await asyncio.to_thread(server.wait_until_gone, 10)
+    assert await asyncio.to_thread(watching.wait_until_gone, 10)
+    await valkey.start()
+    async with Redis.from_url(valkey.url) as redis:
+        assert await redis.ping()
+    await valkey.stop()
+    assert not process_of(valkey).alive
+    assert not watching.alive
+
+
+async def test_it_ends_when_its_members_were_killed_and_their_folder_removed(
+    data_dir: Path, start_member: StartMember
+) -> None:
+    member = start_member("quick-valkey")
+    valkey = EmbeddedValkey(data_dir)
+    numbers = [Detached(valkey.folder, name).pid for name in ("valkey", "watcher")]
+    assert all(numbers)
+    member.kill()
+    shutil.rmtree(valkey.folder)
+    assert await asyncio.to_thread(wait_until, lambda: not any(psutil.pid_exists(one or 0) for one in numbers), 10)
+
+
+async def test_it_stays_while_anybody_is_in_and_while_its_folder_is_moved(data_dir: Path) -> None:
+    valkey = quick(data_dir)
+    await valkey.start()
+    async with Redis.from_url(valkey.url) as redis:
+        number = (await redis.info("server"))["process_id"]
+        await asyncio.sleep(1)
+        (data_dir / "valkey").rename(data_dir / "elsewhere")
+        await asyncio.sleep(1)
+        assert (await redis.info("server"))["process_id"] == number
+    (data_dir / "elsewhere").rename(data_dir / "valkey")
+    await valkey.stop()
+    assert not process_of(valkey).alive
+
+
+async def test_whoever_comes_again_before_it_ends_finds_it(data_dir: Path, start_member: StartMember) -> None:
+    for _ in range(3):
+        member = start_member("quick-valkey")
+        number = process_of(EmbeddedValkey(data_dir)).pid
+        member.kill()
+        member.wait()
+        valkey = EmbeddedValkey(data_dir)
+        assert await valkey.start() == valkey.url
+        assert process_of(valkey).pid == number
+        await asyncio.sleep(0.8)  # longer than the watcher waits where nobody is in
+        assert await valkey.find() == valkey.url
+        await valkey.stop()
+
+
+async def test_a_watcher_that_was_killed_is_replaced_with_the_next_member(data_dir: Path) -> None:
+    first, second = quick(data_dir), quick(data_dir)
+    await first.start()
+    watching = Detached(first.folder, "watcher")
+    assert watching.pid
+    os.kill(watching.pid, signal.SIGKILL)
+    assert await asyncio.to_thread(watching.wait_until_gone, 5)
+    await second.start()
+    assert watching.alive
+    await first.stop()
+    await second.stop()
+    assert not watching.alive
+
+
+async def test_the_watcher_ends_no_process_that_only_has_the_same_number(data_dir: Path) -> None:
+    folder = data_dir / "valkey"
+    folder.mkdir()
+    for name in ("door.lock", "members.lock", "valkey.lock"):
+        (folder / name).touch()
+    stranger = await asyncio.create_subprocess_exec("sleep", "60", cwd=data_dir)
+    with (folder / "valkey.lock").open("r+") as held, watcher._opened(folder) as files:
+        held.write(str(stranger.pid))
+        held.flush()
+        fcntl.flock(held, fcntl.LOCK_EX)  # as if its server lived, in another container
+        await asyncio.to_thread(watcher.Watcher(*files).run, 0.01, 0.05)
+    assert stranger.returncode is None
+    stranger.kill()
+    await stranger.wait()

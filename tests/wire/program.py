@@ -173,7 +173,8 @@ class Programs:
         for program in self.started:
             await program.kill()
         if (self.data / "valkey").is_dir():
-            self.valkey.end(patience=5)
+            for name in ("watcher", "valkey"):
+                Detached(self.data / "valkey", name).end(patience=5)
         for program in self.started:
             assert not (crashed := program.logged("Traceback")), crashed[0]
 
