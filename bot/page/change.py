@@ -12,7 +12,7 @@ from typing import Literal
 from bot.compaction.plan import Plan
 from bot.history import Entry
 from bot.messages import Block
-from bot.page.entries import Piece, pieces
+from bot.page.entries import Piece, is_prose, pieces
 
 _LONG_LINE = 160
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
@@ -105,18 +105,18 @@ def _line(line: str) -> Line:
 
 
 def _row(entry: Entry, plan: Plan) -> Row:
-    before = _pieces(entry.blocks)
+    before = _pieces(entry, entry.blocks)
     if any(low <= entry.seq <= high for low, high in plan.hidden):
         return Row(entry.seq, entry.role, entry.kind.value, "hidden", entry.tokens, before)
     if entry.seq in plan.replaced:
-        after = _pieces(plan.replaced[entry.seq])
+        after = _pieces(entry, plan.replaced[entry.seq])
         return Row(entry.seq, entry.role, entry.kind.value, "replaced", entry.tokens, before, after)
     return Row(entry.seq, entry.role, entry.kind.value, "kept", entry.tokens, before, before)
 
 
 def _row_of_inserted(entry: Entry) -> Row:
-    return Row(entry.seq, entry.role, entry.kind.value, "inserted", entry.tokens, after=_pieces(entry.blocks))
+    return Row(entry.seq, entry.role, entry.kind.value, "inserted", entry.tokens, after=_pieces(entry, entry.blocks))
 
 
-def _pieces(blocks: Sequence[Block]) -> tuple[Piece, ...]:
-    return pieces(blocks, markdown=False)
+def _pieces(entry: Entry, blocks: Sequence[Block]) -> tuple[Piece, ...]:
+    return pieces(blocks, markdown=is_prose(entry))

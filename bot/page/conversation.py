@@ -21,13 +21,14 @@ from bot.page.files import files_in
 from bot.page.levels import LevelsOf
 from bot.page.live import Live
 from bot.page.plot import moments, points_of, sawtooth, told
-from bot.page.query import chosen, named, seq
+from bot.page.query import chosen, named, seq, text
 from bot.page.refusal import Refused, not_found
 from bot.page.site import Site
 from bot.page.slowness import slowness
 from bot.store import Tx, conversations, facts, operators, pages
 from bot.store.conversations import Conversation
 from bot.store.pages import Cover
+from bot.words import query_words
 
 log = structlog.get_logger(__name__)
 
@@ -36,7 +37,7 @@ _SPANS: Mapping[str, float | None] = {"day": 86_400.0, "week": 604_800.0, "all":
 _MOST_ROWS = 60
 _COMMANDS = ("undo", "compact", "abort")
 _KEY = re.compile(r"[0-9a-f]{32}")
-_LONGEST_FOCUS = 500
+_LONGEST_FOCUS, _LONGEST_QUERY = 500, 300
 _PARTS = 6
 """Colours of the meter's parts."""
 
@@ -88,6 +89,7 @@ class ConversationPage:
             side=side,
             stretch=stretch,
             entries=[shown(item, covers) for item in stretch.entries],
+            words=query_words(text(request, "q", _LONGEST_QUERY)),
             newest=before is None and after is None,
             turns=turns,
             slowness=slowness(turns),
@@ -132,8 +134,8 @@ class ConversationPage:
         database = self._site.database
         async with database.write() as tx:
             one = await _existing(tx, agent_id)
-            text = f"/{name} {argument}".strip()
-            new = await operators.command(tx, one.address, text, f"{name}:{key}", now=database.clock())
+            said = f"/{name} {argument}".strip()
+            new = await operators.command(tx, one.address, said, f"{name}:{key}", now=database.clock())
         if new:
             self._site.bus.ring(f"inbox:{agent_id}")
             log.info("page_command", agent=agent_id, command=name)

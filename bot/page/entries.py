@@ -68,11 +68,11 @@ def shown(item: Recalled, covers: Sequence[Cover]) -> Shown:
         at=item.at,
         tokens=entry.tokens,
         turn=entry.turn,
-        pieces=pieces(entry.blocks, markdown=_is_prose(entry)),
+        pieces=pieces(entry.blocks, markdown=is_prose(entry)),
         fate=fate,
         cover=cover,
         later=later,
-        now=pieces(now, markdown=_is_prose(entry)),
+        now=pieces(now, markdown=is_prose(entry)),
         interrupted=entry.interrupted,
     )
 
@@ -131,7 +131,8 @@ def _cut(text: str, title: str = "", *, markdown: bool = False) -> Piece:
     return Piece(text[:LONGEST], title, markdown, max(0, len(text) - LONGEST))
 
 
-def _is_prose(entry: Entry) -> bool:
+def is_prose(entry: Entry) -> bool:
+    """Whether it is what somebody wrote, and so Markdown."""
     return entry.kind in ASKED or entry.kind in (EntryKind.REPLY, EntryKind.SUMMARY)
 
 

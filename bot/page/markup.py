@@ -13,20 +13,39 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
+from bot.snippets import found_in
+from bot.words import Wanted
+
 _NESTING = 24
 LONGEST = 200_000
 """Characters: a longer text is shown as it is."""
+_WORDS = "palimpsest_words"
+"""Where the words to be marked stand while a text is rendered."""
 _SIGNS_FOR_A_LETTER = 4
 """So much of a text is read for the beginning of it; a link may be longer than its words."""
 _SCHEMES = ("http://", "https://", "mailto:")
 
 
-def rendered(text: str) -> Markup:
-    """The HTML of a text."""
+def rendered(text: str, words: Sequence[Wanted] = ()) -> Markup:
+    """The HTML of a text. ``words``: of a query, which are marked in it."""
     if len(text) > LONGEST:
-        return Markup("<pre>{}</pre>").format(text)  # `format` escapes
+        return Markup("<pre>{}</pre>").format(marked(text, words))  # `format` escapes
     # markdown-it escapes all text, and has no rule that lets HTML through.
-    return Markup(_PARSER.render(text))  # noqa: S704
+    return Markup(_PARSER.render(text, {_WORDS: words}))  # noqa: S704
+
+
+def marked(text: str, words: Sequence[Wanted]) -> Markup:
+    """A text as it is, with the words of a query marked."""
+    return with_marks(text, found_in(text, words))
+
+
+def with_marks(text: str, spans: Sequence[tuple[int, int]]) -> Markup:
+    """A text as it is, with what stands between these places marked."""
+    pieces, at = [], 0
+    for start, end in spans:
+        pieces += [escape(text[at:start]), Markup("<mark>{}</mark>").format(text[start:end])]
+        at = end
+    return Markup("").join([*pieces, escape(text[at:])])
 
 
 def blocks(text: str) -> list[Markup]:
@@ -64,12 +83,26 @@ def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _NESTING, "breaks": True})
     parser.enable(["table", "strikethrough"]).disable(["html_block", "html_inline", "image"])
     parser.validateLink = lambda url: url.strip().lower().startswith(_SCHEMES)  # type: ignore[method-assign]
+    parser.add_render_rule("text", _text)
+    parser.add_render_rule("code_inline", _code_inline)
     parser.add_render_rule("link_open", _link_open)
     parser.add_render_rule("heading_open", _heading)
     parser.add_render_rule("heading_close", _heading)
     parser.add_render_rule("fence", _code)
     parser.add_render_rule("code_block", _code)
     return parser
+
+
+def _text(
+    _renderer: RendererHTML, tokens: Sequence[Token], at: int, _options: Any, env: MutableMapping[str, Any]
+) -> str:
+    return str(marked(tokens[at].content, env.get(_WORDS, ())))
+
+
+def _code_inline(
+    _renderer: RendererHTML, tokens: Sequence[Token], at: int, _options: Any, env: MutableMapping[str, Any]
+) -> str:
+    return f"<code>{marked(tokens[at].content, env.get(_WORDS, ()))}</code>"
 
 
 def _link_open(
@@ -88,10 +121,10 @@ def _heading(
 
 
 def _code(
-    _renderer: RendererHTML, tokens: Sequence[Token], at: int, _options: Any, _env: MutableMapping[str, Any]
+    _renderer: RendererHTML, tokens: Sequence[Token], at: int, _options: Any, env: MutableMapping[str, Any]
 ) -> str:
     """Code can be wider than the screen: whoever uses the keyboard can scroll it."""
-    return f'<pre tabindex="0"><code>{escape(tokens[at].content)}</code></pre>\n'
+    return f'<pre tabindex="0"><code>{marked(tokens[at].content, env.get(_WORDS, ()))}</code></pre>\n'
 
 
 _PARSER = _parser()

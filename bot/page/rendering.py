@@ -12,9 +12,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from bot.page import words
-from bot.page.markup import plain, rendered
+from bot.page.markup import marked, plain, rendered, with_marks
 from bot.page.slowness import lasted, spent
 from bot.redact import redact
+from bot.snippets import found_in
+from bot.words import Wanted
 
 _HERE = Path(__file__).parent
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -56,6 +58,9 @@ class Rendering:
         self._environment.filters |= {
             "markdown": self.markdown,
             "preview": self.preview,
+            "marked": self.marked,
+            "called": self.called,
+            "has": self.has,
             "spent": spent,
             "lasted": lasted,
         }
@@ -65,9 +70,23 @@ class Rendering:
         """A whole page."""
         return self._environment.get_template(template).render(**values)
 
-    def markdown(self, text: str) -> Markup:
-        """What somebody said, as HTML that can do nothing."""
-        return rendered(self.shown(text))
+    def markdown(self, text: str, words: Sequence[Wanted] = ()) -> Markup:
+        """What somebody said, as HTML that can do nothing, with these words marked."""
+        return rendered(self.shown(text), words)
+
+    def marked(self, text: str, words: Sequence[Wanted]) -> Markup:
+        """What somebody said, as it is, with these words marked."""
+        return marked(self.shown(text), words)
+
+    def called(self, name: str, query: str) -> Markup:
+        """A name or an id, with what was looked for in it marked."""
+        name = self.shown(name)
+        at = name.casefold().find(query.casefold()) if query else -1
+        return with_marks(name, [(at, at + len(query))] if at >= 0 else [])
+
+    def has(self, text: str, words: Sequence[Wanted]) -> bool:
+        """Whether any of these words stands in it."""
+        return bool(found_in(self.shown(text), words))
 
     def preview(self, text: str, most: int = 200) -> str:
         """The beginning of what somebody said, without the signs of Markdown."""

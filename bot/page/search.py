@@ -11,15 +11,17 @@ from starlette.routing import Route
 
 from bot.entry_text import text_to_read
 from bot.messages import AgentId
+from bot.page.entries import is_prose
+from bot.page.markup import plain
 from bot.page.query import text
 from bot.page.site import Site
-from bot.snippets import snippet
+from bot.snippets import excerpt, snippet
 from bot.store import conversations, finding
 from bot.words import Wanted, query_words
 
 _MOST = 30
 _LONGEST_QUERY = 300
-_WIDTH, _WIDE = 240, 4_000
+_WIDTH, _WIDE = 240, 2_000
 
 
 @dataclass(frozen=True)
@@ -51,10 +53,19 @@ class Search:
         words = query_words(query)
         hits = [Hit(one.agent_id, one.entry.seq, one.entry.kind.value, one.at, self._part(one, words)) for one in said]
         return self._site.answer(
-            request, "search.html", title="Search", query=query, found=found, called=called, hits=hits, most=_MOST
+            request,
+            "search.html",
+            title="Search",
+            query=query,
+            words=words,
+            found=found,
+            called=called,
+            hits=hits,
+            most=_MOST,
         )
 
     def _part(self, one: finding.Found, words: Sequence[Wanted]) -> str:
-        """The part that was found. Secrets are taken out of a wider one, so that none is cut and then not known."""
-        wide = snippet(text_to_read(one.entry.blocks), words, _WIDE)
-        return snippet(self._site.rendering.shown(wide), words, _WIDTH)
+        """The part that was found, without the signs of Markdown. Secrets are taken out of a wider one, so that none is
+        cut and then not known."""
+        wide = self._site.rendering.shown(excerpt(text_to_read(one.entry.blocks), words, _WIDE))
+        return snippet(plain(wide, _WIDE) if is_prose(one.entry) else wide, words, _WIDTH)

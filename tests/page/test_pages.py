@@ -49,7 +49,9 @@ async def scene(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Scene
     async with MessagesServer(window=3_000) as model:
         settings = settings_for(model, tmp_path_factory.mktemp("page"), agents={"compact_ahead": False})
         async with open_house(settings, room, ROLES) as house, visiting(house) as client:
-            await room.says(f"Remember: the launch code is ZEBRA-4417. {NASTY}", person_name=NAME)
+            await room.says(
+                f"Remember: the launch code is ZEBRA-4417. It is **valid always**. {NASTY}", person_name=NAME
+            )
             await room.until(lambda: len(room.replies()) == 1)
             for number in range(8):
                 await room.asks(LINE.format(number))
@@ -145,6 +147,26 @@ async def test_search_finds_conversations_people_and_what_was_said_beneath_a_lay
     assert "room:ada" in people.text
     for query in ("", "%", "_", "' OR 1=1 --", '"', "*", "NEAR(", "漢字", "🦊", "a" * 5_000, "%00"):
         await scene.get(f"/search?q={query}")
+
+
+async def test_the_words_that_were_found_are_marked_in_the_snippet_and_where_one_lands(scene: Scene) -> None:
+    found = await scene.client.get("/search?q=launch+codes+%26")
+    assert "the <mark>launch</mark> <mark>code</mark> is ZEBRA-4417. It is valid always." in found.text
+    link = next(str(link["href"]) for link in Read(found.text).all("a") if str(link["href"]).endswith("#entry-1"))
+    landed = await scene.client.get(link)
+    entry = landed.text.partition(f'id="{link.partition("#")[2]}"')[2].partition("</li>")[0]
+    assert "the <mark>launch</mark> <mark>code</mark> is ZEBRA-4417. It is <strong>valid always</strong>." in entry
+    people = await scene.client.get("/search?q=eve")
+    assert "<bdi><mark>Eve</mark>" in people.text
+    assert "<mark>oom-1</mark>" in (await scene.client.get("/search?q=oom-1")).text
+    assert "<mark>" not in (await scene.client.get(link.replace("q=", "other="))).text
+
+
+async def test_before_and_after_are_read_as_markdown(scene: Scene) -> None:
+    sides = (await scene.client.get(f"/compactions/{scene.run}")).text.partition('id="sides"')[2]
+    assert "It is <strong>valid always</strong>." in sides
+    assert '<p class="heading">Where it stands</p>' in sides, "the summary, in place of it"
+    assert "**valid" not in sides.partition('id="request-')[0]
 
 
 async def test_nothing_that_people_write_is_markup_or_script_on_any_page(scene: Scene) -> None:
