@@ -115,14 +115,25 @@ def database(value: str) -> str:
 
 
 def redis(value: str) -> str:
-    """A server, a socket, or Sentinels."""
-    scheme = value.partition("://")[0].removesuffix("+sentinel")
-    if "://" not in value or scheme not in ("redis", "rediss", "unix"):
+    """A server, a socket, or Sentinels. A database that is no number would be taken for the first one."""
+    scheme, _, rest = value.partition("://")
+    if not rest or not _is_redis(value, scheme):
         raise ValueError(
             "is not one of Redis. Write redis://:password@host:6379/0, rediss://… for TLS, unix:///path, or "
             "redis+sentinel://host:26379,host2:26379/mymaster/0 for Sentinels"
         )
     return value
+
+
+def _is_redis(value: str, scheme: str) -> bool:
+    if scheme in ("unix", "redis+sentinel", "rediss+sentinel"):
+        return True
+    try:
+        place = urlsplit(value)
+        is_server = bool(place.hostname) and (place.port is None or place.port > 0)
+    except ValueError:  # a port that is none
+        return False
+    return scheme in ("redis", "rediss") and is_server and (not place.path.strip("/") or place.path[1:].isdecimal())
 
 
 def path(value: Path) -> Path:

@@ -9,8 +9,10 @@ group of ours (`AGENTS__…`): whatever else is in the environment may be a stra
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel
@@ -90,8 +92,20 @@ def unknown(given: Mapping[str, str], file: EnvFile) -> list[str]:
     """The names of set variables that look like one of ours and are none; in `.env`, all that are none."""
     known = {name for name in _names(Settings) if name != "STRATEGY"}
     in_file = {name.upper() for name in file.lines}
-    names = sorted({name.upper() for name, value in given.items() if value} - known - _OTHERS)
+    names = sorted({*_written(given, known)} - known - _OTHERS)
     return [name for name in names if _looks_like_ours(name, known) or (name in in_file and not _is_an_option(name))]
+
+
+def _written(given: Mapping[str, str], known: Collection[str]) -> Iterator[str]:
+    """The names of what is set; a group that is written as JSON as a whole sets what is in it."""
+    groups = {group.removesuffix("__") for group in _groups(known)}
+    for name, value in given.items():
+        if value and name.upper() in groups:
+            with suppress(ValueError):
+                inside = json.loads(value)
+                yield from (f"{name.upper()}__{key.upper()}" for key in (inside if isinstance(inside, dict) else ()))
+        elif value:
+            yield name.upper()
 
 
 def _looks_like_ours(name: str, known: Collection[str]) -> bool:
