@@ -55,8 +55,9 @@ async def _run(settings: Settings, roles: Sequence[Role], *, others: bool) -> No
     names = tuple(connector.name for connector in connectors)
     shutdown = Shutdown(settings.shutdown_seconds, agents="agents" in roles)
     signals = until_signal(signal.SIGTERM, signal.SIGINT, shutdown=shutdown)
-    async with signals, open_parts(settings, listen=names) as parts:
-        if {"agents", "worker"} & set(roles):
+    asks = bool({"agents", "worker"} & set(roles))
+    async with signals, open_parts(settings, listen=names, asks=asks) as parts:
+        if asks:
             await asyncio.to_thread(_load)  # else the first answer waits for it, and the leases of a host with it
         _announce(parts, roles, names)
         _keep_what_is_loaded()
@@ -332,7 +333,7 @@ def _announce(parts: Parts, roles: Sequence[Role], connectors: Sequence[str]) ->
 
     log = structlog.get_logger(__name__)
     log.info("started", roles=list(roles), connectors=list(connectors), model=parts.model_name)
-    if parts.settings.uses_local_model:
+    if parts.settings.uses_local_model and set(roles) != {"gateway"}:
         log.warning("local_model", note=local_note(parts.settings))
     if "gateway" in roles and not set(connectors) - {WEB}:
         here = f" The chat page is at http://{parts.settings.http_bind}/chat." if connectors else ""

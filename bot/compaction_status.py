@@ -32,7 +32,8 @@ def aborted(*, with_turn: bool) -> str:
 def finished(before: int, after: Meter, note: str) -> str:
     """``before``: tokens."""
     freed = 1 - after.total / before if before else 0.0
-    text = f"🗜 Compacted: {before:,} → {after.total:,} tokens ({freed:.0%} freed). /undo takes it back."
+    how = f"{freed:.0%} freed" if freed >= 0 else "more was said meanwhile"
+    text = f"🗜 Compacted: {before:,} → {after.total:,} tokens ({how}). /undo takes it back."
     return f"{text}\n({note})" if note else text
 
 

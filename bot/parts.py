@@ -49,9 +49,10 @@ class Parts:
 
 @asynccontextmanager
 async def open_parts(
-    settings: Settings, *, listen: tuple[str, ...] = (), clear_leases: bool = True
+    settings: Settings, *, listen: tuple[str, ...] = (), clear_leases: bool = True, asks: bool = True
 ) -> AsyncIterator[Parts]:
-    """Open everything, and close it at the end. ``listen``: connectors whose live events are wanted here.
+    """Open everything, and close it at the end. ``listen``: connectors whose live events are wanted here; ``asks``:
+    whether this process asks a model: else no local one is started for it.
 
     Raises a PalimpsestError with a sentence that says what to do.
     """
@@ -74,7 +75,7 @@ async def open_parts(
         await _connected(bus, settings)
         jobs = Jobs(url, bell)
         stack.push_async_callback(jobs.close)
-        model, name = await open_model(settings, stack)
+        model, name = await open_model(settings, stack, asks=asks)
         yield Parts(settings, database, bus, url, jobs, model, name)
 
 
@@ -150,15 +151,18 @@ _joined: list[EmbeddedValkey] = []
 """Members for as long as the process lives; the kernel lets go of their lock at its end."""
 
 
-async def open_model(settings: Settings, stack: AsyncExitStack) -> tuple[Model, str]:
-    """The model that talks, and its name; the stack closes it. Without a key it is the local one, which is started."""
-    if settings.uses_local_model:
+async def open_model(settings: Settings, stack: AsyncExitStack, *, asks: bool = True) -> tuple[Model, str]:
+    """The model that talks, and its name; the stack closes it. Without a key it is the local one, which is started
+    where somebody ``asks`` it."""
+    if settings.uses_local_model and asks:
         local = LocalModel(settings.data_dir)
         stack.push_async_callback(local.stop)
         url = await local.start()
         fixed = Limits(LOCAL_CONTEXT, _LOCAL_ANSWER, known=True)
         model = Model(api_key=LOCAL_API_KEY, base_url=url, fixed=fixed, calls=LOCAL_CALLS)
         name = LOCAL_MODEL_NAME
+    elif settings.uses_local_model:
+        model, name = Model(api_key=LOCAL_API_KEY), LOCAL_MODEL_NAME
     else:
         model, name = named_model(settings)
     stack.push_async_callback(model.close)

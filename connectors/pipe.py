@@ -135,7 +135,7 @@ class Pipe:
     async def _ask(self, intake: Intake) -> None:
         order = 0
         async for line in self._lines if self._lines is not None else _standard_input():
-            text = clean(line).rstrip()
+            text = clean(line.replace("\r", "\n")).rstrip()  # as machines once ended lines
             if text in LEAVING:
                 break
             if text:

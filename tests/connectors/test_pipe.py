@@ -54,6 +54,12 @@ async def test_each_line_is_asked_when_the_one_before_is_answered() -> None:
     assert first.order < second.order
 
 
+async def test_a_bare_carriage_return_is_a_line_break_within_a_message() -> None:
+    piped = Piped("one\rtwo")
+    await piped.run()
+    assert piped.intake.texts == ["one\ntwo"]
+
+
 @pytest.mark.parametrize("lines", [(), ("", "  "), ("/quit",)])
 async def test_an_input_without_a_message_still_sees_through_what_was_left_open(lines: tuple[str, ...]) -> None:
     piped = Piped(*lines)

@@ -199,3 +199,10 @@ async def test_readyz_names_the_part_that_is_gone_and_sees_it_come_back(programs
         assert await served.stop() == 0
     finally:
         await valkey.stop()
+
+
+async def test_a_gateway_without_a_key_starts_no_model_that_it_would_never_ask(telegram_programs: Programs) -> None:
+    served = await telegram_programs.serve("gateway", ANTHROPIC_API_KEY="", ANTHROPIC_BASE_URL="")
+    assert not (telegram_programs.data / "model").exists()
+    assert not served.logged("local_model")
+    assert await served.stop() == 0
