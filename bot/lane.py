@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import structlog
 
@@ -24,6 +25,7 @@ from bot.errors import (
 )
 from bot.messages import Address, AgentId, Edit, OutFile, Say, Withdraw
 from bot.metrics import METRICS
+from bot.other_words import FILE_NAME, other_words
 from bot.store import Database, outbox
 from bot.store.outbox import AGAIN, NOTICE, OutboxRow
 from bot.tenure import Tenure
@@ -191,7 +193,7 @@ class Lane:
         if failures >= most:
             raise DeliveryRefused(f"given up after {most} tries")
         try:
-            return await self._bring(row, row.text, partial=False)
+            return await self._bring_somehow(row)
         except (DeliveryDelayed, DeliveryRefused):
             raise
         except (StoreUnavailable, DeliverySuperseded, _AtRestError, _LookAgainError):  # ours, not the platform's
@@ -200,6 +202,36 @@ class Lane:
         except Exception:
             self._failures[row.id, row.version] = failures + 1
             raise
+
+    async def _bring_somehow(self, row: OutboxRow) -> tuple[str, ...]:
+        """What the platform refuses is told in other words, or as a file: silence is no answer."""
+        try:
+            return await self._bring(row, row.text, partial=False)
+        except ChatClosed:
+            raise
+        except DeliveryRefused as refused:
+            if not (row.text or row.file):
+                raise
+            log.info("delivery_in_other_words", agent=self._agent, connector=self._connector.name, reason=str(refused))
+            return await self._bring_in_other_words(row, refused)
+
+    async def _bring_in_other_words(self, row: OutboxRow, refused: DeliveryRefused) -> tuple[str, ...]:
+        say = self._say(row, row.text, partial=False)
+        said = say if row.file or not row.refs else self._edit(row, row.text, partial=False)
+        with TemporaryDirectory(prefix="palimpsest-") as folder:
+            path = Path(folder) / FILE_NAME
+            await asyncio.to_thread(path.write_text, row.text, "utf-8", "replace")
+            for other in other_words(said, OutFile(str(path), FILE_NAME)):
+                await self._tenure.guard(self._database)
+                try:
+                    if isinstance(other, Edit):
+                        return await self._change(other, row.id)
+                    return (*row.refs, *await self._connector.deliver(other))
+                except ChatClosed:
+                    raise
+                except DeliveryRefused as again:
+                    refused = again
+        raise refused
 
     async def _stream(self, slot: int, address: Address, text: str) -> None:
         async with self._database.read() as tx:

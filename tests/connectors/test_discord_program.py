@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from bot.messages import Address, Button, Say
+from bot.other_words import IN_A_FILE, SORRY
 from bot.parts import Parts
 from bot.platforms import platforms
 from bot.store import people
@@ -273,3 +274,37 @@ async def test_where_it_is_so_set_deleted_words_leave_the_history(
     assert "turquoise" not in last
     assert "My colour is teal" not in last
     assert HIDDEN in last
+
+
+async def test_an_answer_that_discord_refuses_is_told_plainly(
+    discord: DiscordServer, ada: Person, programs: Programs
+) -> None:
+    discord.fail("create_message", 400, "Invalid Form Body", code=50035)
+    async with programs.run():
+        await listening(discord)
+        await ada.says("hello")
+        assert (await answers(discord, ada.channel_id, 1))[0].startswith("Noted (1).")
+
+
+async def test_an_answer_that_discord_refuses_twice_comes_as_a_file(
+    discord: DiscordServer, ada: Person, programs: Programs
+) -> None:
+    discord.fail("create_message", 400, "Invalid Form Body", times=2, code=50035)
+    async with programs.run():
+        await listening(discord)
+        await ada.says("hello")
+        assert await answers(discord, ada.channel_id, 1) == [IN_A_FILE]
+        (message,) = discord.messages(ada.channel_id)
+        assert [file.content[:10] for file in message.files] == [b"Noted (1)."]
+        await ada.says("and now?")
+        assert (await answers(discord, ada.channel_id, 2))[1].startswith("Noted (2).")
+
+
+async def test_an_answer_that_is_refused_as_a_file_too_is_at_least_said_to_be_there(
+    discord: DiscordServer, ada: Person, programs: Programs
+) -> None:
+    discord.fail("create_message", 400, "Invalid Form Body", times=3, code=50035)
+    async with programs.run():
+        await listening(discord)
+        await ada.says("hello")
+        assert await answers(discord, ada.channel_id, 1) == [SORRY]
