@@ -22,8 +22,11 @@ class Intake(Protocol):
 
         What access does not allow is dropped here, so that unknown people reach no model. A message with attachments
         waits until :meth:`Connector.fetch` brought them. Raises
-        :class:`~bot.errors.StoreUnavailable`: then nothing was stored, and nothing may be acknowledged.
+        :class:`~bot.errors.StoreUnavailable`: then it has to come again, and nothing may be acknowledged.
         """
+
+    async def until_back(self, most: float) -> None:
+        """After StoreUnavailable: return when the database may take it, and after so many seconds at most."""
 
     async def cursor(self) -> str | None:
         """The cursor that was stored last, or None."""

@@ -30,6 +30,10 @@ class EarlyConnector:
         """See :class:`bot.connector.Intake`."""
         return await (await asyncio.shield(self._intake)).store(inbounds, cursor=cursor)
 
+    async def until_back(self, most: float) -> None:
+        """See :class:`bot.connector.Intake`."""
+        await (await asyncio.shield(self._intake)).until_back(most)
+
     async def cursor(self) -> str | None:
         """See :class:`bot.connector.Intake`."""
         return await (await asyncio.shield(self._intake)).cursor()

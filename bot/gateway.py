@@ -134,12 +134,13 @@ class Gateway:
 
         What a platform calls is not taken out of a balancer because the platform itself cannot be reached.
         """
+        waits = "waits for the database" if self._database.is_away else None
         if not self.is_active:
-            return "has ended" if self._shutdown.begun else "stands by: another gateway has the lease"
+            return "has ended" if self._shutdown.begun else waits or "stands by: another gateway has the lease"
         problem = self._connector.problem if isinstance(self._connector, Receiving) else ""
         if problem and self.hook_path is None:
             raise NotReady(problem)
-        return problem or None
+        return problem or waits
 
     @property
     def _handed_over(self) -> str:
@@ -163,6 +164,10 @@ class Gateway:
         for agent_id, path in stored.gone:
             await asyncio.to_thread(remove_sent, self._folder(agent_id), [path])
         return len(stored.new)
+
+    async def until_back(self, most: float) -> None:
+        """See :class:`bot.connector.Intake`."""
+        await self._database.until_back(most)
 
     async def cursor(self) -> str | None:
         """See :class:`bot.connector.Intake`."""

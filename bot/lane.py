@@ -111,7 +111,11 @@ class Lane:
                 METRICS.platform_delays(self._connector.name, seconds)
                 log.info("delivery_delayed", agent=self._agent, connector=self._connector.name, seconds=seconds)
                 await self._again_after(seconds)
-            except (DeliveryError, StoreUnavailable) as error:
+            except StoreUnavailable as error:
+                log.warning("delivery_failed", agent=self._agent, connector=self._connector.name, reason=str(error))
+                await self._database.until_back(_RETRY_SECONDS)
+                self._woken.set()
+            except DeliveryError as error:
                 self._count_failure(error)
                 log.warning("delivery_failed", agent=self._agent, connector=self._connector.name, reason=str(error))
                 await self._again_after(min(_LONGEST_RETRY_SECONDS, _RETRY_SECONDS * 2**self._worst))
@@ -120,9 +124,8 @@ class Lane:
                 log.exception("delivery_crashed", agent=self._agent, connector=self._connector.name)
                 await self._again_after(_CRASH_SECONDS)
 
-    def _count_failure(self, error: DeliveryError | StoreUnavailable) -> None:
-        if not isinstance(error, StoreUnavailable):
-            METRICS.delivered(self._connector.name, "uncertain" if isinstance(error, DeliveryUncertain) else "failed")
+    def _count_failure(self, error: DeliveryError) -> None:
+        METRICS.delivered(self._connector.name, "uncertain" if isinstance(error, DeliveryUncertain) else "failed")
 
     @property
     def _worst(self) -> int:

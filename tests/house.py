@@ -17,6 +17,7 @@ from redis.exceptions import RedisError
 from bot.app import ROLES, Role, gateway_for, inner_roles
 from bot.connector import Intake
 from bot.errors import DeliveryRefused
+from bot.gateway import Gateway
 from bot.history import History
 from bot.messages import Address, Attachment, Edit, Inbound, Outbound, OutFile, React, Say, Status, Typing, Withdraw
 from bot.parts import Parts, open_parts
@@ -199,6 +200,7 @@ class House:
     room: Room
     parts: Parts
     tasks: list[asyncio.Task[None]]
+    gateways: Sequence[Gateway] = ()
 
     async def history(self, chat: str = "1") -> History:
         """What is in the book."""
@@ -223,9 +225,9 @@ async def open_house(settings: Settings, room: Room, roles: Sequence[Role] = ROL
     before = own_tasks()
     async with open_parts(settings, listen=(room.name,) if "gateway" in roles else ()) as parts:
         work = inner_roles(parts, roles)
-        if "gateway" in roles:
-            work.append(gateway_for(parts, room, "connector:room").run())
-        house = House(room, parts, [asyncio.create_task(item) for item in work])
+        gateways = [gateway_for(parts, room, "connector:room")] if "gateway" in roles else []
+        work += [gateway.run() for gateway in gateways]
+        house = House(room, parts, [asyncio.create_task(item) for item in work], gateways)
         try:
             yield house
         finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,10 @@ _FENCE = update(schema.agents).where(
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _MIGRATION_LOCK = 7_237_610  # any constant: PostgreSQL's advisory lock while tables are made
 _REFUSED_SECONDS = 60.0
+_LOOK_SECONDS = 0.5
+"""Between two looks for a server that is away."""
+_LONGEST_REST = 5.0
+"""Before whoever has something for a book that said no tries again."""
 
 
 class Database:
@@ -64,6 +68,11 @@ class Database:
         """How often it could not be reached, or did not take what it was given."""
         self._refusal: tuple[float, str] | None = None
         """When it last said no (a full disk, a damaged file), and how."""
+        self._takes = asyncio.Event()
+        """Nothing has failed since somebody succeeded: in reading, where it was away; in writing, where it said no."""
+        self._takes.set()
+        self._is_away = False
+        self._looked_at = 0.0
         self._url = url
         try:
             self._book: SqliteFile | PostgresServer = (
@@ -137,7 +146,7 @@ class Database:
     async def write(self, *, long: bool = False) -> AsyncIterator[Tx]:
         """A writing transaction: committed at the end, rolled back on an error. ``long``: it may rest between two
         statements, e.g. while files are removed. Raises StoreUnavailable."""
-        with self._counted():
+        with self._counted(writes=True):
             async with self._book.write(long=long) as tx:
                 yield tx
 
@@ -167,15 +176,47 @@ class Database:
             yield tx
 
     @contextmanager
-    def _counted(self) -> Iterator[None]:
+    def _counted(self, *, writes: bool = False) -> Iterator[None]:
         try:
             with translated(self._where):
                 yield
         except StoreUnavailable as error:
             self.failures += 1
+            self._is_away = error.may_pass
+            self._takes.clear()
             if not error.may_pass:
                 self._refusal = (time.monotonic(), str(error))
             raise
+        if writes or self._is_away:
+            self._takes.set()
+
+    @property
+    def is_away(self) -> bool:
+        """Whether it did not answer when somebody asked it last."""
+        return self._is_away and not self._takes.is_set()
+
+    async def until_back(self, most: float) -> None:
+        """After StoreUnavailable: return when it takes something again, and after so many seconds at most.
+
+        One that is away is looked for. Of one that said no only whoever has something for it can tell: they wait 5 s at
+        most.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(most if self._is_away else min(most, _LONGEST_REST)):
+                await asyncio.sleep(_LOOK_SECONDS)
+                while not self._takes.is_set():
+                    await self._look()
+
+    async def _look(self) -> None:
+        """All who wait look together, not each of them."""
+        if self._is_away and time.monotonic() - self._looked_at > _LOOK_SECONDS:
+            self._looked_at = time.monotonic()
+            with suppress(StoreUnavailable):
+                async with self.glance() as tx:
+                    await tx.execute(select(1))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LOOK_SECONDS):
+                await self._takes.wait()
 
     async def scrub(self) -> Scrubbed:
         """See to it that what was deleted is gone from the disk as well. It may take a while, and others wait for it.

@@ -134,7 +134,7 @@ class Arrivals:
             except StoreUnavailable as error:
                 failures += 1
                 log.warning("update_waits", extra={"reason": str(error)})
-                await self._sleep(pause(failures))
+                await self._intake.until_back(pause(failures))
 
     async def _catch_up(self, receiver: Receiver) -> None:
         """Read back what was said before this session and after what is stored."""

@@ -54,7 +54,12 @@ class Polling:
                 failures, self._is_told, self.problem = 0, False, ""
             except telegram.TelegramUnauthorizedError as error:
                 raise errors.ConfigurationError(UNKNOWN_BOT) from error
-            except (*FAILURES, errors.StoreUnavailable) as error:
+            except errors.StoreUnavailable as error:  # no fault of Telegram's
+                failures, self.problem = failures + 1, ""
+                seconds = seconds_to_wait(error, failures, jitter=random.random())
+                log.warning("receiving_waits", extra={"seconds": round(seconds, 1), "reason": str(error)})
+                await intake.until_back(seconds)
+            except FAILURES as error:
                 failures += 1
                 self.problem = told(error, self._bot.token)
                 seconds = seconds_to_wait(error, failures, jitter=random.random())

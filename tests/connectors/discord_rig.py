@@ -26,6 +26,7 @@ class FakeIntake(Watched):
         self.saved_cursor = cursor
         self.known_chats: list[Address] = []
         self.broken = 0
+        self.waits: list[float] = []
         self.refused = 0
         self.open = asyncio.Event()
         """While it is not set, storing does not end."""
@@ -57,6 +58,10 @@ class FakeIntake(Watched):
         self.saved_cursor = cursor or self.saved_cursor
         self.changed()
         return len(new)
+
+    async def until_back(self, most: float) -> None:
+        self.waits.append(most)
+        await asyncio.sleep(0)
 
     async def cursor(self) -> str | None:
         return self.saved_cursor

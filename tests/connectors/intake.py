@@ -31,6 +31,9 @@ class MemoryIntake:
         self.inbounds += inbounds
         return len(inbounds)
 
+    async def until_back(self, most: float) -> None:
+        """It is back at once."""
+
     async def cursor(self) -> str | None:
         return None
 

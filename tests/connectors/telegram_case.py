@@ -33,6 +33,7 @@ class FakeIntake(Watched):
         self.news: list[tuple[str, ...]] = []
         self.saved_cursor = cursor
         self.broken = broken
+        self.waits: list[float] = []
 
     @property
     def keys(self) -> list[str]:
@@ -51,6 +52,9 @@ class FakeIntake(Watched):
         self.saved_cursor = cursor
         self.changed()
         return len(inbounds)
+
+    async def until_back(self, most: float) -> None:
+        self.waits.append(most)
 
     async def cursor(self) -> str | None:
         return self.saved_cursor

@@ -149,7 +149,7 @@ async def test_what_comes_while_the_database_is_away_is_stored_later_in_order(ri
         await rig.stored(3)
 
     assert rig.intake.texts == ["one", "two", "three"]
-    assert len(rig.pauses.seconds) == 3
+    assert len(rig.intake.waits) == 3
 
 
 async def test_a_message_that_is_brought_again_has_the_same_key(rig: Rig) -> None:

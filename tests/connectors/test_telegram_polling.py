@@ -43,10 +43,11 @@ async def test_what_could_not_be_stored_is_not_confirmed_and_comes_again(
     async with running(telegram, intake):
         await intake.wait_for(lambda intake: intake.inbounds)
         asked = [call.params.get("offset", 0) for call in server.calls_of("getUpdates")]
+        assert telegram.problem == "", "Telegram is not to blame"
 
     assert [inbound.key for inbound in intake.refused] == intake.keys * 2
     assert set(asked) == {0}
-    assert len(pauses.seconds) == 2
+    assert (len(intake.waits), pauses.seconds) == (2, []), "it is the database that is waited for"
 
 
 async def test_receiving_goes_on_at_the_stored_cursor(server: BotApiServer, ada: Person, telegram: Telegram) -> None:

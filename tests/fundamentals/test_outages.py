@@ -21,6 +21,7 @@ from bot.outage import AWAY, see_written, telling
 from bot.parts import open_parts
 from bot.settings import load_settings
 from bot.store import agents, parked, postgres_server
+from bot.store import database as store_database
 from tests.conftest import OpenHouse
 from tests.house import PATIENCE, House, Room
 from tests.servers.messages import MessagesServer
@@ -302,6 +303,42 @@ async def test_what_takes_its_time_in_a_transaction_may_say_so(
                 await tx.execute(text("SELECT 1"))
                 await asyncio.sleep(1.5)
                 await tx.execute(text("SELECT 1"))
+
+
+async def test_whoever_waits_for_postgresql_goes_on_as_soon_as_it_is_back(
+    house: OpenHouse, room: Room, postgres: Proxy
+) -> None:
+    async with house(("gateway",)) as running:
+        database, [gateway] = running.parts.database, running.gateways
+        await room.says("hello")
+        assert await gateway.check() is None
+        postgres.cut()
+        with pytest.raises(StoreUnavailable, match=f"DATABASE_URL: {postgres.address}/"):
+            await database.ping()
+        waiting = [asyncio.create_task(database.until_back(600)) for _ in range(5)]
+        assert await gateway.check() == "waits for the database", "and the platform is not to blame"
+        postgres.refused.clear()
+        async with asyncio.timeout(PATIENCE):
+            await postgres.refused.wait()
+        assert not any(task.done() for task in waiting)
+        postgres.restore()
+        async with asyncio.timeout(PATIENCE):
+            await asyncio.gather(*waiting)
+        assert await gateway.check() is None
+
+
+async def test_whoever_has_something_for_a_database_without_room_tries_again_soon(
+    house: OpenHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_database, "_LONGEST_REST", 0.6)
+    async with house(("gateway",)) as running:
+        database = running.parts.database
+        async with _no_room(running, "skipped_updates"):
+            with pytest.raises(StoreUnavailable):
+                async with database.write() as tx:
+                    await tx.execute(text("INSERT INTO skipped_updates VALUES (1, 'room', '{}', '', 0)"))
+            async with asyncio.timeout(PATIENCE):
+                await database.until_back(600)
 
 
 @asynccontextmanager
