@@ -37,12 +37,21 @@ async def be_alone(tx: Tx) -> None:
 
 
 async def count(tx: Tx, agent_id: AgentId) -> Mapping[str, int]:
-    """How many rows of each table are this conversation's."""
+    """How many rows of each table :func:`everything` would take out."""
     found: Counter[str] = Counter()
     for table in ORDER:
         rows = await tx.execute(select(func.count()).select_from(table).where(owner(table) == agent_id))
         found[table.name] = rows.scalar_one()
     found[skipped_updates.name] = len(await skipped_of(tx, agent_id))
+    named = select(compactions.c.head).where(compactions.c.agent_id == agent_id)
+    elsewhere = select(compactions.c.head).where(compactions.c.head == heads.c.hash, compactions.c.agent_id != agent_id)
+    others = [
+        (indexed_agents, indexed_agents.c.agent_id == agent_id),
+        (heads, heads.c.hash.in_(named) & ~elsewhere.exists()),
+        *await _of_chat(tx, agent_id),
+    ]
+    for table, its in others:
+        found[table.name] += (await tx.execute(select(func.count()).select_from(table).where(its))).scalar_one()
     return {name: rows for name, rows in found.items() if rows}
 
 
@@ -58,7 +67,8 @@ async def everything(tx: Tx, agent_id: AgentId) -> Mapping[str, int]:
     indexed = select(indexed_agents.c.number).where(indexed_agents.c.agent_id == agent_id)
     gone[indexed_agents.name] = len((await tx.execute(indexed)).all())
     await word_index.forget(tx, agent_id)
-    await _forget_chat(tx, agent_id, gone)
+    for table, its in await _of_chat(tx, agent_id):
+        gone[table.name] += (await tx.execute(delete(table).where(its))).rowcount
     await keep_out(tx, inbox.c.agent_id == agent_id)
     for table in (inbox, outbox):
         await blank_newest(tx, table, agent_id, gone)
@@ -122,16 +132,15 @@ async def _heads(tx: Tx, agent_id: AgentId) -> list[str]:
     return [row[0] for row in rows]
 
 
-async def _forget_chat(tx: Tx, agent_id: AgentId, gone: Counter[str]) -> None:
-    """That its chat was closed or moved, where no other conversation is in that chat."""
+async def _of_chat(tx: Tx, agent_id: AgentId) -> list[tuple[Table, ColumnElement[bool]]]:
+    """That its chat was closed or moved, where no other conversation is in that chat; in the order in which it goes."""
     found = (await tx.execute(select(agents.c.connector, agents.c.chat).where(agents.c.id == agent_id))).first()
     if found is None:
-        return
+        return []
     here = (agents.c.connector == found[0]) & (agents.c.chat == found[1]) & (agents.c.id != agent_id)
     if (await tx.execute(select(agents.c.id).where(here).limit(1))).first():
-        return
+        return []
     moved = (moved_chats.c.connector == found[0]) & (moved_chats.c.chat == found[1])
     now = select(moved_chats.c.moved_to).where(moved)
     closed = (closed_chats.c.connector == found[0]) & ((closed_chats.c.chat == found[1]) | closed_chats.c.chat.in_(now))
-    for table, chat in ((closed_chats, closed), (moved_chats, moved)):
-        gone[table.name] += (await tx.execute(delete(table).where(chat))).rowcount
+    return [(closed_chats, closed), (moved_chats, moved)]

@@ -65,9 +65,20 @@ async def write(database: Database, *entries: Entry, address: Address = HERE, at
 
 
 async def forget(database: Database, agent_id: AgentId) -> Mapping[str, int]:
+    """... and nothing else than what was said before that it would be."""
     async with database.write() as tx:
         await forgetting.be_alone(tx)
-        return await forgetting.everything(tx, agent_id)
+        would = await forgetting.count(tx, agent_id)
+        gone = await forgetting.everything(tx, agent_id)
+    assert gone == would
+    return gone
+
+
+async def test_all_that_would_go_is_counted_before(database: Database) -> None:
+    await write(database, said(1, "the heron is blue"), replied(2, "Noted."))
+    await says(database, HERE, ADA, "and now?", 1)
+    gone = await forget(database, HERE.agent_id)
+    assert gone.keys() >= {"agents", "entries", "inbox", "indexed_agents"}
 
 
 async def says(database: Database, address: Address, person: str, text: str, number: int, **more: Any) -> int:

@@ -96,6 +96,7 @@ async def test_a_conversation_is_exported_forgotten_and_imported(palimpsest: Com
     assert (would["rows"]["entries"], would["files"]) == (2, 1)
     done = (await palimpsest("agents", "forget", "telegram-1001", "--yes", "--json")).json
     assert (done["conversations"], done["rows"]["entries"], done["files"]) == (["telegram-1001"], 2, 1)
+    assert done["rows"] == would["rows"]
     assert not (palimpsest.data / "agents" / "telegram-1001").exists()
     again = await palimpsest("agents", "forget", "telegram-1001", "--yes")
     assert again.lines[0].startswith("Nothing is there of telegram-1001.")
