@@ -12,6 +12,7 @@ import math
 import os
 import re
 import resource
+import signal
 import sys
 import threading
 import time
@@ -109,6 +110,8 @@ def main() -> NoReturn:
         os.dup2(nothing.fileno(), sys.stdout.fileno())
     asked: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_listen, args=(sys.stdin.buffer, asked), daemon=True).start()
+    for number in (signal.SIGTERM, signal.SIGINT):  # a supervisor tells all at once; the program still needs its files
+        signal.signal(number, signal.SIG_IGN)
     _lower(resource.RLIMIT_CORE, 0)
     _lower(resource.RLIMIT_NOFILE, _MOST_FILES)
     with suppress(OSError):

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import uvloop
 from PIL import Image
 from structlog.testing import capture_logs
 
@@ -196,6 +197,27 @@ async def test_a_child_that_dies_costs_only_the_file(pool: ParserPool, file: Cal
     with suppress(CannotOpen):  # it may be asked before its end is known
         await pool.parse(file("a.txt", b"hello"), of="ada")
     assert isinstance(await pool.parse(file("a.txt", b"hello"), of="ada"), Text)
+
+
+async def test_a_supervisor_that_tells_all_processes_to_end_ends_no_file(
+    pool: ParserPool, file: Callable[[str, bytes], Path]
+) -> None:
+    await pool.parse(file("a.txt", b"hello"), of="ada")
+    [child] = pool.pids
+    os.kill(child, signal.SIGTERM)
+    os.kill(child, signal.SIGINT)
+    await pool.parse(file("a.txt", b"hello"), of="ada")
+    assert pool.pids == [child]
+
+
+def test_it_works_in_the_loop_that_the_program_runs_in(file: Callable[[str, bytes], Path]) -> None:
+    async def opened() -> object:
+        async with ParserPool(Bounds(cpu_seconds=1)) as pool:
+            assert await ends(pool, file("hostile.pdf", hostile_pdf())) == TOO_LONG
+            return await pool.parse(file("cat.png", picture()), of="ada")
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        assert isinstance(runner.run(opened()), View)
 
 
 @needs_proc
