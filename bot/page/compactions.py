@@ -207,6 +207,7 @@ async def _about(tx: Tx, run: Run) -> dict[str, Any]:
         "previous": previous if earlier else None,
         "difference": difference(earlier, summary) if earlier and summary else [],
         "checks": [(item, item not in lacking) for item in plan.must_keep],
+        "is_undoing": "undo" in await pages.commands_waiting(tx, run.agent_id),
         "is_top": _is_top(layers, cover.layer.number if cover else None),
     }
 

@@ -77,6 +77,7 @@ class ConversationPage:
             over_time = await self._over_time(tx, one, chosen(request, "span", tuple(_SPANS)))
             known = await facts.load(tx, agent_id)
             notices = await pages.notices(tx, one.address, most=_NOTICES)
+            waiting = await pages.commands_waiting(tx, agent_id)
             state = await pages.state(tx, agent_id)
         return self._site.answer(
             request,
@@ -86,6 +87,7 @@ class ConversationPage:
             strategy=one.strategy or self._levels_of.default,
             covers=list(reversed(covers)),
             top=_top(covers),
+            is_undoing="undo" in waiting,
             side=side,
             stretch=stretch,
             entries=[shown(item, covers) for item in stretch.entries],

@@ -21,6 +21,7 @@ from bot.store.tx import Tx
 
 Side = Literal["all", "people", "model"]
 """Whose eyes: all entries, what people saw, what the model sees now."""
+_MOST_WAITING = 100
 _SEEN = {"all": frozenset(Audience), "people": recall.PEOPLE}
 
 
@@ -224,6 +225,14 @@ async def notices(tx: Tx, address: Address, *, most: int) -> list[Notice]:
         .limit(most)
     )
     return [Notice(row.text, row.created_at) for row in await tx.execute(query)]
+
+
+async def commands_waiting(tx: Tx, agent_id: AgentId) -> frozenset[str]:
+    """The names of the commands that its agent has not obeyed yet."""
+    text = inbox.c.text
+    waiting = (inbox.c.agent_id == agent_id, inbox.c.state == "waiting", text.startswith("/"))
+    rows = await tx.execute(select(text).where(*waiting).limit(_MOST_WAITING))
+    return frozenset(row[0].split(maxsplit=1)[0].removeprefix("/").lower() for row in rows)
 
 
 async def state(tx: Tx, agent_id: AgentId) -> str:

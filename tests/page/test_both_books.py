@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from sqlalchemy import delete, update
+from sqlalchemy import delete, select, update
 
 from bot.history import Usage
 from bot.messages import Address
@@ -21,7 +22,7 @@ from tests.bench.page.book import Size, write
 from tests.conftest import OpenHouse
 from tests.fundamentals.memory_book import until
 from tests.house import Room
-from tests.page.conftest import Read, browser_of, visiting
+from tests.page.conftest import Read, browser_of, press, visiting
 from tests.servers.messages import MessagesServer
 
 ADA = Address("room", "ada")
@@ -118,6 +119,26 @@ async def test_a_price_that_is_not_known_is_said_once_and_not_in_every_row(page:
     assert "not known" not in every.text
     assert [header for header in every.text.split() if header == "Cost"] == []
     assert "not known" not in overview_.text.replace("whose price is not known", "")
+
+
+async def test_an_undo_that_waits_for_its_agent_cannot_be_given_again(page: Any, many: Database) -> None:
+    async with many.read() as tx:
+        found = await tx.execute(select(schema.layers).where(schema.layers.c.run_id.is_not(None)).limit(1))
+        layer = found.mappings().one()
+    places = (f"/conversations/{layer['agent_id']}", f"/compactions/{layer['run_id']}")
+
+    async def states(client: httpx2.AsyncClient) -> list[str]:
+        shown = [(await client.get(place)).text for place in places]
+        return [state for text in shown for state in re.findall(r"<button([^>]*)>Undo</button>", text)]
+
+    async with browser_of(page(on=many)) as client:
+        before = await states(client)
+        assert set(before) == {""}
+        answer = await press(
+            client, await client.get(places[0]), f"{places[0]}/commands", command="undo", argument="", key="a" * 32
+        )
+        assert answer.status_code == 303
+        assert await states(client) == [" disabled"] * len(before)
 
 
 async def test_why_a_compaction_ran_is_said_in_words(page: Any, many: Database) -> None:
