@@ -29,7 +29,7 @@ from bot.garbage import GarbageCount
 from bot.leases import Lease, Leases
 from bot.redis_pool import ANSWER_SECONDS, pool_at
 from bot.supervisor import Supervisor
-from bot.tasks import stop
+from bot.tasks import stop, to_the_end
 
 log = structlog.get_logger(__name__)
 
@@ -187,6 +187,9 @@ class Bus:
 
     async def close(self) -> None:
         """Send what is still to be sent, and let go of connections."""
+        await to_the_end(self._close())
+
+    async def _close(self) -> None:
         with suppress(*_UNREACHABLE):
             async with asyncio.timeout(1):
                 while not self._outgoing.empty():

@@ -14,6 +14,7 @@ from redis.exceptions import RedisError
 from bot.bus_names import BusNames
 from bot.errors import BusUnavailable
 from bot.redis_pool import ANSWER_SECONDS, pool_at
+from bot.tasks import to_the_end
 
 if TYPE_CHECKING:
     from arq.connections import ArqRedis
@@ -113,7 +114,7 @@ class Jobs:
     async def close(self) -> None:
         """Let go of connections."""
         if self._pool:
-            await self._pool.aclose(close_connection_pool=True)
+            await to_the_end(self._pool.aclose(close_connection_pool=True))
 
     def _open(self) -> ArqRedis:
         if self._pool is None:

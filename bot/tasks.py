@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from functools import partial
 from typing import Any, TypeVar
 
@@ -11,7 +12,9 @@ import structlog
 log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
-_PATIENCE_SECONDS = 0.5
+_PATIENCE_SECONDS = 3.0
+"""For whoever lets go of what they hold when they are cancelled, e.g. a worker whose jobs give their runs back."""
+_AGAIN_SECONDS = 0.5
 
 
 def told_of(task: asyncio.Task[T], what: str) -> asyncio.Task[T]:
@@ -25,18 +28,36 @@ def _tell(what: str, task: asyncio.Task[Any]) -> None:
         log.error("background_crashed", what=what, exc_info=error)
 
 
-async def stop(*tasks: asyncio.Task[Any]) -> None:
+async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
+    """Do what must not be left half done, however often whoever waits for it is cancelled; that is passed on when it is
+    done. ``work`` knows by itself how long it may take."""
+    task, is_cancelled = asyncio.create_task(work), False
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            is_cancelled = True
+    if is_cancelled:
+        if not task.cancelled():
+            task.exception()  # the cancellation counts; unasked, asyncio would complain about this one
+        raise asyncio.CancelledError
+    return task.result()
+
+
+async def stop(*tasks: asyncio.Task[Any], patience: float = _PATIENCE_SECONDS) -> None:
     """Cancel tasks and wait until they have ended, however they end; look at their results afterwards.
 
     One cancellation is not always enough: a library that waits with a time-out of its own can swallow it in the
-    moment that its wait is over.
+    moment that its wait is over. But another one meets whoever is still cleaning up, so it comes late: after so many
+    seconds.
     """
     for task in tasks:
         task.cancel()
     while pending := {task for task in tasks if not task.done()}:
-        await asyncio.wait(pending, timeout=_PATIENCE_SECONDS)
+        await asyncio.wait(pending, timeout=patience)
         for task in pending:
             task.cancel()
+        patience = min(patience, _AGAIN_SECONDS)
     for task in tasks:
         if not task.cancelled():
             task.exception()  # asked for, so that asyncio does not complain that nobody did

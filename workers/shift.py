@@ -13,6 +13,7 @@ from redis.exceptions import RedisError
 
 from bot.errors import NotReady
 from bot.garbage import GarbageCount
+from bot.tasks import to_the_end
 from workers.vetting import clear, vetted
 
 log = structlog.get_logger(__name__)
@@ -98,12 +99,16 @@ class Shift:
 
         Not by ``worker.close()``, which gives up at the first job that was cancelled and leaves its connections open.
         """
+        await to_the_end(self._close())
+
+    async def _close(self) -> None:
         jobs = self._under_way
         for job in jobs:
             job.cancel()
         await asyncio.gather(*jobs, return_exceptions=True)
         # arq shields the end of a job, which is still being written to Redis.
-        if ending := [task for task in asyncio.all_tasks() if getattr(task.get_coro(), "__name__", "") == "finish_job"]:
+        names = {"finish_job", "finish_failed_job"}
+        if ending := [task for task in asyncio.all_tasks() if getattr(task.get_coro(), "__name__", "") in names]:
             await asyncio.wait(ending, timeout=_END_SECONDS)
             for task in ending:
                 task.add_done_callback(look_at)

