@@ -146,23 +146,31 @@ class Arrivals:
         self._is_behind = True
         await receiver.knows_guilds.wait()
         missed = Missed(receiver, receiver.reader, self._places, Gap(self._reached, self._reached - MARGIN))
-        for attempt in range(1, _TRIES + 1):
+        attempt, is_read = 1, True
+        while attempt <= _TRIES:
             try:
                 await missed.read(await self._intake.chats(_CHATS), self._intake.heard)
                 break
-            except (*FAILURES, StoreUnavailable, RuntimeError) as error:  # aiohttp's for a session that was closed
+            except StoreUnavailable as error:  # however long: what was missed is nowhere yet
                 if receiver.is_closed():  # the next session reads it back
+                    return
+                log.warning("catching_up_waits", extra={"reason": str(error)})
+                await self._intake.until_back(pause(attempt))
+            except (*FAILURES, RuntimeError) as error:  # aiohttp's for a session that was closed
+                if receiver.is_closed():
                     return
                 log.warning("catching_up_waits", extra={"reason": str(error)})
                 if attempt == _TRIES:
                     log.error("catching_up_failed", extra={"reason": str(error)})  # noqa: TRY400
+                    is_read = False
                 else:
                     await self._sleep(pause(attempt))
+                attempt += 1
         found = missed.found
         for start in range(0, len(found), _BATCH):
             batch = found[start : start + _BATCH]
-            await self._store(batch, batch[-1].order, behind=False)
-        self._is_behind = False
+            await self._store(batch, batch[-1].order, behind=not is_read)
+        self._is_behind = not is_read  # then the cursor stays, and the next session reads it back
 
     async def _read_cursor(self) -> None:
         cursor = await self._intake.cursor()

@@ -35,6 +35,8 @@ class FakeIntake(Watched):
         """While it is not set, its chats are not told."""
         self.listing.set()
         self.asked = 0
+        self.away = 0
+        """So often its chats cannot be told."""
 
     @property
     def texts(self) -> list[str]:
@@ -69,6 +71,9 @@ class FakeIntake(Watched):
     async def chats(self, limit: int) -> list[Address]:
         self.asked += 1
         self.changed()
+        if self.away:
+            self.away -= 1
+            raise StoreUnavailable("the database is away")
         await self.listing.wait()
         return self.known_chats[:limit]
 

@@ -122,6 +122,34 @@ async def test_a_channel_that_cannot_be_read_just_now_is_read_later(rig: Rig) ->
     assert len(rig.pauses.seconds) == 2
 
 
+async def test_what_was_missed_is_read_back_however_long_the_database_is_away(rig: Rig) -> None:
+    await met(rig)
+    await rig.ada.says("still here")
+    rig.intake.away = 9
+    async with rig.running():
+        await rig.stored(2)
+
+    assert rig.intake.texts == ["hello", "still here"]
+    assert len(rig.intake.waits) == 9
+
+
+async def test_what_could_not_be_read_back_for_long_is_read_by_the_next_session(rig: Rig) -> None:
+    await met(rig)
+    await rig.ada.says("missed")
+    before = rig.intake.saved_cursor
+    rig.server.fail("get_messages", 503, "Service Unavailable", times=5)
+    async with rig.running():
+        await rig.pauses.wait_for(lambda pauses: len(pauses.seconds) == 4)
+        await rig.ada.says("said later")
+        await rig.stored(2)
+    assert (rig.intake.texts, rig.intake.saved_cursor) == (["hello", "said later"], before)
+
+    await rig.restart()
+    async with rig.running():
+        await rig.stored(3)
+    assert sorted(rig.intake.texts) == ["hello", "missed", "said later"]
+
+
 async def test_the_cursor_stays_while_something_is_still_to_be_read_back(rig: Rig) -> None:
     await met(rig)
     await rig.ada.says("missed")
