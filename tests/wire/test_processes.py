@@ -90,7 +90,7 @@ async def test_the_roles_can_be_three_processes(
         assert await _get(program, "/healthz") == (200, {"status": "ok"})
         assert await _get(program, "/readyz") == (200, {"status": "ok", "parts": all_ok})
     status, overview = await _get(gateway, "/overview.json")
-    assert (status, overview["today"]["by_outcome"]) == (200, {"done": 1})
+    assert (status, overview["last_24_hours"]["by_outcome"]) == (200, {"done": 1})
     assert await asyncio.gather(*(program.stop() for program in served)) == [0, 0, 0]
     assert not telegram_programs.has_valkey()
 
