@@ -172,6 +172,7 @@ SCENARIOS = (
     ),
     Scenario("PalimpsestDiskErrors", counter("palimpsest_disk_errors_total", 1, what="trace"), rings=11),
     Scenario("PalimpsestLeasesFlap", counter("palimpsest_leases_lost_total", 11, kind="agent"), rings=11),
+    Scenario("PalimpsestBackgroundBreaks", counter("palimpsest_background_crashes_total", 3, what="mine"), rings=11),
     Scenario("PalimpsestErrorsLogged", counter("palimpsest_log_lines_total", 6, level="error"), rings=11),
     Scenario("PalimpsestCosts", counter("palimpsest_cost_dollars_total", 21, purpose="turn", model="mine"), rings=11),
     Scenario(

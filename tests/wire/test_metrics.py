@@ -58,7 +58,14 @@ async def test_after_a_turn_and_a_compaction_the_numbers_are_there(served: Serve
     purposes = {(row["purpose"], row["kind"]) for row in samples["palimpsest_tokens_total"]}
     assert purposes >= {("turn", "input"), ("turn", "output"), ("compaction", "output")}
     assert {row["connector"] for row in samples["palimpsest_delivery_seconds_count"]} == {"telegram", "web"}
-    assert {row["part"] for row in samples["palimpsest_ready"]} == {"telegram", "web", "model", "mcp", "jobs"}
+    assert {row["part"] for row in samples["palimpsest_ready"]} == {
+        "telegram",
+        "web",
+        "background",
+        "model",
+        "mcp",
+        "jobs",
+    }
     assert {"roles": "gateway,agents,worker", "version": "0.1.0"} in samples["palimpsest_info"]
     for name, kind, labels, _ in rows():
         sampled = f"{name}_bucket" if kind == "histogram" else name
