@@ -18,10 +18,11 @@ import yaml
 from tests.ports import free_port
 
 PROMETHEUS, PROMTOOL = shutil.which("prometheus"), shutil.which("promtool")
-AMTOOL = shutil.which("amtool")
+AMTOOL, ALERTMANAGER = shutil.which("amtool"), shutil.which("prometheus-alertmanager") or shutil.which("alertmanager")
 _INSTALL = "is not installed (Debian, Ubuntu: apt-get install prometheus prometheus-alertmanager)"
 needs_prometheus = pytest.mark.skipif(not PROMETHEUS, reason=f"prometheus {_INSTALL}")
 needs_promtool = pytest.mark.skipif(not PROMTOOL, reason=f"promtool {_INSTALL}")
+needs_alertmanager = pytest.mark.skipif(not (PROMETHEUS and ALERTMANAGER), reason=f"alertmanager {_INSTALL}")
 needs_amtool = pytest.mark.skipif(not AMTOOL, reason=f"amtool {_INSTALL}")
 _SECONDS = 60.0
 _PAUSE = 0.2
