@@ -23,6 +23,17 @@ _GARBAGE = (
     b"event: ping\ndata: {}\n\n",
     b'data: {"type":"message_start"}\n\n',
 )
+_NOISE = (
+    b"hello",
+    b"\xff\xfe\x00\x01",
+    b"{not json",
+    b"null",
+    b"[1, 2]",
+    b'{"kind": "nobody knows this", "agent": "telegram-1001"}',
+    b'{"agent": "telegram-1001", "slot": "one", "text": 7, "more": {}}',
+    b"x" * 100_000,
+)
+"""What a program of another version, or nobody's program, may say on a channel."""
 
 
 class Blows:
@@ -30,7 +41,7 @@ class Blows:
 
     def __init__(self, house: House, chance: random.Random) -> None:
         self.took: list[tuple[float, Strike]] = []
-        """When each began (seconds of the monotonic clock)."""
+        """When each began (seconds of the monotonic clock). What this machine cannot bring about is not among them."""
         self._house = house
         self._chance = chance
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -42,6 +53,8 @@ class Blows:
 
     async def strike(self, strike: Strike) -> None:
         """Returns when it is over and mended."""
+        if strike.kind == "full postgres" and not (self._house.postgres and self._house.postgres.can_be_full):
+            return
         async with self._locks[_what_is_hit(strike)]:
             self.took.append((time.monotonic(), strike))
             await self._ways[strike.kind](self, strike)
@@ -89,6 +102,45 @@ class Blows:
         self._house.postgres.send(signal.SIGSTOP)
         await asyncio.sleep(strike.seconds)
         self._house.postgres.send(signal.SIGCONT)
+
+    async def _restart_postgres(self, _strike: Strike) -> None:
+        assert self._house.postgres
+        await self._house.postgres.restart()
+
+    async def _full_postgres(self, strike: Strike) -> None:
+        assert self._house.postgres
+        self._house.postgres.fill()
+        await asyncio.sleep(strike.seconds)
+        self._house.postgres.make_room()
+
+    async def _read_only_postgres(self, strike: Strike) -> None:
+        assert self._house.postgres
+        await self._house.postgres.read_only(on=True)
+        await asyncio.sleep(strike.seconds)
+        await self._house.postgres.read_only(on=False)
+
+    async def _noise(self, strike: Strike) -> None:
+        await self._house.valkey.noise(self._chance.sample(_NOISE, 4))
+        await asyncio.sleep(strike.seconds)
+        await self._house.valkey.noise(_NOISE)
+
+    async def _half_close(self, strike: Strike) -> None:
+        self._house.wires[strike.target].half_close()
+
+    async def _slow_line(self, strike: Strike) -> None:
+        wire = self._house.wires[strike.target]
+        wire.delay = self._chance.uniform(0.05, 0.4)
+        await asyncio.sleep(strike.seconds)
+        wire.delay = 0.0
+
+    async def _drop_discord(self, _strike: Strike) -> None:
+        assert self._house.discord
+        await self._house.discord.drop(code=self._chance.choice([4000, None]))
+
+    async def _forget_discord(self, strike: Strike) -> None:
+        assert self._house.discord
+        self._house.discord.forget_sessions()
+        await self._house.discord.drop()
 
     async def _cut(self, strike: Strike) -> None:
         wire = self._house.wires[strike.target]
@@ -175,6 +227,7 @@ class Blows:
         self._house.telegram.clear_faults()
         self._house.brain.speechless = 0
         for wire in self._house.wires.values():
+            wire.delay = 0.0
             wire.restore()
         await self._house.all_serve()
 
@@ -187,8 +240,16 @@ class Blows:
         "wipe": _wipe,
         "kill postgres": _kill_postgres,
         "freeze postgres": _freeze_postgres,
+        "restart postgres": _restart_postgres,
+        "full postgres": _full_postgres,
+        "read-only postgres": _read_only_postgres,
+        "noise": _noise,
         "cut": _cut,
         "blackhole": _blackhole,
+        "half-close": _half_close,
+        "slow line": _slow_line,
+        "drop discord": _drop_discord,
+        "forget discord": _forget_discord,
         "rate limit": _rate_limit,
         "overloaded": _overloaded,
         "broken model": _broken_model,
@@ -208,7 +269,7 @@ class Blows:
 
 def _what_is_hit(strike: Strike) -> str:
     """Two blows at the same thing come one after the other."""
-    if strike.kind in ("cut", "blackhole"):
+    if strike.kind in ("cut", "blackhole", "half-close", "slow line"):
         return f"wire {strike.target}"
     if strike.kind in ("kill", "restart", "freeze"):
         return strike.target

@@ -14,7 +14,7 @@ ASKED = re.compile(r"«(\d+)»")
 """How a person's message shows its number."""
 ANSWERED = re.compile(r"⟦(\d+)⟧")
 """How the answer does."""
-PUNCH, READ = "Punch the card.", "Read the notes."
+PUNCH, READ, SEND = "Punch the card.", "Read the notes.", "Send the notes."
 NOTES = "notes.txt"
 TALK = "The garden has beans and old roses, and the path along the wall wants weeding before the summer comes. "
 SUMMARY = f"## Task\nWe talk about a garden. {TALK}\n{PUNCH} {READ}\n## Done\nAll earlier requests are answered."
@@ -30,6 +30,7 @@ class AnsweringBrain:
     def __init__(self) -> None:
         self.speechless = 0
         self._calls: Counter[str] = Counter()
+        self._sent: Counter[str] = Counter()
 
     def __call__(self, request: MessagesRequest) -> Reply:
         """A summary, the tools that are asked for, or the numbers of all that waits for an answer."""
@@ -52,6 +53,9 @@ class AnsweringBrain:
                     yield ToolCall("punch", {"nonce": f"{number}-{self._calls[number]}"})
                 if READ in text:
                     yield ToolCall("read_file", {"path": NOTES})
+                if SEND in text and self._sent[number] < 1:
+                    self._sent[number] += 1
+                    yield ToolCall("send_file", {"path": NOTES, "caption": "The notes."})
 
 
 def _unanswered(messages: Iterable[Json]) -> tuple[list[str], bool]:

@@ -14,6 +14,7 @@ from tests.chaos.brain import ASKED
 from tests.chaos.harness import House
 from tests.chaos.ledger import decoded
 from tests.chaos.leftovers import keys, log_errors, typing_signs
+from tests.chaos.people import missing
 from tests.chaos.seen import NOTHING_SAID, seen
 
 
@@ -69,13 +70,8 @@ async def _inbox(house: House) -> AsyncIterator[str]:
         stored.update(int(number) for number in ASKED.findall(row["text"]))
     if twice := [number for number, count in stored.items() if count > 1]:
         yield f"stored twice: {twice}"
-    replaced: set[int | None] = set()
-    for one in reversed(house.people.said):
-        if one.number in stored or one.number in replaced:
-            replaced.add(one.instead)
-    missing = [one.number for one in house.people.said if one.number not in stored and one.number not in replaced]
-    if missing:
-        yield f"nothing is stored of the messages {missing}"
+    if lost := missing(house.people.said, set(stored)):
+        yield f"nothing is stored of the messages {lost}"
 
 
 async def _turns(house: House, excuses: Excuses) -> AsyncIterator[str]:

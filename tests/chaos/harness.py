@@ -1,4 +1,4 @@
-"""The program as real processes, between a Telegram and a model that are the test's own, on stores that can fall."""
+"""The program as real processes, between platforms and a model that are the test's own, on stores that can fall."""
 
 from __future__ import annotations
 
@@ -10,13 +10,18 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+from sqlalchemy.exc import DBAPIError
+
 from bot.tasks import stop
-from tests.chaos.brain import NOTES, TALK, AnsweringBrain
+from tests.chaos.brain import ASKED, NOTES, TALK, AnsweringBrain
 from tests.chaos.ledger import Ledger
 from tests.chaos.people import People
-from tests.chaos.plan import CHATS, PROGRAMS, HouseKind
+from tests.chaos.plan import PEOPLE, PROGRAMS, HouseKind, Pooler
+from tests.chaos.pooler import HERE as pooler_is_here  # noqa: N811  # read as a question
+from tests.chaos.pooler import PgBouncer
 from tests.chaos.processes import Program, environment_of, eventually
-from tests.chaos.stores import Postgres, Valkey
+from tests.chaos.stores import NAME, Postgres, Valkey
+from tests.servers.discord import API, DiscordServer
 from tests.servers.messages import MessagesServer
 from tests.servers.proxy import Proxy
 from tests.servers.telegram import TOKEN, BotApiServer
@@ -26,33 +31,66 @@ _CALM_SECONDS = 0.3
 """An answer that went out may bring about a compaction ahead."""
 _SUPERVISOR_SECONDS = 0.3
 SETTLE_SECONDS = 90.0
+FIRST_OF_A_GUEST = 100_001
+"""The messages of another installation have numbers of their own; its chats have the same."""
 START_SECONDS = 60.0
 
 
 class House:
     """Some processes on one book and one bell, the wires to them, and people who write numbered messages."""
 
-    def __init__(self, kind: HouseKind, data_dir: Path, brain: AnsweringBrain, people: People) -> None:
+    def __init__(
+        self,
+        kind: HouseKind,
+        data_dir: Path,
+        brain: AnsweringBrain,
+        people: People,
+        *,
+        pooler: Pooler = "",
+        host: House | None = None,
+    ) -> None:
+        """``host``: whose Redis a guest uses. A ``pooler`` that is not installed is left out."""
         self.kind = kind
         self.data_dir = data_dir
         self.brain = brain
         self.people = people
+        self.host = host
         self.postgres = Postgres() if kind == "fleet" else None
-        self.valkey = Valkey(data_dir / "external" if kind == "fleet" else data_dir, is_ours=kind == "fleet")
+        self.pooler = PgBouncer(self.postgres, pooler) if self.postgres and pooler and pooler_is_here else None
+        self.valkey: Valkey = host.valkey if host else self._own_valkey()
         self.ledger = Ledger(data_dir, self.postgres.url if self.postgres else None)
         self.programs: dict[str, Program] = {}
         self.wires: dict[str, Proxy] = {}
         self.telegram: BotApiServer
         self.model: MessagesServer
+        self.discord: DiscordServer | None = None
 
-    async def open(self, stack: AsyncExitStack, model: MessagesServer, telegram: BotApiServer) -> None:
+    def _own_valkey(self) -> Valkey:
+        is_ours = self.kind == "fleet"
+        return Valkey(self.data_dir / "external" if is_ours else self.data_dir, is_ours=is_ours)
+
+    async def open(
+        self,
+        stack: AsyncExitStack,
+        model: MessagesServer,
+        telegram: BotApiServer,
+        discord: DiscordServer | None = None,
+    ) -> None:
         """Lay the wires and start the stores."""
-        self.telegram, self.model = telegram, model
+        self.telegram, self.model, self.discord = telegram, model, discord
         for name, port in (("model", model.port), ("telegram", telegram.port)):
             self.wires[name] = await stack.enter_async_context(Proxy(("127.0.0.1", port)))
+        if discord:
+            self.wires["discord"] = await stack.enter_async_context(Proxy(("127.0.0.1", discord.port)))
+            discord.stands_behind(self.wires["discord"].address)
+        if self.host:
+            self.wires["valkey"] = self.host.wires["valkey"]
         if self.postgres:
             await asyncio.gather(self.postgres.start(), self.valkey.start())
-            for name, socket in (("postgres", self.postgres.socket), ("valkey", self.valkey.socket)):
+            if self.pooler:
+                await self.pooler.start()
+            book = self.pooler.socket if self.pooler else self.postgres.socket
+            for name, socket in (("postgres", book), ("valkey", self.valkey.socket)):
                 self.wires[name] = await stack.enter_async_context(Proxy(socket))
         environment = environment_of(self.data_dir, **self._settings())
         for name, words in PROGRAMS[self.kind].items():
@@ -100,12 +138,25 @@ class House:
             "AGENTS__WARNING": "0.3",  # so that there is a compaction every few messages
             "AGENTS__CRITICAL": "0.5",
         }
-        if self.postgres:
+        if self.discord:
+            at = self.wires["discord"].address
             settings |= {
-                "DATABASE_URL": f"postgresql://postgres@{self.wires['postgres'].address}/postgres",
-                "REDIS_URL": f"redis://{self.wires['valkey'].address}/0",
+                "DISCORD_TOKEN": self.discord.token,
+                "DISCORD_API_BASE": f"http://{at}{API}",
+                "DISCORD_GATEWAY": f"ws://{at}/gateway",
             }
+        if self.postgres:
+            settings["DATABASE_URL"] = f"postgresql://postgres@{self.wires['postgres'].address}/{NAME}"
+        if self.pooler:
+            settings["DATABASE_POOLER"] = self.pooler.mode
+        if "valkey" in self.wires:
+            settings["REDIS_URL"] = f"redis://{self.wires['valkey'].address}/{self.redis_database}"
         return settings
+
+    @property
+    def redis_database(self) -> int:
+        """Which of the numbered databases of its Redis a house uses."""
+        return 1 if self.host else 0
 
     def receive_by_webhook(self) -> Mapping[str, str]:
         """What the processes are told so that the platform calls the first of them that has the role."""
@@ -115,23 +166,36 @@ class House:
     async def under_way(self) -> str:
         """What is not done yet of all that people did; empty when everything is."""
         unheard = [f"{n} updates not taken"] if (n := self.people.unheard) else []
+        if unread := self.people.unread(await self._stored()):
+            unheard.append(f"messages {unread} of Discord not taken")
         stored = await self.ledger.unsettled()
         return ", ".join([*unheard, *([stored] if stored else [])])
+
+    async def _stored(self) -> set[int]:
+        """The numbers of what is in the inbox."""
+        if not self.discord:
+            return set()
+        try:
+            rows = await self.ledger.rows("SELECT text FROM inbox WHERE connector = 'discord'")
+        except (DBAPIError, OSError):
+            return set()
+        return {int(number) for row in rows for number in ASKED.findall(row["text"])}
 
     async def settled(self, patience: float = SETTLE_SECONDS) -> float:
         """Wait until nothing is under way any more; returns how many seconds that took."""
         began = time.monotonic()
         while True:
             try:
-                await eventually(self._is_settled, patience, self.describe)
+                await eventually(self.is_settled, patience, self.describe)
             except TimeoutError as error:
                 raise TimeoutError(f"it never settled: {await self.under_way()}\n{error}") from None
             took = time.monotonic() - began
             await asyncio.sleep(_CALM_SECONDS)
-            if await self._is_settled():
+            if await self.is_settled():
                 return took
 
-    async def _is_settled(self) -> bool:
+    async def is_settled(self) -> bool:
+        """Whether nothing is."""
         return not await self.under_way()
 
     def describe(self) -> str:
@@ -154,7 +218,10 @@ class House:
             program.send(signal.SIGCONT)
             if program.exit_code is None:
                 program.kill()
-        self.valkey.clear()
+        if not self.host:
+            self.valkey.clear()
+        if self.pooler:
+            self.pooler.clear()
         if self.postgres:
             self.postgres.clear()
 
@@ -165,20 +232,25 @@ async def open_house(
     kind: HouseKind,
     *,
     webhook: bool = False,
-    people: int = CHATS - 1,
+    people: int = PEOPLE,
     group: bool = True,
+    discord: bool = False,
     chance: random.Random | None = None,
     delta_delay: float = 0.03,
+    pooler: Pooler = "",
+    host: House | None = None,
 ) -> AsyncIterator[House]:
     """A house whose processes have started; at the end nothing of it runs."""
     brain = AnsweringBrain()
     async with AsyncExitStack() as stack:
         telegram = await stack.enter_async_context(BotApiServer())
+        other = await stack.enter_async_context(DiscordServer()) if discord else None
         model = await stack.enter_async_context(MessagesServer(window=WINDOW, brain=brain, delta_delay=delta_delay))
-        folk = People(telegram, people, group=group, chance=chance or random.Random())
-        house = House(kind, data_dir, brain, folk)
+        first = FIRST_OF_A_GUEST if host else 1
+        folk = People(telegram, people, group=group, chance=chance or random.Random(), discord=other, first=first)
+        house = House(kind, data_dir, brain, folk, pooler=pooler, host=host)
         stack.push_async_callback(house.close)
-        await house.open(stack, model, telegram)
+        await house.open(stack, model, telegram, other)
         if webhook:
             for program in house.programs.values():
                 program.tell(house.receive_by_webhook())

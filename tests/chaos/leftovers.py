@@ -29,15 +29,24 @@ async def typing_signs(house: House) -> AsyncIterator[str]:
         if time.monotonic() - began > _PATIENCE:
             yield f"typing is shown for ever: {house.telegram.chats.actions[-3:]}"
             return
-        if count != (count := len(house.telegram.chats.actions)):
+        if count != (count := _signs(house)):
             changed = time.monotonic()
         await asyncio.sleep(0.1)
+
+
+def _signs(house: House) -> int:
+    """How often anything was shown so far."""
+    signs = len(house.telegram.chats.actions)
+    if house.discord:
+        there = [int(chat.chat) for chat in house.people.chats if chat.connector == "discord"]
+        signs += sum(len(house.discord.typing(channel)) for channel in there)
+    return signs
 
 
 async def keys(house: House) -> AsyncIterator[str]:
     """What is in Redis goes away by itself."""
     began = time.monotonic()
-    async with Redis(unix_socket_path=house.valkey.socket, decode_responses=True) as redis:
+    async with Redis(unix_socket_path=house.valkey.socket, db=house.redis_database, decode_responses=True) as redis:
         while lasting := [key async for key in redis.scan_iter() if await _lasts(redis, key)]:
             if time.monotonic() - began > _PATIENCE:
                 break

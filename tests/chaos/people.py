@@ -1,17 +1,18 @@
-"""The people of a house at Telegram: what they said, and what they see."""
+"""The people of a house: what they said in its chats, and what they see."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bot.messages import Address, AgentId
-from tests.chaos.brain import PUNCH, READ, TALK
+from bot.messages import AgentId
+from tests.chaos.brain import PUNCH, READ, SEND, TALK
+from tests.chaos.chats import Chat, DiscordChat, Seen, TelegramChat, Written, address_of
 from tests.chaos.plan import Wish
-from tests.servers.telegram import BotApiServer, Chat, Person, SentMessage
-from tests.servers.telegram_chats import USERNAME
+from tests.servers.discord import DiscordServer
+from tests.servers.telegram import BotApiServer
 
 FIRST = 1001
 """The first person's id, and that of their chat; the others follow."""
@@ -20,7 +21,15 @@ _REMEMBERED = 50
 LONG = TALK * 20
 """A message that takes the context far up."""
 _TALK = (TALK, TALK, "В саду растут бобы и старые розы. ", "花园里有豆子和老玫瑰。", "🌱🌹🫘 " * 5)
-_WISHES: Mapping[Wish, str] = {"": "", "punch": PUNCH, "read": READ, "both": f"{PUNCH} {READ}", "long": LONG}
+_WISHES: Mapping[Wish, str] = {
+    "": "",
+    "punch": PUNCH,
+    "read": READ,
+    "both": f"{PUNCH} {READ}",
+    "long": LONG,
+    "file": "Here is a file.",
+    "send": SEND,
+}
 
 
 @dataclass(frozen=True)
@@ -29,57 +38,77 @@ class Said:
 
     number: int
     chat: int
-    person: Person
-    message: int
+    written: Written
     instead: int | None = None
 
 
 class People:
-    """``count`` people, each in a private chat; with ``group`` the last chat is a group of them all.
+    """``count`` people at Telegram, each in a private chat; with ``group`` the next chat is a group of them all, and
+    with ``discord`` the last one is of somebody there.
 
-    Chats are told apart by their index, messages by their number.
+    Chats are told apart by their index, messages by their number; ``first`` is the first of them.
     """
 
-    def __init__(self, telegram: BotApiServer, count: int, *, group: bool, chance: random.Random) -> None:
+    def __init__(
+        self,
+        telegram: BotApiServer,
+        count: int,
+        *,
+        group: bool,
+        chance: random.Random,
+        discord: DiscordServer | None = None,
+        first: int = 1,
+    ) -> None:
         self.said: list[Said] = []
+        self.chats: list[Chat] = []
         self._telegram = telegram
         self._chance = chance
-        self._people = [telegram.person(FIRST + index, f"Person {index}") for index in range(count)]
-        self._group: Chat | None = telegram.group(GROUP_ID) if group else None
+        self._next = first
+        self._updates: list[int] = []
         self._raw: list[Mapping[str, Any]] = []
-
-    @property
-    def chats(self) -> list[int]:
-        """The platform's ids of the chats, by index."""
-        return [*(person.id for person in self._people), *([GROUP_ID] if self._group else [])]
+        persons = [telegram.person(FIRST + index, f"Person {index}") for index in range(count)]
+        self.chats += [TelegramChat(telegram, [person], log=self._updates) for person in persons]
+        if group:
+            self.chats.append(TelegramChat(telegram, persons, telegram.group(GROUP_ID), log=self._updates))
+        self._discord = DiscordChat(discord, discord.person(FIRST, "Person D")) if discord else None
+        if self._discord:
+            self.chats.append(self._discord)
 
     @property
     def agents(self) -> list[AgentId]:
         """Their agents, by index."""
-        return [Address("telegram", str(chat)).agent_id for chat in self.chats]
+        return [address_of(chat).agent_id for chat in self.chats]
 
     def says(self, chat: int, wish: Wish = "") -> Said:
         """Somebody there says something new."""
-        person, group = self._who(chat)
-        text = f"{_mention(group)}«{len(self.said) + 1}» {self._chance.choice(_TALK)}{_WISHES[wish]}"
-        update = person.says(text, chat=group)
-        return self._remember(chat, person, update, person.last(group))
+        number, text = self._numbered(f"{self._chance.choice(_TALK)}{_WISHES[wish]}")
+        files = {f"note-{number}.txt": f"A note about {TALK}".encode()} if wish == "file" else {}
+        written = self.chats[chat].says(self._chance.randrange(8), text, files)
+        return self._remember(Said(number, chat, written))
 
     def commands(self, chat: int, command: str) -> None:
         """Somebody there gives a command."""
-        person, group = self._who(chat)
-        self._keep(person.says(command, chat=group))
+        self.chats[chat].commands(self._chance.randrange(8), command)
+        self._keep()
+
+    def presses(self, chat: int) -> None:
+        """Somebody there presses a button of the newest message that has some; nothing where none has."""
+        with_buttons = [seen for seen in self.chats[chat].sees() if seen.buttons]
+        if with_buttons:
+            under = with_buttons[-1]
+            self.chats[chat].presses(self._chance.randrange(8), under.ref, self._chance.choice(under.buttons))
+            self._keep()
 
     def edits(self, chat: int, *, swapped: bool) -> None:
         """The author of the newest message there writes it anew; ``swapped``: one that the bot has not seen yet, and
         the platform tells of the change first."""
+        swapped = swapped and self.chats[chat] is not self._discord
         last = self.says(chat) if swapped else next((one for one in reversed(self.said) if one.chat == chat), None)
         if last is None:
             return
-        group = self._group if chat >= len(self._people) else None
-        text = f"{_mention(group)}«{len(self.said) + 1}» {TALK}"
-        update = last.person.edits(last.message, text, chat=group)
-        self._remember(chat, last.person, update, last.message, instead=last.number)
+        number, text = self._numbered(TALK)
+        last.written.edit(text)
+        self._remember(Said(number, chat, last.written, instead=last.number))
         if swapped:
             self._swap()
 
@@ -94,25 +123,33 @@ class People:
     @property
     def unheard(self) -> int:
         """How many updates the program has not taken yet."""
-        return len(self._telegram.updates.pending) + len(self._telegram.updates.forced)
+        doing = len(self._discord.doing) if self._discord else 0
+        return len(self._telegram.updates.pending) + len(self._telegram.updates.forced) + doing
 
-    def sees(self, chat: int) -> list[SentMessage]:
+    def unread(self, stored: set[int]) -> list[int]:
+        """Of the numbers that nobody else keeps for the program (Discord acknowledges nothing), those that are neither
+        in ``stored`` nor written over by one that is."""
+        ours = [one for one in self.said if self.chats[one.chat] is self._discord]
+        return missing(ours, stored)
+
+    def sees(self, chat: int) -> Sequence[Seen]:
         """All that a chat shows of the bot."""
-        return self._telegram.messages(self.chats[chat])
+        return self.chats[chat].sees()
 
-    def _who(self, chat: int) -> tuple[Person, Chat | None]:
-        if chat < len(self._people):
-            return self._people[chat], None
-        return self._chance.choice(self._people), self._group
+    def _numbered(self, text: str) -> tuple[int, str]:
+        number, self._next = self._next, self._next + 1
+        return number, f"«{number}» {text}"
 
-    def _remember(self, chat: int, person: Person, update: int, message: int, instead: int | None = None) -> Said:
-        self._keep(update)
-        said = Said(len(self.said) + 1, chat, person, message, instead)
+    def _remember(self, said: Said) -> Said:
+        self._keep()
         self.said.append(said)
         return said
 
-    def _keep(self, update: int) -> None:
-        self._raw += [raw for raw in self._telegram.updates.pending if raw["update_id"] == update]
+    def _keep(self) -> None:
+        """The updates that were made just now, as the platform hands them out."""
+        new = set(self._updates)
+        self._updates.clear()
+        self._raw += [raw for raw in self._telegram.updates.pending if raw["update_id"] in new]
         del self._raw[:-_REMEMBERED]
 
     def _swap(self) -> None:
@@ -125,5 +162,10 @@ class People:
         self._raw[-2:] = self._telegram.updates.pending[-2:]
 
 
-def _mention(group: Chat | None) -> str:
-    return f"@{USERNAME} " if group else ""
+def missing(said: Sequence[Said], stored: set[int]) -> list[int]:
+    """The numbers that are neither stored nor written over by one that is."""
+    replaced: set[int | None] = set()
+    for one in reversed(said):
+        if one.number in stored or one.number in replaced:
+            replaced.add(one.instead)
+    return [one.number for one in said if one.number not in stored and one.number not in replaced]

@@ -11,10 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-HouseKind = Literal["embedded", "apart", "fleet"]
+HouseKind = Literal["embedded", "apart", "fleet", "guest"]
+"""``guest``: one process with a book of its own, on the Redis of somebody else."""
 HOUSES: tuple[HouseKind, ...] = ("embedded", "apart", "fleet")
 PROGRAMS: Mapping[HouseKind, Mapping[str, tuple[str, ...]]] = {
     "embedded": {"all": ()},
+    "guest": {"all": ()},
     "apart": {role: ("--role", role) for role in ("gateway", "agents", "worker")},
     "fleet": {
         f"{role}-{number}": ("--role", role)
@@ -23,16 +25,20 @@ PROGRAMS: Mapping[HouseKind, Mapping[str, tuple[str, ...]]] = {
     },
 }
 """The processes of a house: a name, and what `run` is told."""
-CHATS = 4
-"""Three people in private, and a group of them all."""
-GROUP = CHATS - 1
+PEOPLE = 3
+CHATS = PEOPLE + 2
+"""Three people at Telegram in private, a group of them all, and somebody at Discord."""
 
-Wish = Literal["", "punch", "read", "both", "long"]
+Wish = Literal["", "punch", "read", "both", "long", "file", "send"]
 StrikeKind = Literal[
-    "kill", "restart", "freeze", "kill valkey", "freeze valkey", "wipe", "kill postgres", "freeze postgres",
-    "cut", "blackhole", "rate limit", "overloaded", "broken model", "silent model", "cut stream", "error in stream",
-    "garbage", "empty answer", "flood", "bad gateway", "lost answer", "slow platform", "no trace", "clock",
+    "kill", "restart", "freeze", "kill valkey", "freeze valkey", "wipe", "noise", "kill postgres", "freeze postgres",
+    "restart postgres", "full postgres", "read-only postgres", "cut", "blackhole", "half-close", "slow line",
+    "rate limit", "overloaded", "broken model", "silent model", "cut stream", "error in stream", "garbage",
+    "empty answer", "flood", "bad gateway", "lost answer", "slow platform", "drop discord", "forget discord",
+    "no trace", "clock",
 ]  # fmt: skip
+Pooler = Literal["", "session", "transaction"]
+"""How PgBouncer stands between the processes and PostgreSQL; empty: it does not."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,13 @@ class Edits:
 
 
 @dataclass(frozen=True)
+class Presses:
+    """A person presses a button of the newest message that has some."""
+
+    chat: int
+
+
+@dataclass(frozen=True)
 class Repeats:
     """The platform hands out its last ``count`` updates once more, in any order."""
 
@@ -76,23 +89,30 @@ class Strike:
     times: int = 1
 
 
-Act: TypeAlias = Says | Commands | Edits | Repeats | Strike
+Act: TypeAlias = Says | Commands | Edits | Presses | Repeats | Strike
 
 
 @dataclass(frozen=True)
 class Plan:
-    """``acts``: each after so many seconds of nothing."""
+    """``acts``: each after so many seconds of nothing. ``guest``: what is said meanwhile to another installation, on
+    the same Redis; empty: there is none."""
 
     seed: int
     house: HouseKind
     webhook: bool
     acts: Sequence[tuple[float, Act]]
+    pooler: Pooler = ""
+    guest: Sequence[tuple[float, Act]] = ()
+
+    @property
+    def surroundings(self) -> str:
+        """The house, in words."""
+        words = [self.house, "by webhook" if self.webhook else "", f"PgBouncer ({self.pooler})" if self.pooler else ""]
+        return ", ".join(filter(None, [*words, "a guest" if self.guest else ""]))
 
     def __str__(self) -> str:
-        mode = ", by webhook" if self.webhook else ""
-        return "\n".join(
-            [f"seed {self.seed}: {self.house}{mode}", *(f"  +{wait:.2f} {act}" for wait, act in self.acts)]
-        )
+        lines = [f"seed {self.seed}: {self.surroundings}", *(f"  +{wait:.2f} {act}" for wait, act in self.acts)]
+        return "\n".join([*lines, *(f"  guest +{wait:.2f} {act}" for wait, act in self.guest)])
 
 
 def short_plan(seed: int, house: HouseKind | None = None) -> Plan:
@@ -105,7 +125,14 @@ def short_plan(seed: int, house: HouseKind | None = None) -> Plan:
     acts: list[tuple[float, Act]] = [(chance.uniform(0.0, 0.5), act) for act in talk]
     for strike in strikes:
         acts.insert(chance.randint(CHATS, len(acts)), (chance.uniform(0.0, 0.6), strike))
-    return Plan(seed, kind, webhook, acts)
+    pooler: Pooler = chance.choice(["", "", "session", "transaction"]) if kind == "fleet" else ""
+    guest = [(chance.uniform(0.2, 1.2), some_talk(chance)) for _ in range(12)] if _has_guest(kind, chance) else []
+    return Plan(seed, kind, webhook, acts, pooler, guest)
+
+
+def _has_guest(house: HouseKind, chance: random.Random) -> bool:
+    """A Redis that the program brings along is nobody else's."""
+    return house == "fleet" and chance.random() < 0.4
 
 
 def _warm_up() -> Iterator[Act]:
@@ -115,9 +142,12 @@ def _warm_up() -> Iterator[Act]:
 def some_talk(chance: random.Random, chats: int = CHATS) -> Act:
     """What a person, or the platform with their words, does next."""
     chat = chance.randrange(chats)
-    kind = chance.choices(["says", "commands", "edits", "repeats"], [14, 5, 2, 2])[0]
+    kind = chance.choices(["says", "commands", "presses", "edits", "repeats"], [14, 5, 2, 2, 2])[0]
     if kind == "says":
-        return Says(chat, chance.choices(["", "punch", "read", "both", "long"], [6, 2, 1, 1, 4])[0])  # type: ignore[arg-type]
+        wishes: list[Wish] = ["", "punch", "read", "both", "long", "file", "send"]
+        return Says(chat, chance.choices(wishes, [6, 2, 1, 1, 4, 1, 1])[0])
+    if kind == "presses":
+        return Presses(chat)
     if kind == "commands":
         words = ["/compact", "/abort", "/undo", "/new", "/context", "/status", "/recall garden", "/help"]
         return Commands(chat, chance.choices(words, [4, 4, 2, 1, 1, 1, 1, 1])[0])
@@ -144,23 +174,25 @@ _SHARE_OF_LONG = 0.25
 def _of_processes(house: HouseKind, chance: random.Random) -> Strike:
     target = chance.choice(list(PROGRAMS[house]))
     kind = chance.choices(["kill", "restart", "freeze"], [4, 2, 2])[0]
-    seconds = chance.uniform(1.0, 8.0) if kind == "freeze" else chance.uniform(0.0, 0.5)
+    seconds = chance.uniform(3.0, 15.0) if kind == "freeze" else chance.uniform(0.0, 0.5)
     return Strike(kind, target, seconds)  # type: ignore[arg-type]
 
 
 def _of_stores(house: HouseKind, chance: random.Random) -> Strike:
-    kinds: list[StrikeKind] = ["kill valkey", "freeze valkey", "wipe"]
+    kinds: list[StrikeKind] = ["kill valkey", "freeze valkey", "wipe", "noise"]
     if house == "fleet":
-        kinds += ["kill postgres", "kill postgres", "freeze postgres"]
+        kinds += ["kill postgres", "restart postgres", "freeze postgres", "full postgres", "read-only postgres"]
     kind = chance.choice(kinds)
-    if kind == "freeze postgres" and chance.random() < _SHARE_OF_LONG:
-        return Strike(kind, "", chance.uniform(16.0, 20.0))  # longer than a statement may take
-    return Strike(kind, "", chance.uniform(0.5, 6.0) if "freeze" in kind else chance.uniform(0.1, 1.5))
+    if kind in ("freeze postgres", "full postgres", "read-only postgres") and chance.random() < _SHARE_OF_LONG:
+        return Strike(kind, "", chance.uniform(16.0, 20.0))  # longer than a statement may take, or a message is tried
+    lasts = kind in ("freeze postgres", "freeze valkey", "full postgres", "read-only postgres")
+    return Strike(kind, "", chance.uniform(0.5, 8.0) if lasts else chance.uniform(0.1, 1.5))
 
 
 def _of_wires(house: HouseKind, chance: random.Random) -> Strike:
-    wires = ["model", "telegram"] + (["valkey", "postgres"] * 2 if house == "fleet" else [])
-    return Strike(chance.choice(["cut", "blackhole"]), chance.choice(wires), chance.uniform(0.5, 6.0))
+    wires = ["model", "telegram", "discord"] + (["valkey", "postgres"] * 2 if house == "fleet" else [])
+    kinds: list[StrikeKind] = ["cut", "blackhole", "half-close", "slow line"]
+    return Strike(chance.choice(kinds), chance.choice(wires), chance.uniform(0.5, 8.0))
 
 
 def _of_the_model(_house: HouseKind, chance: random.Random) -> Strike:
@@ -172,6 +204,8 @@ def _of_the_model(_house: HouseKind, chance: random.Random) -> Strike:
 
 
 def _of_the_platform(_house: HouseKind, chance: random.Random) -> Strike:
+    if chance.random() < 0.25:
+        return Strike(chance.choice(["drop discord", "forget discord"]), "", chance.uniform(0.0, 1.0))
     kinds: list[StrikeKind] = ["flood", "bad gateway", "lost answer", "slow platform"]
     methods = ["sendMessage", "sendMessage", "editMessageText", "getUpdates", "sendRichMessage", "*"]
     return Strike(chance.choice(kinds), chance.choice(methods), chance.uniform(0.5, 2.0), times=chance.randint(1, 3))

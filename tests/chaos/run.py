@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
 import random
 import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import Coroutine, Iterator
 from pathlib import Path
-from typing import Any, TextIO, get_args
+from typing import Any, TextIO
 
-from tests.chaos.plan import HouseKind, short_plan
-from tests.chaos.short import LONGEST_SECONDS, run
+from tests.chaos.plan import HOUSES, HouseKind, short_plan
+from tests.chaos.short import LONGEST_SECONDS, how_often, run
 from tests.chaos.soak import soak
 
+_STRUCK = "struck: "
+"""How a run tells the one that began it what was struck."""
 _SETTINGS = ("TELEGRAM_", "DISCORD_", "ANTHROPIC_", "AGENTS__", "COMPACTION__", "STRATEGY__", "MEMORY__", "TOOLS__")
 
 
@@ -30,7 +34,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=1, help="so many seeds, from --seed on")
     parser.add_argument("--seed", type=int, default=0, help="the first seed; 0: a random one")
     parser.add_argument("--minutes", type=float, help="one long run in a fleet instead")
-    parser.add_argument("--house", choices=get_args(HouseKind), help="this one, whatever the seed says")
+    parser.add_argument("--house", choices=HOUSES, help="this one, whatever the seed says")
     parser.add_argument("--jobs", type=int, default=2, help="so many at a time")
     parser.add_argument("--out", type=Path, help="write the results there, too")
     parser.add_argument("--alone", action="store_true", help="in this process: one run")
@@ -56,6 +60,7 @@ async def _to_its_end(work: Coroutine[Any, Any, int]) -> int:
 
 async def _alone(seed: int, house: HouseKind | None) -> int:
     result = await run(short_plan(seed, house))
+    _tell(f"{_STRUCK}{json.dumps(result.struck)}")
     _tell(result.line)
     if result.faults:
         _tell("\n".join([str(result.plan), *(f"- {fault}" for fault in result.faults)]))
@@ -72,18 +77,22 @@ async def _all(seeds: list[int], house: HouseKind | None, jobs: int, out: Path |
     began = time.monotonic()
     waiting = iter(seeds)
     failed: list[int] = []
+    struck = Counter[str]()
     report = out.open("w") if out else None
     async with asyncio.TaskGroup() as tasks:
         for _ in range(jobs):
-            tasks.create_task(_work(waiting, house, failed, report))
-    lines = [f"{len(seeds)} runs in {time.monotonic() - began:.0f} s, {len(failed)} failed"]
+            tasks.create_task(_work(waiting, house, failed, struck, report))
+    lines = [f"struck: {how_often(struck)}"]
+    lines += [f"{len(seeds)} runs in {time.monotonic() - began:.0f} s, {len(failed)} failed"]
     again = f" ARGS='--house {house}'" if house else ""
     lines += [f"make chaos SEED={seed} RUNS=1{again}" for seed in sorted(failed)]
     _tell("\n".join(lines), report)
     return bool(failed)
 
 
-async def _work(waiting: Iterator[int], house: HouseKind | None, failed: list[int], report: TextIO | None) -> None:
+async def _work(
+    waiting: Iterator[int], house: HouseKind | None, failed: list[int], struck: Counter[str], report: TextIO | None
+) -> None:
     for seed in waiting:
         words = ["--alone", "--seed", str(seed), *(["--house", house] if house else [])]
         process = await asyncio.create_subprocess_exec(
@@ -105,7 +114,11 @@ async def _work(waiting: Iterator[int], house: HouseKind | None, failed: list[in
             raise
         if process.returncode != 0:
             failed.append(seed)
-        _tell(said.decode(errors="replace").rstrip(), report)
+        lines = said.decode(errors="replace").rstrip().splitlines()
+        for line in lines:
+            if line.startswith(_STRUCK):
+                struck.update(json.loads(line.removeprefix(_STRUCK)))
+        _tell("\n".join(line for line in lines if not line.startswith(_STRUCK)), report)
 
 
 def _tell(text: str, report: TextIO | None = None) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sqlalchemy import RowMapping
 
 from tests.chaos.brain import ANSWERED, ASKED
+from tests.chaos.chats import Seen, address_of
 from tests.chaos.ledger import decoded
-from tests.servers.telegram import SentMessage
 
 if TYPE_CHECKING:
     from tests.chaos.harness import House
@@ -32,22 +32,31 @@ async def seen(house: House) -> AsyncIterator[str]:
     for index, chat in enumerate(house.people.chats):
         agent = house.people.agents[index]
         shown = house.people.sees(index)
-        ours = [row for row in outbox if row["chat"] == str(chat)]
+        ours = [row for row in outbox if (row["connector"], row["chat"]) == (chat.connector, chat.chat)]
         in_order = sorted(
             (turn for turn in turns if turn["agent_id"] == agent), key=lambda turn: positions.get(turn["id"], 0)
         )
-        for fault in (*_messages(shown, ours), *_answers(shown, ours, in_order, own)):
-            yield f"chat {chat}: {fault}"
+        said = {one.number for one in house.people.said if one.chat == index}
+        texts = [*chat.glimpses(), *(text for message in shown for text in message.texts)]
+        for fault in (*_messages(shown, ours), *_answers(shown, ours, in_order, own), *_strangers(texts, said)):
+            yield f"{address_of(chat)}: {fault}"
 
 
-def _messages(shown: Sequence[SentMessage], outbox: Sequence[RowMapping]) -> Iterator[str]:
+def _strangers(texts: Iterable[str], said: set[int]) -> Iterator[str]:
+    """Nobody ever reads what belongs into another chat, not for a moment either."""
+    for text in texts:
+        if foreign := {int(number) for number in ANSWERED.findall(text)} - said:
+            yield f"people saw {sorted(foreign)}, which nobody said there: {text[:80]!r}"
+
+
+def _messages(shown: Sequence[Seen], outbox: Sequence[RowMapping]) -> Iterator[str]:
     """Each is one of ours, none is missing, and none shows an older text."""
     by_ref = {ref: row for row in outbox for ref in decoded(row["refs"])}
     texts: defaultdict[int, str] = defaultdict(str)
     for message in shown:
-        row = by_ref.pop(str(message.message_id), None)
+        row = by_ref.pop(message.ref, None)
         if row is None:
-            yield f"people see a message that no outbox row knows: {message.message_id} {message.text[:60]!r}"
+            yield f"people see a message that no outbox row knows: {message.ref} {message.text[:60]!r}"
         else:
             texts[row["id"]] += message.text
     for ref, row in by_ref.items():
@@ -60,7 +69,7 @@ def _messages(shown: Sequence[SentMessage], outbox: Sequence[RowMapping]) -> Ite
 
 
 def _answers(
-    shown: Sequence[SentMessage],
+    shown: Sequence[Seen],
     outbox: Sequence[RowMapping],
     turns: Sequence[RowMapping],
     own: Mapping[str, Sequence[int]],
@@ -68,7 +77,7 @@ def _answers(
     """Each message is answered by its own turn, once, and the answers stand in the order of the messages, which is
     that of the turns."""
     rows = {row["id"]: row for row in outbox}
-    places = {str(message.message_id): place for place, message in enumerate(shown)}
+    places = {message.ref: place for place, message in enumerate(shown)}
     answered = Counter[int]()
     before = -1
     for turn in turns:

@@ -8,17 +8,20 @@ import shutil
 import tempfile
 import time
 import traceback
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.chaos.blows import Blows
 from tests.chaos.checker import Excuses, faults
-from tests.chaos.harness import House, open_house
+from tests.chaos.harness import START_SECONDS, House, open_house
 from tests.chaos.leftovers import processes
-from tests.chaos.plan import Act, Commands, Edits, Plan, Repeats, Says, Strike
+from tests.chaos.plan import CHATS, Act, Commands, Edits, Plan, Presses, Repeats, Says, Strike
+from tests.chaos.processes import eventually
 
-LONGEST_SECONDS = 240.0
+LONGEST_SECONDS = 300.0
 _OF_THE_MODEL = frozenset(
     {
         "rate limit", "overloaded", "broken model", "silent model", "cut stream", "error in stream", "garbage",
@@ -38,15 +41,17 @@ class Result:
     faults: list[str] = field(default_factory=list)
     figures: str = ""
     folder: Path | None = None
+    struck: Counter[str] = field(default_factory=Counter)
+    """How often each blow was struck, and what stood around."""
 
     @property
     def line(self) -> str:
         """The run in one line."""
-        strikes = [act.kind for _, act in self.plan.acts if isinstance(act, Strike)]
+        strikes = [str(act.kind) for _, act in self.plan.acts if isinstance(act, Strike)]
         verdict = f"FAILED ({len(self.faults)} faults)" if self.faults else "ok"
         phases = " + ".join(f"{seconds:.0f}" for seconds in self.phases)
         return (
-            f"{self.plan.seed:>6} {self.plan.house:<8} {verdict:<6} {self.seconds:5.1f} s ({phases}); "
+            f"{self.plan.seed:>6} {self.plan.surroundings:<8} {verdict:<6} {self.seconds:5.1f} s ({phases}); "
             f"{self.figures}; {', '.join(strikes)}"
         )
 
@@ -75,20 +80,48 @@ async def run(plan: Plan) -> Result:
 async def _run(plan: Plan, folder: Path, result: Result) -> None:
     chance = random.Random(f"run {plan.seed}")
     began = time.monotonic()
-    async with open_house(folder, plan.house, webhook=plan.webhook, chance=chance) as house:
+    async with AsyncExitStack() as stack:
+        house = await stack.enter_async_context(
+            open_house(folder, plan.house, webhook=plan.webhook, discord=True, chance=chance, pooler=plan.pooler)
+        )
+        houses = {"": (house, plan.acts)}
+        if plan.guest:
+            guest = open_house(folder / "guest", "guest", chance=random.Random(f"guest {plan.seed}"), host=house)
+            houses["the guest: "] = (await stack.enter_async_context(guest), plan.guest)
+        await known_to_discord(house)
         result.tick(began)
-        await play(house, plan.acts, chance)
+        async with asyncio.TaskGroup() as tasks:
+            played = [tasks.create_task(play(one, acts, chance)) for one, acts in houses.values()]
+        result.struck.update(kind for task in played for kind in task.result())
+        result.struck.update([plan.surroundings])
         result.tick(began)
-        await house.settled()
+        for one, _ in houses.values():
+            await one.settled()
         result.tick(began)
-        result.faults += await faults(house, excuses_for([act for _, act in plan.acts]))
+        excuses = excuses_for([act for _, acts in houses.values() for _, act in acts])
+        for name, (one, _) in houses.items():
+            result.faults += [name + fault for fault in await faults(one, excuses)]
         result.figures = await figures(house)
         result.tick(began)
-        codes = await house.end()
-        if any(code != 0 for code in codes.values()):
-            result.faults.append(f"the processes ended with {codes}")
-        result.faults += await asyncio.to_thread(processes, house)
+        for name, (one, _) in reversed(houses.items()):
+            codes = await one.end()
+            if any(code != 0 for code in codes.values()):
+                result.faults.append(f"{name}the processes ended with {codes}")
+            result.faults += await asyncio.to_thread(processes, one)
         result.tick(began)
+
+
+async def known_to_discord(house: House) -> None:
+    """A bot gets to know of a private channel at Discord by what is said there while it listens, and not otherwise."""
+    assert house.discord
+    await house.discord.wait_for(lambda discord: discord.connected, timeout=START_SECONDS)
+    house.people.says(CHATS - 1)
+    await eventually(house.is_settled, START_SECONDS, house.describe)
+
+
+def how_often(struck: Mapping[str, int]) -> str:
+    """What was struck, the most frequent first."""
+    return ", ".join(f"{kind} {count}" for kind, count in sorted(struck.items(), key=lambda item: (-item[1], item[0])))
 
 
 def told(error: Exception) -> str:
@@ -99,8 +132,8 @@ def told(error: Exception) -> str:
     return "".join(traceback.format_exception(error))
 
 
-async def play(house: House, acts: Sequence[tuple[float, Act]], chance: random.Random) -> None:
-    """Talk goes on while blows last; returns when all are over and mended."""
+async def play(house: House, acts: Sequence[tuple[float, Act]], chance: random.Random) -> Sequence[str]:
+    """Talk goes on while blows last; returns when all are over and mended, with what was struck."""
     blows = Blows(house, chance)
     async with asyncio.TaskGroup() as tasks:
         for wait, act in acts:
@@ -112,18 +145,21 @@ async def play(house: House, acts: Sequence[tuple[float, Act]], chance: random.R
                     house.people.commands(chat, text)
                 case Edits(chat, swapped):
                     house.people.edits(chat, swapped=swapped)
+                case Presses(chat):
+                    house.people.presses(chat)
                 case Repeats(count):
                     house.people.repeats(count)
                 case Strike():
                     tasks.create_task(blows.strike(act))
     await blows.mend()
+    return [strike.kind for _, strike in blows.took]
 
 
 def excuses_for(acts: Sequence[Act]) -> Excuses:
     """How turns and compactions may have ended otherwise than well."""
     return Excuses(
         model=any(isinstance(act, Strike) and (act.kind in _OF_THE_MODEL or act.target == "model") for act in acts),
-        aborts=any(isinstance(act, Commands) and act.text == "/abort" for act in acts),
+        aborts=any(isinstance(act, Presses) or (isinstance(act, Commands) and act.text == "/abort") for act in acts),
     )
 
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pwd
 import shutil
 import signal
 import socket
 import subprocess
 import tempfile
 import warnings
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+import asyncpg
 import psutil
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
 
 from bot.embedded.detached import Detached
 from bot.embedded.valkey import EmbeddedValkey
@@ -27,12 +32,20 @@ _OPTIONS = {
 }
 
 
+_SPACE_BYTES = 64 * 1024**2
+_PIECE = 1024**2
+NAME = "palimpsest"
+"""The database."""
+
+
 class Postgres:
-    """A server with one database, in a folder that is its own: under root it runs as another user."""
+    """A server with one database, in a folder that is its own: under root it runs as another user, and the database
+    lies on a small disk, which can be filled."""
 
     def __init__(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="palimpsest-chaos-pg-"))
         self._data = self._folder / "data"
+        self._space = self._folder / "space"
         self._process: subprocess.Popen[bytes] | None = None
         self._user: str | None = None
 
@@ -44,11 +57,27 @@ class Postgres:
     @property
     def url(self) -> str:
         """For SQLAlchemy; straight to it, by no proxy."""
-        return f"postgresql+asyncpg://postgres@/postgres?host={self._folder}"
+        return f"postgresql+asyncpg://postgres@/{NAME}?host={self._folder}"
+
+    @property
+    def can_be_full(self) -> bool:
+        """Whether the small disk could be had."""
+        return self._space.is_mount()
+
+    @property
+    def folder(self) -> Path:
+        """Where its socket is."""
+        return self._folder
+
+    @property
+    def user(self) -> str | None:
+        """Who it runs as, where that is not who we are."""
+        return self._user
 
     async def start(self) -> None:
         """Make it when it is new; returns when it serves."""
-        if not self._data.exists():
+        is_new = not self._data.exists()
+        if is_new:
             await asyncio.to_thread(self._make)
         with (self._folder / "log").open("ab") as log:
             words = [word for name, value in _OPTIONS.items() for word in ("-c", f"{name}={value}")]
@@ -57,6 +86,33 @@ class Postgres:
                 command, cwd=self._folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, user=self._user
             )
         await eventually(lambda: self._serves, END_SECONDS, self._last_words)
+        if is_new:
+            place = f" TABLESPACE {NAME}" if self.can_be_full else ""
+            if place:
+                await self._does(f"CREATE TABLESPACE {NAME} LOCATION '{self._space}'")
+            await self._does(f"CREATE DATABASE {NAME}{place}")
+
+    async def restart(self) -> None:
+        """As an update of the machine does it: connections are ended with a word, and it comes back at once."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGINT)
+        await asyncio.to_thread(self._process.wait, END_SECONDS)
+        await self.start()
+
+    async def read_only(self, *, on: bool) -> None:
+        """Writes are refused, in all sessions, as on the side that a failover left."""
+        await self._does(f"ALTER SYSTEM SET default_transaction_read_only = {'on' if on else 'off'}")
+        await self._does("SELECT pg_reload_conf()")
+
+    def fill(self) -> None:
+        """There is no room left on the disk of the database."""
+        with suppress(OSError), (self._space / "ballast").open("ab", buffering=0) as ballast:
+            while True:
+                ballast.write(b"\0" * _PIECE)
+
+    def make_room(self) -> None:
+        """There is again."""
+        (self._space / "ballast").unlink(missing_ok=True)
 
     def kill(self) -> None:
         """kill -9 to the postmaster and all that it started; returns when they are gone."""
@@ -77,7 +133,24 @@ class Postgres:
     def clear(self) -> None:
         """Nothing stays."""
         self.kill()
+        if self.can_be_full:
+            subprocess.run(["umount", str(self._space)], check=False, capture_output=True)
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    async def _does(self, statement: str) -> None:
+        """One statement of whoever runs the server. The server may just go up or down."""
+        async with asyncio.timeout(END_SECONDS):
+            while True:
+                try:
+                    connection = await asyncpg.connect(host=str(self._folder), user="postgres", database="postgres")
+                    try:
+                        await connection.execute(statement)
+                    finally:
+                        await connection.close(timeout=1)
+                except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+                    await asyncio.sleep(0.1)
+                else:
+                    return
 
     def _make(self) -> None:
         with warnings.catch_warnings():
@@ -89,8 +162,17 @@ class Postgres:
             ensure_prefix_permissions(self._folder)
             ensure_prefix_permissions(_binary("postgres"))
             shutil.chown(self._folder, self._user)
+            self._mount()
         command = [str(_binary("initdb")), "-D", str(self._data), "-U", "postgres", "-A", "trust", "-E", "utf8"]
         subprocess.run([*command, "--no-sync"], check=True, capture_output=True, cwd=self._folder, user=self._user)
+
+    def _mount(self) -> None:
+        """The small disk, where this system lets us have one."""
+        self._space.mkdir()
+        options = f"size={_SPACE_BYTES},mode=700,uid={pwd.getpwnam(str(self._user)).pw_uid}"
+        subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(self._space)], check=False, capture_output=True
+        )
 
     @property
     def _serves(self) -> bool:
@@ -151,6 +233,18 @@ class Valkey:
         if self._server.folder.is_dir():
             Detached(self._server.folder, "valkey").end(patience=5)
         self._server.socket_path.unlink(missing_ok=True)
+
+    async def noise(self, words: Sequence[bytes]) -> int:
+        """Say these on each channel that somebody listens to; returns how many there are."""
+        async with Redis(unix_socket_path=self.socket) as redis:
+            try:
+                channels = await redis.pubsub_channels()
+                for channel in channels:
+                    for word in words:
+                        await redis.publish(channel, word)
+            except (RedisError, OSError):  # it was killed just now
+                return 0
+        return len(channels)
 
     def _ask(self, command: bytes) -> bytes:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:

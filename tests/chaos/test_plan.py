@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import get_args
 
-from tests.chaos.plan import CHATS, HOUSES, PROGRAMS, Commands, Edits, Says, Strike, StrikeKind, short_plan
+from tests.chaos.plan import (
+    CHATS,
+    HOUSES,
+    PROGRAMS,
+    Commands,
+    Edits,
+    Pooler,
+    Presses,
+    Says,
+    Strike,
+    StrikeKind,
+    short_plan,
+)
 
 
 def test_the_same_seed_gives_the_same_plan_and_another_one_another() -> None:
@@ -15,16 +27,18 @@ def test_the_same_seed_gives_the_same_plan_and_another_one_another() -> None:
 def test_a_plan_strikes_and_speaks_only_where_there_is_something() -> None:
     for seed in range(300):
         plan = short_plan(seed)
-        wires = {"model", "telegram", *({"valkey", "postgres"} if plan.house == "fleet" else ())}
+        wires = {"model", "telegram", "discord", *({"valkey", "postgres"} if plan.house == "fleet" else ())}
+        assert not plan.guest or plan.house == "fleet"
+        assert not any(isinstance(act, Strike) for _, act in plan.guest)
         for _, act in plan.acts:
             match act:
-                case Says(chat) | Commands(chat) | Edits(chat):
+                case Says(chat) | Commands(chat) | Edits(chat) | Presses(chat):
                     assert chat < CHATS
                 case Strike("kill" | "restart" | "freeze" | "clock", target):
                     assert target in PROGRAMS[plan.house]
-                case Strike("cut" | "blackhole", target):
+                case Strike("cut" | "blackhole" | "half-close" | "slow line", target):
                     assert target in wires
-                case Strike("kill postgres" | "freeze postgres"):
+                case Strike(kind) if "postgres" in kind:
                     assert plan.house == "fleet"
 
 
@@ -34,3 +48,5 @@ def test_two_hundred_seeds_strike_in_every_way_in_every_house() -> None:
     assert struck == set(get_args(StrikeKind))
     assert {plan.house for plan in plans} == set(HOUSES)
     assert any(plan.webhook for plan in plans)
+    assert any(plan.guest for plan in plans)
+    assert {plan.pooler for plan in plans} == set(get_args(Pooler))

@@ -91,6 +91,11 @@ class DiscordServer(Terms, Faults, Watched):
 
     # --- the human's side ---
 
+    def stands_behind(self, address: str) -> None:
+        """Clients reach it at this host:port; what it says of itself names that."""
+        self.shapes.origin = f"http://{address}"
+        self.sockets.url = f"ws://{address}/gateway"
+
     def person(self, id: int = 1001, name: str = "Ada") -> Person:
         """Someone who shares the guild with the bot, and has a direct channel with it."""
         user = self.world.person(id, name)

@@ -46,6 +46,8 @@ class Proxy:
         self._passing = asyncio.Event()
         self._passing.set()
         self._writers: set[asyncio.StreamWriter] = set()
+        self._clients: set[asyncio.StreamWriter] = set()
+        self._closed: set[asyncio.StreamWriter] = set()
         self._serving: set[asyncio.Task[None]] = set()
 
     @property
@@ -72,6 +74,14 @@ class Proxy:
         """The network swallows everything: connections stay, new ones are taken, and no byte arrives."""
         self._is_cut = False
         self._passing.clear()
+
+    def half_close(self) -> None:
+        """Every connection is closed in the direction of whoever came: they read its end, and what they write still
+        arrives."""
+        for writer in self._clients:
+            if writer not in self._closed and writer.can_write_eof():
+                self._closed.add(writer)
+                writer.write_eof()
 
     def restore(self) -> None:
         """All is well again; what a blackhole held back arrives now."""
@@ -115,12 +125,14 @@ class Proxy:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.add(writer)
+        self._clients.add(writer)
         try:
             await self._passing.wait()
             with suppress(OSError):
                 await self._join(reader, writer)
         finally:
-            self._writers.discard(writer)
+            for known in (self._writers, self._clients, self._closed):
+                known.discard(writer)
             writer.transport.abort()
 
     async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -165,8 +177,9 @@ class Proxy:
                 await self._passing.wait()
                 if not (passed := overheard(piece)):
                     return
-                sink.write(passed)
-                await sink.drain()
+                if sink not in self._closed:
+                    sink.write(passed)
+                    await sink.drain()
 
 
 def _answered(wire: _Wire, piece: bytes) -> bytes:

@@ -71,3 +71,18 @@ async def test_a_blackhole_keeps_what_is_said_until_the_wire_is_mended(echo: Pro
     assert (await answer, await late) == (b"hello\n", b"late\n")
     writer.close()
     late_writer.close()
+
+
+async def test_of_a_half_closed_connection_one_direction_is_left(echo: Proxy) -> None:
+    reader, writer = await _connect(echo)
+    writer.write(b"hello\n")
+    assert await reader.readline() == b"hello\n"
+    echo.half_close()
+    assert await reader.read() == b""
+    writer.write(b"this still arrives\n")
+    await writer.drain()
+    writer.close()
+    reader, writer = await _connect(echo)
+    writer.write(b"again\n")
+    assert await reader.readline() == b"again\n"
+    writer.close()
