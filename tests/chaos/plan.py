@@ -126,7 +126,11 @@ def short_plan(seed: int, house: HouseKind | None = None) -> Plan:
     for strike in strikes:
         acts.insert(chance.randint(CHATS, len(acts)), (chance.uniform(0.0, 0.6), strike))
     pooler: Pooler = chance.choice(["", "", "session", "transaction"]) if kind == "fleet" else ""
-    guest = [(chance.uniform(0.2, 1.2), some_talk(chance)) for _ in range(12)] if _has_guest(kind, chance) else []
+    guest = (
+        [(chance.uniform(0.2, 1.2), some_talk(chance, PEOPLE + 1)) for _ in range(12)]
+        if _has_guest(kind, chance)
+        else []
+    )
     return Plan(seed, kind, webhook, acts, pooler, guest)
 
 

@@ -29,7 +29,9 @@ def test_a_plan_strikes_and_speaks_only_where_there_is_something() -> None:
         plan = short_plan(seed)
         wires = {"model", "telegram", "discord", *({"valkey", "postgres"} if plan.house == "fleet" else ())}
         assert not plan.guest or plan.house == "fleet"
-        assert not any(isinstance(act, Strike) for _, act in plan.guest)
+        for _, act in plan.guest:
+            assert not isinstance(act, Strike)
+            assert isinstance(act, Repeats) or act.chat <= PEOPLE, "nobody talks to a guest at Discord"
         for _, act in plan.acts:
             match act:
                 case Says(chat) | Commands(chat) | Edits(chat) | Presses(chat):
