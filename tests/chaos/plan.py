@@ -37,6 +37,8 @@ StrikeKind = Literal[
     "empty answer", "flood", "bad gateway", "lost answer", "slow platform", "drop discord", "forget discord",
     "no trace", "clock",
 ]  # fmt: skip
+_SHARE_OF_GUESTS = 0.4
+_GUESTS_ACTS = 12
 Pooler = Literal["", "session", "transaction"]
 """How PgBouncer stands between the processes and PostgreSQL; empty: it does not."""
 

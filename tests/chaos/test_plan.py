@@ -7,11 +7,13 @@ from typing import get_args
 from tests.chaos.plan import (
     CHATS,
     HOUSES,
+    PEOPLE,
     PROGRAMS,
     Commands,
     Edits,
     Pooler,
     Presses,
+    Repeats,
     Says,
     Strike,
     StrikeKind,
