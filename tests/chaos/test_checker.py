@@ -81,6 +81,11 @@ async def test_it_finds_whatever_is_spoilt(sound: House, tmp_path_factory: pytes
         assert any(expected in fault for fault in found), f"{spoiling}: {found}"
 
 
+async def test_it_finds_what_was_shown_in_another_chat_for_a_moment(sound: House) -> None:
+    sound.telegram.messages(1001)[0].edits[:0] = ["⟦100001⟧ of somebody else"]
+    assert any("which nobody said there" in fault for fault in await told_faults(sound, Excuses()))
+
+
 def test_it_finds_errors_in_logs(sound: House) -> None:
     for line in ('{"event": "x", "level": "error"}', "Traceback (most recent call last):"):
         (sound.data_dir / "all.log").write_text(f'{{"level": "warning"}}\n{line}\n')
