@@ -151,8 +151,7 @@ async def test_an_edit_at_the_moment_when_a_message_is_taken_is_not_lost(
         await room.says("meet at 5", key="message:1:7")
         await room.until(room.replies)
         async with database.write() as tx:
-            await tx.execute(text("UPDATE inbox SET state = 'waiting', turn_id = NULL"))
-        async with database.write() as tx:
+            await tx.execute(text("UPDATE inbox SET state = 'waiting', turn_id = NULL"))  # no agent may see it so
             [taken] = await inbox.waiting(tx, Address("room", "1").agent_id)
             texts = await inbox.take(tx, [taken.id], "a turn")
         assert texts == {taken.id: "meet at 5"}
