@@ -65,11 +65,15 @@ class Agent:
         """The position of the first message whose files are on their way."""
         self._bell: Bell | None = None
         self._leaving = False
+        self._first_seen: dict[int, float] = {}
+        """When messages that may go on were looked at first, on this host's own clock: by their rows."""
+        self._is_held = False
+        """Messages wait a moment for what belongs to them."""
 
     @property
     def is_idle(self) -> bool:
         """Whether nothing is under way here."""
-        return self._bell is not None and not self._busy and not self._control.in_hand
+        return self._bell is not None and not self._busy and not self._control.in_hand and not self._is_held
 
     def leave(self) -> None:
         """Begin nothing more, and end as soon as the turn has that runs. What else there is waits for the next host."""
@@ -194,10 +198,12 @@ class Agent:
                 continue
             if command.name in _OF_THE_PAST and self._fetching is not None and self._fetching < message.position:
                 continue  # what was said before it is not complete yet
-            await self._begin_turn(collected, is_first=is_first)
+            await self._begin_turn(collected, is_first=is_first)  # what stands before a command is complete
             is_first, collected = is_first and not collected, []
             await self._control.obey(command, message)
-        await self._begin_turn(collected, is_first=is_first)
+        seconds = self._seconds_for_more(collected)
+        if not seconds or not self._wait_for_more(collected, seconds):
+            await self._begin_turn(collected, is_first=is_first)
         return bool(queue.waiting) or self._fetching is not None
 
     async def _withdraw(self, deletion: Waiting) -> None:
@@ -208,6 +214,37 @@ class Agent:
             await step.close([deletion.id])
         await asyncio.to_thread(remove_sent, self._context.folder, files)
         log.info("message_deleted_by_its_author", hidden=hide)
+
+    def _seconds_for_more(self, messages: Sequence[Waiting]) -> float:
+        """For how long what these people say may still go on: a text that the platform has cut, things that are
+        forwarded, an album. Whoever says something whole after that has come to an end."""
+        loop_time = asyncio.get_running_loop().time()
+        pieces = [message for message in messages if message.expects]
+        self._first_seen = {one.id: self._first_seen.get(one.id, loop_time) for one in pieces}
+        if not pieces:
+            return 0.0
+        newest = {message.person: message for message in messages}
+        now = self._services.database.clock()
+        left = (
+            one.expects - max(loop_time - self._first_seen[one.id], now - one.received_at)  # a clock may be ahead
+            for one in newest.values()
+            if one.expects
+        )
+        return max(0.0, *left, 0.0)
+
+    def _wait_for_more(self, messages: Sequence[Waiting], seconds: float) -> bool:
+        """Look again then; False where something else is under way that they wait for anyhow."""
+        if self._leaving or self._rests or self._fetching is not None or self._under_way.turn is not None:
+            return False
+        if not self._is_held:
+            self._is_held = True
+            self._tasks.create_task(self._look_again(seconds))
+        return bool(messages)
+
+    async def _look_again(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        self._is_held = False
+        self._services.bus.wake(self._topic)
 
     async def _begin_turn(self, messages: Sequence[Waiting], *, is_first: bool) -> None:
         """Answer these, unless something is under way, or files that belong to them: then they wait, visibly.
@@ -222,6 +259,8 @@ class Agent:
             return
         if turn is None:
             await self._take(portion(messages, self._context))
+        elif turn.may_take_along(messages):
+            turn.take_along(messages, self._seconds_for_more(messages))
         elif when_busy == "interrupt":
             turn.abort()
         else:

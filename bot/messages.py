@@ -70,6 +70,15 @@ class Attachment:
 
 
 @dataclass(frozen=True)
+class Quote:
+    """What a message answers, as a quotation that says whose words it holds. ``ref``: the platform's handle of that,
+    where it is a message of the conversation: the newest one needs no quotation."""
+
+    text: str
+    ref: str = ""
+
+
+@dataclass(frozen=True)
 class Inbound:
     """One event from a platform. ``key`` names it on its connector for ever: a redelivery has the same key.
 
@@ -89,6 +98,10 @@ class Inbound:
     speaker: str = ""
     """Who says it, where several people talk: named to the model. Empty in a private chat."""
     attachments: tuple[Attachment, ...] = ()
+    quote: Quote | None = None
+    """What it answers, if anything: shown to the model before the words, and never part of them."""
+    expects: float = 0.0
+    """Seconds in which more of the same may come: the platform has cut it, or it is one of several."""
     edits: str = ""
     """The key of the message whose later text this is, or which was deleted. An edit's own key begins with it and
     ``:edit:``."""

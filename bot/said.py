@@ -30,8 +30,9 @@ class Files:
 
 
 def words_of(message: Waiting, text: str) -> Block:
-    """What somebody says, in the words of ``text``."""
-    speaker = f"{message.speaker}: " if message.speaker else ""
+    """What somebody says, in the words of ``text``; before it a quotation of what it answers, if that is not plain."""
+    quote = f"{message.quote}\n\n" if message.quote else ""
+    speaker = f"{quote}{message.speaker}: " if message.speaker else quote
     return text_block(f"{speaker}{text if text.strip() else WITHOUT_WORDS}")
 
 

@@ -153,6 +153,7 @@ def _cleaned(inbound: Inbound) -> Inbound:
         text=_clean(inbound.text),
         person_name=_line(inbound.person_name),
         speaker=_line(inbound.speaker),
+        quote=replace(inbound.quote, text=_clean(inbound.quote.text)) if inbound.quote else None,
         attachments=tuple(replace(one, name=_line(one.name)) for one in inbound.attachments),
     )
 

@@ -14,8 +14,10 @@ Only waiting is ever interrupted by an abort, never a step.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from uuid import uuid4
 
 import structlog
@@ -41,6 +43,7 @@ from bot.step import Step
 from bot.store import turns
 from bot.store.inbox import Waiting
 from bot.store.turns import TurnRow, TurnState
+from bot.tasks import stop
 from bot.timing import Timing
 from bot.told import Told
 from bot.tool_use import ToolUse
@@ -52,11 +55,17 @@ BARE_REFUSAL_SHARE = 0.9
 """Above it a bad request without a reason is taken for an overflow."""
 NO_MORE_TOOLS = "[No more tools in this answer. Say what you have found, and what is missing.]"
 TOO_MANY_TOOLS = "I used tools {} times without coming to an answer, and stopped."
+TOGETHER_SECONDS = 1.0
+"""What comes within so long of each other may be pieces of one thing."""
 NOT_FINISHED = "[The search was not finished. Go on without it.]"
 
 
 class NothingWaitsError(Exception):
     """What was to be answered waits no more."""
+
+
+class _MoreCameError(Exception):
+    """What is to be answered goes on."""
 
 
 class Turn:
@@ -74,6 +83,9 @@ class Turn:
         self._ending = Ending(context, row, self._timing)
         self._room = Room(context, compactor, self._interruption, row, self._timing)
         self._joining: dict[int, Waiting] = {}
+        self._people: frozenset[str] = frozenset()
+        """Whom it answers. Of a turn that is gone on with that is not known, and nothing joins it."""
+        self._heard_at = row.received_at
         self._forget()
 
     def _forget(self) -> None:
@@ -82,6 +94,9 @@ class Turn:
         self._anchor: Anchor | None = None
         self._tools = ToolUse(self._context, self.id, self._slot)
         self._rounds = 0
+        self._is_seen = False
+        """Whether people see anything of the answer."""
+        self._more, self._more_until = asyncio.Event(), 0.0
         self._told = Told(self._context, self._slot)
 
     @classmethod
@@ -104,6 +119,8 @@ class Turn:
             if entered.sorry:
                 await turn._ending.write(step, TurnState.DONE, entered.sorry, Usage())  # its own
         unmark(context, taken)
+        turn._people = frozenset(message.person for message in taken)
+        turn._heard_at = max(message.received_at for message in taken)
         return turn
 
     async def run(self) -> None:
@@ -168,6 +185,22 @@ class Turn:
         """These wait. They join at the next tool boundary; where none comes, they are left to the next turn."""
         self._joining.update((message.id, message) for message in messages)
 
+    def may_take_along(self, messages: Sequence[Waiting]) -> bool:
+        """Whether these belong to what is being answered: pieces (of what is forwarded, of a long text) that came right
+        after it and from nobody else, while nothing of the answer is seen."""
+        if self._is_seen or self._rounds or self.state is not TurnState.RUNNING:
+            return False
+        own = [message for message in messages if message.person in self._people]
+        gaps = pairwise([self._heard_at, *(message.received_at for message in own)])
+        are_close = all(later - earlier < TOGETHER_SECONDS for earlier, later in gaps)
+        return len(own) == len(messages) and any(message.expects for message in own) and are_close
+
+    def take_along(self, messages: Sequence[Waiting], seconds: float) -> None:
+        """The model is asked again with these, when no more has come for so long."""
+        self.steer(messages)
+        self._more_until = asyncio.get_running_loop().time() + seconds
+        self._more.set()
+
     def abort(self) -> None:
         """Stop waiting for anything; the turn then ends by itself."""
         self._interruption.tell()
@@ -177,7 +210,12 @@ class Turn:
         await self._settle_open_calls()
         self._rounds = begun.replies(self._context.history, self.id)
         while self._rounds < self._context.services.settings.tools.most_rounds:
-            reply = _as_far_as_meant(await self._ask())
+            try:
+                reply = _as_far_as_meant(await self._ask())
+            except _MoreCameError:
+                await self._interruption.unless(self._more_has_come())
+                await self._join()
+                continue
             calls = tool_calls(reply.blocks)
             if not calls and reply.stop_reason != PAUSED:
                 await self._finish(reply)
@@ -193,6 +231,32 @@ class Turn:
                 await self._finish(await self._last_word(stuck), below=stuck)
                 return
         await self._finish(await self._last_word(TOO_MANY_TOOLS.format(self._rounds)))
+
+    async def _more_has_come(self) -> None:
+        while self._more.is_set():
+            self._more.clear()
+            await asyncio.sleep(self._more_until - asyncio.get_running_loop().time())
+
+    async def _unless_more(self, asked: Awaitable[Reply]) -> Reply:
+        """The answer, unless what it is to answer goes on before anything of it is seen: then it is given up."""
+        task, more = asyncio.ensure_future(asked), asyncio.create_task(self._more.wait())
+        try:
+            await asyncio.wait({task, more}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                raise _MoreCameError
+            return task.result()
+        finally:
+            await stop(task, more)
+
+    def _hear(self, live: LiveReply) -> Callable[[str], None]:
+        """Shows what is written, unless it is given up."""
+
+        def hear(text: str) -> None:
+            if not self._more.is_set():
+                self._is_seen = self._is_seen or bool(text.strip())
+                live.update(text)
+
+        return hear
 
     async def _last_word(self, why: str) -> Reply:
         """The model has used tools often enough, and is to answer with what it has. ``why``: what people are told where
@@ -214,6 +278,7 @@ class Turn:
         messages, self._joining = portion([*self._joining.values()], self._context), {}  # the rest comes again
         if not messages:
             return False
+        self._heard_at = max(message.received_at for message in messages)
         heard = await Heard.of(self._context, messages)
         async with self._context.step() as step:
             joined = (await heard.enter(step, self.id)).messages
@@ -231,10 +296,10 @@ class Turn:
             try:
                 async with LiveReply(context.services.bus, context.address, self._slot, before) as live:
                     try:
-                        hear = self._timing.hearing(live.update)
+                        hear = self._timing.hearing(self._hear(live))
                         asked = context.ask(hear, may_call=may_call, on_wait=self._told.below(before))
                         with self._timing.of("model"):
-                            reply = await self._interruption.unless(asked)
+                            reply = await self._interruption.unless(self._unless_more(asked))
                     finally:
                         self._written = live.text
             except ModelRefused as refused:

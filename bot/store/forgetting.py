@@ -98,7 +98,15 @@ async def blank_newest(
     values: dict[str, Any] = {"agent_id": "", "connector": "", "text": ""}
     if table is inbox:
         values |= {"state": "done", "key": f"gone:{newest[0]}", "position": 0, "person": "", "person_name": ""}
-        values |= {"speaker": "", "ref": "", "reason": "", "attachments": [], "turn_id": None, "parked_at": None}
+        values |= {
+            "speaker": "",
+            "quote": "",
+            "ref": "",
+            "reason": "",
+            "attachments": [],
+            "turn_id": None,
+            "parked_at": None,
+        }
     else:
         values |= {"state": "void", "chat": "", "thread": "", "answers": "", "buttons": [], "refs": [], "file": null()}
     await tx.execute(update(table).where(table.c.id == newest[0]).values(**values))

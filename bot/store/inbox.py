@@ -9,6 +9,7 @@ from sqlalchemy import RowMapping, bindparam, func, literal, select, true, tuple
 
 from bot.messages import Address, AgentId, Attachment, Inbound
 from bot.store import agents
+from bot.store.replying import quote_for
 from bot.store.schema import agents as agents_table
 from bot.store.schema import cursors, inbox
 from bot.store.tx import InEach, Tx
@@ -77,6 +78,10 @@ class Waiting:
     marked: bool = False
     position: int = 0
     key: str = ""
+    quote: str = ""
+    """Of what it answers, where that is not plain."""
+    expects: float = 0.0
+    """Seconds after it came in which more of it may come."""
     tries: int = 0
     """How often it was tried, and nothing came of it, before a turn had it."""
 
@@ -98,6 +103,7 @@ async def add(tx: Tx, inbound: Inbound, *, now: float) -> bool:
             return False
         inbound = edited
     await agents.ensure(tx, inbound.address, now=now)
+    quote = await quote_for(tx, inbound)
     added = await tx.execute(
         _ADD.of(tx),
         {
@@ -115,6 +121,8 @@ async def add(tx: Tx, inbound: Inbound, *, now: float) -> bool:
             "speaker": inbound.speaker,
             "attachments": [asdict(attachment) for attachment in inbound.attachments],
             "marked": False,
+            "quote": quote,
+            "expects": inbound.expects,
         },
     )
     return bool(added.rowcount == 1)
@@ -274,6 +282,7 @@ async def _edited(tx: Tx, inbound: Inbound) -> Inbound | None:
     newest = rows.mappings().first()
     if newest is None:
         return inbound
+    inbound = replace(inbound, quote=None)  # it came with what was said first
     if newest["text"] in (inbound.text, f"{EDITED}\n{inbound.text}"):
         return None
     if newest["state"] in ("fetching", "waiting"):
@@ -300,4 +309,6 @@ def _waiting(row: RowMapping) -> Waiting:
         position=row["position"],
         key=row["key"],
         tries=row["tries"],
+        quote=row["quote"],
+        expects=row["expects"],
     )

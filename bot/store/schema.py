@@ -22,7 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0014"
+VERSION = "0015"
 """The newest migration's, which makes these tables."""
 
 metadata = MetaData()
@@ -67,6 +67,8 @@ inbox = Table(
     Column("attachments", JSON, nullable=False, server_default=text("'[]'")),
     Column("marked", Boolean, nullable=False, server_default=text("false")),  # shows a mark that says: it waits
     Column("tries", Integer, nullable=False, server_default=text("0")),  # to answer it, before any turn had it
+    Column("quote", Text, nullable=False, server_default=text("''")),  # of what it answers, where that is not plain
+    Column("expects", Double, nullable=False, server_default=text("0")),  # seconds in which more of it may come
     Column("parked_at", Double),
     Column("reason", Text, nullable=False, server_default=text("''")),  # why it is parked
     UniqueConstraint("connector", "key", name="inbox_key"),

@@ -33,6 +33,7 @@ _EMPTY: dict[str, Any] = {
     "person": "",
     "person_name": "",
     "speaker": "",
+    "quote": "",
     "ref": "",
     "attachments": [],
     "reason": "",

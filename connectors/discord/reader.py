@@ -6,9 +6,10 @@ from typing import Literal
 
 import discord
 
-from bot.messages import Address, Inbound
+from bot.messages import Address, Inbound, Quote
 from connectors.discord.places import NAME, Place
 from connectors.discord.said import attachments_of, our_role, speaker_of, text_of
+from connectors.text import quotation
 
 Groups = Literal["mention", "always"]
 _TALK = frozenset({discord.MessageType.default, discord.MessageType.reply})
@@ -43,6 +44,7 @@ class Reader:
             ref=str(message.id),
             speaker="" if place.direct else speaker_of(message.author),
             attachments=attachments_of(message),
+            quote=self._quote(message, place),
         )
 
     def edit(self, message: discord.Message, place: Place) -> Inbound | None:
@@ -73,6 +75,17 @@ class Reader:
             return True
         role = our_role(message)
         return role is not None and role.id in {mentioned.id for mentioned in message.role_mentions}
+
+    def _quote(self, message: discord.Message, place: Place) -> Quote | None:
+        """What it answers, unless that is gone; where it was not said to us, it is told in any case."""
+        replied_to = message.reference.resolved if message.reference else None
+        if message.type is not discord.MessageType.reply or not isinstance(replied_to, discord.Message):
+            return None
+        files = [f"[{file.name}]" for file in attachments_of(replied_to)]
+        said = " ".join([*files, *filter(None, [text_of(replied_to, self._me)])])
+        is_known = replied_to.author.id == self._me or self.counts(replied_to, direct=place.direct)
+        quote = quotation(said, speaker_of(replied_to.author))
+        return Quote(quote, str(replied_to.id) if is_known else "") if said else None
 
     def _replies(self, message: discord.Message) -> bool:
         replied_to = message.reference.resolved if message.reference else None

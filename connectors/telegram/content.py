@@ -11,10 +11,8 @@ from collections.abc import Iterator, Mapping
 from aiogram import types
 
 from bot.messages import Attachment
-from connectors.text import ELLIPSIS
 
 _LONGEST_NAME = 60
-_LONGEST_QUOTE = 500
 
 
 def words_of(message: types.Message, bot: types.User) -> str:
@@ -70,26 +68,24 @@ _FILES = (
 
 def forwarded_from(message: types.Message) -> str:
     """Who said first what is forwarded here; empty where nothing is."""
-    match message.forward_origin:
+    return origin_of(message.forward_origin) if message.forward_origin else ""
+
+
+def origin_of(origin: types.MessageOriginUnion) -> str:
+    """Whose a message was, wherever it stands now."""
+    match origin:
         case types.MessageOriginUser(sender_user=user):
             return one_line(user.full_name)
         case types.MessageOriginHiddenUser(sender_user_name=name):
             return one_line(name)
         case types.MessageOriginChat(sender_chat=chat) | types.MessageOriginChannel(chat=chat):
             return name_of(chat)
-    return ""
 
 
 def name_of(chat: types.Chat) -> str:
     """What a chat is called. Of chats that a bot is not in, Telegram may say no more than their id."""
     name = chat.title or " ".join(filter(None, [chat.first_name, chat.last_name])) or chat.username or ""
     return one_line(name) or "someone"
-
-
-def quoted(text: str) -> str:
-    """Somebody's words as a quotation."""
-    short = text if len(text) <= _LONGEST_QUOTE else text[:_LONGEST_QUOTE] + ELLIPSIS
-    return "\n".join(f"> {line}".rstrip() for line in short.split("\n"))
 
 
 def speaker_of(message: types.Message) -> str:

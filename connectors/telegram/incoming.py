@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from aiogram import types
 from aiogram.enums import ChatMemberStatus, ChatType
 
-from bot.messages import Address, Attachment, Inbound
+from bot.messages import Address, Attachment, Inbound, Quote
 from connectors.telegram.content import (
     attachments_of,
     entities_of,
@@ -22,10 +22,11 @@ from connectors.telegram.content import (
     is_about,
     name_of,
     named,
-    quoted,
+    origin_of,
     speaker_of,
     words_of,
 )
+from connectors.text import quotation, utf16_length
 
 Groups: TypeAlias = Literal["mention", "always"]
 
@@ -36,6 +37,10 @@ _COMMAND = re.compile(r"/\w+(?:@(?P<bot>\w+))?(?!\S)")
 _GROUPS = frozenset({ChatType.GROUP, ChatType.SUPERGROUP})
 _GONE = frozenset({ChatMemberStatus.LEFT, ChatMemberStatus.KICKED})
 _MOST_ALBUMS = 100
+_LONGEST_TEXT = 4096
+"""UTF-16 units of a message. https://core.telegram.org/bots/api#message"""
+_MORE_SECONDS = 0.6
+"""Clients send the pieces of a text, and what is forwarded together, one request after the other."""
 
 
 @dataclass(frozen=True)
@@ -151,11 +156,13 @@ class Incoming:
             order=order,
             person=str(sender.id),
             person_name=name_of(sender) if isinstance(sender, types.Chat) else sender.full_name,
-            text=self._with_context(message, self._without_our_name(words)),
+            text=_with_origin(message, words := self._without_our_name(words)),
             sent_at=message.date,
             ref=str(message.message_id),
             speaker="" if is_private else speaker_of(message),
             attachments=attachments + self._shown_to_us(message),
+            quote=self._quote(message, words),
+            expects=_MORE_SECONDS if _is_a_piece(message) else 0.0,
         )
 
     def _is_for_us(self, message: types.Message) -> bool:
@@ -183,22 +190,24 @@ class Incoming:
     def _is_our_name(self, username: str) -> bool:
         return username.lower() == (self._bot.username or "").lower()
 
-    def _with_context(self, message: types.Message, words: str) -> str:
-        """Said to a model together with what it is about; but a command stays one."""
-        origin = forwarded_from(message)
-        if origin:
-            return f"[forwarded from {origin}]\n{words}".rstrip()
-        quote = "" if words.startswith("/") else self._quote(message)
-        return f"{quoted(quote)}\n\n{words}".rstrip() if quote else words
-
-    def _quote(self, message: types.Message) -> str:
-        """The words that it answers, where they may be unknown to us or only a part of them is meant."""
-        replied = self._somebody_elses(message)
-        if message.quote and (message.quote.is_manual or replied or message.external_reply):
-            return message.quote.text
+    def _quote(self, message: types.Message, words: str) -> Quote | None:
+        """What it answers. A part that somebody chose is told in any case, and so is what we were not told of; a
+        command answers nothing."""
+        if words.startswith("/") or message.forward_origin:
+            return None
+        replied = _replied(message)
+        if message.external_reply:
+            who = origin_of(message.external_reply.origin)
+            return Quote(quotation(message.quote.text, who)) if message.quote else None
         if replied is None:
-            return ""
-        return words_of(replied, self._bot) or " ".join(f"[{file.name}]" for file in attachments_of(replied))
+            return Quote(quotation(message.quote.text)) if message.quote else None
+        who = speaker_of(replied)
+        if message.quote and message.quote.is_manual:
+            return Quote(quotation(message.quote.text, who))
+        files = [f"[{file.name}]" for file in attachments_of(replied)]
+        said = " ".join([*files, *filter(None, [words_of(replied, self._bot)])])
+        is_known = self._somebody_elses(message) is None or self._groups == "always"
+        return Quote(quotation(said, who), str(replied.message_id) if is_known else "") if said else None
 
     def _shown_to_us(self, message: types.Message) -> tuple[Attachment, ...]:
         """The files of a message that we were not told of, and are asked about now."""
@@ -212,6 +221,18 @@ class Incoming:
 
     def _is_by_us(self, message: types.Message | None) -> bool:
         return bool(message and message.from_user and message.from_user.id == self._bot.id)
+
+
+def _with_origin(message: types.Message, words: str) -> str:
+    origin = forwarded_from(message)
+    return f"[forwarded from {origin}]\n{words}".rstrip() if origin else words
+
+
+def _is_a_piece(message: types.Message) -> bool:
+    """Whether it may be one of several that belong together. A client cuts a text of over 4,096 units at the best place
+    in the second half of that."""
+    is_cut = utf16_length(message.text or "") > _LONGEST_TEXT // 2
+    return is_cut or message.forward_origin is not None or message.media_group_id is not None
 
 
 def _replied(message: types.Message) -> types.Message | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from connectors.text.discord import for_discord
 from connectors.text.fences import shorten, split
 from connectors.text.measure import ELLIPSIS, Measure, utf16_length
+from connectors.text.quoting import quotation
 from connectors.text.rich import rich_markdown
 from connectors.text.telegram import Entity, Formatted, for_telegram
 
@@ -20,6 +21,7 @@ __all__ = [
     "Measure",
     "for_discord",
     "for_telegram",
+    "quotation",
     "rich_markdown",
     "shorten",
     "split",

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from bot.messages import Address, Edit, Say
+from bot.messages import Address, Edit, Quote, Say
 from connectors.telegram import Telegram
 from tests.connectors.telegram_case import GROUP, UNDO, MakeTelegram, edit, received, say
 from tests.servers.telegram import BotApiServer, Chat, Person
 
 BOT = "@palimpsest_test_bot"
+NAME = "Palimpsest (@palimpsest_test_bot)"
 
 
 @pytest.fixture
@@ -70,7 +71,7 @@ async def test_a_mention_of_the_bot_without_a_username_is_taken(
     assert intake.texts == ["hi, listen"]
 
 
-async def test_a_reply_to_the_bot_is_taken_and_its_own_words_are_not_repeated(
+async def test_a_reply_to_the_bot_is_taken_with_its_own_words_unless_they_are_the_newest(
     server: BotApiServer, ada: Person, group: Chat, telegram: Telegram
 ) -> None:
     (ref,) = await telegram.deliver(say("It is a ship.", address=GROUP))
@@ -78,6 +79,7 @@ async def test_a_reply_to_the_bot_is_taken_and_its_own_words_are_not_repeated(
     intake = await received(telegram, server, ada.says("How long?", chat=group, reply_to=int(ref)))
 
     assert intake.texts == ["How long?"]
+    assert [one.quote for one in intake.inbounds] == [Quote(f"> {NAME}: It is a ship.", ref)]
 
 
 async def test_with_groups_always_everything_is_taken_but_commands_for_other_bots(
@@ -95,10 +97,13 @@ async def test_what_somebody_else_said_comes_with_a_reply_to_it(
     bob.says("The ship is 40 m long.\nIt is " + "very " * 200 + "old.", chat=group)
     last = ada.says(f"{BOT} is that so?", chat=group, reply_to=bob.last(group))
 
-    (text,) = (await received(telegram, server, last)).texts
-    assert text.startswith("> The ship is 40 m long.\n> It is very very")
-    assert text.endswith("…\n\nis that so?")
-    assert len(text) < 550
+    (inbound,) = (await received(telegram, server, last)).inbounds
+    assert inbound.text == "is that so?"
+    assert inbound.quote
+    assert inbound.quote.text.startswith("> Bob (@bob):\n> The ship is 40 m long.\n> It is very very")
+    assert inbound.quote.text.endswith(" very …")
+    assert len(inbound.quote.text) < 550
+    assert inbound.quote.ref == ""
 
 
 async def test_only_the_quoted_part_comes_with_a_reply_that_has_one(
@@ -108,7 +113,8 @@ async def test_only_the_quoted_part_comes_with_a_reply_that_has_one(
     quote = {"text": "It is old.", "position": 14, "is_manual": True}
     last = ada.sends({"text": "How old?", "quote": quote}, chat=group, reply_to=int(ref))
 
-    assert (await received(telegram, server, last)).texts == ["> It is old.\n\nHow old?"]
+    (inbound,) = (await received(telegram, server, last)).inbounds
+    assert (inbound.text, inbound.quote) == ("How old?", Quote(f"> {NAME}: It is old."))
 
 
 async def test_a_command_in_a_reply_stays_a_command(
@@ -117,7 +123,8 @@ async def test_a_command_in_a_reply_stays_a_command(
     bob.says("It is full.", chat=group)
     last = ada.says("/compact", chat=group, reply_to=bob.last(group))
 
-    assert (await received(telegram, server, last)).texts == ["/compact"]
+    (inbound,) = (await received(telegram, server, last)).inbounds
+    assert (inbound.text, inbound.quote) == ("/compact", None)
 
 
 async def test_a_picture_that_somebody_else_sent_comes_with_a_question_about_it(

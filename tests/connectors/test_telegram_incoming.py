@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.errors import ChatClosed, DeliveryDelayed
-from bot.messages import Address
+from bot.messages import Address, Quote
 from connectors.telegram import Telegram
 from tests.connectors.telegram_case import GROUP, FakeIntake, received, running, say
 from tests.servers.telegram import BotApiServer, Person
@@ -20,6 +20,7 @@ async def test_a_private_message_can_be_referred_to_and_names_no_speaker(
     (inbound,) = (await received(telegram, server, ada.says("two", reply_to=ada.last()))).inbounds[1:]
 
     assert (inbound.ref, inbound.speaker, inbound.text, inbound.edits) == ("2", "", "two", "")
+    assert inbound.quote == Quote("> Ada (@ada): one", "1")
 
 
 async def test_a_quoted_part_comes_with_what_is_said_of_it(
@@ -30,7 +31,26 @@ async def test_a_quoted_part_comes_with_what_is_said_of_it(
 
     last = ada.sends({"text": "Is it?", "quote": quote}, reply_to=int(ref))
 
-    assert (await received(telegram, server, last)).texts == ["> It is old.\n\nIs it?"]
+    (inbound,) = (await received(telegram, server, last)).inbounds
+    assert inbound.text == "Is it?"
+    assert inbound.quote
+    assert inbound.quote.text.endswith(": It is old.")
+    assert inbound.quote.ref == ""
+
+
+async def test_what_may_go_on_says_so_and_what_is_whole_does_not(
+    server: BotApiServer, ada: Person, telegram: Telegram
+) -> None:
+    ada.says("hello")
+    ada.says("x" * 4096)
+    ada.says("and the end of it")
+    origin = {"type": "hidden_user", "sender_user_name": "Eve", "date": 1}
+    ada.sends({"text": "as I said", "forward_origin": origin})
+    last = ada.says("/compact")
+
+    intake = await received(telegram, server, last)
+
+    assert [inbound.expects > 0 for inbound in intake.inbounds] == [False, True, False, True, False]
 
 
 async def test_a_topic_that_the_program_opened_is_a_thread(

@@ -111,6 +111,28 @@ async def test_a_tool_that_runs_is_stopped_and_that_is_said_once(play: Play) -> 
     )
 
 
+@everywhere(OTHERS)
+async def test_a_reply_to_an_older_message_says_which_one_and_one_to_the_newest_does_not(play: Play) -> None:
+    await play(
+        thinks("A ship."),
+        ada("What is that?"),
+        bot("A ship."),
+        thinks("A house.\nIt is old."),
+        ada("And that?"),
+        bot("A house. It is old."),
+        thinks("Hm."),
+        ada.replies("How old is it?", to="A house.*"),
+        bot("Hm."),
+        heard("How old is it?", but_not=("> ",)),
+        ada.replies("And how long is this one?", to="A ship."),
+        bot("Hm."),
+        heard(": A ship.\n\nAnd how long is this one?"),
+        ada.replies("and this one?", to="A house.*"),
+        bot("Hm."),
+        heard(":\n> A house.\n> It is old.\n\nand this one?"),
+    )
+
+
 @everywhere()
 async def test_it_shows_that_it_writes_until_it_has_written(play: Play) -> None:
     await play(

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from bot.history import Usage
-from bot.messages import Address, Inbound
-from bot.store import Database, inbox, turns, work
+from bot.messages import Address, Inbound, Quote
+from bot.store import Database, inbox, outbox, turns, work
+from bot.store.replying import quote_for
 from bot.store.schema import turns as turns_table
 from bot.store.turns import TurnState
 
@@ -143,3 +144,39 @@ async def test_a_turn_that_was_cut_off_is_found_until_it_ends_and_ends_once(data
         assert await turns.running(tx, ADA) is None
         ended = (await tx.execute(select(turns_table))).mappings().one()
     assert (ended["state"], ended["ended_at"], ended["usage"]["output"]) == ("aborted", 2.0, 1)
+
+
+async def answering(database: Database, ref: str, number: int = 90) -> str:
+    """The quotation that is kept of a message that answers ``ref``."""
+    inbound = Inbound(HERE, f"k{number}", "message", number, "ada", "and this?", quote=Quote("> Ada: x", ref))
+    async with database.write() as tx:
+        return await quote_for(tx, inbound)
+
+
+async def test_only_an_answer_to_the_newest_message_of_a_conversation_at_rest_needs_no_quotation(
+    database: Database,
+) -> None:
+    async with database.write() as tx:
+        await inbox.add(tx, Inbound(HERE, "k1", "message", 1, "ada", "hello", ref="5"), now=1.0)
+    assert await answering(database, "5") == "> Ada: x", "it is not read yet, and may be answered before this"
+    async with database.write() as tx:
+        [row] = await inbox.waiting(tx, HERE.agent_id)
+        await inbox.close(tx, [row.id])
+    assert await answering(database, "5") == ""
+    assert await answering(database, "4") == "> Ada: x"
+    async with database.write() as tx:
+        slot = await outbox.open_slot(tx, HERE, now=2.0)
+    assert await answering(database, "5") == "> Ada: x", "something is being written"
+    async with database.write() as tx:
+        await outbox.change(tx, slot, "an answer in two parts")
+    assert await answering(database, "5") == "> Ada: x", "it may be on the platform already"
+    async with database.write() as tx:
+        await outbox.delivered(tx, slot, 1, ["6", "7"])
+    assert await answering(database, "7") == ""
+    assert await answering(database, "6") == "> Ada: x", "another part of it"
+    async with database.write() as tx:
+        notice = await outbox.say(tx, HERE, "a notice", now=3.0)
+        await outbox.delivered(tx, notice, 1, ["8"])
+    assert await answering(database, "7") == "> Ada: x"
+    assert await answering(database, "8") == "> Ada: x", "the model knows nothing of notices"
+    assert await answering(database, "") == "> Ada: x"
