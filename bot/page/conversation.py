@@ -20,7 +20,7 @@ from bot.page.entries import shown
 from bot.page.files import files_in
 from bot.page.levels import LevelsOf
 from bot.page.live import Live
-from bot.page.plot import moments, points_of, sawtooth, told
+from bot.page.plot import points_of, sawtooth, told
 from bot.page.query import chosen, named, seq, text
 from bot.page.refusal import Refused, not_found
 from bot.page.site import Site
@@ -120,7 +120,7 @@ class ConversationPage:
             "span": span,
             "levels": levels,
             "picture": picture,
-            "moments": moments(points),
+            "begin": since or (points[0].at if points else now),
             "told": told(points[-1]) if points else "",
             "points": list(reversed(points[-_MOST_ROWS:])),
         }

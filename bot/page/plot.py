@@ -127,11 +127,6 @@ def told(point: Point) -> str:
     return f"{text}, {how} by a compaction ({trigger(point.drop.trigger)}, {point.drop.state})"
 
 
-def moments(points: Sequence[Point]) -> int:
-    """How many of these the picture tells of."""
-    return len(_thinned(points))
-
-
 def _told(point: Point) -> list[object]:
     """What the script needs of a point: its place and its words."""
     return [round(point.at, 1), point.tokens, told(point)]

@@ -25,7 +25,8 @@
     mark.querySelector("circle").setAttribute("cy", low - (tokens / top) * (low - high));
     mark.setAttribute("visibility", "visible");
     document.getElementById("plot-told").textContent = told;
-    slider().value = number;
+    slider().value = at;
+    slider().dataset.number = number;
     slider().setAttribute("aria-valuetext", told);
   };
   const pointed = (event) => {
@@ -39,6 +40,18 @@
   document.addEventListener("pointermove", pointed, { passive: true });
   document.addEventListener("pointerdown", pointed, { passive: true });
   document.addEventListener("input", (event) => {
-    if (event.target.id === "plot-at") show(document.getElementById("plot"), Number(event.target.value));
+    if (event.target.id !== "plot-at") return;
+    const plot = document.getElementById("plot");
+    show(plot, nearest(read(plot).points, Number(event.target.value)));
+  });
+  // The slider stands below the moment that it tells of; its keys go from one to the next, however far that is.
+  const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10, Home: -Infinity, End: Infinity };
+  document.addEventListener("keydown", (event) => {
+    if (event.target.id !== "plot-at" || !(event.key in steps)) return;
+    event.preventDefault();
+    const plot = document.getElementById("plot");
+    const last = read(plot).points.length - 1;
+    const number = Number(slider().dataset.number ?? last) + steps[event.key];
+    show(plot, Math.min(last, Math.max(0, number)));
   });
 })();
