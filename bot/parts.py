@@ -22,7 +22,7 @@ from bot.jobs import Jobs
 from bot.model import Limits, Model
 from bot.settings import DEFAULT_MODEL, LOCAL_API_KEY, Settings
 from bot.store import Database
-from bot.tasks import stop
+from bot.tasks import patiently, stop
 
 log = structlog.get_logger(__name__)
 
@@ -114,8 +114,7 @@ def bus_at(url: str, bell: str, *, listen: tuple[str, ...] = (), valkey: Embedde
 
 async def _connected(bus: Bus, settings: Settings) -> None:
     try:
-        async with asyncio.timeout(_REDIS_SECONDS):
-            await bus.connected()
+        await patiently(bus.connected, _REDIS_SECONDS)
     except TimeoutError:
         waited = f"(waited {_REDIS_SECONDS:.0f} s)"
         if not settings.redis_url:

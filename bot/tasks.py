@@ -1,9 +1,9 @@
-"""Ending tasks, and hearing of those that end by themselves."""
+"""Ending tasks, waiting for things, and hearing of tasks that end by themselves."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ T = TypeVar("T")
 _PATIENCE_SECONDS = 3.0
 """For whoever lets go of what they hold when they are cancelled, e.g. a worker whose jobs give their runs back."""
 _AGAIN_SECONDS = 0.5
+_PIECES = 10
 
 
 def told_of(task: asyncio.Task[T], what: str) -> asyncio.Task[T]:
@@ -61,3 +62,17 @@ async def stop(*tasks: asyncio.Task[Any], patience: float = _PATIENCE_SECONDS) -
     for task in tasks:
         if not task.cancelled():
             task.exception()  # asked for, so that asyncio does not complain that nobody did
+
+
+async def patiently(what: Callable[[], Awaitable[None]], seconds: float) -> None:
+    """Wait for it, in pieces: a process that stands still for long, because it loads code on a busy machine, has not
+    waited meanwhile. Raises TimeoutError."""
+    for piece in range(_PIECES):
+        try:
+            async with asyncio.timeout(seconds / _PIECES):
+                await what()
+        except TimeoutError:
+            if piece == _PIECES - 1:
+                raise
+        else:
+            return

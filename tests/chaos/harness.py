@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+from sqlalchemy import make_url
 from sqlalchemy.exc import DBAPIError
 
 from bot.tasks import stop
@@ -17,13 +18,12 @@ from tests.chaos.brain import ASKED, NOTES, TALK, AnsweringBrain
 from tests.chaos.ledger import Ledger
 from tests.chaos.people import People
 from tests.chaos.plan import PEOPLE, PROGRAMS, HouseKind, Pooler
-from tests.chaos.pooler import HERE as pooler_is_here  # noqa: N811  # read as a question
-from tests.chaos.pooler import PgBouncer
 from tests.chaos.processes import Program, environment_of, eventually
 from tests.chaos.stores import NAME, Postgres, Valkey
 from tests.servers.discord import API, DiscordServer
 from tests.servers.messages import MessagesServer
-from tests.servers.proxy import Proxy
+from tests.servers.pgbouncer import PGBOUNCER, pgbouncer
+from tests.servers.proxy import Proxy, Target
 from tests.servers.telegram import TOKEN, BotApiServer
 
 WINDOW = 6_000
@@ -31,6 +31,7 @@ _CALM_SECONDS = 0.3
 """An answer that went out may bring about a compaction ahead."""
 _SUPERVISOR_SECONDS = 0.3
 SETTLE_SECONDS = 90.0
+_POOLED_CONNECTIONS = 40
 FIRST_OF_A_GUEST = 100_001
 """The messages of another installation have numbers of their own; its chats have the same."""
 START_SECONDS = 60.0
@@ -56,7 +57,7 @@ class House:
         self.people = people
         self.host = host
         self.postgres = Postgres() if kind == "fleet" else None
-        self.pooler = PgBouncer(self.postgres, pooler) if self.postgres and pooler and pooler_is_here else None
+        self.pooler: Pooler = pooler if PGBOUNCER else ""
         self.valkey: Valkey = host.valkey if host else self._own_valkey()
         self.ledger = Ledger(data_dir, self.postgres.url if self.postgres else None)
         self.programs: dict[str, Program] = {}
@@ -87,11 +88,9 @@ class House:
             self.wires["valkey"] = self.host.wires["valkey"]
         if self.postgres:
             await asyncio.gather(self.postgres.start(), self.valkey.start())
-            if self.pooler:
-                await self.pooler.start()
-            book = self.pooler.socket if self.pooler else self.postgres.socket
-            for name, socket in (("postgres", book), ("valkey", self.valkey.socket)):
-                self.wires[name] = await stack.enter_async_context(Proxy(socket))
+            book = await self._book(stack, self.postgres)
+            self.wires["postgres"] = await stack.enter_async_context(Proxy(book))
+            self.wires["valkey"] = await stack.enter_async_context(Proxy(self.valkey.socket))
         environment = environment_of(self.data_dir, **self._settings())
         for name, words in PROGRAMS[self.kind].items():
             self.programs[name] = Program(name, words, self.data_dir, environment)
@@ -99,6 +98,17 @@ class House:
             notes = self.data_dir / "agents" / agent / NOTES
             notes.parent.mkdir(parents=True)
             notes.write_text(TALK)
+
+    async def _book(self, stack: AsyncExitStack, postgres: Postgres) -> Target:
+        """Where the processes find their database."""
+        if not self.pooler:
+            return postgres.socket
+        url = make_url(postgres.url)
+        plain = url.set(drivername="postgresql").render_as_string(hide_password=False)
+        pooled = make_url(
+            await stack.enter_async_context(pgbouncer(plain, pool_mode=self.pooler, size=_POOLED_CONNECTIONS))
+        )
+        return str(pooled.host), int(pooled.port or 0)
 
     async def start(self) -> None:
         """Start all processes; returns when they serve."""
@@ -148,7 +158,7 @@ class House:
         if self.postgres:
             settings["DATABASE_URL"] = f"postgresql://postgres@{self.wires['postgres'].address}/{NAME}"
         if self.pooler:
-            settings["DATABASE_POOLER"] = self.pooler.mode
+            settings["DATABASE_POOLER"] = self.pooler
         if "valkey" in self.wires:
             settings["REDIS_URL"] = f"redis://{self.wires['valkey'].address}/{self.redis_database}"
         return settings
@@ -212,16 +222,14 @@ class House:
         """Leave nothing behind, whatever happened."""
         await self.ledger.close()
         await asyncio.to_thread(self._clear)
+        if not self.host:
+            await self.valkey.clear()
 
     def _clear(self) -> None:
         for program in self.programs.values():
             program.send(signal.SIGCONT)
             if program.exit_code is None:
                 program.kill()
-        if not self.host:
-            self.valkey.clear()
-        if self.pooler:
-            self.pooler.clear()
         if self.postgres:
             self.postgres.clear()
 

@@ -64,16 +64,6 @@ class Postgres:
         """Whether the small disk could be had."""
         return self._space.is_mount()
 
-    @property
-    def folder(self) -> Path:
-        """Where its socket is."""
-        return self._folder
-
-    @property
-    def user(self) -> str | None:
-        """Who it runs as, where that is not who we are."""
-        return self._user
-
     async def start(self) -> None:
         """Make it when it is new; returns when it serves."""
         is_new = not self._data.exists()
@@ -205,6 +195,7 @@ class Valkey:
         """``is_ours``: we start it, and start it again; otherwise the program does."""
         self._server = EmbeddedValkey(data_dir)
         self._is_ours = is_ours
+        self._is_in = False
 
     @property
     def socket(self) -> str:
@@ -213,7 +204,10 @@ class Valkey:
 
     async def start(self) -> None:
         """Start it, or start it again, if that is ours to do."""
-        if self._is_ours:
+        if self._is_ours and not self._is_in:
+            self._is_in = True  # one that nobody holds would be ended after a while
+            await self._server.start()
+        elif self._is_ours:
             await self._server.ensure()
 
     def send(self, number: signal.Signals) -> None:
@@ -228,9 +222,15 @@ class Valkey:
         """FLUSHALL, as soon as there is one to be wiped."""
         await eventually(lambda: self._ask(b"FLUSHALL").startswith(b"+OK"), END_SECONDS, lambda: "no Valkey")
 
-    def clear(self) -> None:
+    async def clear(self) -> None:
         """Nothing stays."""
+        self.send(signal.SIGCONT)
+        await self._server.stop()
+        await asyncio.to_thread(self._end)
+
+    def _end(self) -> None:
         if self._server.folder.is_dir():
+            Detached(self._server.folder, "watcher").end(patience=5)
             Detached(self._server.folder, "valkey").end(patience=5)
         self._server.socket_path.unlink(missing_ok=True)
 

@@ -33,26 +33,29 @@ async def pgbouncer(postgres_url: str, *, pool_mode: str, size: int = 4) -> Asyn
         (folder / "ini").write_text(
             f"[databases]\n{url.database} = host={url.query['host']} port={url.port or 5432} user=postgres\n"
             f"[pgbouncer]\nlisten_addr=127.0.0.1\nlisten_port={port}\nauth_type=trust\nauth_file={folder}/users\n"
-            f"pool_mode={pool_mode}\ndefault_pool_size={size}\nmax_client_conn=200\nunix_socket_dir=\n"
+            f"pool_mode={pool_mode}\ndefault_pool_size={size}\nmax_client_conn=400\nunix_socket_dir=\n"
+            "server_login_retry=1\n"
         )
         as_root = os.geteuid() == 0
         command = [PGBOUNCER, *(["-u", _USER] if as_root else []), str(folder / "ini")]
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        log = folder / "log"
+        with log.open("wb") as output:
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         try:
-            await _serves(process, port)
+            await _serves(process, port, log)
             yield f"postgresql://postgres@127.0.0.1:{port}/{url.database}"
         finally:
             process.kill()
-            process.communicate()
+            process.wait()
 
 
-async def _serves(process: subprocess.Popen[bytes], port: int) -> None:
+async def _serves(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
     async with asyncio.timeout(_SECONDS):
         while True:
             try:
                 _, writer = await asyncio.open_connection("127.0.0.1", port)
             except OSError:
-                assert process.poll() is None, process.communicate()[0].decode()
+                assert process.poll() is None, log.read_text()
                 await asyncio.sleep(0.05)
             else:
                 writer.close()

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import suppress
 
-from bot.tasks import stop, to_the_end
+import pytest
+
+from bot.tasks import patiently, stop, to_the_end
 
 
 async def forever() -> None:
@@ -94,3 +97,19 @@ async def test_what_a_stopped_task_raised_can_be_asked_for() -> None:
     await asyncio.wait({task})
     await stop(task)
     assert isinstance(task.exception(), ValueError)
+
+
+async def test_time_in_which_the_process_stood_still_is_no_time_waited() -> None:
+    ready = asyncio.Event()
+
+    async def is_ready() -> None:
+        await ready.wait()
+
+    asyncio.get_running_loop().call_soon(time.sleep, 0.6)  # as the import of a large library does
+    asyncio.get_running_loop().call_later(0.7, ready.set)
+    await patiently(is_ready, 0.5)
+
+
+async def test_what_never_comes_is_not_waited_for_for_ever() -> None:
+    with pytest.raises(TimeoutError):
+        await patiently(forever, 0.05)
