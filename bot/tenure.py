@@ -21,6 +21,8 @@ SURE_SECONDS = 1.0
 """So long it holds what the book said of who is the newest. What is begun within it has the rest of the time above to
 arrive."""
 
+_LEAVING_SECONDS = 2.0
+
 
 def seconds() -> float:
     """Of a clock that nobody sets, and that goes on while this process or the whole machine is stopped."""
@@ -107,9 +109,11 @@ class Tenure:
 
     async def leave(self, database: Database) -> None:
         """We deliver no more: what we changed last is brought again, if another gateway may have changed it too."""
-        with suppress(DeliverySuperseded, StoreUnavailable):
-            if self._edited and not self.over.is_set():
-                self.sure = float("-inf")
+        if not self._edited or self.over.is_set():
+            return
+        self.sure = float("-inf")
+        with suppress(DeliverySuperseded, StoreUnavailable, TimeoutError):
+            async with asyncio.timeout(_LEAVING_SECONDS):
                 await self.guard(database)
 
     def settled(self, slot: int) -> None:
