@@ -259,7 +259,7 @@ class Agent:
             return
         if turn is None:
             await self._take(portion(messages, self._context))
-        elif turn.may_take_along(messages):
+        elif self._fetching is None and turn.may_take_along(messages):
             turn.take_along(messages, self._seconds_for_more(messages))
         elif when_busy == "interrupt":
             turn.abort()
