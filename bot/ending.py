@@ -124,6 +124,7 @@ class Ending:
             await step.change(self._slot, text)
         else:
             await step.void(self._slot)
+        await outbox.release(step.tx, context.agent_id)
         step.rings.append(f"settled:{context.agent_id}")
         self.state = state
         step.afterwards.append(partial(self._tell, state, usage, meter.share, timing))

@@ -35,6 +35,7 @@ _ANSWERED_AT = (
     .label("answered_at")
 )
 _ROWS = select(outbox, _ANSWERED_AT).where(*_PENDING, _THERE).order_by(outbox.c.id)
+_RELEASE = update(outbox).where(outbox.c.agent_id == bindparam("of"), outbox.c.state == "held").values(state="ready")
 _OPEN = select(outbox).where(_THIS, outbox.c.state == "open")
 _SENDING = update(outbox).where(_THIS)
 _BEGIN_SENDING = _SENDING.values(sending=True, heard_upto=select(func.max(inbox.c.id)).scalar_subquery())
@@ -82,8 +83,14 @@ async def say(
 
 
 async def send_file(tx: Tx, address: Address, file: OutFile, text: str, *, now: float) -> int:
-    """A file of the agent's folder (its ``path`` is in there), and what is said of it."""
-    return await _insert(tx, address, kind=REPLY, state="ready", text=text, file=file, now=now)
+    """A file of the agent's folder (its ``path`` is in there), and what is said of it. It is held until
+    :func:`release`."""
+    return await _insert(tx, address, kind=REPLY, state="held", text=text, file=file, now=now)
+
+
+async def release(tx: Tx, agent_id: AgentId) -> None:
+    """The turn has ended: its files go out, after what it says."""
+    await tx.execute(_RELEASE, {"of": agent_id})
 
 
 async def change(tx: Tx, slot: int, text: str, *, buttons: Sequence[Button] = ()) -> None:
@@ -226,7 +233,10 @@ async def undelivered(tx: Tx, agent_id: AgentId) -> int:
         .select_from(outbox)
         .where(
             outbox.c.agent_id == agent_id,
-            or_(outbox.c.state == "open", (outbox.c.state == "ready") & (outbox.c.delivered < outbox.c.version)),
+            or_(
+                outbox.c.state.in_(("open", "held")),
+                (outbox.c.state == "ready") & (outbox.c.delivered < outbox.c.version),
+            ),
         )
     )
     return int(count.scalar_one())
@@ -260,7 +270,7 @@ async def _insert(
             "text": text,
             "buttons": [asdict(button) for button in buttons],
             "state": state,
-            "version": 1 if state == "ready" else 0,
+            "version": 0 if state == "open" else 1,
             "delivered": 0,
             "refs": [],
             "sending": False,

@@ -14,7 +14,7 @@ from sqlalchemy import RowMapping, select, update
 
 from bot.causes import Cause
 from bot.messages import Address, AgentId, Attachment, Inbound
-from bot.store import agents
+from bot.store import agents, outbox
 from bot.store import inbox as inbox_rows
 from bot.store.schema import inbox, skipped_updates, turns
 from bot.store.tx import Tx
@@ -155,6 +155,7 @@ async def end_running(tx: Tx, agent_id: AgentId, reason: str, *, now: float) -> 
         .returning(turns.c.id, turns.c.slot)
     )
     found = rows.first()
+    await outbox.release(tx, agent_id)
     return Ended(found[0], found[1], await park_turn(tx, found[0], reason, now=now)) if found else None
 
 

@@ -118,6 +118,6 @@ async def test_the_model_sends_a_file(play: Play) -> None:
         bot("Noted*"),
         thinks(sends_the_file),
         ada("send it back"),
-        bot_sends("notes.txt", NOTES, "As you wished."),
         bot("Done."),
+        bot_sends("notes.txt", NOTES, "As you wished."),
     )

@@ -276,10 +276,11 @@ async def test_the_model_sends_a_file(house: OpenHouse, room: Room, model: Messa
         await asks_with(room, "keep this", {"notes.txt": b"hello"})
         model.brain = sends_the_file
         await room.says("send it back")
-        await room.until(lambda: any(message.file for message in room.shown["1"].values()))
+        await room.until(lambda: {"Done.", "As you wished."} <= {*room.replies()})
         [sent] = [message for message in room.shown["1"].values() if message.file]
         assert sent.text == "As you wished."
         assert sent.file
         assert sent.file.name == "notes.txt"
         assert Path(sent.file.path).is_relative_to(opened.folder())
         assert Path(sent.file.path).read_bytes() == b"hello"
+        assert room.replies()[-2:] == ["Done.", "As you wished."], "a file stands below what is said in its turn"

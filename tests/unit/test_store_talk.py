@@ -118,6 +118,7 @@ async def test_a_line_tells_all_that_is_shown_of_it(database: Database) -> None:
         await inbox.add(tx, said("here", order=1, attachments=(Attachment("x", "a.png", size=3),)), now=1.0)
         await inbox.add(tx, Inbound(HERE, "press:work:1", "press", 2, "operator", "/abort"), now=2.0)
         await outbox.send_file(tx, HERE, OutFile(".sent/12-b.txt", "b.txt"), "the file", now=3.0)
+        await outbox.release(tx, HERE.agent_id)
         growing = await outbox.open_slot(tx, HERE, now=4.0)
         gone = await outbox.open_slot(tx, HERE, now=5.0)
         await outbox.void(tx, gone)
