@@ -111,7 +111,7 @@ class ConversationPage:
         fills = await pages.fills(tx, one.agent_id, since=since, most=_POINTS)
         drops = await pages.drops(tx, one.agent_id, since=since, most=_POINTS)
         points, levels = points_of(fills, drops), self._levels_of(one.strategy)
-        limit = one.meter["limit"] if one.meter else max([fill.limit for fill in fills], default=0)
+        limit = one.meter["limit"] if one.meter else fills[-1].limit if fills else 0
         picture = None
         if points and limit:
             begin = since or points[0].at
