@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import discord
 
 from bot.messages import Address, Inbound
 from connectors.discord.places import Place, Places, channel_of
-from connectors.discord.reader import Reader, deletion
+from connectors.discord.reader import Reader, deletion, unread
 
 PAGE = 100
 """Messages: so many of a conversation's last ones are looked at for edits."""
@@ -88,13 +88,13 @@ class Missed:
         channel = known if isinstance(known, _Channel) else self._client.get_partial_messageable(place.channel)
         seen = set[int]()
         since = 0
-        async for message in channel.history(limit=MOST_MESSAGES):  # newest first, in pages of 100
-            if message.id <= self._gap.since and len(seen) >= PAGE:
+        async for number, message in self._history(channel):
+            if number <= self._gap.since and len(seen) >= PAGE:
                 since = min(seen)
                 break
-            seen.add(message.id)
-            if self._reader.counts(message, direct=place.direct):
-                found += self._events(message, place)
+            seen.add(number)
+            if message is not None:
+                found += self._read_one(message, place)
         if len(seen) == MOST_MESSAGES:
             since = min(seen)
             log.warning("channel_read_back_in_part", extra={"channel": place.channel, "messages": len(seen)})
@@ -102,6 +102,35 @@ class Missed:
             stored = await self._heard(place.address, since)
             found += [deletion(place.channel, one) for one in stored.values() if one not in seen]
         return found
+
+    async def _history(
+        self, channel: _Channel | discord.PartialMessageable
+    ) -> AsyncIterator[tuple[int, discord.Message | None]]:
+        """The messages by their ids, the newest first; None for one that discord.py cannot read. Its own way to read a
+        channel ends at such a one, and would so each time."""
+        before, left = None, MOST_MESSAGES
+        while left:
+            page = await self._client.http.logs_from(channel.id, PAGE, before=before)
+            for data in page:
+                yield int(data["id"]), self._message(channel, data)
+            if len(page) < PAGE:
+                return
+            before, left = int(page[-1]["id"]), left - PAGE
+
+    def _message(self, channel: _Channel | discord.PartialMessageable, data: Any) -> discord.Message | None:
+        try:
+            return self._client._connection.create_message(channel=channel, data=data)  # noqa: SLF001
+        except Exception:
+            log.exception("update_unreadable", extra={"update": data["id"]})
+            return None
+
+    def _read_one(self, message: discord.Message, place: Place) -> list[Inbound]:
+        """What it brings to us. One that cannot be read must not hold up what was said after it."""
+        try:
+            return self._events(message, place) if self._reader.counts(message, direct=place.direct) else []
+        except Exception:
+            log.exception("update_unreadable", extra={"update": message.id})
+            return [unread(message, place)] if message.id > self._gap.since else []
 
     def _events(self, message: discord.Message, place: Place) -> list[Inbound]:
         events: list[Inbound] = []

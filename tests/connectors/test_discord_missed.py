@@ -251,3 +251,23 @@ async def test_what_lies_further_back_than_was_read_is_not_taken_for_deleted(rig
         await rig.stored(121)
 
     assert [one.order for one in rig.intake.inbounds if one.kind == "delete"] == [gone]
+
+
+@pytest.mark.parametrize("odd", ["author", "text"])
+async def test_a_message_that_cannot_be_read_holds_up_nothing_that_was_said_meanwhile(rig: Rig, odd: str) -> None:
+    await met(rig)
+    await rig.ada.says("before")
+    strange = await rig.ada.says("strange")
+    await rig.ada.says("after")
+    if odd == "text":
+        rig.server.message(strange).text = 5  # type: ignore[assignment]
+    else:
+        rig.server.strange_messages.add(strange)
+    async with rig.running():
+        await rig.stored(3)
+        await rig.ada.says("now")
+        await rig.intake.wait_for(lambda intake: intake.texts[-1] == "now")
+
+    assert [text for text in rig.intake.texts if text] == ["hello", "before", "after", "now"]
+    assert rig.intake.saved_cursor == rig.intake.last.ref, "it does not begin from there again"
+    assert [one.key.endswith(str(strange)) for one in rig.intake.inbounds if one.is_unread] == [True] * (odd == "text")
