@@ -55,6 +55,10 @@ class Told:
     people: Sequence[str]
 
 
+TOLD: dict[tuple[str, str], Told] = {}
+"""By fault and alert."""
+
+
 @dataclass
 class Rig:
     """What runs. ``disk`` and ``tables``: small disks of DATA_DIR and of the database, None where none may be made."""
@@ -129,6 +133,7 @@ class Rig:
         finally:
             await end()
         answered = await self.answers()
+        await self._heard_out(admins)
         read = [one for one in self.telegram.texts(ADA)[people:] if one != ANSWER]
         return Told(
             seconds,
@@ -138,6 +143,11 @@ class Rig:
             self.telegram.texts(GRACE)[admins:],
             list(dict.fromkeys(read)),
         )
+
+    async def _heard_out(self, since: int) -> None:
+        """Whoever was told that it began is told that it is over."""
+        if any("tell you when" in one for one in self.telegram.texts(GRACE)[since:]):
+            await self.telegram.wait_for(lambda it: "again." in it.texts(GRACE)[-1].lower()[-6:], _PATIENCE)
 
     def _answers(self) -> int:
         return self.telegram.texts(ADA).count(ANSWER)
@@ -153,7 +163,7 @@ async def open_rig(folder: Path) -> AsyncIterator[Rig]:
         telegram.group_flood_control = False
         disk = stack.enter_context(_small_disk(folder / "data", "ext4", _MEGABYTES))
         postgres, valkey = Postgres(), Valkey(folder / "valkey", is_ours=True)
-        stack.callback(valkey.clear)
+        stack.push_async_callback(valkey.clear)
         stack.callback(postgres.clear)
         await asyncio.gather(postgres.start(), valkey.start())
         tables = stack.enter_context(_small_disk(Path(postgres.socket).parent / "tables", "tmpfs", _DATABASE_MEGABYTES))

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 import pytest_asyncio
 
-from tests.alerts.rig import Rig, Told, fill, make_room, open_rig
+from tests.alerts.rig import TOLD, Rig, Told, fill, make_room, open_rig
 from tests.servers.prometheus import needs_prometheus
 
 pytestmark = [
@@ -21,8 +21,6 @@ pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
     needs_prometheus,
 ]
-_HEAD = ("fault", "alert", "severity", "until it fires", "answered again after", "ADMINS read", "people read")
-_TOLD: dict[str, tuple[str, Told]] = {}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -32,25 +30,11 @@ async def rig(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Rig]:
         yield rig
 
 
-@pytest.fixture(scope="module", autouse=True)
-def table(request: pytest.FixtureRequest) -> Iterator[None]:
-    """What it all came to, below the tests."""
-    yield
-    rows = [(*_HEAD,), ("---",) * len(_HEAD)]
-    for fault, (alert, told) in _TOLD.items():
-        read = (" / ".join(texts).replace("\n", " ") or "nothing" for texts in (told.admins, told.people))
-        rows.append((fault, alert, told.severity, f"{told.seconds:.0f} s", f"{told.answered_after:.0f} s", *read))
-    reporter = request.config.pluginmanager.get_plugin("terminalreporter")
-    assert reporter
-    for row in rows:
-        reporter.write_line(f"| {' | '.join(row)} |")
-
-
 async def broken(
     rig: Rig, fault: str, alert: str, begin: Callable[[], Awaitable[object]], end: Callable[[], Awaitable[object]]
 ) -> Told:
     told = await rig.breaks(alert, begin, end)
-    _TOLD[fault] = (alert, told)
+    TOLD[fault, alert] = told
     return told
 
 
@@ -72,29 +56,42 @@ def here(act: Callable[[], object]) -> Callable[[], Awaitable[object]]:
     return acted
 
 
+def tells_admins_why(told: Told, why: str) -> None:
+    """Whoever runs it reads the cause, once; everybody else reads that they know."""
+    begun = [one for one in told.admins if "cannot answer anybody" in one]
+    assert len(begun) == 1
+    assert why in begun[0]
+    assert any("whoever runs me has been told" in one for one in told.people)
+    assert not any(why in one for one in told.people)
+
+
 async def test_a_wrong_key(rig: Rig) -> None:
     key = rig.model.key
 
     def use(other: str | None) -> None:
         rig.model.key = other
 
-    await broken(rig, "wrong key", "PalimpsestKeyRefused", here(lambda: use("another")), here(lambda: use(key)))
+    begin, end = here(lambda: use("another")), here(lambda: use(key))
+    tells_admins_why(await broken(rig, "wrong key", "PalimpsestKeyRefused", begin, end), "ANTHROPIC_API_KEY")
 
 
 async def test_no_credit(rig: Rig) -> None:
     said = "Your credit balance is too low to access the Anthropic API."
     begin = here(lambda: rig.model.fail(400, "invalid_request_error", said, times=None))
-    await broken(rig, "no credit", "PalimpsestNoCredit", begin, here(rig.model.clear_faults))
+    told = await broken(rig, "no credit", "PalimpsestNoCredit", begin, here(rig.model.clear_faults))
+    tells_admins_why(told, "credit balance")
 
 
 async def test_an_unknown_model(rig: Rig) -> None:
     begin = here(lambda: rig.model.fail(404, "not_found_error", "model: claude-sonnet-5", times=None))
-    await broken(rig, "unknown model", "PalimpsestModelUnknown", begin, here(rig.model.clear_faults))
+    told = await broken(rig, "unknown model", "PalimpsestModelUnknown", begin, here(rig.model.clear_faults))
+    tells_admins_why(told, "does not know the model")
 
 
 async def test_a_provider_that_is_away(rig: Rig) -> None:
     end = here(rig.provider.restore)
-    await broken(rig, "provider away", "PalimpsestProviderAway", here(rig.provider.cut), end)
+    told = await broken(rig, "provider away", "PalimpsestProviderAway", here(rig.provider.cut), end)
+    tells_admins_why(told, "cannot be reached")
 
 
 async def test_a_postgresql_that_is_away(rig: Rig) -> None:
