@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import aiohttp
 import pytest
 import yaml
 
@@ -18,8 +19,18 @@ from bot.app import ROLES
 from scripts.prometheus_rule import MADE, made
 from tests.deploy.files import DEPLOY, document, image_environment
 from tests.deployed import DASHBOARD, RULES, rules
+from tests.ports import free_port
 from tests.servers.messages import MessagesServer
-from tests.servers.prometheus import AMTOOL, PROMTOOL, Prometheus, needs_amtool, needs_prometheus, needs_promtool
+from tests.servers.prometheus import (
+    ALERTMANAGER,
+    AMTOOL,
+    PROMTOOL,
+    Prometheus,
+    needs_alertmanager,
+    needs_amtool,
+    needs_prometheus,
+    needs_promtool,
+)
 from tests.wire.program import KEY, Programs
 
 COMPOSE = document(DEPLOY / "compose.yaml")["services"]
@@ -148,6 +159,41 @@ async def test_a_real_prometheus_takes_the_configuration_and_sees_every_role(
                 assert shown == set(ROLES)
         finally:
             await programs.close()
+
+
+@needs_alertmanager
+async def test_a_real_alertmanager_is_told_by_a_real_prometheus(tmp_path: Path) -> None:
+    assert ALERTMANAGER
+    ports = [free_port(), free_port()]
+    told = on_loopback([f"127.0.0.1:{ports[1]}"])  # nobody is there
+    told["alerting"] = {"alertmanagers": [{"static_configs": [{"targets": [f"127.0.0.1:{ports[0]}"]}]}]}
+    rule = next(one for one in rules() if one.get("alert") == "PalimpsestDown")
+    (tmp_path / "rules.yml").write_text(yaml.safe_dump({"groups": [{"name": "one", "rules": [{**rule, "for": "0s"}]}]}))
+    told["rule_files"] = [str(tmp_path / "rules.yml")]
+    options = ("--cluster.listen-address=", f"--web.listen-address=127.0.0.1:{ports[0]}")
+    manager = await asyncio.create_subprocess_exec(
+        ALERTMANAGER,
+        f"--config.file={ALERTMANAGER_YML}",
+        f"--storage.path={tmp_path / 'alertmanager'}",
+        *options,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        async with Prometheus(tmp_path / "prometheus", told) as prometheus, aiohttp.ClientSession() as session:
+
+            async def is_told() -> bool:
+                try:
+                    async with session.get(f"http://127.0.0.1:{ports[0]}/api/v2/alerts") as answer:
+                        alerts = await answer.json()
+                except aiohttp.ClientError:
+                    return False
+                return [one["labels"]["alertname"] for one in alerts] == ["PalimpsestDown"]
+
+            await prometheus.until(is_told, "the Alertmanager has the alert")
+    finally:
+        manager.terminate()
+        await manager.wait()
 
 
 def on_loopback(targets: list[str]) -> dict[str, Any]:
