@@ -21,6 +21,7 @@ from bot.history import History
 from bot.live import Presence
 from bot.measure import NEW, Counted, entry_tokens, guess, head_parts, measure, trusted
 from bot.messages import Block, Message, Role
+from bot.meter import share_kept
 from bot.model import Limits, Reply
 from bot.model_queue import Wait
 from bot.server_tools import continued
@@ -203,7 +204,7 @@ class Context:
         facts = MeterFacts(
             total=meter.total,
             limit=meter.limit,
-            share=round(meter.share, 4),
+            share=share_kept(meter),
             source=meter.source,
             level=self.level.value,
             model=self.head.model,

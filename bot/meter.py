@@ -129,12 +129,17 @@ def _steps(share: float, whole: int) -> int:
     return math.floor(round(share * whole, 6))
 
 
+def share_kept(meter: Meter) -> float:
+    """The share to a hundredth of a percent, rounded down like :func:`percent`."""
+    return _steps(meter.share, 10_000) / 10_000 if math.isfinite(meter.share) else meter.share
+
+
 def meter_json(meter: Meter, level: Level) -> Mapping[str, Any]:
     """A meter for the book, the trace and the bottom line."""
     return {
         "total": meter.total,
         "limit": meter.limit,
-        "share": _steps(meter.share, 10_000) / 10_000 if math.isfinite(meter.share) else meter.share,
+        "share": share_kept(meter),
         "source": meter.source,
         "level": level.value,
         "parts": {part.name: part.tokens for part in meter.parts},

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 import structlog
+from sqlalchemy import select
 
 from bot.compaction.statistics import statistics
 from bot.messages import Address
-from bot.store import runs
+from bot.store import runs, schema
 from tests.conftest import OpenHouse
 from tests.house import House, Room
 from tests.servers.messages import MessagesServer
@@ -29,6 +30,12 @@ async def last_run(house: House) -> runs.Run:
     return run
 
 
+async def share_in_the_book(house: House) -> float:
+    async with house.parts.database.read() as tx:
+        meter = (await tx.execute(select(schema.agents.c.meter))).scalar_one()
+    return float(meter["share"])
+
+
 async def until_the_bottom_line_shows(total: int, room: Room) -> None:
     """A terminal's; it comes a little later than the answer."""
     await room.until(lambda: room.facts["1"]["total"] == total)
@@ -43,7 +50,7 @@ def trace(house: House) -> str:
 async def test_the_total_after_an_answer_is_what_the_provider_counted_in_any_language(
     house: OpenHouse, room: Room, model: MessagesServer
 ) -> None:
-    async with house():
+    async with house(agents={"emergency_context_limit": 2170}) as running:
         for text in ("Hello.", MIXED, MIXED * 5):
             await room.asks(text)
             usage = model.requests[-1].usage
@@ -52,6 +59,7 @@ async def test_the_total_after_an_answer_is_what_the_provider_counted_in_any_lan
             assert tokens(shown)[0] == counted
             assert "counted by the provider" in shown
             await until_the_bottom_line_shows(counted, room)
+            assert room.facts["1"]["share"] == await share_in_the_book(running), "rounded in the same way"
 
 
 async def test_the_gate_the_notice_the_row_and_the_trace_have_the_same_number(house: OpenHouse, room: Room) -> None:
