@@ -20,6 +20,7 @@ from bot.store.schema import (
     inbox,
     indexed_agents,
     moved_chats,
+    outages,
     outbox,
     skipped_updates,
 )
@@ -48,6 +49,7 @@ async def count(tx: Tx, agent_id: AgentId) -> Mapping[str, int]:
     others = [
         (indexed_agents, indexed_agents.c.agent_id == agent_id),
         (heads, heads.c.hash.in_(named) & ~elsewhere.exists()),
+        (outages, _own_outages(agent_id)),
         *await _of_chat(tx, agent_id),
     ]
     for table, its in others:
@@ -67,8 +69,9 @@ async def everything(tx: Tx, agent_id: AgentId) -> Mapping[str, int]:
     indexed = select(indexed_agents.c.number).where(indexed_agents.c.agent_id == agent_id)
     gone[indexed_agents.name] = len((await tx.execute(indexed)).all())
     await word_index.forget(tx, agent_id)
-    for table, its in await _of_chat(tx, agent_id):
+    for table, its in [(outages, _own_outages(agent_id)), *await _of_chat(tx, agent_id)]:
         gone[table.name] += (await tx.execute(delete(table).where(its))).rowcount
+    await tx.execute(update(outages).where(outages.c.agent_id == agent_id).values(agent_id=""))
     await keep_out(tx, inbox.c.agent_id == agent_id)
     for table in (inbox, outbox):
         await blank_newest(tx, table, agent_id, gone)
@@ -138,6 +141,11 @@ async def forget_heads(tx: Tx, hashes: Collection[str]) -> int:
 async def _heads(tx: Tx, agent_id: AgentId) -> list[str]:
     rows = await tx.execute(select(compactions.c.head).where(compactions.c.agent_id == agent_id).distinct())
     return [row[0] for row in rows]
+
+
+def _own_outages(agent_id: AgentId) -> ColumnElement[bool]:
+    """Those that this conversation alone has met; what others meet too goes on."""
+    return outages.c.name.endswith(f":{agent_id}", autoescape=True)
 
 
 async def _of_chat(tx: Tx, agent_id: AgentId) -> list[tuple[Table, ColumnElement[bool]]]:

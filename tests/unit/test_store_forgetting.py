@@ -23,6 +23,7 @@ from bot.store import (
     forgetting_person,
     histories,
     inbox,
+    outages,
     outbox,
     parked,
     recall,
@@ -79,6 +80,22 @@ async def test_all_that_would_go_is_counted_before(database: Database) -> None:
     await says(database, HERE, ADA, "and now?", 1)
     gone = await forget(database, HERE.agent_id)
     assert gone.keys() >= {"agents", "entries", "inbox", "indexed_agents"}
+
+
+async def test_that_its_answers_failed_is_forgotten_with_it_and_what_others_met_too_goes_on(database: Database) -> None:
+    await write(database, said(1, "hello"))
+    async with database.write() as tx:
+        for name in (f"answers:{HERE.agent_id}", f"answers:{GROUP.agent_id}", "answers"):
+            await outages.goes_on(tx, name, GROUP.agent_id if "group" in name else HERE.agent_id, now=NOON)
+        await outages.to_be_told(tx, "answers")
+    gone = await forget(database, HERE.agent_id)
+    async with database.read() as tx:
+        left = (await tx.execute(select(schema.outages.c.name, schema.outages.c.agent_id, schema.outages.c.told))).all()
+    assert gone["outages"] == 1
+    assert {tuple(row) for row in left} == {
+        (f"answers:{GROUP.agent_id}", GROUP.agent_id, False),
+        ("answers", "", True),
+    }
 
 
 async def says(database: Database, address: Address, person: str, text: str, number: int, **more: Any) -> int:
