@@ -222,6 +222,7 @@ class Turn:
                 return
             await self._record(reply)
             self._rounds += 1
+            self._more.clear()  # what came in the moment of the reply is no reason to give up the next one
             if calls:
                 self._tools.next_reply()
                 await self._use(calls)
