@@ -18,12 +18,11 @@ from pathvalidate import sanitize_filename
 
 from bot.messages import AgentId, Block, Message, text_block
 from bot.parser_pool import CannotOpen, Document, Parser, Text
-from bot.pictures import View
+from bot.pictures import View, smaller
 from bot.store.inbox import Kept
 
 FOLDER = "files"
 FOLDER_SOURCE = "folder"
-_VIEWS = ".views"
 _LONGEST_NAME = 100
 
 
@@ -175,9 +174,9 @@ def remove_sent(folder: Path, names: Collection[str]) -> tuple[int, int]:
         path = PurePosixPath(name)
         if path.parts[:1] != (FOLDER,) or ".." in path.parts:
             continue
-        for part in (path, path.parent / _VIEWS / f"{path.name}.jpg"):
+        for part in (folder / path, smaller(folder / path)):
             with suppress(FileNotFoundError, NotADirectoryError):
-                found = (folder / part).lstat()
-                (folder / part).unlink()
+                found = part.lstat()
+                part.unlink()
                 count, size = count + 1, size + found.st_size
     return count, size

@@ -243,9 +243,9 @@ class Settings(BaseSettings):
     discord_gateway: str | None = None
 
     groups: Literal["mention", "always"] = "mention"
+    """What is answered where several people talk: messages that mention the bot or reply to it, or all."""
     deleted_messages: Literal["mark", "hide"] = "mark"
     """What becomes of a message that its author deletes after it was read."""
-    """What is answered where several people talk: messages that mention the bot or reply to it, or all."""
 
     access: Literal["pairing", "allowlist", "open"] = "pairing"
     allow: Annotated[frozenset[str], NoDecode] = frozenset()
