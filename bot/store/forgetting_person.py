@@ -237,7 +237,7 @@ def _without(block: Block, reading: Collection[str]) -> Block:
 
 
 async def _blank(tx: Tx, agent_id: AgentId, seqs: Collection[int]) -> None:
-    values: dict[str, Any] = {"blocks": BLOCKS, "tokens": len(REMOVED), "person": ""}
+    values: dict[str, Any] = {"blocks": BLOCKS, "tokens": len(REMOVED), "person": "", "key": ""}
     for some in _some(seqs):
         these = (entries.c.agent_id == agent_id) & entries.c.seq.in_(some)
         await tx.execute(update(entries).where(these).values(**values))
