@@ -57,11 +57,11 @@ class Stranded:
 
     async def _answer(self, tx: Tx, waiting: Sequence[Waiting]) -> bool:
         """Whether somebody wants to begin afresh; what came after that is left to the agent."""
-        now, aside = self._services.database.clock(), list[int]()
+        now, aside = self._services.database.clock(), list[Waiting]()
         for message in waiting:
             command = commands.parse(message.text) if not message.files else None
             if command is None:
-                aside.append(message.id)
+                aside.append(message)
                 continue
             is_new = command.name == "new"
             if is_new:
@@ -74,10 +74,12 @@ class Stranded:
         await self._put_aside(tx, aside, now)
         return False
 
-    async def _put_aside(self, tx: Tx, ids: list[int], now: float) -> None:
-        if ids:
+    async def _put_aside(self, tx: Tx, messages: Sequence[Waiting], now: float) -> None:
+        """Who deleted something waits for no answer, and is told nothing."""
+        if ids := [message.id for message in messages]:
             await parked.park(tx, ids, _REASON, now=now)
-            await outbox.say(tx, self._context.address, STRANDED, now=now)
+            if any(message.kind != "delete" for message in messages):
+                await outbox.say(tx, self._context.address, STRANDED, now=now)
             METRICS.parked(len(ids))
             log.error("message_parked", messages=ids, tries=MOST_STARTS, reason=_REASON)
 

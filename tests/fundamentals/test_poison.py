@@ -16,9 +16,10 @@ from bot.compaction import Plan
 from bot.compactor import BROKEN, Compactor, Outcome, Request
 from bot.context import Context
 from bot.ending import MOST_TRIES, ONE_BY_ONE, PUT_ASIDE
-from bot.messages import Address
+from bot.messages import Address, Inbound
 from bot.store import Database, agents, inbox, parked
 from bot.store.parked import Parked
+from bot.store.withdrawing import withdraw
 from bot.stranded import AFRESH, STRANDED
 from bot.tasks import stop
 from tests.conftest import OpenHouse
@@ -223,6 +224,21 @@ async def test_an_agent_that_cannot_be_set_up_puts_aside_what_waits_and_new_star
         await room.says("/new")
         await room.until(lambda: AFRESH in room.notices())
         assert (await room.asks("What is the colour?")) == "I do not know the colour."
+
+
+async def test_a_deletion_that_an_agent_cannot_mark_is_put_aside_without_a_word(house: OpenHouse, room: Room) -> None:
+    async with house() as h:
+        await room.asks("The colour is blue.")
+        async with h.parts.database.write() as tx:
+            key = str((await tx.execute(text("SELECT key FROM entries WHERE key <> ''"))).scalar_one())
+            await tx.execute(text("UPDATE entries SET blocks = '17'"))  # which no history can be made of
+            await tx.execute(text("UPDATE agents SET starts = 9"))
+            await withdraw(tx, Inbound(HERE, f"delete:{key}", "delete", 1, person="", text="", edits=key), now=1.0)
+    async with house() as h:
+        await room.says("/new")
+        await room.until(lambda: AFRESH in room.notices())
+        assert [one.kind for one in await put_aside(h)] == ["delete"]
+        assert STRANDED not in room.notices()
 
 
 async def _tries(house: House, tries: int | None = None) -> int:
