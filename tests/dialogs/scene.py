@@ -95,6 +95,8 @@ class Scene:
         if live is not None:  # what it is now stands apart from what it was, which is gone
             earlier.remove(live)
             return await self.read(where, pattern)
+        if now() is None and self._is_cut:  # a line that was printed stays, and another one says what became of it
+            return await self.read(where, pattern)
         await self.stage.until(lambda: now() is not None)
         changed = now()
         assert changed is not None

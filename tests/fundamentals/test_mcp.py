@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 from bot.settings import Settings
 from bot.tools.tool import INTERRUPTED
 from tests.conftest import MakeSettings
-from tests.house import Room, open_house
+from tests.house import PATIENCE, Room, open_house
 from tests.servers.messages import MessagesServer
 from tests.servers.messages_wire import MessagesRequest, Reply, ToolCall
 from tests.unit.mcp_servers import program, started, until, write
@@ -41,8 +42,8 @@ def mcp(settings: MakeSettings, model: MessagesServer) -> Settle:
 
 async def shows(room: Room, text: str) -> str:
     """Ask for the status until this stands in it."""
-    answer = ""
-    for _ in range(200):
+    answer, until = "", time.monotonic() + PATIENCE
+    while time.monotonic() < until:
         answer = await last_notice(room, "/status")
         if text in answer:
             return answer

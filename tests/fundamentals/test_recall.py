@@ -197,7 +197,7 @@ async def test_people_find_and_read_what_was_said_before(house: OpenHouse, room:
         found = await room.commands("/recall heron")
         assert re.match(r"#1 \(\d{4}-\d\d-\d\d \d\d:\d\d, Ada\): I like herons\.\n/recall 1-2 reads", found)
         read = await room.commands("/recall 1-4")
-        assert re.match(r"#1 \(.{16}, Ada\): I like herons\.\n#2 \(.{16}, me\): I see\.\n#3 ", read)
+        assert re.match(r"#1 \(.{16}, Ada\): I like herons\.\n#2 \(.{16}, the bot\): I see\.\n#3 ", read)
         assert "nothing about 'kestrel'" in await room.commands("/recall kestrel")
         assert "no messages with these numbers" in await room.commands("/recall 900-901")
         await room.asks("The telephone is 555-0123.")

@@ -67,5 +67,5 @@ async def test_rate_limits_overload_and_cut_streams_are_waited_out_without_a_wor
 async def test_a_refusal_is_told_and_its_message_stays_in_view(served: Served, ada: Talk) -> None:
     await ada.asks("Hello.")
     served.model.fail(400, "invalid_request_error", "messages: something is wrong", when=ada.is_my_turn)
-    await ada.told("The harbour code is 771-Q.", "something is wrong")
+    await ada.told("The harbour code is 771-Q.", "I cannot answer just now")
     assert await ada.asks("What is the harbour code?") == "The harbour code is 771-Q."
