@@ -10,7 +10,7 @@ BIN := .venv/bin
 
 help:
 	@echo "make chat     talk to it in this terminal"
-	@echo "make test     run the tests, in two processes (JOBS=4; LONG=1 for all; ARGS='tests/unit -k history' for some)"
+	@echo "make test     run the tests, in four processes, which often wait (JOBS=2; LONG=1 for all; ARGS='tests/unit -k history' for some)"
 	@echo "make browser  test the page in Chromium, which has to be there (CHROMIUM=PATH; PICTURES=FOLDER for pictures)"
 	@echo "make chaos    strike it in all ways (RUNS=200 seeded runs, SEED=7, OUT=FILE; MINUTES=20: one long run)"
 	@echo "make chaos-kills  kill it 20 times in each of many ways at chosen moments (ROUNDS=5, SEED=7, ARGS='-k worker')"
@@ -30,7 +30,7 @@ chat: .venv/.installed
 	@$(BIN)/palimpsest chat
 
 test: .venv/.installed
-	@$(BIN)/python -m pytest -n $(or $(JOBS),2) --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest -n $(or $(JOBS),4) --dist loadfile $(ARGS)
 
 browser: .venv/browser/.installed
 	@PYTHONPATH=.venv/browser $(BIN)/python -m pytest -p no:xdist tests/browser $(ARGS)
