@@ -16,7 +16,8 @@ from tests.servers.telegram import BotApiServer
 
 FIRST = 1001
 """The first person's id, and that of their chat; the others follow."""
-GROUP_ID = -100_200
+GROUP_ID = -1_001_000_000_200
+"""Of a supergroup, which has a counter of its own for its messages."""
 _REMEMBERED = 50
 LONG = TALK * 20
 """A message that takes the context far up."""
