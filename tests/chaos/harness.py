@@ -205,7 +205,7 @@ class House:
                 return took
 
     async def is_settled(self) -> bool:
-        """Whether nothing is."""
+        """Whether nothing is under way."""
         return not await self.under_way()
 
     def describe(self) -> str:
