@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from contextvars import copy_context
 from pathlib import Path
 
@@ -20,7 +20,8 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.filters import Condition, Filter
 from prompt_toolkit.formatted_text import FormattedText, StyleAndTextTuples
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
-from prompt_toolkit.input import Input
+from prompt_toolkit.input import Input, create_input
+from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import (
@@ -39,6 +40,7 @@ from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.shortcuts import print_formatted_text
 from prompt_toolkit.styles import Style
 from prompt_toolkit.widgets import SearchToolbar
+from typing_extensions import override
 
 _MENU_ROWS = 8
 _STYLE = Style.from_dict(
@@ -86,7 +88,7 @@ class Prompt:
             style=_STYLE,
             key_bindings=self._keys(),
             erase_when_done=True,
-            input=input,
+            input=input or _keyboard(),
             output=output or _terminal(),
         )
         self._context = copy_context()
@@ -188,6 +190,18 @@ class Prompt:
         return keys
 
 
+class _Keys(Vt100Input):
+    """Keys that are keys while something is printed, too.
+
+    prompt_toolkit gives the terminal its own line editing back for that moment, for programs that ask questions
+    there. None does here, and what is typed meanwhile would be edited by the terminal: Ctrl-R and Ctrl-D are gone.
+    """
+
+    @override
+    def cooked_mode(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+
 class _Steady(Vt100_Output):
     """A terminal whose scrollback gets only what is printed.
 
@@ -196,8 +210,14 @@ class _Steady(Vt100_Output):
     prompt stands there after the window was made smaller, so the first row is cleared apart from the rest.
     """
 
+    @override
     def erase_down(self) -> None:
         self.write_raw("\x1b7\x1b[K\x1b[B\x1b[J\x1b8")
+
+
+def _keyboard() -> Input:
+    keys = create_input()
+    return _Keys(sys.stdin) if isinstance(keys, Vt100Input) else keys
 
 
 def _terminal() -> Output:
