@@ -195,6 +195,23 @@ _ABOUT_THE_INPUT = _pattern(
     """
 )
 
+_ALONE = re.compile(r"\bcontext length\b(?! ?[:=] ?\d+\b(?! ?[/>]))")
+"""The one phrase that is enough by itself (eunice's ``contains("context length")``), unless it is a field's name."""
+_ALONE_NOT = _pattern(
+    r"""
+    unexpected | unknown | unrecogni[sz]ed | unsupported | \bnot\ (\w+\ ){0,2}support | \b(doesnt|dont|isnt)\ support
+    | \b(argument|parameter|keyword|attribute|property|field|key|option|flag|variable|column)s?\b
+    | \binvalid\b(?!\ (request|argument\ error))
+    | \b(must|should|has\ to|needs?\ to|can\ ?not|cant)\ be\ (an?\b|one\b|positive|negative|null|set|changed|between
+        |greater|larger|more|at\ least|divisible|specified|given|determined|read|found|parsed|detected|zero|empty)
+    | \b(integer|numeric|float|string)\b | \bmissing\b | \brequired\ field | undefined | deprecat
+    | \bnot\ (been\ )?(set|found|available|known|specified|configured|loaded|defined|given|determined)\b
+    | config | setting | memory | vram | \bload(s|ed|ing)?\b | minimum | \bsmall(er)?\b | \bdefault
+    | increas(e|ed|ing)\ (to|from) | \b(changed|set|updated|extended|raised|reduced)\ to\b
+    | \b(determine|detect|infer|parse|resolve|look\ up|fetch|verify)\b
+    | \b(is|are|was|looks)\ (ok|okay|fine|valid|within|sufficient|enough|correct)\b | \bwithin\b
+    """
+)
 _PROBABLY = _pattern(
     rf"""
     too\ many\ (input|prompt|total)\ tokens | \btokens\ (are\ )?too\ (long|many)\b
@@ -269,6 +286,8 @@ def _is_overflow(wording: Wording) -> bool:
         return False
     if _ABOUT_THE_ROOM.search(words):
         return True
+    if _is_alone(words):
+        return True
     if _EXHAUSTED.search(words):
         return bool(_ABOUT_THE_INPUT.search(words)) or not _NOT_BARE.search(words)
     if status in _DOUBTFUL or _DOUBTFUL_TYPE.search(type_name):
@@ -281,6 +300,11 @@ def _is_overflow(wording: Wording) -> bool:
         or bool(_ELSEWHERE.search(words) and not _ELSEWHERE_NOT.search(words))
         or _states_more_than_fits(words)
     )
+
+
+def _is_alone(words: str) -> bool:
+    """Whether it names the context's length, and says nothing else of it."""
+    return bool(_ALONE.search(words)) and not _ALONE_NOT.search(words) and not _TOO_LONG_AN_ANSWER.search(words)
 
 
 def _in_chinese(words: str) -> bool:

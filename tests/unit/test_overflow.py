@@ -193,6 +193,47 @@ class TestWordsThatMeanOtherThings:
     def test_what_says_of_another_thing_that_it_is_too_long_is_none(self, text: str) -> None:
         assert not is_context_overflow(text)
 
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "context length",
+            "Error: context length",
+            "context_length",
+            "Provider returned error: context-length",
+            "400 - {'error': {'message': 'Context length', 'type': 'invalid_request_error'}}",
+            '{"error": {"code": 500, "message": "Internal error (context length)", "status": "INTERNAL"}}',
+            "The request could not be processed because of its context length.",
+            "8192 tokens context length",
+        ],
+    )
+    @pytest.mark.parametrize("status", [None, 400, 429, 500])
+    def test_the_contexts_length_alone_is_an_overflow(self, text: str, status: int | None) -> None:
+        """As eunice has it: ``error.message.contains("context length")``."""
+        assert is_context_overflow(text, status)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "unknown parameter: context_length",
+            "Unrecognized request argument supplied: context_length",
+            "this model does not support setting the context length",
+            "the context length must be an integer",
+            "context_length must be greater than 0",
+            "invalid context length",
+            "could not determine the context length of the model",
+            "context length is not set for this model",
+            "not enough memory for this context length",
+            "the model was loaded with another context length",
+            "Rate limit reached for requests of this context length",
+            "Your plan does not include this context length",
+            "max_tokens is too large: 90000. The context length has room for less.",
+            '{"error": "bad gateway", "model": {"context_length": 131072}}',
+            "the context length is fine",
+        ],
+    )
+    def test_what_says_something_else_of_the_contexts_length_is_none(self, text: str) -> None:
+        assert not is_context_overflow(text, 400)
+
     @pytest.mark.parametrize("place", ["in the prompt", "for this model", "in your request", "", ": 9000"])
     @pytest.mark.parametrize("elsewhere", ["on line 14", "in QR", "issued for this session", "processed"])
     def test_too_many_tokens_are_an_overflow_only_in_a_request(self, place: str, elsewhere: str) -> None:
