@@ -346,12 +346,17 @@ class Lane:
     async def _find(self, row: OutboxRow, say: Say) -> tuple[str, ...] | None:
         async with self._database.read() as tx:
             known = await outbox.refs_in_chat(tx, row.address)
-            newest = await outbox.newest_ref_before(tx, row.address, row.id)
+            newest = await outbox.newest_ref_before(tx, row.address, row.id, self._counts_with)
             if isinstance(self._connector, Counting):
-                counts_with, chat = self._connector.counts_with, row.address.chat
                 taken = await outbox.latest_refs(tx, row.address.connector)
-                known |= {ref for other, refs in taken.items() if counts_with(chat, other) for ref in refs}
+                known |= {
+                    ref for other, refs in taken.items() if self._counts_with(row.address.chat, other) for ref in refs
+                }
         return await self._connector.find(say, newest, known)
+
+    def _counts_with(self, chat: str, other: str) -> bool:
+        counting = isinstance(self._connector, Counting) and self._connector.counts_with(chat, other)
+        return counting or chat == other
 
     async def _record(self, slot: int, version: int, refs: tuple[str, ...]) -> None:
         """The platform has it: that must be written down, or it would be sent again."""

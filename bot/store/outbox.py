@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from sqlalchemy import ColumnElement, RowMapping, String, bindparam, cast, func, insert, literal, or_, select, update
@@ -125,8 +125,9 @@ async def get_open(tx: Tx, slot: int, address: Address) -> OutboxRow | None:
     return found if found and found.address == address else None
 
 
-async def newest_ref_before(tx: Tx, address: Address, slot: int) -> str | None:
-    """The highest id of a message, the program's or a person's, that this chat surely had before this slot was sent.
+async def newest_ref_before(tx: Tx, address: Address, slot: int, counts_with: Callable[[str, str], bool]) -> str | None:
+    """The highest id of a message, the program's or a person's, that was surely given out before this slot was sent,
+    in this chat or in one that it counts with.
 
     For platforms whose ids are numbers. Replies do not count: one with a lower slot may have been sent later. No clock
     does either: that of the host that hears people may be minutes from that of the host that answers them.
@@ -142,14 +143,17 @@ async def newest_ref_before(tx: Tx, address: Address, slot: int) -> str | None:
         .order_by(outbox.c.id.desc())
         .limit(20)
     )
-    theirs = await tx.execute(
-        select(inbox.c.key, inbox.c.ref)
+    heard = (
+        select(agents.c.chat, inbox.c.key, inbox.c.ref)
+        .join(agents, agents.c.id == inbox.c.agent_id)
         .join(outbox, outbox.c.id == slot)
-        .where(inbox.c.agent_id == outbox.c.agent_id, inbox.c.id <= outbox.c.heard_upto)
+        .where(inbox.c.connector == address.connector, inbox.c.id <= outbox.c.heard_upto)
         .order_by(inbox.c.id.desc())
-        .limit(20)
     )
-    refs = [ref for row in ours for ref in row[0]] + [_message_id(*row) for row in theirs]
+    here = await tx.execute(heard.where(inbox.c.agent_id == outbox.c.agent_id).limit(20))
+    around = await tx.execute(heard.limit(200))
+    theirs = [_message_id(key, ref) for chat, key, ref in (*here, *around) if counts_with(address.chat, chat)]
+    refs = [ref for row in ours for ref in row[0]] + theirs
     return str(max(numbers)) if (numbers := [int(ref) for ref in refs if ref.isdigit()]) else None
 
 

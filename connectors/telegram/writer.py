@@ -11,7 +11,7 @@ from bot.messages import Edit, Say
 from connectors.telegram.looks import Look, looks_of, rich_look_of
 from connectors.telegram.screen import Place, RichRefused, Screen
 
-PROBES = 12
+PROBES = 40
 """How many message ids :meth:`Writer.find` looks at."""
 _MOST_BEGUN = 1000
 
@@ -73,14 +73,14 @@ class Writer:
 
         Telegram has no idempotency keys and does not let a bot read a chat. But ids are given out in order,
         by one counter for a bot's private chats and one for each supergroup, and a bot can edit its own
-        messages: so the text is put on each of the next 12 ids that are not in ``known``, in turn (another
+        messages: so the text is put on each of the next 40 ids that are not in ``known``, in turn (another
         message has those in there: ours are not overwritten, and with many chats few ids are left). "Not
         modified" and success mean that it stands there; "not found" and "can't be edited" (no message, or a
         person's) mean the next id. The parts of a long text are looked for in order; once one is found, the
         missing ones are sent. None when nothing was found.
 
-        It may be farther away than that, where many messages were lost at once; then it is sent twice, which
-        is better than never.
+        It may be farther away than that, where many messages were lost at once, or had not been read yet when
+        this one went out; then it is sent twice, which is better than never.
         """
         rich = self._rich(say)
         if rich:

@@ -108,6 +108,10 @@ async def test_the_latest_ids_of_all_chats_of_a_connector_are_ours_and_theirs(da
     assert found == {HERE.chat: {"12", "13", "16"}, "2": {"14"}}
 
 
+def _alone(chat: str, other: str) -> bool:
+    return chat == other
+
+
 @pytest.mark.parametrize(
     ("ours", "theirs", "newest"),
     [
@@ -129,7 +133,22 @@ async def test_the_newest_id_before_a_message_is_the_largest_number_that_the_cha
         await outbox.begin_sending(tx, slot)
         for key, now in (("message:1:98", 3.0), ("message:1:99", 0.0)):  # the second by a host whose clock is behind
             await inbox.add(tx, Inbound(HERE, key, "message", 99, "ada", "later"), now=now)
-        assert await outbox.newest_ref_before(tx, HERE, slot) == newest
+        assert await outbox.newest_ref_before(tx, HERE, slot, _alone) == newest
+
+
+async def test_what_was_heard_before_it_in_a_chat_with_the_same_counter_came_before_it(database: Database) -> None:
+    async with database.write() as tx:
+        for chat, ref in ((HERE.chat, "25"), ("2", "31"), ("3", "99")):
+            address = Address(HERE.connector, chat)
+            await inbox.add(tx, Inbound(address, f"message:{chat}:{ref}", "message", 1, "ada", "hi"), now=1.0)
+        await inbox.add(tx, Inbound(Address("other", "2"), "message:2:77", "message", 1, "ada", "hi"), now=1.0)
+        slot = await outbox.say(tx, HERE, "to be found again", now=2.0)
+        await outbox.begin_sending(tx, slot)
+        await inbox.add(tx, Inbound(HERE, "message:1:32", "message", 2, "ada", "later"), now=1.0)
+        together = {HERE.chat, "2"}
+        newest = await outbox.newest_ref_before(tx, HERE, slot, lambda chat, other: {chat, other} <= together)
+        assert newest == "31"
+        assert await outbox.newest_ref_before(tx, HERE, slot, _alone) == "25"
 
 
 async def test_a_reply_that_was_begun_before_and_sent_after_a_message_is_none_that_it_came_after(
@@ -142,4 +161,4 @@ async def test_a_reply_that_was_begun_before_and_sent_after_a_message_is_none_th
         await outbox.change(tx, reply, "the answer")
         await outbox.delivered(tx, reply, 1, ["31"])
         await outbox.begin_sending(tx, status)
-        assert await outbox.newest_ref_before(tx, HERE, status) == "25"
+        assert await outbox.newest_ref_before(tx, HERE, status, _alone) == "25"
