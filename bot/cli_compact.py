@@ -64,6 +64,7 @@ def compact(
             "history_compacted",
             strategy=chosen.name,
             removed=result.stats["removed"],
+            reduction_percent=result.stats["reductionPercent"],
             tokens_saved=result.stats["tokensSaved"],
         )
         log.debug("compaction_statistics", **result.stats)

@@ -88,6 +88,7 @@ def ran_json(ran: Ran) -> dict[str, Any]:
         "after": ran.after["total"] if ran.after else None,
         "limit": ran.before["limit"],
         "freed": freed_by(ran),
+        "statistics": ran.stats,
         "pause": pause_of(ran),
         "usage": None if ran.usage is None else {"input": ran.usage.context, "output": ran.usage.output},
         "cost": cost(ran.model, ran.usage) if ran.usage else None,
@@ -99,6 +100,8 @@ def one_line(ran: Ran) -> tuple[str, ...]:
     """The cells of one compaction in a list."""
     after = f"{ran.after['total']:,}" if ran.after else "unchanged"
     took = "" if ran.finished_at is None else f"{ran.finished_at - ran.started_at:.1f} s"
+    stats = ran.stats
+    messages = f"{stats['originalCount']:,} → {stats['compactedCount']:,}" if stats else ""
     state = f"{ran.state.value}, undone" if ran.undone else ran.state.value
     return (
         utc(ran.started_at).removesuffix("+00:00") + "Z",
@@ -109,12 +112,13 @@ def one_line(ran: Ran) -> tuple[str, ...]:
         state,
         f"{ran.before['total']:,}",
         after,
+        messages,
         took,
         f"({cut(ran.reason)})" if ran.reason else "",
     )
 
 
-HEADINGS = ("started", "run", "agent", "trigger", "strategy", "outcome", "before", "after", "took", "")
+HEADINGS = ("started", "run", "agent", "trigger", "strategy", "outcome", "before", "after", "messages", "took", "")
 
 
 def json_line(ran: Ran) -> str:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 _ALL = 10_000_000
 _HEADINGS = (
-    "runs", "outcomes", "before", "after", "freed", "pauses", "waited", "longest", "p50", "p95", "cost", "undone",
+    "runs", "outcomes", "before", "after", "freed", "removed", "pauses", "waited", "longest", "p50", "p95", "cost",
+    "undone",
 )  # fmt: skip
 
 
@@ -34,7 +35,7 @@ def stats(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Counts, tokens before and after, what people waited for, seconds that compactions took, and what they cost."""
+    """Counts, tokens before and after, messages removed, what people waited for, seconds taken, and cost."""
     from bot.trace_statistics import grouped, total
 
     with one_line_errors():
@@ -74,6 +75,7 @@ def _cells(one: Total) -> tuple[str, ...]:
         f"{one.before:,}",
         f"{one.after:,}",
         f"{one.freed:,}",
+        f"{one.removed:,} of {one.messages:,} messages ({one.reduction}%)" if one.messages else "",
         f"{one.pauses:,}",
         f"{one.waited:,.1f} s",
         f"{one.longest:,.1f} s",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from bot.compaction import Strategy
+from bot.compaction.statistics import messages_text, statistics_of
 from bot.estimate import Level, Meter
 from bot.gate import Restraint
 from bot.meter import percent
@@ -213,5 +214,6 @@ def _last(run: Run | None, *, taken_back: bool) -> str:
     line = f"Last compaction: {became} ({run.trigger}, {run.strategy})"
     if run.meter_after:
         before, after = run.meter_before["total"], run.meter_after["total"]
-        return f"{line}, {before:,} → {after:,} tokens"
+        stats = statistics_of(run.meter_before, run.meter_after)
+        return f"{line}, {before:,} → {after:,} tokens" + (f", {messages_text(stats)}" if stats else "")
     return f"{line}, {run.reason}" if run.reason else line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bot.compaction.statistics import Stats, messages_text
 from bot.messages import Button
 from bot.meter import Meter, percent
 
@@ -29,11 +30,12 @@ def aborted(*, with_turn: bool) -> str:
     return f"{text} Your message stays in the conversation." if with_turn else text
 
 
-def finished(before: int, after: Meter, note: str) -> str:
-    """``before``: tokens."""
-    freed = 1 - after.total / before if before else 0.0
+def finished(stats: Stats, note: str) -> str:
+    """With tokens and messages, before and after."""
+    before, after = stats["originalTokens"], stats["compactedTokens"]
+    freed = 1 - after / before if before else 0.0
     how = f"{freed:.0%} freed" if freed >= 0 else "more was said meanwhile"
-    text = f"🗜 Compacted: {before:,} → {after.total:,} tokens ({how}). /undo takes it back."
+    text = f"🗜 Compacted: {before:,} → {after:,} tokens ({how}). /undo takes it back.\n{messages_text(stats)}"
     return f"{text}\n({note})" if note else text
 
 

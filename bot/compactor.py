@@ -25,15 +25,15 @@ from bot.compaction import Plan
 from bot.compaction.checks import is_no_summary
 from bot.compaction.fallback import FALLBACK
 from bot.compaction.plan import Trigger
-from bot.compaction.statistics import Stats, statistics
+from bot.compaction.statistics import statistics_of
 from bot.compaction_status import ABORT, aborted, finished, started, unchanged, undo
 from bot.context import Context
 from bot.errand import Errand
 from bot.errors import StaleEpoch, StoreUnavailable, StrategyFailed
-from bot.meter import meter_json
+from bot.meter import run_meter
 from bot.outage import came_through, until_back
 from bot.planner import Planner
-from bot.recorder import count, record, tell
+from bot.recorder import count, record, tell, tell_begun
 from bot.step import Step
 from bot.store import histories, runs
 from bot.store.runs import NewRun, Run, RunState
@@ -89,7 +89,6 @@ class Compactor:
         self._run_id: str | None = None
         self._trigger: Trigger | None = None
         self._ended: str | None = None
-        self._statistics: Stats | None = None
         self.problem = ""
         """What the last compaction that came to nothing failed of, in a sentence for people."""
         self._begun = asyncio.Event()
@@ -219,7 +218,7 @@ class Compactor:
             if not await came_through(self._context, partial(runs.get, run_id=run_id)):
                 raise
         self._run_id = run_id
-        log.info("compaction_started", trigger=request.trigger, total=meter.total, limit=meter.limit, run=run_id)
+        tell_begun(run_id, request.trigger, meter, self._context.level)
         return await self._run(run_id)
 
     async def _write_down(self, run_id: str, plan: Plan, request: Request, stack: tuple[int, ...]) -> None:
@@ -243,7 +242,7 @@ class Compactor:
                 head=context.head.digest,
                 model=model,
                 limit=context.limit,
-                meter_before=meter_json(meter, context.level),
+                meter_before=run_meter(meter, context.level, len(context.history.view())),
             )
             await runs.begin(step.tx, new, now=self._services.database.clock())
 
@@ -295,22 +294,20 @@ class Compactor:
     async def _commit_layer(self, run: Run, plan: Plan, summary: str, note: str) -> None:
         context = self._context
         async with context.step() as step:
-            messages = len(step.history.view())
             run = await self._weighed_again(step, run)
-            before = run.meter_before["total"]
             await step.put(plan, run=run.id, summary=summary)
             if plan.strategy != run.plan["strategy"]:
                 await runs.replan(step.tx, run.id, plan.as_json())
             after = context.measured(step.history)
-            left = len(step.history.view())
-            self._statistics = statistics(count=messages, compacted=left, tokens=before, compacted_tokens=after.total)
-            level = context.strategy.level(after)
+            told = run_meter(after, context.strategy.level(after), len(step.history.view()))
+            stats = statistics_of(run.meter_before, told)
+            assert stats is not None
             ended = await runs.end(
                 step.tx,
                 run.id,
                 RunState.DONE,
                 reason=note,
-                meter_after=meter_json(after, level),
+                meter_after=told,
                 now=self._services.database.clock(),
             )
             if not ended:
@@ -321,7 +318,7 @@ class Compactor:
             step.afterwards.append(partial(count, run, RunState.DONE, step.now, plan.strategy, after.total))
             await step.change(
                 run.status_slot,
-                finished(before, after, note),
+                finished(stats, note),
                 buttons=[undo(run.id)],
             )
 
@@ -329,9 +326,9 @@ class Compactor:
         """People may have gone on talking meanwhile: what a layer made of the context is told beside the context that
         it was laid over."""
         before = self._context.measured(step.history)
-        if before.total == run.meter_before["total"]:
+        told = run_meter(before, self._context.strategy.level(before), len(step.history.view()))
+        if all(told[name] == run.meter_before.get(name) for name in ("total", "messages")):
             return run
-        told = meter_json(before, self._context.strategy.level(before))
         await runs.weigh_again(step.tx, run.id, told)
         return replace(run, meter_before=told)
 
@@ -369,7 +366,7 @@ class Compactor:
     async def _finished(self, run_id: str) -> None:
         self._ended = run_id
         run = await self._run(run_id)
-        tell(run, self._statistics if run.state is RunState.DONE else None)
+        tell(run)
         await record(self._context, run)
         self._context.show_meter()
         self._services.bus.ring(f"settled:{self._context.agent_id}")

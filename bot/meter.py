@@ -144,3 +144,8 @@ def meter_json(meter: Meter, level: Level) -> Mapping[str, Any]:
         "level": level.value,
         "parts": {part.name: part.tokens for part in meter.parts},
     }
+
+
+def run_meter(meter: Meter, level: Level, messages: int) -> Mapping[str, Any]:
+    """A meter for the row of a compaction, which also counts the messages of the request."""
+    return {**meter_json(meter, level), "messages": messages}

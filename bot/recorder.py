@@ -9,8 +9,10 @@ import asyncio
 
 import structlog
 
-from bot.compaction.statistics import Stats
+from bot.compaction.plan import Trigger
+from bot.compaction.statistics import statistics_of
 from bot.context import Context
+from bot.meter import Level, Meter
 from bot.metrics import METRICS
 from bot.redact import redact
 from bot.store import facts, histories, runs
@@ -32,8 +34,21 @@ def count(run: Run, state: RunState, now: float, strategy: str, after: int | Non
     )
 
 
-def tell(run: Run, counts: Stats | None) -> None:
-    """Log its end. ``counts``: what was changed, if anything was."""
+def tell_begun(run_id: str, trigger: Trigger, meter: Meter, level: Level) -> None:
+    """Log its beginning, and why."""
+    why = {
+        "auto": f"level {level.value} reached",
+        "ahead": "close to the first level",
+        "manual": "a person asked for it",
+        "recovery": "context window limit exceeded",
+    }[trigger]
+    reason = "context window limit exceeded" if meter.over else why
+    log.info("compaction_started", run=run_id, trigger=trigger, reason=reason, total=meter.total, limit=meter.limit)
+
+
+def tell(run: Run) -> None:
+    """Log its end, with what was changed, if anything was."""
+    counts = statistics_of(run.meter_before, run.meter_after)
     log.info(
         "compaction_ended",
         run=run.id,
@@ -43,6 +58,7 @@ def tell(run: Run, counts: Stats | None) -> None:
         before=run.meter_before["total"],
         after=(run.meter_after or run.meter_before)["total"],
         removed=counts["removed"] if counts else 0,
+        reduction_percent=counts["reductionPercent"] if counts else 0.0,
         tokens_saved=counts["tokensSaved"] if counts else 0,
     )
     if counts:

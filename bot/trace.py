@@ -20,6 +20,7 @@ from typing import Any
 from uuid import uuid4
 
 from bot.compaction import Plan
+from bot.compaction.statistics import messages_text, statistics_of
 from bot.days import day_of
 from bot.history import Ranges, Usage
 from bot.meter import percent
@@ -43,6 +44,7 @@ def render(
     finished = run.finished_at or run.started_at
     result = run.result
     usage = Usage(**result.usage) if result and result.usage else None
+    stats = statistics_of(run.meter_before, run.meter_after)
     facts = [
         ("run", run.id),
         ("started", _utc(run.started_at)),
@@ -55,6 +57,7 @@ def render(
         ("focus", run.focus or "none"),
         ("before", _meter(run.meter_before)),
         ("after", _meter(run.meter_after) if run.meter_after else "unchanged"),
+        ("messages", messages_text(stats) if stats else "not counted" if run.meter_after else "unchanged"),
         ("jobs", str(run.jobs)),
         ("usage", _usage(usage)),
         ("cost", _cost(run.model, usage)),

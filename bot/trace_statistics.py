@@ -28,9 +28,10 @@ _WAITED_FOR = frozenset({"auto", "recovery"})
 @dataclass(frozen=True)
 class Total:
     """What some compactions come to. ``before``, ``after`` and ``freed`` are tokens of those that were done;
-    ``pauses``: how many somebody waited for in the middle of an answer, ``waited`` their seconds together and
-    ``longest`` the longest; ``p50`` and ``p95``: seconds that a compaction took; ``cost`` in dollars, of the
-    ``priced`` ones, None where no price is known of any."""
+    ``messages`` and ``removed``: those of the requests before, and how many fewer there were after, of the runs that
+    were counted; ``pauses``: how many somebody waited for in the middle of an answer, ``waited`` their seconds
+    together and ``longest`` the longest; ``p50`` and ``p95``: seconds that a compaction took; ``cost`` in dollars, of
+    the ``priced`` ones, None where no price is known of any."""
 
     runs: int
     outcomes: Mapping[str, int]
@@ -38,6 +39,8 @@ class Total:
     before: int
     after: int
     freed: int
+    messages: int
+    removed: int
     pauses: int
     waited: float
     longest: float
@@ -49,6 +52,11 @@ class Total:
     output: int
     undone: int
 
+    @property
+    def reduction(self) -> float:
+        """By how many percent of the messages the requests became shorter; to one decimal."""
+        return round(100 * self.removed / self.messages, 1) if self.messages else 0.0
+
     def as_json(self) -> dict[str, Any]:
         """For a JSON document."""
         return {
@@ -56,6 +64,7 @@ class Total:
             "outcomes": dict(self.outcomes),
             "triggers": dict(self.triggers),
             "tokens": {"before": self.before, "after": self.after, "freed": self.freed},
+            "messages": {"before": self.messages, "removed": self.removed, "reductionPercent": self.reduction},
             "pauses": {"count": self.pauses, "seconds": self.waited, "longest": self.longest},
             "seconds": {"p50": self.p50, "p95": self.p95},
             "cost": {"dollars": self.cost, "of": self.priced, "input": self.input, "output": self.output},
@@ -69,6 +78,7 @@ def total(runs: Iterable[Ran]) -> Total:
     done = [ran for ran in kept if ran.state is RunState.DONE and ran.after]
     before = sum(int(ran.before["total"]) for ran in done)
     after = sum(int(ran.after["total"]) for ran in done if ran.after)
+    counted = [stats for ran in done if (stats := ran.stats)]
     pauses = [seconds for ran in kept if (seconds := pause_of(ran)) is not None]
     took = sorted(ran.finished_at - ran.started_at for ran in kept if ran.finished_at is not None)
     prices = [price for ran in kept if ran.usage and (price := cost(ran.model, ran.usage)) is not None]
@@ -79,6 +89,8 @@ def total(runs: Iterable[Ran]) -> Total:
         before=before,
         after=after,
         freed=before - after,
+        messages=sum(stats["originalCount"] for stats in counted),
+        removed=sum(stats["removed"] for stats in counted),
         pauses=len(pauses),
         waited=round(sum(pauses), 3),
         longest=round(max(pauses, default=0.0), 3),

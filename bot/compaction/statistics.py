@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from collections.abc import Mapping
+from typing import Any, TypedDict
 
 
 class Stats(TypedDict):
@@ -32,3 +33,25 @@ def statistics(*, count: int, compacted: int, tokens: int, compacted_tokens: int
         compactedTokens=compacted_tokens,
         tokensSaved=tokens - compacted_tokens,
     )
+
+
+def statistics_of(before: Mapping[str, Any], after: Mapping[str, Any] | None) -> Stats | None:
+    """Of a run, by its meters as :func:`bot.meter.run_meter` makes them; None where nothing was changed, and of runs
+    of earlier versions, which did not count messages."""
+    if after is None or "messages" not in before or "messages" not in after:
+        return None
+    return statistics(
+        count=int(before["messages"]),
+        compacted=int(after["messages"]),
+        tokens=int(before["total"]),
+        compacted_tokens=int(after["total"]),
+    )
+
+
+def messages_text(stats: Stats) -> str:
+    """What became of the messages, for people and for operators: ``63 → 21 messages (66.7% fewer)``."""
+    count, left = stats["originalCount"], stats["compactedCount"]
+    if left == count:
+        return f"{count:,} {'message' if count == 1 else 'messages'}, none fewer"
+    how = f"{stats['reductionPercent']}% fewer" if left < count else "more was said meanwhile"
+    return f"{count:,} → {left:,} messages ({how})"

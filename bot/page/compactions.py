@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 from bot.compaction.checks import missing
 from bot.compaction.plan import Plan, Trigger
+from bot.compaction.statistics import messages_text, statistics_of
 from bot.history import Usage
 from bot.messages import AgentId
 from bot.page.change import counts, difference, side_by_side
@@ -158,6 +159,7 @@ class Compactions:
             asked=[self._asked(record) for record in (run.result.inference if run.result else ())],
             key=uuid4().hex,
             state=_state(run),
+            messages=messages_text(stats) if (stats := statistics_of(run.meter_before, run.meter_after)) else "",
             **values,
         )
 
@@ -252,6 +254,7 @@ def _as_json(run: Ran) -> dict[str, Any]:
         "reason": run.reason,
         "before": run.before["total"],
         "after": run.after["total"] if run.after else None,
+        "statistics": run.stats,
         "started": datetime.fromtimestamp(run.started_at, UTC).isoformat(),
         "seconds": None if run.finished_at is None else run.finished_at - run.started_at,
         "dollars": _price(run),

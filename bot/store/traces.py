@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, RowMapping, func, select
 
+from bot.compaction.statistics import Stats, statistics_of
 from bot.days import bounds_of
 from bot.history import Usage
 from bot.messages import AgentId
@@ -44,6 +45,11 @@ class Ran:
     started_at: float
     finished_at: float | None
     undone: bool
+
+    @property
+    def stats(self) -> Stats | None:
+        """The seven statistics, where it changed anything and its messages were counted."""
+        return statistics_of(self.before, self.after)
 
     @property
     def is_open(self) -> bool:

@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from bot.compaction.statistics import statistics
 from bot.messages import Address
-from bot.store import runs, schema
+from bot.store import runs, schema, traces
 from tests.conftest import OpenHouse
 from tests.house import House, Room
 from tests.servers.messages import MessagesServer
@@ -97,6 +97,25 @@ async def test_the_notice_says_how_much_was_freed_and_the_context_and_the_bottom
         await until_the_bottom_line_shows(after, room)
 
 
+async def test_what_became_of_the_messages_is_told_wherever_a_compaction_is_told(house: OpenHouse, room: Room) -> None:
+    async with house(agents={"compact_ahead": False}) as running:
+        for number in range(12):
+            await room.asks(LINE.format(number))
+        messages = len((await running.history()).view())
+        await room.commands("/compact")
+        await room.until(lambda: "Compacted:" in room.notices()[-1])
+        left = len((await running.history()).view())
+        assert left < messages
+        told = f"{messages} → {left} messages ({100 * (messages - left) / messages:.1f}% fewer)"
+        assert told in room.notices()[-1]
+        assert told in await room.commands("/context")
+        await room.until(lambda: f"- **messages**: {told}" in trace(running))
+        async with running.parts.database.read() as tx:
+            (ran,) = await traces.listed(tx)
+        assert ran.stats
+        assert (ran.stats["originalCount"], ran.stats["compactedCount"]) == (messages, left)
+
+
 async def test_the_log_has_what_was_removed_and_saved_in_one_line_and_all_seven_figures_at_debug(
     house: OpenHouse, room: Room
 ) -> None:
@@ -114,6 +133,9 @@ async def test_the_log_has_what_was_removed_and_saved_in_one_line_and_all_seven_
             await room.until(lambda: any(entry["event"] == "compaction_statistics" for entry in logged))
     (line,) = [entry for entry in logged if entry["event"] == "compaction_ended"]
     assert (line["log_level"], line["removed"], line["tokens_saved"]) == ("info", messages - left, before - after)
+    assert line["reduction_percent"] == round(100 * (messages - left) / messages, 1)
+    (begun,) = [entry for entry in logged if entry["event"] == "compaction_started"]
+    assert (begun["log_level"], begun["reason"]) == ("info", "a person asked for it")
     (debug,) = [entry for entry in logged if entry["event"] == "compaction_statistics"]
     seven = statistics(count=messages, compacted=left, tokens=before, compacted_tokens=after)
     assert len(seven) == 7

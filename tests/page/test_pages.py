@@ -116,6 +116,7 @@ async def test_a_compaction_says_why_it_ran_and_what_became_of_each_entry(scene:
     assert "keep the code" in page.text
     assert "its layer 1 is on" in page.text
     assert re.search(r"kept \d+ hidden 1[68] replaced 0 inserted [23]", page.text), page.text
+    assert re.search(r"Messages ?\d+ → [1-9]\d* messages \(\d+\.\d% fewer\)", page.text), page.text
     assert "ZEBRA-4417" in page.text
     assert "Request 1: conversation" in page.text
     assert "It is the first one that counts." in page.text
@@ -136,6 +137,8 @@ async def test_compactions_are_found_by_day_outcome_trigger_strategy_and_convers
         assert len(links) == found, query
     told = (await scene.client.get("/compactions.json?agent=room-1")).json()
     assert [run["outcome"] for run in told] == ["done"]
+    assert told[0]["statistics"]["removed"] > 0
+    assert re.search(r"\d+ → \d+ −\d+\.\d%", (await scene.get("/compactions?agent=room-1")).text)
 
 
 async def test_search_finds_conversations_people_and_what_was_said_beneath_a_layer(scene: Scene) -> None:

@@ -122,6 +122,7 @@ async def test_the_statistics_say_what_people_waited_for_and_what_it_cost(palimp
     whole = found["total"]
     assert (whole["runs"], whole["outcomes"]) == (4, {"done": 2, "empty": 1, "planned": 1})
     assert whole["tokens"] == {"before": 1_800, "after": 200, "freed": 1_600}
+    assert whole["messages"] == {"before": 18, "removed": 12, "reductionPercent": 66.7}
     assert whole["pauses"] == {"count": 1, "seconds": 2.5, "longest": 2.5}, "nobody waits for what is made ahead"
     assert whole["seconds"] == {"p50": 2.5, "p95": 2.5}
     assert whole["cost"] == {"dollars": 0.018, "of": 4, "input": 4_000, "output": 400}
@@ -129,7 +130,9 @@ async def test_the_statistics_say_what_people_waited_for_and_what_it_cost(palimp
     assert {name: one["runs"] for name, one in found["by"]["trigger"].items()} == {"ahead": 1, "auto": 2, "manual": 1}
     assert {name: one["runs"] for name, one in found["by"]["day"].items()} == {"20261120": 1, "20261121": 3}
     assert (await palimpsest("traces", "stats", "--since", "2026-11-22")).lines[1].split()[:3] == ["all", "0", "none"]
-    assert "p95" in (await palimpsest("traces", "stats", "--by", "strategy")).lines[0]
+    table = (await palimpsest("traces", "stats", "--by", "strategy")).lines
+    assert "p95" in table[0]
+    assert "12 of 18 messages (66.7%)" in table[1]
 
 
 async def test_files_that_are_missing_or_differ_are_written_anew_and_others_are_left_alone(
