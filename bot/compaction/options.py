@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, get_type_hints
 
@@ -12,15 +13,17 @@ from pydantic import PydanticSchemaGenerationError, TypeAdapter, ValidationError
 
 from bot.compaction.plan import Strategy
 
+_WORDS = re.compile(r"[\w.-]+(?:,[\w.-]+)*")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def with_options(strategy: Strategy, values: Mapping[str, object]) -> Strategy:
     """The same strategy with these options, the others as they are.
 
-    Names are the fields of its options, also as ``keepLastSegment`` (as ProbeAgent writes them), ``keep-last-segment``
-    or ``KEEP_LAST_SEGMENT``; values are texts or of the field's type. Raises ``ValueError`` with one sentence that
-    names the option and the value, and lists the options that there are for a name that there is not.
+    Names are the fields of its options, or what its ``aliases`` call them too; also as ``keepLastSegment`` (as
+    ProbeAgent writes them), ``keep-last-segment`` or ``KEEP_LAST_SEGMENT``. Values are texts or of the field's type.
+    Raises ``ValueError`` with one sentence that names the option and the value, and lists the options that there are
+    for a name that there is not.
     """
     if not values:
         return strategy
@@ -28,14 +31,18 @@ def with_options(strategy: Strategy, values: Mapping[str, object]) -> Strategy:
     options: Any = strategy.options
     if not all(is_dataclass(thing) and not isinstance(thing, type) for thing in (owner, options)):
         raise ValueError(f"The strategy {strategy.name} has no options that could be set.")
+    aliases: Mapping[str, str] = getattr(type(options), "aliases", {})
     types = get_type_hints(type(options), include_extras=True)
     known = {field.name: types[field.name] for field in fields(options) if field.init}
-    chosen = {}
+    chosen: dict[str, object] = {}
     for given, value in values.items():
         name = _field_name(given)
+        name = aliases.get(name, name)
         if name not in known:
             there = f"it has: {', '.join(known)}" if known else "it has none"
             raise ValueError(f"The strategy {strategy.name} has no option {given!r}; {there}.")
+        if name in chosen:
+            raise ValueError(f"The option {name} of the strategy {strategy.name} is given twice.")
         chosen[name] = _converted(value, known[name], f"The option {name} of the strategy {strategy.name}")
     try:
         changed: Strategy = replace(owner, options=replace(options, **chosen))
@@ -68,11 +75,18 @@ def _converted(value: object, wanted: Any, what: str) -> object:
 
 
 def _from_json(adapter: TypeAdapter[Any], value: object) -> object:
-    """What a text says as JSON; the value itself if it says nothing of that type."""
-    try:
-        return adapter.validate_json(value) if isinstance(value, str) else value
-    except ValidationError:
+    """What a text says as JSON, or as words with commas between them; the value itself if nothing of that type."""
+    if not isinstance(value, str):
         return value
+    with suppress(ValidationError):
+        return adapter.validate_json(value)
+    with suppress(ValidationError):
+        return adapter.validate_python(_listed(value))
+    return value
+
+
+def _listed(text: str) -> object:
+    return text.split(",") if _WORDS.fullmatch(text) else text
 
 
 def _sentence(text: str) -> str:

@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,12 +48,15 @@ class Cleared:
     saved: Mapping[int, int] = field(default_factory=dict)
 
 
-def cleared(view: Sequence[Entry], before: int) -> Cleared:
-    """Clear the long outputs among the first ``before`` entries. What was cleared already is short, so it stays."""
+def cleared(view: Sequence[Entry], before: int, *, only: Container[int] | None = None) -> Cleared:
+    """Clear the long outputs among the first ``before`` entries, or of those alone with a seq in ``only``. What was
+    cleared already is short, so it stays."""
     names: dict[str, str] = {}
     short: list[tuple[Entry, tuple[Block, ...]]] = []
     for entry in view[:before]:
         names.update((call["id"], str(call["name"])) for call in tool_calls(entry.blocks))  # some servers use ids again
+        if only is not None and entry.seq not in only:
+            continue
         if entry.kind is not EntryKind.RESULT or not any(_is_long(block) for block in entry.blocks):
             continue
         short.append((entry, tuple(_short(block, names) if _is_long(block) else block for block in entry.blocks)))

@@ -52,9 +52,9 @@ def test_people_read_the_statistics_the_share_and_what_became_of_each_message(ru
     assert [line.split() for line in lines[:8]] == [["strategy", "monologue"], *([k, str(v)] for k, v in stats.items())]
     share = round(100 * stats["compactedTokens"] / stats["originalTokens"])
     assert lines[8] == f"Compressed to {share} % of the original size."
-    assert lines[10] == "= 1 unchanged"
-    assert lines[11].split()[:4] == ["-", "1", "Assistant:", "I"]
-    assert [line[0] for line in lines[10:]] == list("=----=----=")
+    assert lines[10].split()[:4] == ["-", "1", "Assistant:", "I"]
+    assert lines[13].split()[:5] == ["~", "0–4", "User:", "Question", "0:"]
+    assert [line[0] for line in lines[10:]] == list("---~=---~=")
     assert "\x1b" not in done.stdout
 
 
@@ -157,7 +157,7 @@ def test_one_line_of_the_log_says_what_was_removed_and_saved_and_debug_says_all(
     [
         (("--strategy", "magic"), "'magic' is not a strategy; there is: "),
         (("--strategy", "no_such_module:Mine"), "No module named"),
-        (("--option", "keep=1"), "has no option 'keep'; it has: "),
+        (("--option", "keeps=1"), "has no option 'keeps'; it has: "),
         (("--option", "keepLastSegment=maybe"), "cannot be 'maybe'"),
         (("--option", "keepLastSegment"), "--option takes key=value"),
         (("--option", "min_segments_to_keep=-1"), "must not be negative"),

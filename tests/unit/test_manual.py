@@ -16,6 +16,7 @@ from bot.compaction.manual import entries_of
 from bot.compaction.refusals import CannotFit
 from bot.estimate import estimate_tokens
 from bot.history import EntryKind, History
+from bot.messages import text_block
 from tests.unit.any_history import assert_valid, histories
 from tests.unit.by_hand import Asking, Oldest, Told, assistant, results, stays, talk, tokens, user
 from tests.unit.entries import call, result
@@ -34,7 +35,9 @@ STATISTICS = (
 def test_monologue_is_what_it_does_by_itself_and_a_conversation_of_turns_keeps_questions_and_answers() -> None:
     messages = talk(4)
     made = compact_history(messages)
-    assert made.messages == [*messages[0:1], *messages[5:7], *messages[11:13], *messages[17:]]
+    seen = text_block("[Result of an earlier tool call]\nseen")
+    asked = [{"role": "user", "content": [text_block(messages[at]["content"]), seen]} for at in (0, 6, 12)]
+    assert made.messages == [asked[0], messages[5], asked[1], messages[11], asked[2], *messages[17:]]
     assert made.messages == compact_history(messages, strategy="monologue").messages
     assert made.stats["removed"] == 12
 
@@ -116,7 +119,7 @@ def test_options_are_those_of_the_strategy_in_either_spelling() -> None:
     ("arguments", "sentence"),
     [
         ({"strategy": "magic"}, r"There is no strategy 'magic'; there is: .*monologue"),
-        ({"keep": 1}, r"The strategy monologue has no option 'keep'; it has: .*min_segments_to_keep"),
+        ({"keeps": 1}, r"The strategy monologue has no option 'keeps'; it has: .*min_segments_to_keep"),
         ({"limit": 0}, r"The limit is a positive number of tokens, not 0\."),
         ({"limit": -5}, r"not -5"),
     ],

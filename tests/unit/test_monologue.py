@@ -9,13 +9,14 @@ from hypothesis import HealthCheck, given, settings
 
 from bot.compaction import STRATEGIES, PlanContext
 from bot.compaction.monologue import Monologue, MonologueOptions
+from bot.compaction.options import with_options
 from bot.compaction.plan import Trigger
 from bot.compaction.segments import segments_of
 from bot.estimate import Level
 from bot.history import Entry, EntryKind, History
 from bot.messages import text_block
 from tests.unit.any_history import histories
-from tests.unit.entries import call, full, history, replied, returned, said, shown
+from tests.unit.entries import call, full, history, replied, result, returned, said, shown
 
 THINKING = {"type": "thinking", "thinking": "hm", "signature": "s"}
 
@@ -40,9 +41,9 @@ def compacted(page: History, **options: Any) -> History:
 def test_older_segments_keep_request_and_answer_and_the_last_one_is_whole() -> None:
     page = compacted(history(*round_of(1), *round_of(5), *round_of(9)))
     assert shown(page) == [
-        ("user", ["q1"]),
+        ("user", ["q1", "[Result of an earlier tool call]\nr1"]),
         ("assistant", ["a1"]),
-        ("user", ["q5"]),
+        ("user", ["q5", "[Result of an earlier tool call]\nr5"]),
         ("assistant", ["a5"]),
         ("user", ["q9"]),
         ("assistant", ["let me look", "tool_use c9"]),
@@ -84,12 +85,12 @@ def test_as_many_recent_segments_stay_whole_as_the_options_say(
     after = compacted(page, keep_last_segment=keep_last_segment, min_segments_to_keep=min_segments)
     untouched = {entry.seq for entry in page.entries[-4 * whole :]}
     assert untouched <= {entry.seq for entry in after.visible}
-    assert len(after.visible) == 4 * whole + 2 * (5 - whole)
+    assert len(after.visible) == 4 * whole + 3 * (5 - whole)
 
 
 def test_without_any_segment_to_keep_the_last_one_is_dropped_too() -> None:
     page = compacted(history(*round_of(1)), keep_last_segment=False, min_segments_to_keep=0)
-    assert shown(page) == [("user", ["q1"]), ("assistant", ["a1"])]
+    assert shown(page) == [("user", ["q1", "[Result of an earlier tool call]\nr1"]), ("assistant", ["a1"])]
 
 
 @pytest.mark.parametrize("results", [0, 1, 2])
@@ -98,8 +99,8 @@ def test_an_open_tool_exchange_stays_whatever_the_options_say(results: int) -> N
     parts = (returned(13, "x"), returned(14, "y"))[:results]
     page = history(*round_of(1), *round_of(5, answered=False), replied(8, "", "w"), returned(9, "w"), calls, *parts)
     after = compacted(page, keep_last_segment=False, min_segments_to_keep=0)
-    assert [entry.seq for entry in after.visible] == [1, 4, 5, *range(12, 13 + results)]
-    assert after.visible[3].blocks == calls.blocks
+    assert [entry.seq for entry in after.visible] == [1, 3, 4, 5, *([] if results else [9]), *range(12, 13 + results)]
+    assert next(entry for entry in after.visible if entry.seq == 12).blocks == calls.blocks
 
 
 def test_thinking_goes_with_its_turn_and_stays_untouched_in_an_answer() -> None:
@@ -114,7 +115,7 @@ def test_pictures_and_documents_of_people_stay() -> None:
     file = Entry(2, "user", (picture,), EntryKind.FILE)
     work = (replied(3, "", "a"), returned(4, "a"), replied(5, "a cat"))
     page = compacted(history(said(1, "what is it?"), file, *work, *round_of(6)))
-    assert page.view()[0]["content"] == [text_block("what is it?"), picture]
+    assert list(page.view()[0]["content"])[:2] == [text_block("what is it?"), picture]
 
 
 def test_what_earlier_layers_inserted_stays() -> None:
@@ -125,7 +126,7 @@ def test_what_earlier_layers_inserted_stays() -> None:
     plan = Monologue().plan([*inserted, *round_of(1), *round_of(5)], full(900), PlanContext())
     assert plan
     assert (plan.upto, plan.floor) == (92, 1)
-    assert plan.hidden == ((2, 3), (9, 89))
+    assert plan.hidden == ((2, 2), (9, 89))
 
 
 def test_calls_without_a_result_stay_known_as_text() -> None:
@@ -159,9 +160,80 @@ def test_the_levels_are_its_own_and_can_be_set() -> None:
     assert Monologue(MonologueOptions(warning=0)).level(full(999)) is Level.OK
 
 
-def test_a_negative_number_of_segments_is_refused() -> None:
-    with pytest.raises(ValueError, match="min_segments_to_keep=-1"):
-        MonologueOptions(min_segments_to_keep=-1)
+@pytest.mark.parametrize("option", ["min_segments_to_keep", "results_to_keep"])
+def test_a_negative_number_is_refused(option: str) -> None:
+    with pytest.raises(ValueError, match=f"{option}=-1 must not be negative"):
+        with_options(Monologue(), {option: -1})
+
+
+def finished(
+    seq: int, *, outcome: str | None = "ok", name: str = "attempt_completion", **arguments: str
+) -> list[Entry]:
+    """A reply that hands its answer over by a tool call, and what that call returned."""
+    handing = {"type": "tool_use", "id": f"d{seq}", "name": name, "input": arguments}
+    reply = Entry(seq, "assistant", (text_block("<thinking>I am done.</thinking>"), handing), EntryKind.REPLY)
+    return [reply, *([returned(seq + 1, f"d{seq}", outcome)] if outcome is not None else [])]
+
+
+def test_an_answer_that_is_a_tool_call_stays_and_a_reader_of_the_page_finds_it() -> None:
+    work = (said(1, "how far?"), replied(2, "", "a"), returned(3, "a", "42 km"), *finished(4, outcome="It is 42 km."))
+    page = compacted(history(*work, *round_of(6)))
+    assert [entry.seq for entry in page.visible][:4] == [1, 3, 4, 5]
+    assert list(page.view()[1]["content"]) == [
+        {"type": "tool_use", "id": "d4", "name": "attempt_completion", "input": {}}
+    ]
+    assert result("d4", "It is 42 km.") in page.view()[2]["content"]
+
+
+def test_a_completion_that_nothing_answered_is_read_as_the_words_that_it_holds() -> None:
+    page = compacted(history(said(1, "q"), *finished(2, outcome=None, more="", answer="It is 42 km."), *round_of(4)))
+    assert shown(page)[:2] == [("user", ["q"]), ("assistant", ["It is 42 km."])]
+
+
+def test_the_names_of_completions_are_an_option() -> None:
+    work = (said(1, "q"), *finished(2, name="submit", text="It is 42 km."))
+    named = compacted(history(*work, *round_of(4)), completions=("submit",))
+    assert "tool_use d2" in shown(named)[1][1]
+    assert "tool_use d2" not in str(shown(compacted(history(*work, *round_of(4)))))
+
+
+def test_words_after_a_completion_do_not_take_its_place() -> None:
+    page = compacted(history(said(1, "q"), *finished(2, outcome="It is 42 km."), replied(4, "Bye."), *round_of(5)))
+    assert [entry.seq for entry in page.visible][:4] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(("results", "seqs"), [(0, [1, 6]), (1, [1, 5, 6]), (2, [1, 3, 5, 6]), (9, [1, 3, 5, 6])])
+def test_so_many_results_of_older_segments_stay_beside_the_completion(results: int, seqs: list[int]) -> None:
+    work = (replied(2, "", "a"), returned(3, "a"), replied(4, "", "b"), returned(5, "b"), replied(6, "so"))
+    page = compacted(history(said(1, "q"), *work, *round_of(7)), results_to_keep=results)
+    assert [entry.seq for entry in page.visible if entry.seq < 7] == seqs
+
+
+def test_a_long_result_beside_an_answer_becomes_the_usual_line_and_one_that_is_the_answer_stays() -> None:
+    long = "x" * 2_847
+    step = (said(1, "q"), replied(2, "", "a"), returned(3, "a", long, tokens=900), replied(4, "so"))
+    answer = (said(5, "q"), replied(6, "", "b"), returned(7, "b", long, tokens=900))
+    page = compacted(history(*step, *answer, *round_of(8)))
+    head = "[Result of an earlier tool call]\n"
+    assert shown(page)[0] == ("user", ["q", f"{head}[Tool: look returned 2847 chars]"])
+    assert shown(page)[2][1][:2] == ["q", f"{head}{long}"]
+
+
+def test_what_was_thought_between_tags_goes_from_older_answers_and_stays_in_the_last_segment() -> None:
+    thought = "<thinking>\nThe person wants 42.\n</thinking>\n\n42."
+    page = compacted(history(said(1, "q"), replied(2, thought), said(3, "again"), replied(4, thought)))
+    assert shown(page) == [("user", ["q"]), ("assistant", ["42."]), ("user", ["again"]), ("assistant", [thought])]
+
+
+def test_words_about_the_tags_and_code_with_them_are_nobodys_thoughts() -> None:
+    text = "Write `<thinking>` and close it:\n```\n<thinking>a</thinking>\n```\nor <think>b</think> within a line."
+    assert Monologue().plan((said(1, "q"), replied(2, text), *round_of(3)[:1]), full(900), PlanContext()) is None
+
+
+def test_a_reply_that_only_thinks_is_no_answer() -> None:
+    work = (replied(2, "", "a"), returned(3, "a", "A"), replied(4, "<think>hm</think>"))
+    page = compacted(history(said(1, "q"), *work, *round_of(5)))
+    assert shown(page)[0] == ("user", ["q", "[Result of an earlier tool call]\nA", "q5"])
 
 
 def test_it_is_registered() -> None:
