@@ -118,7 +118,7 @@ class Metrics:
         self._leases_lost = self._counter("leases_lost", "Leases that another process took from this one.", "kind")
         self._disk_errors = self._counter("disk_errors", "Files that could not be written.", "what")
         self._background_crashes = self._counter(
-            "background_crashes", "What went on in the background, broke, and was begun again.", "what"
+            "background_crashes", "What went on in the background and broke; it is begun again.", "what"
         )
         self._garbage = self._counter("redis_garbage", "What was found in Redis and is nothing of ours.", "place")
         self._log_lines = self._counter("log_lines", "Lines of the log from warning on.", "level")
@@ -281,7 +281,7 @@ class Metrics:
         self._disk_errors.labels(what).inc()
 
     def background_crashed(self, what: str) -> None:
-        """It is begun again."""
+        """It is begun again, if not at once."""
         self._background_crashes.labels(what).inc()
 
     def garbage(self, place: GarbagePlace, count: int) -> None:

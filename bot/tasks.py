@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 import structlog
 
+from bot.metrics import METRICS
+
 log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
@@ -19,7 +21,7 @@ _PIECES = 10
 
 
 def told_of(task: asyncio.Task[T], what: str) -> asyncio.Task[T]:
-    """That this task breaks is said at once: nobody waits for it who would."""
+    """That this task breaks is said at once, and counted: nobody waits for it who would."""
     task.add_done_callback(partial(_tell, what))
     return task
 
@@ -27,6 +29,7 @@ def told_of(task: asyncio.Task[T], what: str) -> asyncio.Task[T]:
 def _tell(what: str, task: asyncio.Task[Any]) -> None:
     if not task.cancelled() and (error := task.exception()):
         log.error("background_crashed", what=what, exc_info=error)
+        METRICS.background_crashed(what)
 
 
 async def to_the_end(work: Coroutine[Any, Any, T]) -> T:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
 
 from bot.embedded import EmbeddedError
 from bot.embedded.membership import Membership
-
-T = TypeVar("T")
+from bot.tasks import to_the_end
 
 
 class SharedServer(ABC):
@@ -32,14 +30,14 @@ class SharedServer(ABC):
     async def start(self) -> str:
         """Enters, and starts the server unless it runs. Returns its URL."""
         try:
-            return await _to_the_end(self._enter)
+            return await to_the_end(asyncio.to_thread(self._enter))
         except asyncio.CancelledError:
             await self.stop()
             raise
 
     async def ensure(self) -> str:
         """Starts the server again if it died, also when several processes ask at once. Returns its URL."""
-        return await _to_the_end(self._ensure)
+        return await to_the_end(asyncio.to_thread(self._ensure))
 
     async def find(self) -> str | None:
         """The URL of a server that runs and answers, or None. Nothing is started, and nobody enters."""
@@ -48,7 +46,7 @@ class SharedServer(ABC):
 
     async def stop(self) -> None:
         """Leaves; the last one out shuts the server down and waits for its end. Harmless when not in."""
-        await _to_the_end(self._leave)
+        await to_the_end(asyncio.to_thread(self._leave))
 
     @abstractmethod
     def _find(self) -> str | None:
@@ -98,15 +96,3 @@ class SharedServer(ABC):
             yield
         except OSError as error:
             raise EmbeddedError(f"{self._title} cannot run in {self.folder}: {error}") from error
-
-
-async def _to_the_end(work: Callable[[], T]) -> T:
-    """Runs blocking work in a thread. A cancellation is passed on when the work is done, and not before."""
-    task = asyncio.ensure_future(asyncio.to_thread(work))
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        if not task.cancelled():
-            task.exception()  # the cancellation counts; unasked, asyncio would complain about this one
-        raise

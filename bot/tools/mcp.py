@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from bot.errors import ConfigurationError
 from bot.messages import AgentId, Block
 from bot.settings import Settings, variables
 from bot.tasks import stop, told_of
-from bot.tools.mcp_config import McpConfig, config_path, read_config
+from bot.tools.mcp_config import McpConfig, ServerConfig, config_path, read_config
 from bot.tools.mcp_connection import Connection
 from bot.tools.mcp_results import shown
 from bot.tools.mcp_state import ServerStatus, State
@@ -60,12 +60,20 @@ class McpTool:
 
 
 class McpServers:
-    """All of them. ``required``: the file was named, so it has to be there."""
+    """All of them. ``required``: the file was named, so it has to be there. ``connection``: makes one."""
 
-    def __init__(self, path: Path, environment: Mapping[str, str], *, required: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        environment: Mapping[str, str],
+        *,
+        required: bool = False,
+        connection: Callable[[ServerConfig], Connection] = Connection,
+    ) -> None:
         self._path = path
         self._environment = environment
         self._required = required
+        self._connection = connection
         self._seen: object = _NEVER
         self._looking = asyncio.Lock()
         self._connections: dict[str, Connection] = {}
@@ -98,6 +106,9 @@ class McpServers:
             if seen != self._seen:
                 self._apply(await self._read())
                 self._seen = seen
+            for connection in self._connections.values():
+                if connection not in self._tasks:
+                    self._begin(connection)
         await self._settled(waited_for)
 
     async def _read(self) -> McpConfig:
@@ -113,15 +124,20 @@ class McpServers:
         for name, connection in list(self._connections.items()):
             if config.servers.get(name) != connection.config:
                 del self._connections[name]
-                self._tasks[connection].cancel()  # its task stays ours until it has ended
-        for name, server in config.servers.items():
-            if name not in self._connections:
-                connection = self._connections[name] = Connection(server)
-                task = self._tasks[connection] = told_of(asyncio.create_task(connection.run()), "mcp")
-                task.add_done_callback(partial(self._forget, connection))
+                if task := self._tasks.get(connection):
+                    task.cancel()  # it stays ours until it has ended
+        new = [name for name in config.servers if name not in self._connections]
+        self._connections |= {name: self._connection(config.servers[name]) for name in new}
 
-    def _forget(self, connection: Connection, _: asyncio.Task[None]) -> None:
+    def _begin(self, connection: Connection) -> None:
+        """Also once more: a defect that ended its task need not come again."""
+        task = self._tasks[connection] = told_of(asyncio.create_task(connection.run()), "mcp")
+        task.add_done_callback(partial(self._ended, connection))
+
+    def _ended(self, connection: Connection, task: asyncio.Task[None]) -> None:
         self._tasks.pop(connection, None)
+        if not task.cancelled() and (error := task.exception()):
+            connection.broke(error)
 
     async def _settled(self, names: Collection[str]) -> None:
         wanted = {

@@ -64,7 +64,7 @@ class Connection:
                 self._reason, hint = str(lost), lost.hint
             except Exception as error:  # one server must not end another, nor the program
                 log.exception("mcp_connection_crashed", server=self.config.name)
-                self._reason = f"{type(error).__name__} in this program"
+                self._reason = _defect(error)
             if not self._reached:
                 legacy = not legacy  # some older servers end when they are asked for the newer protocol
             pause = _FIRST_PAUSE if time.monotonic() - began > _STEADY_SECONDS else pause
@@ -73,6 +73,10 @@ class Connection:
             log.warning("mcp_server_lost", server=self.config.name, reason=reason, seconds=pause)
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def broke(self, error: BaseException) -> None:
+        """What keeps it has ended by a defect; nobody waits for it."""
+        self._note(State.FAILED, _defect(error))
 
     async def _keep(self, *, legacy: bool) -> None:
         from bot.tools.mcp_session import connected
@@ -112,3 +116,7 @@ class Connection:
         if not any(offer.name == tool for offer in self.offers):
             raise ToolError(f"The server {self.config.name} does not have the tool {tool[:80]!r} any more.")
         return await self._session.call(tool, arguments)
+
+
+def _defect(error: BaseException) -> str:
+    return f"{type(error).__name__} in this program"

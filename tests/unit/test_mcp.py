@@ -16,6 +16,7 @@ import uvloop
 from bot.messages import AgentId
 from bot.tools.mcp import McpServers
 from bot.tools.mcp_config import read_config
+from bot.tools.mcp_connection import Connection
 from bot.tools.mcp_state import State
 from bot.tools.toolbox import Toolbox
 from tests.parser import HERE
@@ -39,6 +40,43 @@ async def test_a_tool_gives_what_its_server_answers(tmp_path: Path) -> None:
     async with running(tmp_path, {"box": program()}) as servers:
         for text in ("hello", "你好，世界", "привет", "👩‍🚀", ""):
             assert await call(tools(servers)["box__echo"], text=text) == text
+
+
+class BreaksOnce(Connection):
+    """A defect in what keeps it, which comes once."""
+
+    broken = 0
+
+    async def run(self) -> None:
+        if not type(self).broken:
+            type(self).broken += 1
+            raise ZeroDivisionError
+        await super().run()
+
+
+async def test_a_connection_whose_task_a_defect_has_ended_is_begun_again_when_it_is_used_next(tmp_path: Path) -> None:
+    path = write(tmp_path / "mcp.json", {"box": program()})
+    async with McpServers(path, {}, connection=BreaksOnce) as servers:
+        await servers.look()
+        await until(lambda: status(servers, "box").state is State.FAILED)
+        assert status(servers, "box").reason == "ZeroDivisionError in this program"
+        await servers.look()
+        await until(lambda: status(servers, "box").state is State.CONNECTED)
+        assert await call(tools(servers)["box__echo"], text="hello") == "hello"
+        write(path, {})
+        await servers.look()
+        assert not servers.status(AGENT)
+
+
+async def test_that_mcp_json_no_longer_names_a_connection_whose_task_has_ended_harms_nothing(tmp_path: Path) -> None:
+    BreaksOnce.broken = 0
+    path = write(tmp_path / "mcp.json", {"box": program()})
+    async with McpServers(path, {}, connection=BreaksOnce) as servers:
+        await servers.look()
+        await until(lambda: status(servers, "box").state is State.FAILED)
+        write(path, {})
+        await servers.look()
+        assert not servers.status(AGENT)
 
 
 async def test_structured_content_is_shown_where_there_is_no_text(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from structlog.testing import capture_logs
 from bot.bus import Bus
 from bot.errors import NotReady
 from bot.leases import Lease
+from bot.metrics import METRICS
 from bot.shutdown import Shutdown
 from bot.supervisor import Supervisor, UnexpectedEnd
 from bot.tasks import stop, told_of
@@ -57,12 +58,17 @@ async def test_what_ends_by_itself_again_and_again_makes_the_process_unready() -
     await stop(task)
 
 
-async def test_a_task_that_nobody_waits_for_says_that_it_broke() -> None:
+async def test_a_task_that_nobody_waits_for_says_that_it_broke_and_is_counted() -> None:
+    def crashes() -> float:
+        return METRICS.registry.get_sample_value("palimpsest_background_crashes_total", {"what": "looking"}) or 0
+
+    before = crashes()
     with capture_logs() as logs:
         task = told_of(asyncio.create_task(Work(ValueError("no"))()), "looking")
         await asyncio.wait({task})
         await asyncio.sleep(0)
     assert [(line["event"], line["what"]) for line in logs] == [("background_crashed", "looking")]
+    assert crashes() == before + 1
 
 
 @pytest.fixture
