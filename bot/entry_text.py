@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from bot.messages import Block
+from bot.quotations import as_read
 
 RECALL = "recall"
 """The tool that finds earlier entries. What it was asked, and what it answered, is found already."""
@@ -32,7 +33,7 @@ def text_to_find(blocks: Sequence[Block]) -> str:
 
 def text_to_read(blocks: Sequence[Block]) -> str:
     """What it says, in full: words, calls with their arguments, results, the names of files."""
-    return "\n".join(piece for block in blocks if (piece := _piece(block).strip()))
+    return "\n".join(piece for block in as_read(blocks) if (piece := _piece(block).strip()))
 
 
 def is_result(block: Block) -> bool:

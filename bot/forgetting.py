@@ -34,7 +34,7 @@ from bot.files import folder_of, remove_sent
 from bot.folder_contents import LOCK, contents
 from bot.messages import AgentId
 from bot.settings import Settings
-from bot.store import Database, agents, forgetting, forgetting_person, traces, whereabouts, work
+from bot.store import Database, agents, forgetting, forgetting_person, parked, traces, whereabouts, work
 
 _LEASE_SECONDS = 60.0
 _PATIENCE_SECONDS = 10.0
@@ -131,6 +131,7 @@ class Forgetting:
         async with self._database.write() as tx:
             skipped = await forgetting.skipped_by(tx, connector, person)
             self.done.parts["messages that could not be stored"] += await forgetting.forget_skipped(tx, skipped)
+            self.done.parts["quotations"] += await parked.unquote(tx, connector, person=person)
             self.done.parts["pairing"] += await forgetting_person.forget_pairing(tx, connector, person)
         self.done.parts = +self.done.parts
         self.done.unknown = there.unknown

@@ -28,7 +28,7 @@ def portion(messages: Sequence[Waiting], context: Context) -> list[Waiting]:
     """The first of what waits, as far as it is answered together. What has failed before is taken alone."""
     room, taken = context.limit * MOST_SHARE, list[Waiting]()
     for message in messages[:MOST_MESSAGES]:
-        room -= context.entry_tokens("user", [said.words_of(message, message.text)])
+        room -= context.entry_tokens("user", said.words_of(message, message.text))
         if taken and (room < 0 or message.tries or taken[0].tries):
             break
         taken.append(message)
@@ -57,7 +57,7 @@ class Heard:
         for message, sent in entered:
             who, words = message.person, said.words_of(message, texts[message.id])
             key = message_key(message.key)
-            await step.append("user", [words], EntryKind.SAID, turn=turn_id, person=who, key=key)
+            await step.append("user", words, EntryKind.SAID, turn=turn_id, person=who, key=key)
             for blocks in sent.blocks:
                 await step.append("user", blocks, EntryKind.FILE, turn=turn_id, person=who, key=key)
             for problem in sent.problems if not is_nothing else ():

@@ -17,6 +17,7 @@ from functools import cached_property
 
 from bot.estimate import Family, message_tokens
 from bot.messages import Audience, Block, Message, Role, text_block
+from bot.quotations import as_read
 from bot.server_tools import paired
 
 Ranges = tuple[tuple[int, int], ...]
@@ -286,7 +287,7 @@ def _merged(messages: Sequence[Message]) -> list[Message]:
     merged: list[Message] = []
     for message in messages:
         content = message["content"]
-        blocks = [text_block(content)] if isinstance(content, str) else list(content)
+        blocks = [text_block(content)] if isinstance(content, str) else as_read(content)
         blocks = [block for block in blocks if block.get("type") != "text" or block["text"].strip()]
         while blocks and blocks[-1].get("type") in _THINKING:
             blocks.pop()

@@ -72,10 +72,14 @@ class Attachment:
 @dataclass(frozen=True)
 class Quote:
     """What a message answers, as a quotation that says whose words it holds. ``ref``: the platform's handle of that,
-    where it is a message of the conversation: the newest one needs no quotation."""
+    where it is a message of the conversation: the newest one needs no quotation. ``key`` and ``person``: which message
+    it is and who said it, as their :class:`Inbound` would have it, wherever that was said; empty for our own words, and
+    where the platform does not tell. By these the words go when they are taken back."""
 
     text: str
     ref: str = ""
+    key: str = ""
+    person: str = ""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from bot.files import blocks_of, is_media, parts_of, unseen
 from bot.history import Entry
 from bot.messages import Block, text_block
 from bot.parser_pool import Parser
+from bot.quotations import quotation_block
 from bot.store.inbox import Waiting
 
 WITHOUT_WORDS = "(sent without words)"
@@ -29,11 +30,11 @@ class Files:
         return len(self.problems) == len(self.blocks)
 
 
-def words_of(message: Waiting, text: str) -> Block:
+def words_of(message: Waiting, text: str) -> tuple[Block, ...]:
     """What somebody says, in the words of ``text``; before it a quotation of what it answers, if that is not plain."""
-    quote = f"{message.quote}\n\n" if message.quote else ""
-    speaker = f"{quote}{message.speaker}: " if message.speaker else quote
-    return text_block(f"{speaker}{text if text.strip() else WITHOUT_WORDS}")
+    speaker = f"{message.speaker}: " if message.speaker else ""
+    words = text_block(f"{speaker}{text if text.strip() else WITHOUT_WORDS}")
+    return (quotation_block(message.quote), words) if message.quote else (words,)
 
 
 async def files_of(folder: Path, message: Waiting, parser: Parser, *, room: int) -> Files:

@@ -104,6 +104,8 @@ async def blank_newest(
         values |= {
             "speaker": "",
             "quote": "",
+            "quoted_key": "",
+            "quoted_person": "",
             "ref": "",
             "reason": "",
             "attachments": [],

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -15,10 +16,13 @@ from sqlalchemy import RowMapping, delete, null, select, update
 
 from bot.days import day_of
 from bot.entry_text import RECALLED, text_to_read
+from bot.estimate import Family, message_tokens
 from bot.history import Entry, EntryKind
 from bot.messages import AgentId, Block, tool_calls
+from bot.quotations import apart
 from bot.store import facts, outbox, word_index
 from bot.store.forgetting import blank_newest, forget_heads, keep_out
+from bot.store.quotations import Taken, quoting, take_out, take_out_of_inbox
 from bot.store.runs import OPEN
 from bot.store.schema import (
     admin_chats,
@@ -67,15 +71,19 @@ async def redact(tx: Tx, agent_id: AgentId, connector: str, person: str, *, stop
     entry go, with their layers, so that the others' words come back into view.
     """
     counts: Counter[str] = Counter()
-    said, files = await _said(tx, agent_id, person)
+    said, files, speakers = await _said(tx, agent_id, person)
     written = await _written(tx, agent_id, connector, person)
     files |= written.files
     added = await _added_facts(tx, agent_id, written.texts)
     own = {*said, *added}
-    since = min([written.since, *(await _times(tx, agent_id, own))])
+    taken = Taken(person=person, speakers=frozenset(speakers | written.speakers))
+    quotes = [entry for entry in await quoting(tx, agent_id, taken) if entry.seq not in own]
+    touched = {*own, *(entry.seq for entry in quotes)}
+    since = min([written.since, *(await _times(tx, agent_id, touched))])
     runs = await _runs_since(tx, agent_id, since, written.texts)
-    inserted = await _take_layers_off(tx, agent_id, own, [run["id"] for run in runs])
-    results = await _redact_results(tx, agent_id, min(own), files) if own else 0
+    inserted = await _take_layers_off(tx, agent_id, touched, [run["id"] for run in runs])
+    results = await _redact_results(tx, agent_id, min(touched), files) if touched else 0
+    await take_out(tx, agent_id, quotes, _tokens_of)
     for seqs in (own, inserted):
         await _blank(tx, agent_id, seqs)
     gone = sorted({*own, *inserted})
@@ -85,9 +93,11 @@ async def redact(tx: Tx, agent_id: AgentId, connector: str, person: str, *, stop
     await word_index.forget_some(tx, agent_id, gone)
     await _forget_at(tx, vectors, agent_id, gone)
     counts["notices"] = await _forget_notices(tx, agent_id, since)
+    waiting = await take_out_of_inbox(tx, inbox.c.agent_id == agent_id, taken)
+    counts["quotations"] = max(len(quotes), waiting)
     counts["messages in the inbox"] = await _forget_inbox(tx, agent_id, written.ids)
     if any(counts.values()):
-        later = (entries.c.agent_id == agent_id) & (entries.c.seq > min(own, default=0))
+        later = (entries.c.agent_id == agent_id) & (entries.c.seq > min(touched, default=0))
         await tx.execute(update(entries).where(later).values(anchor=null()))  # they were measured with what is gone
         await tx.execute(update(agents).where(agents.c.id == agent_id).values(meter=null()))
     days = frozenset(Day(agent_id, day_of(run["started_at"])) for run in runs)
@@ -100,22 +110,26 @@ class _Written:
 
     ids: frozenset[int]
     texts: tuple[str, ...]
+    speakers: frozenset[str]
     files: frozenset[str]
     since: float
 
 
-async def _said(tx: Tx, agent_id: AgentId, person: str) -> tuple[list[int], set[str]]:
-    """The entries that a person said or sent, and the files that they name."""
+async def _said(tx: Tx, agent_id: AgentId, person: str) -> tuple[list[int], set[str], set[str]]:
+    """The entries that a person said or sent, the files that they name, and how this person was named to the model."""
     theirs = (entries.c.agent_id == agent_id) & (entries.c.person == person)
     rows = await tx.execute(
         select(entries.c.seq, entries.c.kind, entries.c.blocks).where(theirs).order_by(entries.c.seq)
     )
-    seqs, files = list[int](), set[str]()
+    seqs, files, speakers = list[int](), set[str](), set[str]()
     for seq, kind, blocks in rows:
         seqs.append(seq)
         if kind == EntryKind.FILE:
             files |= files_in(blocks)
-    return seqs, files
+        else:
+            parts = apart(blocks)
+            speakers.add(text_to_read(parts[1] if parts else blocks).partition(": ")[0])
+    return seqs, files, speakers
 
 
 def files_in(blocks: Sequence[Block]) -> set[str]:
@@ -130,11 +144,12 @@ def files_in(blocks: Sequence[Block]) -> set[str]:
 
 async def _written(tx: Tx, agent_id: AgentId, connector: str, person: str) -> _Written:
     theirs = (inbox.c.agent_id == agent_id) & (inbox.c.connector == connector) & (inbox.c.person == person)
-    columns = [inbox.c.id, inbox.c.text, inbox.c.attachments, inbox.c.received_at]
+    columns = [inbox.c.id, inbox.c.text, inbox.c.attachments, inbox.c.received_at, inbox.c.speaker]
     rows = (await tx.execute(select(*columns).where(theirs))).all()
     files = {str(file["path"]) for row in rows for file in row[2] if file.get("path")}
     since = min((row[3] for row in rows), default=float("inf"))
-    return _Written(frozenset(row[0] for row in rows), tuple(row[1] for row in rows), frozenset(files), since)
+    ids, texts = frozenset(row[0] for row in rows), tuple(row[1] for row in rows)
+    return _Written(ids, texts, frozenset(row[4] for row in rows if row[4]), frozenset(files), since)
 
 
 async def _times(tx: Tx, agent_id: AgentId, seqs: Collection[int]) -> list[float]:
@@ -255,6 +270,11 @@ async def forget_facts(tx: Tx, agent_id: AgentId, own: Collection[int], added: C
     if row.version and own:
         await facts.put(tx, agent_id, replace(row, version=row.version + 1, told=()))
     return len(gone)
+
+
+def _tokens_of(blocks: Sequence[Block]) -> int:
+    """About; which tokenizer it is, the next measuring tells."""
+    return ceil(message_tokens({"role": "user", "content": list(blocks)}, family=Family.NEWER))
 
 
 async def _forget_runs(tx: Tx, runs: Sequence[RowMapping], stopped: str) -> None:

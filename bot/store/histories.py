@@ -9,7 +9,8 @@ from typing import Any
 from sqlalchemy import RowMapping, bindparam, func, or_, select, update
 
 from bot.history import Anchor, Entry, EntryKind, History, Layer, Usage, merge_ranges
-from bot.messages import AgentId, Audience
+from bot.messages import AgentId, Audience, Block, Quote
+from bot.quotations import quoted_in
 from bot.store import word_index
 from bot.store.schema import entries, heads, layers
 from bot.store.tx import Tx, insert_into
@@ -88,11 +89,18 @@ async def append(tx: Tx, agent_id: AgentId, added: Sequence[Entry], *, now: floa
                 "created_at": now,
                 "person": entry.person,
                 "key": entry.key,
+                **quoted_columns(entry.blocks),
             }
             for entry in added
         ],
     )
     await word_index.add(tx, agent_id, added)
+
+
+def quoted_columns(blocks: Sequence[Block]) -> dict[str, str]:
+    """Whom and what an entry quotes, by which it is found when that is taken back."""
+    quote = quoted_in(blocks) or Quote("")
+    return {"quoted_key": quote.key, "quoted_person": quote.person}
 
 
 async def next_layer(tx: Tx, agent_id: AgentId) -> int:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 
 from sqlalchemy import RowMapping, bindparam, func, literal, select, true, tuple_, update
 
-from bot.messages import Address, AgentId, Attachment, Inbound
+from bot.messages import Address, AgentId, Attachment, Inbound, Quote
 from bot.store import agents
 from bot.store.replying import quote_for
 from bot.store.schema import agents as agents_table
@@ -78,7 +78,7 @@ class Waiting:
     marked: bool = False
     position: int = 0
     key: str = ""
-    quote: str = ""
+    quote: Quote | None = None
     """Of what it answers, where that is not plain."""
     expects: float = 0.0
     """Seconds after it came in which more of it may come."""
@@ -103,7 +103,7 @@ async def add(tx: Tx, inbound: Inbound, *, now: float) -> bool:
             return False
         inbound = edited
     await agents.ensure(tx, inbound.address, now=now)
-    quote = await quote_for(tx, inbound)
+    quote = await quote_for(tx, inbound) or Quote("")
     added = await tx.execute(
         _ADD.of(tx),
         {
@@ -121,7 +121,9 @@ async def add(tx: Tx, inbound: Inbound, *, now: float) -> bool:
             "speaker": inbound.speaker,
             "attachments": [asdict(attachment) for attachment in inbound.attachments],
             "marked": False,
-            "quote": quote,
+            "quote": quote.text,
+            "quoted_key": quote.key,
+            "quoted_person": quote.person,
             "expects": inbound.expects,
         },
     )
@@ -309,6 +311,6 @@ def _waiting(row: RowMapping) -> Waiting:
         position=row["position"],
         key=row["key"],
         tries=row["tries"],
-        quote=row["quote"],
+        quote=Quote(row["quote"], key=row["quoted_key"], person=row["quoted_person"]) if row["quote"] else None,
         expects=row["expects"],
     )

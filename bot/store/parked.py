@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import RowMapping, select, update
 
 from bot.causes import Cause
-from bot.messages import Address, AgentId, Attachment, Inbound
+from bot.messages import Address, AgentId, Attachment, Inbound, Quote
 from bot.store import agents, outbox
 from bot.store import inbox as inbox_rows
 from bot.store.schema import inbox, skipped_updates, turns
@@ -97,6 +97,19 @@ async def listed(tx: Tx, *, most: int = 1_000) -> list[Parked]:
 async def all_skipped(tx: Tx) -> list[Parked]:
     """All that the inbox could not take."""
     return [_of_update(row) for row in (await tx.execute(select(skipped_updates))).mappings()]
+
+
+async def unquote(tx: Tx, connector: str, *, key: str = "", person: str = "") -> int:
+    """What the inbox could not take no longer quotes this message, or this person; returns how many did."""
+    changed = 0
+    for row in (await tx.execute(select(skipped_updates).where(skipped_updates.c.connector == connector))).mappings():
+        inbound = _inbound(content := json.loads(row["content"]))
+        quote = inbound.quote
+        if quote and ((key and quote.key == key) or (person and quote.person == person)):
+            this = skipped_updates.c.id == row["id"]
+            await tx.execute(update(skipped_updates).where(this).values(content=json.dumps({**content, "quote": None})))
+            changed += 1
+    return changed
 
 
 async def get(tx: Tx, name: str) -> Parked | None:
@@ -212,4 +225,6 @@ def _of_update(row: RowMapping) -> Parked:
 def _inbound(data: Mapping[str, Any]) -> Inbound:
     """Back from the book. When it was sent is of no use any more."""
     attachments = tuple(Attachment(**one) for one in data["attachments"])
-    return Inbound(**{**data, "address": Address(**data["address"]), "attachments": attachments, "sent_at": None})
+    quote = Quote(**data["quote"]) if data.get("quote") else None
+    address = Address(**data["address"])
+    return Inbound(**{**data, "address": address, "attachments": attachments, "quote": quote, "sent_at": None})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sqlalchemy import select
 
-from bot.messages import AgentId, Inbound
+from bot.messages import AgentId, Inbound, Quote
 from bot.store.outbox import REPLY
 from bot.store.schema import inbox, outbox
 from bot.store.tx import Tx
@@ -17,13 +17,13 @@ _LOOKED_AT = 50
 _UNREAD = frozenset({"fetching", "waiting", "taken"})
 
 
-async def quote_for(tx: Tx, inbound: Inbound) -> str:
-    """The quotation that a message needs; empty where it answers nothing, or the newest message."""
+async def quote_for(tx: Tx, inbound: Inbound) -> Quote | None:
+    """The quotation that a message needs; None where it answers nothing, or the newest message."""
     if inbound.quote is None:
-        return ""
+        return None
     of = inbound.quote.ref
     is_newest = of and of == await _newest(tx, inbound.address.agent_id)
-    return "" if is_newest else inbound.quote.text
+    return None if is_newest else inbound.quote
 
 
 async def _newest(tx: Tx, agent_id: AgentId) -> str:

@@ -22,7 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0015"
+VERSION = "0016"
 """The newest migration's, which makes these tables."""
 
 metadata = MetaData()
@@ -71,6 +71,8 @@ inbox = Table(
     Column("expects", Double, nullable=False, server_default=text("0")),  # seconds in which more of it may come
     Column("parked_at", Double),
     Column("reason", Text, nullable=False, server_default=text("''")),  # why it is parked
+    Column("quoted_key", String(200), nullable=False, server_default=text("''")),  # of the message that is quoted
+    Column("quoted_person", String(120), nullable=False, server_default=text("''")),  # who said that
     UniqueConstraint("connector", "key", name="inbox_key"),
     Index("inbox_waiting", "agent_id", "position", sqlite_where=text("state = 'waiting'"),
           postgresql_where=text("state = 'waiting'")),
@@ -246,9 +248,15 @@ entries = Table(
     Column("created_at", Double, nullable=False),
     Column("person", String(120), nullable=False, server_default=text("''")),  # who said or sent it
     Column("key", String(200), nullable=False, server_default=text("''")),  # of the message that it was on its platform
+    Column("quoted_key", String(200), nullable=False, server_default=text("''")),  # of the message that it quotes
+    Column("quoted_person", String(120), nullable=False, server_default=text("''")),  # who said that
+    Index("entries_quoted_key", "quoted_key", sqlite_where=text("quoted_key <> ''"),
+          postgresql_where=text("quoted_key <> ''")),
+    Index("entries_quoted_person", "quoted_person", sqlite_where=text("quoted_person <> ''"),
+          postgresql_where=text("quoted_person <> ''")),
     Index("entries_key", "key", sqlite_where=text("key <> ''"), postgresql_where=text("key <> ''")),
     Index("entries_person", "person", sqlite_where=text("person <> ''"), postgresql_where=text("person <> ''")),
-)
+)  # fmt: skip
 
 layers = Table(
     "layers",

@@ -1,4 +1,4 @@
-"""Where a person talked: in which conversations, and whether others did there too."""
+"""Where a person talked or is quoted: in which conversations, and whether others talked there too."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ _IS_UNKNOWN = (
 
 @dataclass(frozen=True)
 class Where:
-    """Where a person talked: ``whole``: nobody else did there; ``shared``: others did, or may have; ``unknown``:
+    """Where a person talked: ``whole``: nobody else did there; ``shared``: others did, or may have, or only
+    they did and quoted this person; ``unknown``:
     entries there and elsewhere on this platform of which it is not known who said them, by conversation."""
 
     whole: Sequence[AgentId]
@@ -35,21 +36,26 @@ class Where:
 
 
 async def where(tx: Tx, connector: str, person: str) -> Where:
-    """Look where this person talked."""
+    """Look where this person talked, and where others quote them."""
     spoke = union(
         select(entries.c.agent_id).where(entries.c.person == person),
         select(inbox.c.agent_id).where(inbox.c.connector == connector, inbox.c.person == person),
     )
+    quotes = union(
+        select(entries.c.agent_id).where(entries.c.quoted_person == person),
+        select(inbox.c.agent_id).where(inbox.c.connector == connector, inbox.c.quoted_person == person),
+    )
+    is_quoted = agents.c.id.in_(quotes)
     asked = select(people.c.chat).where(people.c.connector == connector, people.c.person == person)
     own_chat = (agents.c.chat == person) | agents.c.chat.in_(asked)
-    candidates = select(agents.c.id, own_chat).where(agents.c.connector == connector)
-    rows = await tx.execute(candidates.where(agents.c.id.in_(spoke) | own_chat).order_by(agents.c.id))
+    candidates = select(agents.c.id, own_chat, is_quoted).where(agents.c.connector == connector)
+    rows = await tx.execute(candidates.where(agents.c.id.in_(spoke) | own_chat | is_quoted).order_by(agents.c.id))
     unknown = await _unknown(tx, connector, person)
     whole, shared = list[AgentId](), list[AgentId]()
-    for agent_id, is_own_chat in rows.all():
+    for agent_id, is_own_chat, quotes_them in rows.all():
         known, is_private = await who_talks(tx, agent_id)
         if known - {person}:
-            shared += [agent_id] if person in known else []
+            shared += [agent_id] if person in known or quotes_them else []
         elif is_own_chat or (person in known and (is_private or not unknown.get(agent_id))):
             whole.append(agent_id)
         else:

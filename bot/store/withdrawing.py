@@ -7,26 +7,28 @@ takes any.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from sqlalchemy import delete, or_, select, update
 
+from bot.entry_text import text_to_read
 from bot.messages import AgentId, Block, Inbound, text_block
-from bot.store import word_index
+from bot.quotations import apart
+from bot.store import parked, word_index
 from bot.store.forgetting_person import files_in, forget_facts
-from bot.store.schema import agents, entries, inbox, layers, vectors
+from bot.store.quotations import Taken, TokensOf, quoting, take_out, take_out_of_inbox, uncover
+from bot.store.schema import agents, entries, inbox, vectors
 from bot.store.tx import Tx, insert_into
 
-TokensOf: TypeAlias = Callable[[Sequence[Block]], int]
-"""What blocks of a person take, as guessed."""
 DELETED = "[This message was deleted by its author since.]"
 """Put behind the words of an entry."""
 HIDDEN = "[A message stood here, which its author deleted.]"
 """Put in their place."""
 _EDITED = ":edit:"
 """Between the key of a message and what tells its edits apart."""
+_UNTAKEN = inbox.c.state.in_(("fetching", "waiting", "parked"))
 _EMPTY: dict[str, Any] = {
     "state": "done",
     "text": "",
@@ -34,6 +36,8 @@ _EMPTY: dict[str, Any] = {
     "person_name": "",
     "speaker": "",
     "quote": "",
+    "quoted_key": "",
+    "quoted_person": "",
     "ref": "",
     "attachments": [],
     "reason": "",
@@ -62,14 +66,17 @@ async def withdraw(tx: Tx, deletion: Inbound, *, now: float) -> Withdrawn:
     its = (inbox.c.connector == connector) & or_(
         inbox.c.key == key, inbox.c.key.startswith(f"{key}{_EDITED}", autoescape=True)
     )
-    untaken = its & inbox.c.state.in_(("fetching", "waiting", "parked"))
+    untaken = its & _UNTAKEN
     rows = (
         await tx.execute(select(inbox.c.id, inbox.c.agent_id, inbox.c.attachments).where(untaken).with_for_update())
     ).all()
     ids = [row[0] for row in rows]
     await tx.execute(update(inbox).where(inbox.c.id.in_(ids), untaken).values(_EMPTY))
+    await take_out_of_inbox(tx, _UNTAKEN & (inbox.c.connector == connector), Taken(key=key))
+    await parked.unquote(tx, connector, key=key)
     said = select(entries.c.agent_id).join(agents, agents.c.id == entries.c.agent_id)
-    found = await tx.execute(said.where(entries.c.key == key, agents.c.connector == connector).limit(1))
+    told = (entries.c.key == key) | (entries.c.quoted_key == key)
+    found = await tx.execute(said.where(told, agents.c.connector == connector).limit(1))
     agent_id = found.scalar_one_or_none()
     if agent_id is not None:
         await _tell(tx, AgentId(agent_id), deletion, now)
@@ -109,9 +116,11 @@ async def mark(tx: Tx, agent_id: AgentId, key: str, tokens_of: TokensOf) -> bool
 
 
 async def hide(tx: Tx, agent_id: AgentId, key: str, tokens_of: TokensOf) -> frozenset[str] | None:
-    """Take its words out of the history, out of what is found and out of what is remembered; returns its files, which
-    go too. None where they are out already. What was said about it since then stays, summaries too."""
+    """Take its words out of the history, out of what is found and out of what is remembered, with what others quoted of
+    it by answering it; returns its files, which go too. None where they are out already. What was said about it since
+    then stays, summaries too."""
     said = [(seq, blocks) for seq, blocks in await _said(tx, agent_id, key) if not _is_hidden(blocks)]
+    await _hide_quotations(tx, agent_id, key, said, tokens_of)
     if not said:
         return None
     seqs = [seq for seq, _ in said]
@@ -120,12 +129,22 @@ async def hide(tx: Tx, agent_id: AgentId, key: str, tokens_of: TokensOf) -> froz
     await word_index.forget_some(tx, agent_id, seqs)
     await tx.execute(delete(vectors).where(vectors.c.agent_id == agent_id, vectors.c.seq.in_(seqs)))
     await forget_facts(tx, agent_id, seqs, ())
-    await _uncover(tx, agent_id, seqs)
+    await uncover(tx, agent_id, seqs)
     its = (inbox.c.agent_id == agent_id) & (
         (inbox.c.key == key) | inbox.c.key.startswith(f"{key}{_EDITED}", autoescape=True)
     )
     await tx.execute(update(inbox).where(its).values(text="", attachments=[]))
     return frozenset(path for _, blocks in said for path in files_in(blocks))
+
+
+async def _hide_quotations(
+    tx: Tx, agent_id: AgentId, key: str, said: Sequence[tuple[int, Sequence[Block]]], tokens_of: TokensOf
+) -> None:
+    """What others quote of it, also where nobody had told us the message itself."""
+    texts = [text_to_read(parts[1] if (parts := apart(blocks)) else blocks) for _, blocks in said]
+    taken = Taken(key=key, said=texts, since=said[0][0] if said else 0)
+    await take_out(tx, agent_id, await quoting(tx, agent_id, taken), tokens_of)
+    await take_out_of_inbox(tx, inbox.c.agent_id == agent_id, taken)
 
 
 def _is_hidden(blocks: Sequence[Block]) -> bool:
@@ -140,13 +159,3 @@ async def _said(tx: Tx, agent_id: AgentId, key: str) -> list[tuple[int, Sequence
 async def _change(tx: Tx, agent_id: AgentId, seq: int, blocks: Sequence[Block], tokens_of: TokensOf) -> None:
     this = (entries.c.agent_id == agent_id) & (entries.c.seq == seq)
     await tx.execute(update(entries).where(this).values(blocks=list(blocks), tokens=tokens_of(blocks)))
-
-
-async def _uncover(tx: Tx, agent_id: AgentId, seqs: Collection[int]) -> None:
-    """What layers put in the place of these entries is made of their words."""
-    rows = await tx.execute(select(layers.c.number, layers.c.replaced).where(layers.c.agent_id == agent_id))
-    for number, replaced in rows.all():
-        left = {seq: blocks for seq, blocks in replaced.items() if int(seq) not in seqs}
-        if len(left) < len(replaced):
-            this = (layers.c.agent_id == agent_id) & (layers.c.number == number)
-            await tx.execute(update(layers).where(this).values(replaced=left))

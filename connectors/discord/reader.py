@@ -85,7 +85,10 @@ class Reader:
         said = " ".join([*files, *filter(None, [text_of(replied_to, self._me)])])
         is_known = replied_to.author.id == self._me or self.counts(replied_to, direct=place.direct)
         quote = quotation(said, speaker_of(replied_to.author))
-        return Quote(quote, str(replied_to.id) if is_known else "") if said else None
+        ref = str(replied_to.id) if is_known else ""
+        if replied_to.author.id == self._me:
+            return Quote(quote, ref) if said else None
+        return Quote(quote, ref, _key(replied_to), str(replied_to.author.id)) if said else None
 
     def _replies(self, message: discord.Message) -> bool:
         replied_to = message.reference.resolved if message.reference else None

@@ -82,6 +82,17 @@ def origin_of(origin: types.MessageOriginUnion) -> str:
             return name_of(chat)
 
 
+def author_of(origin: types.MessageOriginUnion) -> str:
+    """The id of whoever's message it was; empty where Telegram does not tell."""
+    match origin:
+        case types.MessageOriginUser(sender_user=author):
+            return str(author.id)
+        case types.MessageOriginChat(sender_chat=author) | types.MessageOriginChannel(chat=author):
+            return str(author.id)
+        case _:
+            return ""
+
+
 def name_of(chat: types.Chat) -> str:
     """What a chat is called. Of chats that a bot is not in, Telegram may say no more than their id."""
     name = chat.title or " ".join(filter(None, [chat.first_name, chat.last_name])) or chat.username or ""

@@ -17,6 +17,7 @@ from aiogram.enums import ChatMemberStatus, ChatType
 from bot.messages import Address, Attachment, Inbound, Quote
 from connectors.telegram.content import (
     attachments_of,
+    author_of,
     entities_of,
     forwarded_from,
     is_about,
@@ -151,7 +152,7 @@ class Incoming:
         assert sender is not None
         return Inbound(
             address=_address(message),
-            key=f"message:{message.chat.id}:{message.message_id}",
+            key=_key(message),
             kind="message",
             order=order,
             person=str(sender.id),
@@ -197,17 +198,21 @@ class Incoming:
             return None
         replied = _replied(message)
         if message.external_reply:
-            who = origin_of(message.external_reply.origin)
-            return Quote(quotation(message.quote.text, who)) if message.quote else None
+            origin = message.external_reply.origin
+            who, person = origin_of(origin), author_of(origin)
+            return Quote(quotation(message.quote.text, who), person=person) if message.quote else None
         if replied is None:
             return Quote(quotation(message.quote.text)) if message.quote else None
-        who = speaker_of(replied)
+        who, sender = speaker_of(replied), replied.sender_chat or replied.from_user
+        person = str(sender.id) if sender and not self._is_by_us(replied) else ""
+        key = _key(replied) if person else ""
         if message.quote and message.quote.is_manual:
-            return Quote(quotation(message.quote.text, who))
+            return Quote(quotation(message.quote.text, who), key=key, person=person)
         files = [f"[{file.name}]" for file in attachments_of(replied)]
         said = " ".join([*files, *filter(None, [words_of(replied, self._bot)])])
         is_known = self._somebody_elses(message) is None or self._groups == "always"
-        return Quote(quotation(said, who), str(replied.message_id) if is_known else "") if said else None
+        ref = str(replied.message_id) if is_known else ""
+        return Quote(quotation(said, who), ref, key, person) if said else None
 
     def _shown_to_us(self, message: types.Message) -> tuple[Attachment, ...]:
         """The files of a message that we were not told of, and are asked about now."""
@@ -233,6 +238,10 @@ def _is_a_piece(message: types.Message) -> bool:
     in the second half of that."""
     is_cut = utf16_length(message.text or "") > _LONGEST_TEXT // 2
     return is_cut or message.forward_origin is not None or message.media_group_id is not None
+
+
+def _key(message: types.Message) -> str:
+    return f"message:{message.chat.id}:{message.message_id}"
 
 
 def _replied(message: types.Message) -> types.Message | None:

@@ -276,6 +276,27 @@ async def test_where_it_is_so_set_deleted_words_leave_the_history(
     assert HIDDEN in last
 
 
+async def test_deleted_words_leave_the_answers_that_quote_them(
+    discord: DiscordServer, ada: Person, programs: Programs, model: MessagesServer
+) -> None:
+    """Also of what the bot knows by such an answer alone."""
+    grace, general = discord.person(1002, "Grace"), discord.channel("general")
+    async with programs.run(deleted_messages="hide"):
+        await listening(discord)
+        said = await ada.says("My colour is teal.", general)
+        await grace.says("Is that so?", general, reply_to=said, mention=True)
+        await answers(discord, general.id, 1)
+        assert "> Ada (@ada): My colour is teal.\\n\\nGrace (@grace): Is that so?" in str(
+            model.requests[-1].request.body
+        )
+        await ada.deletes(said)
+        await grace.says("And now?", general, mention=True)
+        await answers(discord, general.id, 2)
+    last = str(model.requests[-1].request.body)
+    assert "teal" not in last
+    assert "> [removed]\\n\\nGrace (@grace): Is that so?" in last
+
+
 async def test_an_answer_that_discord_refuses_is_told_plainly(
     discord: DiscordServer, ada: Person, programs: Programs
 ) -> None:

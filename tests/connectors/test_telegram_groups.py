@@ -103,7 +103,8 @@ async def test_what_somebody_else_said_comes_with_a_reply_to_it(
     assert inbound.quote.text.startswith("> Bob (@bob):\n> The ship is 40 m long.\n> It is very very")
     assert inbound.quote.text.endswith(" very …")
     assert len(inbound.quote.text) < 550
-    assert inbound.quote.ref == ""
+    assert (inbound.quote.ref, inbound.quote.person) == ("", str(bob.id))
+    assert inbound.quote.key == f"message:{group.id}:{bob.last(group)}"
 
 
 async def test_only_the_quoted_part_comes_with_a_reply_that_has_one(

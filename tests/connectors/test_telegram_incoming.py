@@ -20,7 +20,7 @@ async def test_a_private_message_can_be_referred_to_and_names_no_speaker(
     (inbound,) = (await received(telegram, server, ada.says("two", reply_to=ada.last()))).inbounds[1:]
 
     assert (inbound.ref, inbound.speaker, inbound.text, inbound.edits) == ("2", "", "two", "")
-    assert inbound.quote == Quote("> Ada (@ada): one", "1")
+    assert inbound.quote == Quote("> Ada (@ada): one", "1", f"message:{ada.id}:1", str(ada.id))
 
 
 async def test_a_quoted_part_comes_with_what_is_said_of_it(

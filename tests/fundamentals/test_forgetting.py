@@ -17,7 +17,7 @@ from bot.book import database_of
 from bot.cli_book import bus_of
 from bot.exported import export
 from bot.forgetting import Forgetting, Forgotten
-from bot.messages import Address, AgentId
+from bot.messages import Address, AgentId, Quote
 from bot.settings import Settings
 from bot.store import inbox, outbox, work
 from tests.conftest import MakeSettings, OpenHouse
@@ -235,6 +235,8 @@ async def group_talk(room: Room) -> None:
     await room.says(f"/compact {FOCUS}", person="ada", speaker="Ada")
     await room.until(lambda: any("Compacted:" in notice for notice in room.notices()))
     await says(room, "bob", "wombat-later")
+    quote = Quote(f"> Ada: Ada's word is {SAID}, she told me.", person="ada")
+    await says(room, "bob", "wombat-asked", quote=quote)
     await room.asks(f"{SAID} in private", chat="ada")
 
 
@@ -260,7 +262,7 @@ async def test_what_one_person_said_goes_and_what_others_said_stays(
         page = await opened.history()
         assert page.stack == ()
         shown = str(page.view())
-        for word in ("wombat-0", "wombat-2", "wombat-later", "[removed]"):
+        for word in ("wombat-0", "wombat-2", "wombat-later", "> [removed]\\n\\nBob: wombat-asked"):
             assert word in shown
         assert len(page.entries) >= entries
         again = await operator.forgets_person("ada")

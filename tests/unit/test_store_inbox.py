@@ -150,7 +150,8 @@ async def answering(database: Database, ref: str, number: int = 90) -> str:
     """The quotation that is kept of a message that answers ``ref``."""
     inbound = Inbound(HERE, f"k{number}", "message", number, "ada", "and this?", quote=Quote("> Ada: x", ref))
     async with database.write() as tx:
-        return await quote_for(tx, inbound)
+        quote = await quote_for(tx, inbound)
+    return quote.text if quote else ""
 
 
 async def test_only_an_answer_to_the_newest_message_of_a_conversation_at_rest_needs_no_quotation(
