@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from bot.cuts import head_of
 from bot.messages import Block
 from bot.quotations import as_read
 
@@ -28,7 +29,7 @@ _TELLING = ("title", "name", "path", "url", "text", "content", "source")
 
 def text_to_find(blocks: Sequence[Block]) -> str:
     """What an entry is found by, at most ``LONGEST_INDEXED`` characters. Echoes of other entries are no part of it."""
-    return "\n".join(_indexed(blocks))[:LONGEST_INDEXED]
+    return head_of("\n".join(_indexed(blocks)), LONGEST_INDEXED)
 
 
 def text_to_read(blocks: Sequence[Block]) -> str:
@@ -45,11 +46,11 @@ def _indexed(blocks: Sequence[Block]) -> Iterator[str]:
     for block in blocks:
         if block.get("type") in _CALLS:
             if block.get("name") != RECALL:
-                yield _piece(block)[:LONGEST_RESULT]
+                yield head_of(_piece(block), LONGEST_RESULT)
         elif is_result(block):
             result = _piece(block)
             if not result.startswith(RECALLED):
-                yield result[:LONGEST_RESULT]
+                yield head_of(result, LONGEST_RESULT)
         else:
             yield _piece(block)
 

@@ -67,7 +67,7 @@ async def blocks_of(folder: Path, file: Kept, parser: Parser, *, room: int) -> t
             source = {"type": FOLDER_SOURCE, "path": file.path, "media_type": "application/pdf", "pages": pages}
             return [{"type": "document", "source": source, "title": file.path}], ""
         case Text():
-            return [text_block(_shown(file, parsed, room))], ""
+            return [text_block(_shown(file, parsed))], ""
         case _:
             return _of_another_kind(file)
 
@@ -161,9 +161,9 @@ def unseen(block: Block) -> str:
     return f"[{block['type']}: {name}, which this model's server does not take]"
 
 
-def _shown(file: Kept, text: Text, room: int) -> str:
+def _shown(file: Kept, text: Text) -> str:
     head = f"[File: {file.path}, {text.characters:,} characters]\n{text.shown}"
-    return head if text.is_whole else f"{head}\n[More follows: read_file goes on from offset {room}.]"
+    return head if text.is_whole else f"{head}\n[More follows: read_file goes on from offset {len(text.shown)}.]"
 
 
 def remove_sent(folder: Path, names: Collection[str]) -> tuple[int, int]:

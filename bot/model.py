@@ -50,6 +50,8 @@ RETRIED = (*map(str, sorted(_RETRIED)), *sorted(_RETRIED_TYPES), "connection", "
 _BUSY_TYPES = frozenset({"overloaded_error", "rate_limit_error"})
 _SEES_NOTHING = re.compile(r"image|multimodal|mmproj|vision", re.IGNORECASE)
 """llama.cpp and Ollama answer 500 to a picture that their model cannot see."""
+CUT_OFF = "max_tokens"
+"""The stop reason of an answer that was to be longer."""
 DEFAULT_WINDOW = 200_000
 DEFAULT_ANSWER = 8_192
 

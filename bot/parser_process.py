@@ -22,6 +22,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, BinaryIO, NoReturn
 
+from bot.cuts import cut_before
 from bot.pictures import NotAPicture, TooLarge, view_of
 
 MOST_PDF_BYTES = 20_000_000
@@ -59,7 +60,8 @@ def parsed(path: Path, room: int) -> Mapping[str, Any]:
         if text is None:
             return {"unknown": {}}
         shown = _NOT_SHOWN.sub("", text)
-        return {"text": {"shown": shown[:room], "is_whole": len(shown) <= room, "characters": len(text)}}
+        begins = shown[: cut_before(shown, room) or room]
+        return {"text": {"shown": begins, "is_whole": len(shown) <= room, "characters": len(text)}}
     except TooLarge as error:
         raise CannotShow(str(error)) from error
     picture = {"path": str(view.path), "media_type": view.media_type, "width": view.width, "height": view.height}

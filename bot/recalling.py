@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from bot.cuts import beginning, cut_before
 from bot.entry_text import RECALLED
 from bot.history import ASKED, EntryKind
 from bot.messages import AgentId
@@ -49,7 +50,7 @@ def hits_for_model(query: str, found: Sequence[Recalled], *, room: int, tokens: 
             continue
         if len(lines) == 1:  # there is little room, and the best hit is worth it in part
             room, tokens = room + len(line), tokens + tokens_of(line)
-            lines.append(line[: fitting(line[: max(1, room)], max(1, tokens))])
+            lines.append(beginning(line, fitting(line[: max(1, room)], max(1, tokens))))
         break
     return "\n".join(lines)
 
@@ -73,7 +74,8 @@ def range_for_model(found: Sequence[Recalled], high: int, *, offset: int, room: 
             continue
         if len(lines) > 1:
             return "\n".join([*lines, f"[More: recall from_seq={item.seq} to_seq={high}]"])
-        shown = text[: fitting(text[: max(1, room - len(label))], max(1, tokens - tokens_of(label)))]
+        most = min(fitting(text, max(1, tokens - tokens_of(label))), max(1, room - len(label)))
+        shown = text[: cut_before(text, most) or most]
         more = f"[More: recall from_seq={item.seq} to_seq={high} offset={skipped + len(shown)}]"
         return "\n".join([opening, f"{label}: {shown}", more])
     rest = found[-1].seq + 1

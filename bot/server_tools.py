@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
+from bot.cuts import beginning
 from bot.messages import Block, Message, text_block
 
 PAUSED = "pause_turn"
@@ -154,7 +155,7 @@ def told(block: Block) -> str:
     content = content if isinstance(content, Mapping) else {}
     if content.get("error_code"):
         return f"[The web was not reached: {content['error_code']}]"
-    return f"[Read in the web: {content.get('url')}]\n{_page_text(content)[:_MOST_PAGE_CHARACTERS]}".rstrip()
+    return f"[Read in the web: {content.get('url')}]\n{beginning(_page_text(content), _MOST_PAGE_CHARACTERS)}".rstrip()
 
 
 def citations_of(block: Block) -> Sequence[Mapping[str, Any]]:

@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import islice
 
+from bot.cuts import cut_after, cut_before, head_of
 from bot.words import PREFIX, STEM, Wanted
 
 _SEARCHED = 100_000
@@ -23,15 +24,14 @@ _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u9fff\u
 
 def snippet(text: str, words: Sequence[Wanted], width: int) -> str:
     """About ``width`` characters of a text, on one line, around the most words of a query that stand together."""
-    line = " ".join(text[:_SEARCHED].split())
+    line = " ".join(head_of(text, _SEARCHED).split())
     if len(line) <= width:
         return line if len(text) <= _SEARCHED else f"{line} …"
     start = _start(line, words, width)
     end = start + width
-    if start:
-        start = _at_space(line, start, start + width // 8)
-    if end < len(line):
-        end = line.rfind(" ", end - width // 8, end) if " " in line[end - width // 8 : end] else end
+    start = cut_before(line, start)
+    earliest = start + width // 2
+    end = place if (place := cut_before(line, end)) > earliest else cut_after(line, end)
     return f"{'… ' if start else ''}{line[start:end].strip()}{' …' if end < len(line) else ''}"
 
 
@@ -106,9 +106,3 @@ def _pattern(words: Sequence[Wanted], before: str, after: str = "") -> re.Patter
 def _of_form(form: str) -> str:
     """A number may stand in groups of digits."""
     return _BETWEEN_DIGITS.join(form) if form.isdecimal() else re.escape(form)
-
-
-def _at_space(line: str, start: int, latest: int) -> int:
-    """The beginning of a word, where one is near."""
-    space = line.find(" ", start, latest)
-    return space + 1 if space >= 0 else start

@@ -17,6 +17,7 @@ from uuid import uuid4
 
 import pytest
 import structlog
+from hypothesis import settings as properties
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
 
@@ -27,6 +28,9 @@ from bot.settings import Settings
 from tests import ports
 from tests.house import House, Room, open_house, settings_for
 from tests.servers.messages import MessagesServer
+
+properties.register_profile("on a busy machine", deadline=None)
+properties.load_profile("on a busy machine")
 
 BOOKS = ("embedded", "external")
 """SQLite with the embedded Valkey, and PostgreSQL with a Valkey of its own: everything holds on both."""

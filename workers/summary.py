@@ -19,15 +19,16 @@ import structlog
 from bot.compaction import Plan
 from bot.compaction.checks import is_no_summary, missing, with_exact_details
 from bot.compaction.goal import SUMMARY_SHARE
-from bot.compaction.instruction import SYSTEM, correction, from_outside, instruction
+from bot.compaction.instruction import GO_ON, SYSTEM, correction, from_outside, instruction, shorter
 from bot.compaction.transcript import REMOVAL_SHARES, chunks, render, without_tool_results
+from bot.cuts import beginning
 from bot.errors import ModelError, ModelOverflow
 from bot.estimate import block_tokens, family_of, message_tokens
 from bot.files import filled, folder_of
 from bot.head import Head
 from bot.history import Entry, EntryKind, History, Usage, as_request, valid_request
 from bot.messages import Message, text_block, text_of, tool_calls
-from bot.model import Limits
+from bot.model import CUT_OFF, Limits, Reply
 from bot.server_tools import uses_server_tools
 from bot.store import histories
 from bot.store.runs import Result, Run
@@ -90,6 +91,8 @@ class _Writer:
         if self._fits_inside():
             try:
                 return await self._checked(self.head, self._inside(), "conversation")
+            except _CutOffError:
+                raise
             except _NoSummaryError:
                 log.info("summary_from_transcript", reason="the model called a tool")
             except ModelOverflow as overflow:
@@ -119,7 +122,9 @@ class _Writer:
             tried = text
             try:
                 messages = [Message(role="user", content=[text_block(from_outside(text, self._task))])]
-                return await self._checked(head, messages, f"transcript, {share:.0%} of the tool results removed")
+                return await self._checked(
+                    self._roomy(head, text), messages, f"transcript, {share:.0%} of the tool results removed"
+                )
             except ModelOverflow as overflow:
                 log.info("summary_overflow", share=share, reason=str(overflow))
         return await self._in_chunks(head, render(without_tool_results(talk, 1.0)))
@@ -179,6 +184,25 @@ class _Writer:
         return with_exact_details(summary, lacking) if lacking else summary
 
     async def _ask(self, head: Head, messages: Sequence[Message], mode: str) -> str:
+        """A whole answer. One that ran into its end is none: what comes last in a summary (what is open, the latest
+        request) would be missing, and nobody would see it. Raises _CutOffError where that happens again."""
+        reply = await self._request(head, messages, mode)
+        text = text_of(reply.blocks).strip()
+        if reply.stop_reason != CUT_OFF:
+            return text
+        # A model that had room enough is to be shorter; one that cannot answer at such length is to go on.
+        goes_on = self._most_tokens(head) < self._wanted
+        begun = text.rpartition("\n")[0].rstrip() if goes_on else text  # the last line may end within a value
+        ask = GO_ON if goes_on and begun else shorter(self._room)
+        log.info("summary_cut_off", tokens=reply.usage.output, goes_on=ask is GO_ON)
+        said = [Message(role="assistant", content=[text_block(begun or "(cut off)")]), _user(ask)]
+        again = await self._request(head, valid_request([*messages, *said]), f"{mode}, cut off")
+        if again.stop_reason == CUT_OFF:
+            raise _CutOffError("the summary came to no end")
+        rest = text_of(again.blocks).strip()
+        return f"{begun}\n{rest}" if ask is GO_ON else rest
+
+    async def _request(self, head: Head, messages: Sequence[Message], mode: str) -> Reply:
         record: dict[str, Any] = {
             "mode": mode.split(",", maxsplit=1)[0],
             "system": head.system,
@@ -187,7 +211,7 @@ class _Writer:
         self.inference.append(record)
         try:
             page = await asyncio.to_thread(filled, folder_of(self.desk.data_dir, self.run.agent_id), messages)
-            reply = await self.desk.model.ask(replace(head, max_tokens=min(head.max_tokens, self._room * 2)), page)
+            reply = await self.desk.model.ask(replace(head, max_tokens=self._most_tokens(head)), page)
         except ModelError as error:
             record["error"] = str(error)
             raise
@@ -195,11 +219,19 @@ class _Writer:
         record["reply"] = text_of(reply.blocks)
         if tool_calls(reply.blocks) or uses_server_tools(reply.blocks):
             raise _NoSummaryError("the model called a tool")
-        return text_of(reply.blocks).strip()
+        return reply
+
+    def _most_tokens(self, head: Head) -> int:
+        return min(head.max_tokens, self.limits.answer, self._room * 2)
+
+    @property
+    def _wanted(self) -> int:
+        """Tokens that a summary may take."""
+        return int(self.run.limit * SUMMARY_SHARE)
 
     @property
     def _room(self) -> int:
-        return max(_SHORTEST, min(int(self.run.limit * SUMMARY_SHARE), self.limits.answer))
+        return max(_SHORTEST, min(self._wanted, self.limits.answer))
 
     @property
     def _task(self) -> str:
@@ -217,18 +249,29 @@ class _Writer:
         return (texts[0], texts[-1]) if texts else None
 
     def _fits(self, head: Head, text: str) -> bool:
+        return self._left_beside(head, text) >= self._room
+
+    def _left_beside(self, head: Head, text: str) -> float:
         family = family_of(head.model)
         asked = message_tokens(_user(from_outside(text, self._task)), family=family)
-        asked += block_tokens(head.system, family=family)
-        return bool(asked + self._room <= self.limits.window * _MARGIN)
+        return self.limits.window * _MARGIN - asked - block_tokens(head.system, family=family)
+
+    def _roomy(self, head: Head, text: str) -> Head:
+        """Answers come out longer than they were asked to be; where there is room for that, they may."""
+        return replace(head, max_tokens=min(self.limits.answer, int(self._left_beside(head, text))))
 
 
 class _NoSummaryError(Exception):
     """The answer is something else."""
 
 
+class _CutOffError(_NoSummaryError):
+    """The answer has no end, twice."""
+
+
 def _beginning(entry: Entry) -> str:
-    return " ".join(text_of(entry.blocks).split())[:_BEGINNING].replace("“", '"').replace("”", '"')
+    line = " ".join(text_of(entry.blocks).split()).replace("“", '"').replace("”", '"')
+    return beginning(line, _BEGINNING)
 
 
 def _user(text: str) -> Message:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, dropwhile, islice, takewhile
 from typing import Any
 
+from bot.cuts import beginning, head_and_end_of
 from bot.messages import text_of
 
 LONGEST_ITEM = 200
@@ -174,17 +175,13 @@ def _unseen(found: Iterable[str], kept: Mapping[str, str]) -> Iterator[str]:
 
 
 def clipped(text: str) -> str:
-    """One line of at most ``LONGEST_ITEM`` characters, cut between words where that is possible."""
-    line = " ".join(text[: 4 * LONGEST_ITEM].split())
-    if len(line) <= LONGEST_ITEM:
-        return line
-    cut = line[:LONGEST_ITEM]
-    return cut.rsplit(" ", 1)[0] if " " in cut[LONGEST_ITEM // 2 :] else cut
+    """One line of about ``LONGEST_ITEM`` characters, cut between words, with a mark where it is."""
+    line = " ".join(beginning(text, 4 * LONGEST_ITEM).split())
+    return beginning(line, LONGEST_ITEM)
 
 
 def _bounded(text: str) -> str:
-    half = _LONGEST_TEXT // 2
-    return text if len(text) <= _LONGEST_TEXT else f"{text[:half]}\n{text[-half:]}"
+    return head_and_end_of(text, _LONGEST_TEXT)
 
 
 def _is_silent(message: Mapping[str, Any]) -> bool:

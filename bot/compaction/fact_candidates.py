@@ -12,6 +12,7 @@ from bot.compaction.fact_quotes import SENT
 from bot.compaction.fact_speech import clipped, speech_candidates
 from bot.compaction.fact_tools import path_candidates, tool_candidates
 from bot.compaction.facts import Candidate, FactKind, Speaker
+from bot.cuts import head_of
 from bot.history import Entry, EntryKind
 from bot.messages import Block, text_of, tool_calls
 
@@ -48,10 +49,10 @@ def candidates_in(entry: Entry, calls: Mapping[str, Block] | None = None) -> tup
     if entry.kind in (EntryKind.SAID, EntryKind.FILE):
         found.extend(_sent(entry, text))
     if entry.kind is EntryKind.FILE:  # what stands in it is nobody's word, and can be read again
-        found.extend(path_candidates(text[:_HEAD_OF_A_FILE], entry.seq))
+        found.extend(path_candidates(head_of(text, _HEAD_OF_A_FILE), entry.seq))
     elif speaker is not None and text.strip():
         found.extend(speech_candidates(text, entry.seq, speaker))
-        found.extend(path_candidates(text[:20_000], entry.seq))
+        found.extend(path_candidates(head_of(text, 20_000), entry.seq))
     return tuple(found)
 
 
@@ -62,7 +63,7 @@ def _sent(entry: Entry, text: str) -> Iterator[Candidate]:
         if blocks:
             titles = ", ".join(str(block["title"]) for block in blocks if block.get("title"))
             what = f"a {name}" if len(blocks) == 1 else f"{len(blocks)} {name}s"
-            note = f"{SENT}{what}{': ' if titles else ''}{titles}] {text[:_HEAD_OF_A_FILE]}"
+            note = f"{SENT}{what}{': ' if titles else ''}{titles}] {head_of(text, _HEAD_OF_A_FILE)}"
             yield Candidate(FactKind.STATEMENT, clipped(note, _LONGEST_NOTE), entry.seq, weight=_WEIGHT_OF_A_NOTE)
 
 

@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bot.cuts import beginning, head_of
+
 Fields = dict[str, str]
 """A record: values by their names, in order."""
 
@@ -61,8 +63,8 @@ def fields_of(text: str) -> Fields:
 
 def plain_pairs(text: str) -> Fields:
     """The ``name: value`` lines of a plain text that mostly consists of them; otherwise nothing."""
-    pairs = {_name(name): _scalar(value) for name, value in _PAIR_LINE.findall(text[: LONGEST_LIST * 4])}
-    lines = sum(1 for line in text[: LONGEST_LIST * 4].splitlines() if line.strip())
+    pairs = {_name(name): _scalar(value) for name, value in _PAIR_LINE.findall(head_of(text, LONGEST_LIST * 4))}
+    lines = sum(1 for line in head_of(text, LONGEST_LIST * 4).splitlines() if line.strip())
     return pairs if len(pairs) > 1 and len(pairs) >= _ENOUGH_PAIRS * lines else {}
 
 
@@ -171,4 +173,4 @@ def _name(name: str) -> str:
 
 
 def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+    return beginning(text, longest)

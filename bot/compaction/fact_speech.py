@@ -15,6 +15,7 @@ from bot.compaction.fact_quotes import QUOTED, own_words, parts_of
 from bot.compaction.fact_splits import split_sentences
 from bot.compaction.fact_words import terms_of, values_of
 from bot.compaction.facts import Candidate, Decision, FactKind, Reason, Speaker
+from bot.cuts import beginning, head_and_end_of
 
 LONGEST_SENTENCE = 320
 """Characters of one line of memory."""
@@ -64,8 +65,7 @@ def sentences_in(text: str) -> list[str]:
 
 def speech_candidates(text: str, seq: int, speaker: Speaker) -> Iterator[Candidate]:
     """Every sentence of a message as a candidate; those without use are rejected at once, with the reason."""
-    half = _LONGEST_TEXT // 2
-    bounded = text if len(text) <= _LONGEST_TEXT else f"{text[:half]}\n{text[-half:]}"
+    bounded = head_and_end_of(text, _LONGEST_TEXT, "\n")
     found = [
         _quoted(sentence, seq, speaker) if quoted else _judged(sentence, seq, speaker)
         for quoted, part in parts_of(bounded)
@@ -171,9 +171,5 @@ def _rejected(text: str, seq: int, speaker: Speaker, reason: Reason) -> Candidat
 
 
 def clipped(text: str, longest: int = LONGEST_SENTENCE) -> str:
-    """One line of at most so many characters, cut between words where that is possible."""
-    line = " ".join(text[: 4 * longest].split())
-    if len(line) <= longest:
-        return line
-    cut = line[: longest - 1]
-    return f"{cut.rsplit(' ', 1)[0] if ' ' in cut[longest // 2 :] else cut}…"
+    """One line of about so many characters, cut between words, with a mark where it is."""
+    return beginning(" ".join(beginning(text, 4 * longest).split()), longest)

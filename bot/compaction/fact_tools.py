@@ -19,6 +19,7 @@ from bot.compaction.fact_records import (
 )
 from bot.compaction.fact_speech import clipped
 from bot.compaction.facts import Candidate, Decision, FactKind, FactStatus, Reason, Speaker
+from bot.cuts import head_of
 from bot.messages import Block, text_of
 
 LONGEST_EXCERPT = 200
@@ -77,7 +78,7 @@ class _Answer:
     @classmethod
     def of(cls, call: Block | None, result: Block, seq: int) -> _Answer:
         given = (call or {}).get("input")
-        text = text_of(result.get("content") or "")[:_LONGEST_RESULT]
+        text = head_of(text_of(result.get("content") or ""), _LONGEST_RESULT)
         return cls(
             tool=str((call or {}).get("name") or "tool"),
             arguments=flattened(given) if isinstance(given, Mapping) else {},
@@ -127,7 +128,7 @@ def tool_candidates(call: Block | None, result: Block, seq: int) -> Iterator[Can
         yield _action(answer, records)
     yield from records
     if answer.value is None:
-        yield from path_candidates(answer.text[:_SEARCHED_FOR_PATHS], seq)
+        yield from path_candidates(head_of(answer.text, _SEARCHED_FOR_PATHS), seq)
 
 
 def _action(answer: _Answer, records: Sequence[Candidate]) -> Candidate:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot.compaction.plan import Inserted, Plan, details_of, everything_but
+from bot.cuts import beginning
 from bot.history import Entry, EntryKind
 from bot.messages import Audience, Block, text_block, text_of
 
@@ -46,20 +47,22 @@ def hide_oldest(view: Sequence[Entry], room: float) -> Plan | None:
 def excerpt(entry: Entry, view: Sequence[Entry]) -> Plan:
     """Show only the beginning of one message, or of a tool's result, that is too large for the model by itself."""
     results = [block for block in entry.blocks if block.get("type") == "tool_result"]
-    shown: list[Block] = [{**block, "content": _beginning(text_of(block.get("content", "")))} for block in results]
+    shown: list[Block] = [{**block, "content": _shown(text_of(block.get("content", "")))} for block in results]
     if any(block.get("type") not in ("text", "tool_result") for block in entry.blocks):
         shown = [text_block(f"{text_of(entry.blocks)} [It was too large to be shown.]".strip())]
     return Plan(
         strategy="excerpt",
         upto=max(item.seq for item in view),
         floor=min(item.seq for item in view),
-        replaced={entry.seq: tuple(shown) or (text_block(_beginning(text_of(entry.blocks))),)},
+        replaced={entry.seq: tuple(shown) or (text_block(_shown(text_of(entry.blocks))),)},
         kind="excerpt",
     )
 
 
-def _beginning(text: str) -> str:
-    return f"[This was too long to be read: {len(text):,} characters. It begins:]\n{text[:_EXCERPT_CHARACTERS]}"
+def _shown(text: str) -> str:
+    return (
+        f"[This was too long to be read: {len(text):,} characters. It begins:]\n{beginning(text, _EXCERPT_CHARACTERS)}"
+    )
 
 
 def _note(gone: Sequence[Entry], kept: Sequence[Entry], room: float) -> str:

@@ -51,8 +51,27 @@ def instruction(
         parts.append(_PART.format(*part))
     if focus:
         parts.append(f"The person asked to keep above all: {focus}")
-    parts.append(f"Write the summary now, in at most about {max(60, int(room * 0.7))} words.")
+    parts.append(f"Write the summary now, in at most about {_words(room)} words.")
     return "\n\n".join(parts)
+
+
+GO_ON = (
+    "The summary was cut off there, since one answer cannot be longer. Go on with the line that follows: write only "
+    "what is missing, and repeat nothing."
+)
+"""Asks a model that cannot answer at greater length for the rest."""
+
+
+def shorter(room: int) -> str:
+    """Asks a model that came to no end for a summary of at most ``room`` tokens."""
+    return (
+        "The summary was cut off before its end, because it was too long. Write it again, whole, under the same "
+        f"headings, in at most about {_words(room)} words: exact details first, nothing twice."
+    )
+
+
+def _words(room: int) -> int:
+    return max(60, int(room * 0.7))
 
 
 def correction(missing: Sequence[str]) -> str:

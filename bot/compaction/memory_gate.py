@@ -16,6 +16,7 @@ from typing import Any
 from bot.compaction.fact_life import RUN_AS
 from bot.compaction.facts import Fact, FactKind, FactStatus, Speaker
 from bot.compaction.folder_probes import FOLDERS, Probe, Shell, probes_in, replaced, shell_of
+from bot.cuts import beginning
 
 GATE = "[CFPM_TOOL_GATE_V1]"
 """What its notices for machines begin with."""
@@ -117,7 +118,7 @@ class Rewrite:
     def note(self) -> str:
         """For the model, below the result."""
         where = ", ".join(f"{folder} is {path}" for folder, path in self.folders)
-        return f"{RUN_AS}{where}. The command was: {self.rewritten[:_LONGEST_SHOWN]}]"
+        return f"{RUN_AS}{where}. The command was: {beginning(self.rewritten, _LONGEST_SHOWN)}]"
 
     @property
     def brief(self) -> str:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from bot.cuts import beginning
+
 MOST_LINES = 30
 MOST_CHARACTERS = 1_500
 READ_FILE = "read_file"
@@ -85,7 +87,7 @@ def _size(points: list[_Point], offset: int | None) -> int:
 
 
 def _line(point: _Point, offset: int | None) -> str:
-    text = point.text if len(point.text) <= _LONGEST_LINE else f"{point.text[: _LONGEST_LINE - 1]}…"
+    text = beginning(point.text, _LONGEST_LINE)
     return text if offset is None or point.at is None else f"{offset + point.at}: {text}"
 
 
@@ -189,7 +191,7 @@ def _brief(value: Any) -> str:
         return f"object of {len(value)}: {keys}" if value else "empty object"
     if isinstance(value, list):
         return f"list of {len(value)}"
-    return json.dumps(value, ensure_ascii=False)[:_LONGEST_LINE]
+    return beginning(json.dumps(value, ensure_ascii=False), _LONGEST_LINE)
 
 
 _YAML_KEY = re.compile(r"[ ]{0,12}(?:-[ ]+)?[\w.\-/\"']{1,80}[ ]*:(?:\s|$)")

@@ -20,6 +20,7 @@ from bot.compaction.goal import SUMMARY_SHARE, frame_tokens
 from bot.compaction.plan import SUMMARY, Inserted, Plan, PlanContext, Scale, details_of, everything_but, within
 from bot.compaction.reset import DETAILS_SHARE, MARKER
 from bot.compaction.similarity import relevance
+from bot.cuts import head_of
 from bot.estimate import Family, Meter, message_tokens
 from bot.history import Entry, EntryKind
 from bot.messages import Audience, Block, text_of
@@ -267,7 +268,7 @@ def _matches(entries: Iterable[Entry], rules: Sequence[str]) -> list[str]:
     for rule in rules:
         for entry in entries:
             for text in _texts(entry):
-                found.update((clipped(hit[0]), None) for hit in re.finditer(rule, text[:_SEARCHED_CHARACTERS]))
+                found.update((clipped(hit[0]), None) for hit in re.finditer(rule, head_of(text, _SEARCHED_CHARACTERS)))
     return [match for match in found if match][-_MOST_MATCHES:]
 
 

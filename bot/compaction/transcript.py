@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
+from bot.cuts import middle_of
 from bot.messages import Block, Message
 from bot.server_tools import is_result, told
 from bot.text_tokens import Family, text_tokens
@@ -172,10 +173,10 @@ def _split_after(text: str, separator: str) -> list[str]:
 
 
 def _cut(text: str, max_tokens: int, family: Family) -> Iterator[str]:
-    """Pieces of a text without any boundary, found by halving; code points stay whole."""
+    """Pieces of a text without blanks, found by halving; words, values and characters stay whole where they fit."""
     if len(text) == 1 or text_tokens(text, family=family) <= max_tokens:
         yield text
         return
-    half = len(text) // 2
+    half = middle_of(text)
     yield from _cut(text[:half], max_tokens, family)
     yield from _cut(text[half:], max_tokens, family)

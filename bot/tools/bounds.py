@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bot.cuts import cut_after, cut_before
 from bot.text_tokens import Family, text_tokens
 
 MOST_TOKENS = 4_000
@@ -18,7 +19,12 @@ def tokens_of(text: str) -> int:
 
 
 def fitting(text: str, tokens: int) -> int:
-    """How many characters from its beginning take at most so many tokens; at least one."""
+    """How many characters from its beginning take at most so many tokens; at least one. No value is cut."""
+    length = _longest_of(text, tokens)
+    return cut_before(text, length) or length
+
+
+def _longest_of(text: str, tokens: int) -> int:
     length = min(len(text), max(1, tokens * _MOST_CHARACTERS_A_TOKEN))
     while length > 1 and (taken := tokens_of(text[:length])) > tokens:
         length = max(1, int(length * tokens / taken * _CAREFUL))
@@ -29,8 +35,8 @@ def head_and_tail(text: str, tokens: int) -> tuple[str, str]:
     """The beginning and the end of a text that together take at most so many tokens."""
     head = text[: fitting(text, int(tokens * _HEAD))]
     rest = text[len(head) :]
-    backwards = fitting(rest[::-1], tokens - int(tokens * _HEAD)) if rest else 0
-    return head, rest[len(rest) - backwards :]
+    backwards = _longest_of(rest[::-1], tokens - int(tokens * _HEAD)) if rest else 0
+    return head, rest[cut_after(rest, len(rest) - backwards) :] or rest[len(rest) - backwards :]
 
 
 _MOST_CHARACTERS_A_TOKEN = 8

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from bot.cuts import cut_after, cut_before
 from bot.tasks import stop, told_of
 
 _MARK = "PALIMPSEST_CALL"
@@ -70,10 +71,15 @@ class _Output:
 
     @property
     def text(self) -> str:
-        tail = self._tail[-self._half :]
-        left_out = self.total - len(self._head) - len(tail)
-        between = f"\n[… {left_out:,} bytes are left out here]\n".encode() if left_out else b""
-        return (self._head + between + tail).decode(errors="replace")
+        head, tail = bytes(self._head), bytes(self._tail[-self._half :])
+        if self.total == len(head) + len(tail):
+            return (head + tail).decode(errors="replace")
+        # What stands across either place is left out whole: half a number is another number.
+        begins, ends = head.decode(errors="surrogateescape"), tail.decode(errors="surrogateescape")
+        head = begins[: cut_before(begins, len(begins) - 1)].encode(errors="surrogateescape") or head
+        tail = ends[cut_after(ends, 1) :].encode(errors="surrogateescape") or tail
+        between = f"\n[… {self.total - len(head) - len(tail):,} bytes are left out here]\n".encode()
+        return (head + between + tail).decode(errors="replace")
 
 
 async def run(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from bot.cuts import cut_before
 from bot.tools import own_folder
 from bot.tools.bounds import fitting
 from bot.tools.tool import ToolError
@@ -68,7 +69,8 @@ def _piece(file: BinaryIO, encoding: str, offset: int, room: int, *, size: int) 
         left = offset
         while left and (passed := len(reader.read(min(left, _SKIPPED)))):
             left -= passed
-        return reader.read(room), bool(reader.read(1))
+        text = reader.read(room + 1)
+        return text[: cut_before(text, room) or room], len(text) > room
     finally:
         reader.detach()
 

@@ -131,6 +131,57 @@ async def test_the_room_for_a_summary_is_never_more_than_the_model_can_answer(
     assert server.completed[0].request.body["max_tokens"] == 1_000
 
 
+# --- answers without an end ---
+
+LONG = "KEY-4711 is the deploy key, and /srv/prod is never touched.\n" * 400
+
+
+async def test_a_summary_that_was_cut_off_is_written_again_shorter(desk: Desk, server: MessagesServer) -> None:
+    server.brain = says(LONG, GOOD)
+    result = await write_summary(desk, await planned(desk, limit=1_000))
+    assert (result.outcome, result.summary, len(server.requests)) == ("summary", GOOD, 2)
+    assert "cut off before its end" in server.requests[1].request.last_user_text
+    assert server.refused == []
+
+
+async def test_a_model_of_short_answers_goes_on_where_its_summary_was_cut_off(
+    desk: Desk, server: MessagesServer
+) -> None:
+    server.max_tokens = 200
+    server.brain = says(f"{LONG[:900]}\nThe order is ORD-55{'123' * 200}", f"The order is ORD-55123. {GOOD}")
+    result = await write_summary(desk, await planned(desk))
+    begun, _, rest = result.summary.rpartition("\n")
+    assert result.outcome == "summary"
+    assert rest == f"The order is ORD-55123. {GOOD}"
+    assert begun
+    assert begun.endswith("never touched."), "what stood in its last line may have been cut"
+    assert "Go on with the line that follows" in server.requests[1].request.last_user_text
+
+
+@pytest.mark.parametrize("answers", [200, 8_192])
+async def test_a_summary_that_comes_to_no_end_is_none(desk: Desk, server: MessagesServer, answers: int) -> None:
+    server.max_tokens = answers
+    server.brain = says(LONG)
+    result = await write_summary(desk, await planned(desk, limit=1_000))
+    assert (result.outcome, result.reason, len(server.requests)) == ("empty", "the summary came to no end", 2)
+
+
+@pytest.mark.parametrize(
+    ("order", "shown"), [("ORD-5512345678901234567890", " …"), ("订单号ORD-5512345678901234567890", " 订单号…")]
+)
+async def test_the_messages_between_which_to_summarise_are_named_without_cutting_a_value(
+    desk: Desk, server: MessagesServer, order: str, shown: str
+) -> None:
+    long = f"Please remember for later, when we come to it again: {order} is it."
+    run = await planned(desk, (said(1, long), replied(2, "Good."), said(3, "So?"), replied(4, "Yes."), said(5, "Now?")))
+    plan = {**run.plan, "summarise": [1, 2]}
+    server.brain = says(GOOD)
+    await write_summary(desk, replace(run, plan=plan))
+    asked = server.requests[0].request.last_user_text
+    assert f"begins “Please remember for later, when we come to it again:{shown}” to" in asked
+    assert "ORD-" not in asked
+
+
 # --- what is checked ---
 
 
