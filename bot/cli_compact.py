@@ -89,9 +89,8 @@ def _settings() -> Settings:
 def _chosen(settings: Settings, name: str, options: Sequence[str]) -> Strategy:
     """With the options of the settings, and then with those of the command. Raises BadParameter."""
     from bot.compaction import STRATEGIES
-    from bot.compaction.options import with_options
-    from bot.foreign_strategy import ForeignStrategy
-    from bot.strategies import configured, guarded
+    from bot.foreign_strategy import for_once
+    from bot.strategies import configured
     from bot.strategy_path import named
 
     known = configured(STRATEGIES, settings)
@@ -103,9 +102,7 @@ def _chosen(settings: Settings, name: str, options: Sequence[str]) -> Strategy:
         values[key] = value
     try:
         there = {each: found for each in known.names if (found := known.get(each))}
-        found = named(name, there)
-        bare = found.strategy if isinstance(found, ForeignStrategy) else found
-        return guarded(with_options(bare, values))
+        return for_once(named(name, there), values)
     except (ConfigurationError, ValueError) as error:
         raise typer.BadParameter(str(error)) from error
 

@@ -18,7 +18,7 @@ from bot.tools.mcp_state import ServerStatus, State
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {
         "help": "what I can do",
-        "compact": "summarise the conversation now; /compact WHAT says what to keep",
+        "compact": "summarise now; /compact WHAT says what to keep, strategy=NAME how",
         "abort": "stop what I am doing",
         "context": "how full the context is, and why",
         "undo": "take back the last compaction (or /new)",

@@ -21,7 +21,7 @@ from uuid import uuid4
 import structlog
 
 from bot import operators
-from bot.compaction import Plan
+from bot.compaction import Plan, Strategy
 from bot.compaction.checks import is_no_summary
 from bot.compaction.fallback import FALLBACK
 from bot.compaction.plan import Trigger
@@ -57,13 +57,16 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for. ``closes``: inbox rows that this answers; ``answers``: the ref of what it answers."""
+    """What is asked for. ``closes``: inbox rows that this answers; ``answers``: the ref of what it answers;
+    ``strategy``: for this time alone, by the options ``given``."""
 
     trigger: Trigger
     focus: str = ""
     turn: str | None = None
     closes: Sequence[int] = ()
     answers: str = ""
+    strategy: Strategy | None = None
+    given: str = ""
 
 
 class Stopped(Enum):
@@ -193,7 +196,7 @@ class Compactor:
                 return Outcome.ABORTED
             if plan is None:
                 return Outcome.NOTHING
-            run = await self._begin(plan, request, stack)
+            run = await self._begin(replace(plan, given=request.given), request, stack)
         except StrategyFailed as error:
             self.problem = str(error)
             return Outcome.NOTHING
@@ -202,7 +205,7 @@ class Compactor:
         return await self._see_through(run)
 
     async def _plan_unless_given_up(self, request: Request) -> Plan | None:
-        planning = asyncio.create_task(self._planner.plan(request.trigger, request.focus))
+        planning = asyncio.create_task(self._planner.plan(request.trigger, request.focus, request.strategy))
         given_up = asyncio.create_task(self._given_up.wait())
         try:
             await asyncio.wait({planning, given_up}, return_when=asyncio.FIRST_COMPLETED)

@@ -10,7 +10,7 @@ from typing import Any
 
 import structlog
 
-from bot import access, commands
+from bot import access, commands, compact_command
 from bot.attempts import DIED, Attempts
 from bot.commands import DEFAULT, Command
 from bot.compaction.plan import Plan, everything_but
@@ -119,8 +119,7 @@ class Control:
         elif self._is_busy:
             await self._answer(message, BUSY if self._under_way.turn else COMPACTING)
         elif command.name == "compact":
-            self._compactor.start(Request("manual", command.argument, closes=[message.id], answers=message.ref))
-            self._aside(message, self._see_planned(message))
+            await self._compact(command, message)
         elif command.name == "undo":
             await self._undo(command, message)
         elif command.name == "new":
@@ -199,6 +198,19 @@ class Control:
 
         self.in_hand.add(message.id)
         self._tasks.create_task(answer())
+
+    async def _compact(self, command: Command, message: Waiting) -> None:
+        """Begin, with the options that stand there for this one run."""
+        try:
+            asked = compact_command.asked(command.argument, self._services.strategies, self._context.strategy)
+        except ValueError as error:
+            await self._answer(message, str(error))
+            return
+        request = Request(
+            "manual", asked.focus, closes=[message.id], answers=message.ref, strategy=asked.strategy, given=asked.given
+        )
+        self._compactor.start(request)
+        self._aside(message, self._see_planned(message))
 
     async def _see_planned(self, message: Waiting) -> None:
         """A compaction that was asked for shows itself, unless it does not come to that."""

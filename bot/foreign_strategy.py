@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import structlog
 
-from bot.compaction import Plan, PlanContext, Strategy
+from bot.compaction import STRATEGIES, Plan, PlanContext, Strategy
+from bot.compaction.options import with_options
 from bot.errors import StrategyFailed
 from bot.estimate import Level, Meter
 from bot.history import Entry
@@ -67,3 +68,15 @@ class ForeignStrategy:
         if view and not 0 <= plan.upto <= max(entry.seq for entry in view):
             raise StrategyFailed(f"The strategy {self.name} failed: its plan goes up to an entry that there is not.")
         return plan
+
+
+def guarded(strategy: Strategy) -> Strategy:
+    """A strategy that is not one of ours, so that its failures harm nobody."""
+    ours = strategy.name in STRATEGIES and type(strategy) is type(STRATEGIES[strategy.name])
+    return strategy if ours else ForeignStrategy(strategy)
+
+
+def for_once(strategy: Strategy, values: Mapping[str, object]) -> Strategy:
+    """The same strategy with other options. Raises ``ValueError`` with one sentence for people."""
+    bare = strategy.strategy if isinstance(strategy, ForeignStrategy) else strategy
+    return guarded(with_options(bare, values))

@@ -118,10 +118,10 @@ class AgentMemory:
         except Exception:
             log.exception("memory_not_refreshed")
 
-    async def known(self) -> tuple[Fact, ...] | None:
+    async def known(self, *, wanted: bool | None = None) -> tuple[Fact, ...] | None:
         """What a plan may know: all facts in memory, with those of entries that no refresh has read yet. None where
-        the strategy wants none."""
-        if not self.collects:
+        none are ``wanted``; if that is not said, where the strategy wants none."""
+        if not (self.collects if wanted is None else wanted):
             return None
         read = await self._read()
         life = await self._life(read) if read.unread else Refreshed(read.known)

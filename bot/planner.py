@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import structlog
 
-from bot.compaction import Plan, PlanContext
+from bot.compaction import Plan, PlanContext, Strategy
 from bot.compaction.fallback import hide_oldest
 from bot.compaction.goal import SUMMARY_RATE, SUMMARY_SHARE
 from bot.compaction.plan import Trigger
@@ -36,16 +36,17 @@ class Planner:
         self._services = context.services
         self._memory = AgentMemory(context)
 
-    async def plan(self, trigger: Trigger, focus: str = "") -> Plan | None:
-        """What to do now; None when nothing would be won. A recovery always finds something that can go, if anything
-        can. Raises StrategyFailed."""
-        context, strategy = self._context, self._context.strategy
+    async def plan(self, trigger: Trigger, focus: str = "", strategy: Strategy | None = None) -> Plan | None:
+        """What to do now; None when nothing would be won. ``strategy``: another one than the conversation's. A recovery
+        always finds something that can go, if anything can. Raises StrategyFailed."""
+        context, strategy = self._context, strategy or self._context.strategy
         history, meter = context.history, context.meter
         view = history.visible
         if not view:
             return None
         rules = self._services.settings.compaction.must_keep
-        facts, vectors = await self._memory.known(), await self._vectors(view)
+        facts = await self._memory.known(wanted=bool(getattr(strategy, "wants_facts", False)))
+        vectors = await self._vectors(view) if getattr(strategy, "wants_vectors", False) else {}
         knowing = PlanContext(focus, rules, trigger, facts=facts, vectors=vectors)
         try:
             plan = await asyncio.to_thread(strategy.plan, view, meter, knowing)
@@ -96,6 +97,4 @@ class Planner:
         return max(0, self.gain(plan) - round(summary))
 
     async def _vectors(self, view: Sequence[Entry]) -> Mapping[int, Sequence[float]]:
-        if not getattr(self._context.strategy, "wants_vectors", False):
-            return {}
         return await vectors_for(self._services.embedder, self._services.database, self._context.agent_id, view)

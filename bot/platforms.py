@@ -67,12 +67,13 @@ def terminal(settings: Settings, address: Address, notes: Sequence[str] = ()) ->
         sys.stderr.writelines(f"{line}\n" for line in said)
         return Pipe(address, out=sys.stdout, err=sys.stderr)
     from bot.commands import COMMANDS
+    from bot.compact_command import continues
     from connectors.terminal import Terminal
 
     banner = f"Palimpsest · {address.agent_id} · /help lists commands, Ctrl-C stops an answer, Ctrl-D leaves."
     banner = "\n".join([banner, *said])
     history = settings.data_dir / "agents" / address.agent_id / "input_history"
-    return Terminal(address, history_file=history, commands=COMMANDS, banner=banner)
+    return Terminal(address, history_file=history, commands=COMMANDS, continues=continues, banner=banner)
 
 
 def local_note(settings: Settings) -> str:

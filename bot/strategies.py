@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 
-from bot.compaction import STRATEGIES, Strategy
+from bot.compaction import Strategy
 from bot.compaction.options import with_options
 from bot.errors import ConfigurationError
-from bot.foreign_strategy import ForeignStrategy
+from bot.foreign_strategy import guarded
 from bot.settings import Settings
 from bot.strategy_path import named
 
@@ -46,12 +46,6 @@ def configured(strategies: Mapping[str, Strategy], settings: Settings) -> Strate
                 f"STRATEGY__{name.upper()}: {name} is not a strategy; there is: {', '.join(sorted(known))}."
             )
     return Strategies({name: _with_settings(strategy, settings) for name, strategy in known.items()}, chosen.name)
-
-
-def guarded(strategy: Strategy) -> Strategy:
-    """A strategy that is not one of ours, so that its failures harm nobody."""
-    ours = strategy.name in STRATEGIES and type(strategy) is type(STRATEGIES[strategy.name])
-    return strategy if ours else ForeignStrategy(strategy)
 
 
 def _with_settings(strategy: Strategy, settings: Settings) -> Strategy:

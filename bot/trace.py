@@ -51,7 +51,7 @@ def render(
         ("finished", _utc(finished)),
         ("duration", f"{finished - run.started_at:.2f} s"),
         ("trigger", run.trigger),
-        ("strategy", plan.strategy),
+        ("strategy", plan.strategy + (f" ({plan.given})" if plan.given else "")),
         ("model", run.model),
         ("outcome", run.state.value + (f" ({run.reason})" if run.reason else "")),
         ("focus", run.focus or "none"),

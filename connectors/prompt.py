@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from contextvars import copy_context
 from pathlib import Path
 
 from prompt_toolkit.application import Application, create_app_session, run_in_terminal
 from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.completion import ConditionalCompleter, WordCompleter
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion, ConditionalCompleter
 from prompt_toolkit.document import Document
 from prompt_toolkit.filters import Condition, Filter
 from prompt_toolkit.formatted_text import FormattedText, StyleAndTextTuples
@@ -56,6 +56,27 @@ _STYLE = Style.from_dict(
 )
 
 
+Continues = Callable[[str], Mapping[str, str]]
+"""What the last word of a command that is being written may become, and a few words about each."""
+
+
+class _Words(Completer):
+    """Commands, and then whatever continues them, word by word."""
+
+    def __init__(self, commands: Mapping[str, str], continues: Continues) -> None:
+        self._commands = commands
+        self._continues = continues
+
+    @override
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
+        typed = document.text_before_cursor
+        word = typed.rpartition(" ")[2]
+        found = self._continues(typed) if " " in typed else self._commands
+        for whole, about in found.items():
+            if whole.startswith(word):
+                yield Completion(whole, start_position=-len(word), display_meta=about)
+
+
 class Prompt:
     """Reads keys and draws. A line goes to ``enter``, Ctrl-C to ``interrupt``; Ctrl-D on nothing leaves."""
 
@@ -63,6 +84,7 @@ class Prompt:
         self,
         *,
         commands: Mapping[str, str],
+        continues: Continues,
         history_file: Path,
         live: Callable[[int, int], StyleAndTextTuples],
         facts: Callable[[], StyleAndTextTuples],
@@ -78,7 +100,7 @@ class Prompt:
         self._interrupt = interrupt
         is_command = Condition(lambda: self._buffer.text.startswith("/"))
         self._buffer = Buffer(
-            completer=ConditionalCompleter(WordCompleter([*commands], meta_dict=commands, sentence=True), is_command),
+            completer=ConditionalCompleter(_Words(commands, continues), is_command),
             complete_while_typing=is_command,
             history=_history(history_file),
             multiline=True,

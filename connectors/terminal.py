@@ -24,7 +24,7 @@ from bot.connector import Intake
 from bot.errors import DeliveryDelayed, StoreUnavailable
 from bot.messages import Address, Attachment, Button, Edit, Inbound, Outbound, React, Say, Status, Typing, Withdraw
 from connectors.attach import ATTACH, CannotAttachError, attached, copy, told
-from connectors.prompt import Prompt
+from connectors.prompt import Continues, Prompt
 from connectors.typeset import clean, finished, last_rows, meter_line, typeset, wrapped
 
 LEAVING: Final = {"/exit": "leave", "/quit": "leave"}
@@ -72,12 +72,14 @@ class Terminal:
         *,
         history_file: Path,
         commands: Mapping[str, str],
+        continues: Continues = lambda _: {},
         banner: str = "",
         input: Input | None = None,  # noqa: A002 - prompt_toolkit's own name for it
         output: Output | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``commands`` maps a command, with or without slash, to a line of help; ``clock`` gives seconds."""
+        """``commands`` maps a command, with or without slash, to a line of help; ``continues`` says what the last word
+        of one that is being written may become; ``clock`` gives seconds."""
         self._address = address
         self._banner = banner
         self._clock = clock
@@ -96,6 +98,7 @@ class Terminal:
         self._order = 0
         self._prompt = Prompt(
             commands={**{f"/{name.removeprefix('/')}": text for name, text in commands.items()}, **_OWN},
+            continues=continues,
             history_file=history_file,
             live=self._live,
             facts=self._bottom,

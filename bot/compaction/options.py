@@ -53,6 +53,14 @@ def with_options(strategy: Strategy, values: Mapping[str, object]) -> Strategy:
     return changed
 
 
+def option_names(strategy: Strategy) -> tuple[str, ...]:
+    """What its options are called, and how they are called too."""
+    options: Any = strategy.options
+    if not is_dataclass(options):
+        return ()
+    return (*(field.name for field in fields(options) if field.init), *getattr(type(options), "aliases", {}))
+
+
 def _field_name(given: str) -> str:
     return _HUMP.sub("_", given.strip()).replace("-", "_").lower()
 

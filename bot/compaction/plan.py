@@ -70,6 +70,8 @@ class Plan:
     kind: str = "compaction"
     asks: str = ""
     """What the summary is to hold, for the model that writes it; empty: what every summary holds."""
+    given: str = ""
+    """Options that a person gave for this run alone, as they were written."""
 
     def layer(
         self, number: int, next_seq: int, *, run: str | None, summary: str = "", recall: bool = False
@@ -109,7 +111,10 @@ class Plan:
 
     def as_json(self) -> dict[str, Any]:
         """For the run's row."""
-        return {**asdict(self), "replaced": {str(seq): list(blocks) for seq, blocks in self.replaced.items()}}
+        data = {**asdict(self), "replaced": {str(seq): list(blocks) for seq, blocks in self.replaced.items()}}
+        if not self.given:
+            del data["given"]  # a process of the version before knows no such thing
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Plan:

@@ -7,9 +7,10 @@ earlier summary is part of what the new one is written of, which takes its place
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import ClassVar
 
 from bot.compaction.boundaries import Ends, Page, fewer
 from bot.compaction.goal import Goal, can_win
@@ -29,6 +30,8 @@ GO_ON = (
 class SegmentedOptions:
     """The levels as shares of the limit, and numbers of messages as the model reads them (see
     :mod:`bot.compaction.boundaries`)."""
+
+    aliases: ClassVar[Mapping[str, str]] = {"keep": "keep_last"}
 
     warning: float = 0.75
     critical: float = 0.90

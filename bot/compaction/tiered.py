@@ -7,7 +7,7 @@ When a tier does not bring the context below the first threshold, the next one f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -23,6 +23,8 @@ from bot.history import Entry
 @dataclass(frozen=True)
 class TieredOptions:
     """The thresholds as shares of the limit, and numbers of messages (what people said, and replies)."""
+
+    aliases: ClassVar[Mapping[str, str]] = {"keep": "keep_last"}
 
     soft: float = 0.60
     """From here on the context is compacted, and below it a compaction is to come."""

@@ -7,9 +7,10 @@ checkpoint, which stands before the recent messages.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import ClassVar, Literal
 
 from bot.compaction.boundaries import Ends, Page, fewer
 from bot.compaction.goal import Goal, can_win
@@ -71,10 +72,90 @@ letter. Do not invent anything, do not answer the conversation, and do not call 
 language."""
 
 
+FIELDS_CHECKPOINT = f"""\
+## Continuing from compressed context
+
+{SUMMARY}
+
+---
+
+Please continue with the task."""
+
+FIELDS_ASKS = """\
+## Context Compression Task
+
+Your task is to create a detailed summary of the conversation so far. This summary will be used as context when \
+continuing the conversation, so preserve ALL critical information.
+
+### What to Preserve
+- **User's original request**: The task they asked for
+- **What was accomplished**: Files created/modified, commands run, decisions made
+- **Current work in progress**: Any incomplete tasks
+- **Files involved**: List of files read, written, or modified with brief descriptions
+- **Tool results summary**: Key outputs from tool calls (errors, important data)
+- **Next steps**: What remains to be done
+- **Key constraints**: Any user preferences, requirements, or limitations mentioned
+- **Unresolved issues**: Errors, bugs, or blockers encountered
+
+### What to Discard
+- Redundant tool outputs (keep summaries only)
+- Verbose file contents (keep filenames and key snippets)
+- Repetitive conversation turns
+- Debug output no longer relevant
+
+### Format
+Produce a structured summary that another instance of this model can use to seamlessly continue the conversation. \
+Start with:
+
+```
+## Conversation Summary (Compressed Context)
+
+**Original Task**: [one-line description]
+
+**Completed**:
+- [item 1]
+- [item 2]
+
+**In Progress**:
+- [current task]
+
+**Files**:
+- `path/to/file.rs`: [brief description of changes]
+
+**Key Decisions**:
+- [decision 1 and rationale]
+
+**Next Steps**:
+1. [step 1]
+2. [step 2]
+
+**Notes**:
+- [any important context]
+```
+
+Do not answer the conversation, and do not call tools. Write in the conversation's language."""
+"""As eunice asks, word for word but for the last line, which keeps a model from going on with the task."""
+
+Template = Literal["headings", "fields"]
+_TEMPLATES: Mapping[Template, tuple[str, str]] = {
+    "headings": (ASKS, CHECKPOINT),
+    "fields": (FIELDS_ASKS, FIELDS_CHECKPOINT),
+}
+
+
 @dataclass(frozen=True)
 class TwoPhaseOptions:
     """The levels as shares of the limit; ``target_tokens`` of the whole request; ``preserve_recent`` in messages as the
     model reads them (see :mod:`bot.compaction.boundaries`)."""
+
+    aliases: ClassVar[Mapping[str, str]] = {
+        "preserve_recent_messages": "preserve_recent",
+        "compress_preserve_recent": "preserve_recent",
+        "compress_target_tokens": "target_tokens",
+        "auto_compress": "enabled",
+        "keep": "preserve_recent",
+    }
+    """eunice's other names: of its configuration in code and of its flags."""
 
     warning: float = 0.75
     critical: float = 0.90
@@ -83,6 +164,8 @@ class TwoPhaseOptions:
     target_tokens: int = 8000
     preserve_recent: int = 10
     try_lightweight_first: bool = True
+    template: Template = "headings"
+    """How the summary is set out, and what stands around it: ``headings``, or ``fields`` as eunice has it."""
 
     def __post_init__(self) -> None:
         """Raise ``ValueError`` for a target without room and for a negative number of messages."""
@@ -126,12 +209,12 @@ class TwoPhase:
             if light and goal.scale.total(tokens - sum(clear.saved.values())) <= light_target:
                 return light
             ends = page.ends(0, recent)
-            if ends is None or not can_win(ends, _inserted(ends), context):
+            if ends is None or not can_win(ends, self._inserted(ends), context):
                 lightest = light or lightest
                 continue
             found = ends, clear
             saved = sum(clear.saved.get(entry.seq, 0) for entry in ends.kept)
-            if goal.is_met(ends, _inserted(ends), saved=saved):
+            if goal.is_met(ends, self._inserted(ends), saved=saved):
                 break
         return self._summarised(*found, goal, context) if found else lightest
 
@@ -153,13 +236,12 @@ class TwoPhase:
             floor=ends.floor,
             hidden=ends.hidden,
             replaced={seq: blocks for seq, blocks in clear.blocks.items() if seq in kept},
-            inserted=_inserted(ends),
+            inserted=self._inserted(ends),
             summarise=tuple(entry.seq for entry in ends.gone),
             must_keep=details_of(ends.gone, goal.part(DETAILS_SHARE), context.rules, kept=ends.kept),
             focus=context.focus,
-            asks=ASKS,
+            asks=_TEMPLATES[self.options.template][0],
         )
 
-
-def _inserted(ends: Ends) -> tuple[Inserted, ...]:
-    return (Inserted(ends.place, EntryKind.SUMMARY, CHECKPOINT),)
+    def _inserted(self, ends: Ends) -> tuple[Inserted, ...]:
+        return (Inserted(ends.place, EntryKind.SUMMARY, _TEMPLATES[self.options.template][1]),)

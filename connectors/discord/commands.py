@@ -19,10 +19,16 @@ def _field(name: str, description: str) -> Sequence[Any]:
     return ({"type": discord.AppCommandOptionType.string.value, "name": name, "description": description},)
 
 
-_FOCUS = _field("focus", "What to keep")
+_PAIRS = {"strategy": "strategy="}
+"""Fields of /compact that are pairs where it is written."""
+_COMPACT = (
+    *_field("strategy", "How, for this time: reset, segmented, memory, monologue, tiered or two_phase"),
+    *_field("options", "Options of that strategy: keep=2"),
+    *_field("focus", "What to keep"),
+)
 _OPTIONS: Mapping[str, Sequence[Any]] = {
-    "compact": _FOCUS,
-    "summarize": _FOCUS,
+    "compact": _COMPACT,
+    "summarize": _COMPACT,
     "recall": _field("what", "Words, or numbers: 12-40"),
     "memory": _field("what", "pin 3, unpin 3, forget 3, add and a text, or the number of a page"),
     "strategy": _field("name", "One of those that /strategy names, or default"),
@@ -66,7 +72,7 @@ def inbound_of(interaction: discord.Interaction, place: Place) -> Inbound | None
     """The command that was used or the button that was pressed; None for what is neither."""
     data: Mapping[str, Any] = interaction.data or {}
     if interaction.type is discord.InteractionType.application_command:
-        given = (str(option["value"]).strip() for option in data.get("options") or () if "value" in option)
+        given = _given(data)
         text, ref = " ".join([f"/{data['name']}", *given]), f"{_REF}:{interaction.id}:{interaction.token}"
     elif interaction.type is discord.InteractionType.component:
         text, ref = str(data["custom_id"]), ""
@@ -85,6 +91,17 @@ def inbound_of(interaction: discord.Interaction, place: Place) -> Inbound | None
         speaker="" if place.direct else speaker_of(interaction.user),
         is_awaited=bool(ref),
     )
+
+
+def _given(data: Mapping[str, Any]) -> list[str]:
+    """What its fields hold, in the order in which it would be written."""
+    found = {
+        str(option["name"]): str(option["value"]).strip() for option in data.get("options") or () if "value" in option
+    }
+    order = [str(option["name"]) for option in _OPTIONS.get(str(data["name"]), ())]
+    named = sorted(found, key=lambda name: order.index(name) if name in order else len(order))
+    pairs = _PAIRS if _OPTIONS.get(str(data["name"])) is _COMPACT else {}
+    return [f"{pairs.get(name, '')}{found[name]}" for name in named if found[name]]
 
 
 def token_of(ref: str) -> str | None:

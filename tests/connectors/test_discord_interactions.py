@@ -63,6 +63,13 @@ async def test_what_stands_behind_a_command_is_a_field_of_it(rig: Rig, name: str
         assert rig.intake.last.text == f"/{name} {given}"
 
 
+async def test_a_compaction_takes_its_strategy_its_options_and_its_focus_in_the_order_of_the_command(rig: Rig) -> None:
+    async with rig.running():
+        fields = {"focus": "the recipes", "options": "keep=2", "strategy": "monologue"}
+        await acknowledged(rig, await rig.ada.slash("compact", fields))
+        assert rig.intake.last.text == "/compact strategy=monologue keep=2 the recipes"
+
+
 # What is stored
 
 

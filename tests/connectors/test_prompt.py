@@ -30,6 +30,7 @@ def desk(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
 
 def _prompt(folder: Path, interrupt: Callable[[], None], enter: Callable[[str], None]) -> Prompt:
     return Prompt(
+        continues=lambda _: {},
         commands={}, history_file=folder / "history", live=lambda columns, rows: [], facts=list, enter=enter,
         interrupt=interrupt, input=None, output=DummyOutput(),
     )  # fmt: skip

@@ -11,6 +11,7 @@ import pytest
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import PipeInput, create_pipe_input
 
+from bot.compact_command import continues
 from bot.errors import DeliveryDelayed
 from bot.messages import Address, Button, Edit, Outbound, Say, Status, Typing
 from connectors.prompt import _Steady
@@ -37,6 +38,7 @@ class Desk:
             HERE,
             history_file=file,
             commands=COMMANDS,
+            continues=continues,
             banner="Welcome",
             input=keys,
             output=self.screen,
@@ -116,6 +118,15 @@ async def test_a_command_is_completed_and_other_text_is_not(desk: Desk) -> None:
     await desk.shows("make room")
     await desk.type("\t" + ENTER + "co\t" + ENTER)
     await desk.stored("/compact", "co")
+
+
+async def test_the_options_of_a_command_are_completed_word_by_word(desk: Desk) -> None:
+    await desk.type("/compact strategy=mono")
+    await desk.shows("questions and answers stay")
+    await desk.type("\t min")
+    await desk.shows("an option of monologue")
+    await desk.type("\t2 the prices" + ENTER)
+    await desk.stored("/compact strategy=monologue min_segments_to_keep=2 the prices")
 
 
 async def test_a_line_that_cannot_be_stored_is_in_the_prompt_again(desk: Desk) -> None:

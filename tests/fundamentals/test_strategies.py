@@ -96,6 +96,24 @@ async def test_the_level_in_the_book_is_that_of_the_strategy_that_was_chosen_fro
         assert await level() == "ok"
 
 
+async def test_a_compaction_takes_options_for_itself_alone_together_with_what_to_keep(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    async with house(agents={"compact_ahead": False}) as running:
+        await talk(room, 10)
+        refused = await room.commands("/compact strategy=segmented keep=many")
+        assert refused.startswith("The option keep_last of the strategy segmented cannot be 'many': ")
+        await room.commands("/compact strategy=segmented keep=4 keep-first=1 the town")
+        await room.until(lambda: "Compacted:" in room.notices()[-1])
+        run = await last_run(running)
+        assert (run.strategy, run.focus) == ("segmented", "the town")
+        view = [entry for entry in (await running.history()).visible if entry.layer is None]
+        assert [entry.seq for entry in view] == [1, *range(17, 21)]
+        assert any("keep above all: the town" in record.request.last_user_text for record in model.requests)
+        assert run.plan["given"] == "strategy=segmented keep=4 keep-first=1"
+        assert (await room.commands("/strategy")).startswith("I compact this conversation by: reset.")
+
+
 async def test_one_conversations_choice_is_not_anothers(house: OpenHouse, room: Room) -> None:
     async with house():
         await room.commands("/strategy segmented", chat="1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from bot import trace
 from bot.store.runs import Result, Run, RunState
 from bot.trace import fenced, render, write
-from tests.unit.one_run import STARTED, a_run
+from tests.unit.one_run import PLAN, STARTED, a_run
 
 HEAD = {"model": "claude-test", "max_tokens": 1, "system": "Be kind.", "tools": [{"name": "look"}]}
 
@@ -61,6 +62,11 @@ def test_a_section_says_all_that_an_operator_asks() -> None:
         "### Request 1 (conversation)",
     ):
         assert line in text.splitlines(), line
+
+
+def test_options_of_one_run_stand_beside_its_strategy() -> None:
+    plan = replace(PLAN, given="keep=2 results=0")
+    assert "- **strategy**: reset (keep=2 results=0)" in section(a_run(plan=plan.as_json())).splitlines()
 
 
 def test_what_was_asked_and_answered_stands_there_in_full() -> None:
