@@ -15,6 +15,7 @@ from bot import (
     cli_compact,
     cli_doctor,
     cli_estimate,
+    cli_flags,
     cli_pair,
     cli_parked,
     cli_traces,
@@ -60,16 +61,22 @@ def _palimpsest(
 
 @app.command()
 def chat(
+    *,
     agent: Annotated[str, typer.Option(help="The conversation; it goes on where it was.")] = "terminal-me",
+    strategy: cli_flags.Strategy = None,
+    limit: cli_flags.Limit = None,
+    option: cli_flags.Options = None,
+    no_compact: cli_flags.NoCompact = False,
 ) -> None:
     """Talk in this terminal. When standard input is not a terminal, each line is a message."""
     from bot.settings_check import checked_settings
 
     address = _terminal_address(agent)
+    flags = cli_flags.overrides(strategy, limit, option, no_compact=no_compact)
     with one_line_errors():
         if sys.stdin is None or sys.stdout is None or sys.stderr is None:  # `<&-` and the like
             raise ConfigurationError("It talks over standard input, output and error: leave them open.")
-        settings, notes = checked_settings(("agents", "worker"))
+        settings, notes = checked_settings(("agents", "worker"), **flags)
         _log_to_file(settings) if sys.stdin.isatty() else log_quietly(settings)
         from bot.app import chat as talk
 
@@ -78,9 +85,14 @@ def chat(
 
 @app.command()
 def run(
+    *,
     role: Annotated[
         list[str] | None, typer.Option(help="gateway, agents or worker; may be given several times. Default: all.")
     ] = None,
+    strategy: cli_flags.Strategy = None,
+    limit: cli_flags.Limit = None,
+    option: cli_flags.Options = None,
+    no_compact: cli_flags.NoCompact = False,
 ) -> None:
     """Serve: the platforms that have a token, the agents, and the worker."""
     from bot.app import ROLES
@@ -88,12 +100,13 @@ def run(
     wanted = [known for known in ROLES if not role or known in role]
     if role and set(role) - set(ROLES):
         raise typer.BadParameter(f"a role is one of {', '.join(ROLES)}")
+    flags = cli_flags.overrides(strategy, limit, option, no_compact=no_compact)
     with one_line_errors():
         from bot import logs
         from bot.app import run as serve
         from bot.settings_check import checked_settings, log_notes
 
-        settings, notes = checked_settings(wanted)
+        settings, notes = checked_settings(wanted, **flags)
         logs.configure(settings)
         log_notes(notes)
         run_to_its_end(serve(settings, wanted), serves=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import structlog
 import typer
 
+from bot.cli_flags import pair_of
 from bot.cli_process import one_line_errors, run_to_its_end
 from bot.errors import ConfigurationError
 
@@ -94,12 +95,7 @@ def _chosen(settings: Settings, name: str, options: Sequence[str]) -> Strategy:
     from bot.strategy_path import named
 
     known = configured(STRATEGIES, settings)
-    values: dict[str, object] = {}
-    for option in options:
-        key, equals, value = option.partition("=")
-        if not equals or not key.strip():
-            raise typer.BadParameter(f"--option takes key=value, not {option!r}")
-        values[key] = value
+    values: dict[str, object] = dict(map(pair_of, options))
     try:
         there = {each: found for each in known.names if (found := known.get(each))}
         return for_once(named(name, there), values)

@@ -42,12 +42,12 @@ _VERSION = re.compile(r"/v\d+$")
 _WEBHOOK_PORTS = frozenset({None, 80, 88, 443, 8443})
 
 
-def checked_settings(roles: Collection[str] = ROLES) -> tuple[Settings, tuple[str, ...]]:
+def checked_settings(roles: Collection[str] = ROLES, **overrides: object) -> tuple[Settings, tuple[str, ...]]:
     """The settings of a process that plays these roles, and what is to be said of them, a line each.
 
-    Raises ConfigurationError with one line that names all that cannot be meant.
+    ``overrides`` win over what is set. Raises ConfigurationError with one line that names all that cannot be meant.
     """
-    settings = load_settings()
+    settings = load_settings(**overrides)
     findings = check(settings, variables(), read_env_file(), roles)
     wrong = [as_line(finding) for finding in findings if finding.state == "problem"]
     if wrong:

@@ -31,13 +31,11 @@ def with_options(strategy: Strategy, values: Mapping[str, object]) -> Strategy:
     options: Any = strategy.options
     if not all(is_dataclass(thing) and not isinstance(thing, type) for thing in (owner, options)):
         raise ValueError(f"The strategy {strategy.name} has no options that could be set.")
-    aliases: Mapping[str, str] = getattr(type(options), "aliases", {})
     types = get_type_hints(type(options), include_extras=True)
     known = {field.name: types[field.name] for field in fields(options) if field.init}
     chosen: dict[str, object] = {}
     for given, value in values.items():
-        name = _field_name(given)
-        name = aliases.get(name, name)
+        name = field_name(strategy, given)
         if name not in known:
             there = f"it has: {', '.join(known)}" if known else "it has none"
             raise ValueError(f"The strategy {strategy.name} has no option {given!r}; {there}.")
@@ -61,8 +59,11 @@ def option_names(strategy: Strategy) -> tuple[str, ...]:
     return (*(field.name for field in fields(options) if field.init), *getattr(type(options), "aliases", {}))
 
 
-def _field_name(given: str) -> str:
-    return _HUMP.sub("_", given.strip()).replace("-", "_").lower()
+def field_name(strategy: Strategy, given: str) -> str:
+    """The field of its options that somebody may have meant by this name."""
+    aliases: Mapping[str, str] = getattr(type(strategy.options), "aliases", {})
+    name = _HUMP.sub("_", given.strip()).replace("-", "_").lower()
+    return aliases.get(name, name)
 
 
 def _converted(value: object, wanted: Any, what: str) -> object:

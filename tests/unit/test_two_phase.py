@@ -3,11 +3,13 @@ to E5."""
 
 from __future__ import annotations
 
+import re
 from typing import Any, get_args
 
 import pytest
 
 from bot.compaction import STRATEGIES, Plan, PlanContext
+from bot.compaction.options import with_options
 from bot.compaction.plan import SUMMARY, Trigger
 from bot.compaction.two_phase import ASKS, TwoPhase, TwoPhaseOptions
 from bot.estimate import Level, Meter, Part
@@ -243,6 +245,33 @@ def test_the_summary_is_asked_for_what_a_checkpoint_has_to_hold() -> None:
     ]
     assert "Preserve:" in ASKS
     assert "Discard:" in ASKS
+
+
+def test_the_template_with_fields_is_that_of_the_document_with_its_own_words_around_the_summary() -> None:
+    plan = planned(history(*rounds(8)), target_tokens=100, template="fields")
+    assert plan
+    assert plan.asks.startswith("## Context Compression Task\n")
+    form = plan.asks.partition("```\n")[2].partition("```")[0].splitlines()
+    assert form[0] == "## Conversation Summary (Compressed Context)"
+    assert form[2] == "**Original Task**: [one-line description]"
+    fields = [line.strip("*:") for line in form if re.fullmatch(r"\*\*.+\*\*:", line)]
+    assert fields == ["Completed", "In Progress", "Files", "Key Decisions", "Next Steps", "Notes"]
+    (inserted,) = plan.inserted
+    assert inserted.text.replace(SUMMARY, "S") == (
+        "## Continuing from compressed context\n\nS\n\n---\n\nPlease continue with the task."
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["preserve_recent_messages", "preserveRecentMessages", "compress_preserve_recent", "keep"]
+)
+def test_the_recent_messages_have_the_other_names_of_the_document_too(name: str) -> None:
+    assert with_options(TwoPhase(), {name: "4"}).options == TwoPhaseOptions(preserve_recent=4)
+
+
+def test_its_other_options_have_the_names_of_the_documents_flags_too() -> None:
+    given = {"compress-target-tokens": "900", "auto-compress": "false"}
+    assert with_options(TwoPhase(), given).options == TwoPhaseOptions(target_tokens=900, enabled=False)
 
 
 def test_exact_details_and_rules_reach_the_summary() -> None:

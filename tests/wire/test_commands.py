@@ -143,3 +143,14 @@ async def test_an_undo_after_a_restart_gives_back_the_exact_page_and_nothing_com
     share = int(shares[0].split("(")[1].split("%")[0])
     assert share >= 90
     assert compactions[0].error is None
+
+
+async def test_flags_of_the_program_say_how_it_compacts_in_place_of_what_is_set(programs: Programs) -> None:
+    flags = ["--strategy", "two_phase", "--limit", "5000", "--no-compact", "--option", "preserve_recent_messages=4"]
+    chat = await programs.start("chat", "--agent", "me", *flags, AGENTS__STRATEGY="segmented")
+    await chat.says("/strategy", "/context")
+    assert await chat.ends(60) == 0, chat.describe()
+    told = "\n".join(chat.err)
+    assert "I compact this conversation by: two_phase." in told
+    assert "of 5,000 tokens" in told
+    assert "Automatic compaction: off" in told

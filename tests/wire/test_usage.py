@@ -21,6 +21,8 @@ async def test_a_usage_error_ends_with_2(programs: Programs) -> None:
         ["chat", "--agent", "../up"],
         ["chat", "--nonsense"],
         ["run", "--role", "nobody"],
+        ["chat", "--limit", "0"],
+        ["run", "--option", "keep=2"],
     ]
     started = [await programs.start(*command) for command in commands]
     await _end_all(started)
