@@ -182,6 +182,7 @@ def services_of(parts: Parts) -> Services:
         jobs=parts.jobs,
         model=parts.model,
         model_name=parts.model_name,
+        summary_model_name=parts.summary_model_name,
         strategies=configured(STRATEGIES, parts.settings),
         access=_access(parts.settings),
         embedder=_embedder(parts.settings),

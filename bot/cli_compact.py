@@ -160,11 +160,12 @@ async def _written(settings: Settings, needs: NeedsSummary) -> str:
     from bot.estimate import estimate_tokens
     from bot.head import Head
     from bot.messages import Message, text_block, text_of, tool_calls
-    from bot.parts import open_model
+    from bot.parts import open_model, open_summary_model
 
     async with AsyncExitStack() as stack:
-        model, name = await open_model(settings, stack)
-        name = settings.compaction_model or name
+        asks_talker = not settings.has_own_summary_endpoint
+        talker, talker_name = await open_model(settings, stack, asks=asks_talker)
+        model, name = open_summary_model(settings, stack, talker, talker_name)
         answer = (await model.limits(name)).answer
         room = max(_SHORTEST_SUMMARY, min(int(SUMMARY_SHARE * estimate_tokens(needs.messages)), answer))
         task = instruction(focus=needs.plan.focus, updates=needs.updates, room=room, asks=needs.plan.asks)

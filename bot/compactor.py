@@ -226,7 +226,7 @@ class Compactor:
 
     async def _write_down(self, run_id: str, plan: Plan, request: Request, stack: tuple[int, ...]) -> None:
         context = self._context
-        model = self._services.settings.compaction_model or context.head.model
+        model = self._services.summary_model_name
         meter = context.meter
         async with context.step() as step:
             status = await step.say(started(meter), buttons=[ABORT], answers=request.answers)

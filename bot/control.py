@@ -308,10 +308,11 @@ class Control:
 
     def _status_text(self) -> str:
         settings, context = self._services.settings, self._context
+        apart = " (at an endpoint of its own)" if settings.has_own_summary_endpoint else ""
         doing = "answering" if self._under_way.turn else "compacting" if self._compactor.running else "waiting for you"
         lines = [
             f"Model: {self._services.model_name}" + (" (local)" if settings.uses_local_model else ""),
-            f"Summaries by: {settings.compaction_model or self._services.model_name}",
+            f"Summaries by: {self._services.summary_model_name}" + apart,
             f"Strategy: {context.strategy.name}",
             f"Context: {context.meter.total:,} of {context.limit:,} tokens",
             f"Layers: {len(context.history.layers)}",

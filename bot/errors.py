@@ -87,13 +87,15 @@ class ModelRefused(ModelError):
 
 
 class ModelOverflow(ModelError):
-    """The context does not fit into the model's window. ``asked``: its size in tokens, where the provider said it."""
+    """The context does not fit into the model's window. ``asked``: its size in tokens, and ``window``: what would have
+    fitted, where the provider said so."""
 
     cause = Cause.TOO_LARGE
 
-    def __init__(self, message: str, *, asked: int | None = None) -> None:
+    def __init__(self, message: str, *, asked: int | None = None, window: int | None = None) -> None:
         super().__init__(message)
         self.asked = asked
+        self.window = window
 
 
 class ModelUnavailable(ModelError):

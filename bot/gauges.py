@@ -138,7 +138,7 @@ class Gauges:
         yield _gauge("ready", "Whether a part of this process does what it is there for.", ready, "part")
         yield _counter("database_errors", "Transactions that the database did not take.", parts.database.failures)
         yield _counter("redis_errors", "Questions to Redis that were not answered.", parts.bus.failures)
-        met = {trouble.cause for trouble in parts.model.troubles.now}
+        met = {one.cause for model in (parts.model, parts.summary_model) for one in model.troubles.now}
         troubles = [((cause.value,), cause in met) for cause in OF_PROVIDER]
         yield _gauge(
             "model_trouble", "Whether requests to the model met this, and none was answered since.", troubles, "cause"

@@ -35,7 +35,7 @@ class Health:
     """That of one process. A role adds to ``checks`` what it needs, by the part's name."""
 
     def __init__(self, parts: Parts, roles: Sequence[Role], gateways: Sequence[Gateway] = ()) -> None:
-        self._model = parts.model
+        self._models = list(dict.fromkeys([parts.model, parts.summary_model]))
         self._secrets = parts.settings.secrets
         self.checks: dict[str, Check] = {"database": parts.database.ping, "redis": parts.bus.ping}
         self.checks["background"] = parts.bus.supervisor.check
@@ -48,7 +48,7 @@ class Health:
         settings = parts.settings
         served = [gateway.name for gateway in gateways]
         known = Known(
-            models=sorted({parts.model_name, settings.compaction_model or parts.model_name}),
+            models=sorted({parts.model_name, parts.summary_model_name}),
             strategies=sorted({*configured(STRATEGIES, settings).names, FALLBACK}),
             served=served,
             connectors=sorted({*CONNECTORS, *served}),
@@ -74,8 +74,11 @@ class Health:
         said = [
             f"{one.cause.words} ({one.model}, since {datetime.fromtimestamp(one.since, UTC):%Y-%m-%d %H:%M} UTC): "
             f"{redact(one.sentence, self._secrets)}"
-            for one in self._model.troubles.now
+            for model in self._models
+            for one in model.troubles.now
         ]
-        if seconds := self._model.queue.pause:
-            said.append(f"wants no calls for {seconds:.0f} s")
+        for model in self._models:
+            if seconds := model.queue.pause:
+                whose = "" if model is self._models[0] else "the one of the summaries "
+                said.append(f"{whose}wants no calls for {seconds:.0f} s")
         return "; ".join(said) or None

@@ -12,12 +12,14 @@ import random
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from bot.cache_marks import Life, mark_for, marked, marked_head
 from bot.causes import Cause, cause_of
+from bot.cuts import beginning
 from bot.errors import ModelError, ModelOverflow, ModelRefused, ModelUnavailable
 from bot.head import Head
 from bot.history import Usage
@@ -29,6 +31,7 @@ from bot.overflow import is_context_overflow, stated_numbers
 from bot.provider_errors import message_in, retry_after, said_in, type_in, types_in
 from bot.reply_blocks import for_head
 from bot.reply_stream import ReplyStream
+from bot.windows import LONGEST_SAID, Learned, OwnWindows, Windows
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic, AsyncStream
@@ -52,6 +55,7 @@ _SEES_NOTHING = re.compile(r"image|multimodal|mmproj|vision", re.IGNORECASE)
 """llama.cpp and Ollama answer 500 to a picture that their model cannot see."""
 CUT_OFF = "max_tokens"
 """The stop reason of an answer that was to be longer."""
+_LONGEST_PLACE = 300
 DEFAULT_WINDOW = 200_000
 DEFAULT_ANSWER = 8_192
 
@@ -72,11 +76,23 @@ class Limits:
     window: int = DEFAULT_WINDOW
     answer: int = DEFAULT_ANSWER
     known: bool = False
+    refusal: str = field(default="", compare=False)
+    """The words of the refusal that the window was learned from; empty where none was."""
+
+
+@dataclass(frozen=True)
+class SettingNames:
+    """What those who run the program call the parts of an endpoint."""
+
+    key: str = "ANTHROPIC_API_KEY"
+    base: str = "ANTHROPIC_BASE_URL"
+    model: str = "MODEL"
 
 
 class Model:
     """A client of one Messages API endpoint. ``fixed`` limits are for servers that cannot tell; ``calls``: how many
-    are in flight at most; ``remembered``: for how long after its last use a prompt stays in the provider's cache."""
+    are in flight at most; ``remembered``: for how long after its last use a prompt stays in the provider's cache;
+    ``windows``: what refusals stated; ``names``: of the settings that say where and what it is."""
 
     def __init__(
         self,
@@ -87,13 +103,19 @@ class Model:
         fixed: Limits | None = None,
         calls: int = MOST_CALLS,
         remembered: Life = "5m",
+        windows: Windows | None = None,
+        names: SettingNames | None = None,
     ) -> None:
         self._api_key = api_key
         self._auth_token = auth_token
         self._base_url = base_url
         self._fixed = fixed
         self._mark = mark_for(remembered)
-        self._limits: dict[str, Limits] = {}
+        self._listed: dict[str, Limits] = {}
+        self._windows = windows or OwnWindows()
+        self._learned: dict[str, int] = {}
+        """What was last read there, in tokens."""
+        self._names = names or SettingNames(key="ANTHROPIC_AUTH_TOKEN" if auth_token else "ANTHROPIC_API_KEY")
         self._uncounted: set[str] = set()
         """Models whose endpoint does not count."""
         self._client: AsyncAnthropic | None = None
@@ -126,6 +148,8 @@ class Model:
                     began = time.monotonic()
                     reply = await self._stream(head, messages, on_text, may_call=may_call)
             except (ModelOverflow, ModelRefused) as error:
+                if isinstance(error, ModelOverflow):
+                    await self._learn(head.model, error)
                 outcome: Outcome = "overflow" if isinstance(error, ModelOverflow) else "refused"
                 METRICS.model_failed(call.purpose, outcome, error.cause)
                 self.troubles.met(head.model, error)
@@ -143,16 +167,52 @@ class Model:
             else:
                 self.queue.widen()
                 self.troubles.answered(head.model)
+                await self._unlearn(head.model, reply.usage)
                 METRICS.model_answered(call.purpose, head.model, reply.usage, time.monotonic() - began)
                 return reply
         raise AssertionError("unreachable")
 
+    @property
+    def place(self) -> str:
+        """Where it is asked: host and path, without a login."""
+        url = urlsplit(self._base_url or "https://api.anthropic.com")
+        return f"{url.netloc.rpartition('@')[2]}{url.path.rstrip('/')}"[:_LONGEST_PLACE]
+
     async def limits(self, model: str) -> Limits:
-        """The window and the longest answer of a model, asked once; defaults where the endpoint does not know."""
-        if known := self._fixed or self._limits.get(model):
+        """The window and the longest answer of a model; defaults where the endpoint does not know. What it lists is
+        asked once; a smaller window that a refusal of it stated counts more."""
+        if self._fixed:
+            return self._fixed
+        listed = await self._limits_listed(model)
+        learned = await self._windows.learned(self.place, model)
+        if learned is None or (listed.known and learned.listed != listed.window):
+            self._learned.pop(model, None)
+            return listed
+        self._learned[model] = learned.window
+        return Limits(min(learned.window, listed.window), listed.answer, known=True, refusal=learned.said)
+
+    async def _limits_listed(self, model: str) -> Limits:
+        if known := self._listed.get(model):
             return known
         async with self._looking:  # a thousand agents that begin at once ask once
-            return self._limits.get(model) or await self._look_for_limits(model)
+            return self._listed.get(model) or await self._look_for_limits(model)
+
+    async def _learn(self, model: str, overflow: ModelOverflow) -> None:
+        """A refusal says how much would have fitted. One that states no number says that what is listed holds."""
+        if self._fixed:
+            return
+        known, listed = await self.limits(model), self._listed.get(model, Limits())
+        window = overflow.window or (listed.window if listed.known else None)
+        if window is None or window > known.window or (known.refusal and window == known.window):
+            return
+        said = beginning(str(overflow), LONGEST_SAID)
+        await self._windows.learn(self.place, model, Learned(window, said, listed.window if listed.known else 0))
+
+    async def _unlearn(self, model: str, usage: Usage) -> None:
+        """An answer to a request that was larger shows that it was wrong, or that it has changed."""
+        if usage.context > self._learned.get(model, usage.context):
+            del self._learned[model]
+            await self._windows.forget(self.place, model)
 
     async def _look_for_limits(self, model: str) -> Limits:
         import anthropic
@@ -160,14 +220,14 @@ class Model:
         try:
             info = await self._sdk().models.retrieve(model, timeout=_LIMITS_SECONDS)
         except anthropic.APIStatusError:
-            self._limits[model] = Limits()
+            self._listed[model] = Limits()
         except (anthropic.AnthropicError, ValueError, TypeError):
             return Limits()  # unreachable just now: ask again next time
         else:
             window = getattr(info, "max_input_tokens", None)
             answer = getattr(info, "max_tokens", None)
-            self._limits[model] = Limits(window or DEFAULT_WINDOW, answer or DEFAULT_ANSWER, bool(window))
-        return self._limits[model]
+            self._listed[model] = Limits(window or DEFAULT_WINDOW, answer or DEFAULT_ANSWER, bool(window))
+        return self._listed[model]
 
     async def count(self, head: Head, messages: Sequence[Message]) -> int | None:
         """The input tokens of a request as the provider counts them; None where it does not tell, or not soon."""
@@ -251,7 +311,7 @@ class Model:
         except anthropic.APIResponseValidationError as error:
             raise _Again("The model's server answered something that is not a message.") from error
         except anthropic.APIError as error:
-            self._raise_in_stream(error, head)
+            self._raise_in_stream(error)
         except (anthropic.AnthropicError, ValueError, LookupError, TypeError, AttributeError) as error:
             raise _Again("The model's server answered something that is not a message.") from error
         return reply
@@ -259,7 +319,7 @@ class Model:
     def _raise_status(self, error: Any, head: Head) -> None:
         status, said = error.status_code, said_in(error)
         if is_context_overflow(error):
-            raise self._overflow(said, head) from error
+            raise _overflow(said) from error
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR and _SEES_NOTHING.search(said):
             raise ModelRefused(f"The model's server refused the request ({said}).", of_content=True) from error
         cause = cause_of(status, types_in(error), said)
@@ -275,32 +335,24 @@ class Model:
                 f"The model is not available ({said}).", retry_after(error), status=kind, cause=cause
             ) from error
         if cause in (Cause.KEY, Cause.FORBIDDEN):
-            name = "ANTHROPIC_API_KEY" if not self._auth_token else "ANTHROPIC_AUTH_TOKEN"
-            sentence = f"The model's server does not accept our key ({said}). Check {name} and ANTHROPIC_BASE_URL."
+            names = f"{self._names.key} and {self._names.base}"
+            sentence = f"The model's server does not accept our key ({said}). Check {names}."
             raise ModelRefused(sentence, cause=cause) from error
         if cause is Cause.MODEL:
             sentence = f"The model's server does not know the model {head.model!r}."
-            raise ModelRefused(f"{sentence} Check MODEL and ANTHROPIC_BASE_URL.", cause=cause) from error
+            names = f"{self._names.model} and {self._names.base}"
+            raise ModelRefused(f"{sentence} Check {names}.", cause=cause) from error
         bare = status == HTTPStatus.BAD_REQUEST and not message_in(error)
         raise ModelRefused(f"The model's server refused the request ({said}).", bare=bare, of_content=True) from error
 
-    def _raise_in_stream(self, error: Any, head: Head) -> None:
+    def _raise_in_stream(self, error: Any) -> None:
         said = said_in(error)
         if is_context_overflow(error):
-            raise self._overflow(said, head) from error
+            raise _overflow(said) from error
         kind = type_in(error)
         status = kind if kind in _RETRIED_TYPES else "stream"
         cause = Cause.BUSY if kind in _BUSY_TYPES else Cause.AWAY
         raise _Again(f"The model broke off its answer ({said}).", status=status, cause=cause) from error
-
-    def _overflow(self, said: str, head: Head) -> ModelOverflow:
-        """A provider that refuses a context may say how large it was, and how much would have fitted."""
-        numbers = stated_numbers(said)
-        known = self._limits.get(head.model, Limits())
-        misread = numbers and numbers.asked and numbers.limit and numbers.asked <= numbers.limit
-        if numbers and numbers.limit and numbers.limit < known.window and not self._fixed and not misread:
-            self._limits[head.model] = Limits(numbers.limit, known.answer, known=True)
-        return ModelOverflow(said, asked=numbers.asked if numbers else None)
 
     def _sdk(self) -> AsyncAnthropic:
         if self._client is None:
@@ -328,6 +380,15 @@ class _Again(ModelError):
         self.sentence = sentence
         self.wait = wait
         self.status = status
+
+
+def _overflow(said: str) -> ModelOverflow:
+    """A provider that refuses a context may say how large it was, and how much would have fitted."""
+    numbers = stated_numbers(said)
+    if numbers is None:
+        return ModelOverflow(said)
+    misread = numbers.asked and numbers.limit and numbers.asked <= numbers.limit
+    return ModelOverflow(said, asked=numbers.asked, window=None if misread else numbers.limit)
 
 
 def _reply(answer: ReplyStream) -> Reply:

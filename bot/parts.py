@@ -19,10 +19,12 @@ from bot.embedded.local_model import LOCAL_CONTEXT, LOCAL_MODEL_NAME, LocalModel
 from bot.embedded.valkey import EmbeddedValkey
 from bot.errors import BusUnavailable, ConfigurationError, StoreUnavailable
 from bot.jobs import Jobs
-from bot.model import Limits, Model
+from bot.model import Limits, Model, SettingNames
 from bot.settings import DEFAULT_MODEL, LOCAL_API_KEY, Settings
 from bot.store import Database
+from bot.store.windows import BookWindows
 from bot.tasks import patiently, stop
+from bot.windows import Windows
 
 log = structlog.get_logger(__name__)
 
@@ -45,6 +47,9 @@ class Parts:
     jobs: Jobs
     model: Model
     model_name: str
+    summary_model: Model
+    """Who writes summaries: the one that talks, or one at an endpoint of its own."""
+    summary_model_name: str
 
 
 @asynccontextmanager
@@ -75,8 +80,10 @@ async def open_parts(
         await _connected(bus, settings)
         jobs = Jobs(url, bell)
         stack.push_async_callback(jobs.close)
-        model, name = await open_model(settings, stack, asks=asks)
-        yield Parts(settings, database, bus, url, jobs, model, name)
+        windows = BookWindows(database)
+        model, name = await open_model(settings, stack, windows, asks=asks)
+        summary_model, summary_name = open_summary_model(settings, stack, model, name, windows)
+        yield Parts(settings, database, bus, url, jobs, model, name, summary_model, summary_name)
 
 
 async def _opened(database: Database, settings: Settings) -> None:
@@ -150,7 +157,9 @@ _joined: list[EmbeddedValkey] = []
 """Members for as long as the process lives; the kernel lets go of their lock at its end."""
 
 
-async def open_model(settings: Settings, stack: AsyncExitStack, *, asks: bool = True) -> tuple[Model, str]:
+async def open_model(
+    settings: Settings, stack: AsyncExitStack, windows: Windows | None = None, *, asks: bool = True
+) -> tuple[Model, str]:
     """The model that talks, and its name; the stack closes it. Without a key it is the local one, which is started
     where somebody ``asks`` it."""
     if settings.uses_local_model and asks:
@@ -163,12 +172,50 @@ async def open_model(settings: Settings, stack: AsyncExitStack, *, asks: bool = 
     elif settings.uses_local_model:
         model, name = Model(api_key=LOCAL_API_KEY), LOCAL_MODEL_NAME
     else:
-        model, name = named_model(settings)
+        model, name = named_model(settings, windows)
     stack.push_async_callback(model.close)
     return model, name
 
 
-def named_model(settings: Settings) -> tuple[Model, str]:
+def open_summary_model(
+    settings: Settings, stack: AsyncExitStack, model: Model, name: str, windows: Windows | None = None
+) -> tuple[Model, str]:
+    """Who writes summaries, and its name: ``model``, which talks, or one at an endpoint of its own, which the stack
+    closes."""
+    if not settings.has_own_summary_endpoint:
+        # The local model is the only one at its server.
+        return model, name if settings.uses_local_model else settings.compaction_model or name
+    own, own_name = named_summary_model(settings, windows)
+    stack.push_async_callback(own.close)
+    return own, own_name
+
+
+def named_summary_model(settings: Settings, windows: Windows | None = None) -> tuple[Model, str]:
+    """The model at an endpoint of its own that the settings name for summaries, and its name there. Without a base URL
+    that is the endpoint of the one that talks, with another key."""
+    own = settings.compaction
+    base = own.base_url or settings.anthropic_base_url
+    model = Model(
+        api_key=_secret(own.api_key) or LOCAL_API_KEY,
+        base_url=base,
+        calls=settings.model_calls,
+        remembered="5m",
+        windows=windows,
+        names=SettingNames(
+            key="COMPACTION__API_KEY",
+            base="COMPACTION__BASE_URL" if own.base_url or not base else "ANTHROPIC_BASE_URL",
+            model="COMPACTION_MODEL",
+        ),
+    )
+    return model, settings.compaction_model or name_of_talker(settings)
+
+
+def name_of_talker(settings: Settings) -> str:
+    """Of the model that talks, where it is not the local one."""
+    return settings.model or DEFAULT_MODEL
+
+
+def named_model(settings: Settings, windows: Windows | None = None) -> tuple[Model, str]:
     """The model that the settings name, by a key or an endpoint, and its name there."""
     # A server of one's own often wants no key; the SDK insists on one.
     key = _secret(settings.anthropic_api_key) or (None if settings.anthropic_auth_token else LOCAL_API_KEY)
@@ -178,8 +225,9 @@ def named_model(settings: Settings) -> tuple[Model, str]:
         base_url=settings.anthropic_base_url,
         calls=settings.model_calls,
         remembered=settings.cache_life,
+        windows=windows,
     )
-    return model, settings.model or DEFAULT_MODEL
+    return model, name_of_talker(settings)
 
 
 def _secret(value: SecretStr | None) -> str | None:

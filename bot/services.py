@@ -29,6 +29,7 @@ class Services:
     jobs: Jobs
     model: Model
     model_name: str
+    summary_model_name: str
     strategies: Strategies
     access: Access
     embedder: Embedder

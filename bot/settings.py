@@ -55,8 +55,23 @@ class AgentsSettings(_Group):
 class CompactionSettings(_Group):
     """`COMPACTION__*`: how summaries are made."""
 
+    base_url: str | None = None
+    """An endpoint of its own for `COMPACTION_MODEL`."""
+    api_key: SecretStr | None = None
+    """The key there. The one of the model that talks is never sent there."""
     must_keep: tuple[str, ...] = ()
     """Regular expressions; what they match in the talk must be in every summary of it."""
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_an_address(cls, value: str | None) -> str | None:
+        example = "http://127.0.0.1:11434"
+        return setting_values.address(value, "http", "https", example=example).rstrip("/") if value else value
+
+    @field_validator("api_key")
+    @classmethod
+    def _can_be_sent(cls, value: SecretStr | None) -> SecretStr | None:
+        return _checked(value, setting_values.key)
 
     @field_validator("must_keep")
     @classmethod
@@ -330,11 +345,17 @@ class Settings(BaseSettings):
         return not (self.anthropic_api_key or self.anthropic_auth_token or self.anthropic_base_url)
 
     @property
+    def has_own_summary_endpoint(self) -> bool:
+        """Whether summaries are written elsewhere than answers: by `COMPACTION_MODEL`, at an endpoint of its own."""
+        return bool(self.compaction_model and (self.compaction.base_url or self.compaction.api_key))
+
+    @property
     def secrets(self) -> tuple[str, ...]:
         """The values that must be in no log, trace or error."""
         held = (
             self.anthropic_api_key,
             self.anthropic_auth_token,
+            self.compaction.api_key,
             self.telegram_token,
             self.telegram_webhook_secret,
             self.discord_token,

@@ -273,9 +273,17 @@ def _of_the_model(settings: Settings) -> Iterator[Finding]:
     if key and not base and not key.get_secret_value().startswith("sk-ant-"):
         sentence = "ANTHROPIC_API_KEY is no key of Anthropic's, which begin with sk-ant-."
         yield warning(PART, sentence, "For another endpoint set ANTHROPIC_BASE_URL too.")
-    if settings.uses_local_model and settings.compaction_model:
+    own = settings.compaction
+    if (own.base_url or own.api_key) and not settings.compaction_model:
+        name = "COMPACTION__BASE_URL" if own.base_url else "COMPACTION__API_KEY"
+        sentence = f"{name} does nothing without COMPACTION_MODEL: the model that talks writes the summaries."
+        yield problem(PART, sentence, f"Set COMPACTION_MODEL to a model of that endpoint, or unset {name}.")
+    if own.base_url and own.base_url.endswith(("/v1", "/v1/messages")):
+        sentence = f"COMPACTION__BASE_URL={_without_login(own.base_url)} ends in a path that is added to it."
+        yield warning(PART, sentence, "Write it without /v1, unless your server wants it twice.")
+    if settings.uses_local_model and settings.compaction_model and not settings.has_own_summary_endpoint:
         sentence = f"COMPACTION_MODEL={settings.compaction_model} is ignored: the local model answers."
-        yield warning(PART, sentence, "Set ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL.")
+        yield warning(PART, sentence, "Set ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL, or COMPACTION__BASE_URL.")
 
 
 def _of_platforms(settings: Settings) -> Iterator[Finding]:

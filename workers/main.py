@@ -43,7 +43,7 @@ async def work(parts: Parts, shutdown: Shutdown | None = None, checks: dict[str,
     ``checks``: gets one that says whether jobs are taken.
     """
     shutdown = shutdown or Shutdown()
-    desk = Desk(parts.database, parts.bus, parts.model, parts.settings.data_dir)
+    desk = Desk.of(parts)
     queue = parts.bus.names.jobs
     shift = Shift(
         queue_at(parts.redis_url, queue), MOST_JOBS, parts.bus.garbage, ctx={"desk": desk}, queue_name=queue, **_OPTIONS
@@ -64,7 +64,7 @@ async def _start_up(ctx: dict[str, Any]) -> None:
     stack = ctx["stack"] = AsyncExitStack()
     parts = await stack.enter_async_context(open_parts(load_settings(), clear_leases=False))
     await clear(ctx["redis"], parts.bus.names.jobs, parts.bus.garbage)
-    ctx["desk"] = Desk(parts.database, parts.bus, parts.model, parts.settings.data_dir)
+    ctx["desk"] = Desk.of(parts)
 
 
 async def _shut_down(ctx: dict[str, Any]) -> None:

@@ -73,6 +73,7 @@ class _Writer:
     async def of(cls, desk: Desk, run: Run) -> _Writer:
         """Read what the run names: the page as it was planned on, and the head of its requests."""
         plan = Plan.from_json(run.plan)
+        run = replace(run, model=desk.apart or run.model)  # what was planned before that was set knows nothing of it
         async with desk.database.read() as tx:
             history = await histories.load(tx, run.agent_id)
             head = Head.from_json(await histories.head(tx, run.head))
@@ -100,7 +101,7 @@ class _Writer:
         return await self._from_transcript()
 
     def _fits_inside(self) -> bool:
-        if self.run.model != self.head.model or self.run.trigger == "recovery":
+        if self.desk.apart or self.run.model != self.head.model or self.run.trigger == "recovery":
             return False
         before = self.run.meter_before
         asked = before["total"] + message_tokens(_user(self._task), family=family_of(self.run.model))

@@ -37,6 +37,7 @@ OTHERS = frozenset(
         schema.installation,
         schema.dismissed_events,
         schema.outages,
+        schema.learned_windows,
         schema.admin_chats,
         schema.people,
         schema.closed_chats,

@@ -22,7 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0016"
+VERSION = "0017"
 """The newest migration's, which makes these tables."""
 
 metadata = MetaData()
@@ -142,6 +142,17 @@ installation = Table(
     metadata,
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("id", String(40), nullable=False),
+)
+
+learned_windows = Table(
+    "learned_windows",  # windows of models, as refusals of their providers stated them
+    metadata,
+    Column("place", String(300), primary_key=True),  # the endpoint
+    Column("model", String(200), primary_key=True),
+    Column("tokens", BigInteger, nullable=False),
+    Column("said", Text, nullable=False),  # the refusal
+    Column("listed_tokens", BigInteger, nullable=False),  # what the provider listed then; 0: nothing
+    Column("learned_at", Double, nullable=False),
 )
 
 people = Table(

@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager
 from aiohttp import web
 
 from bot.doctor.model import check_model
+from bot.env_file import EnvFile
+from bot.settings_check import check
 from tests.doctor.conftest import MakeCase, said, the_one
 from tests.servers.messages import MessagesServer
 
@@ -28,6 +30,33 @@ async def test_the_model_of_the_summaries_is_asked_for_too(case: MakeCase, model
     lines = await said(check_model, patient)
     assert lines[0].startswith("ok: claude-sonnet-5 answers")
     assert lines[1].startswith("warning: ")
+
+
+async def test_an_endpoint_of_its_own_for_summaries_is_looked_at_too(case: MakeCase, models: MessagesServer) -> None:
+    async with _listing("llama3.2:3b") as url:
+        settings = {"anthropic_api_key": KEY, "anthropic_base_url": models.url}
+        own = {"base_url": url, "api_key": "key-of-the-small-one"}
+        lines = await said(check_model, case(**settings, compaction_model="llama3.2:3b", compaction=own))
+        assert lines[1] == f"ok: llama3.2:3b is there, at {url.removeprefix('http://')}."
+        found = await the_one(check_model, case(**settings, compaction_model="llama", compaction=own), "problem")
+        assert found.advice == "Set COMPACTION_MODEL to one that it has, e.g. llama3.2:3b."
+    found = await the_one(check_model, case(**settings, compaction_model="llama3.2:3b", compaction=own), "problem")
+    assert found.sentence.startswith("Summaries: ")
+    assert "COMPACTION__BASE_URL" in found.advice
+    assert "key-of-the-small-one" not in str(found)
+
+
+async def test_an_endpoint_for_summaries_without_a_model_is_a_problem(case: MakeCase) -> None:
+    settings = case(anthropic_api_key=KEY, compaction={"base_url": "http://127.0.0.1:11434"}).settings
+    [found] = [one for one in check(settings, {}, EnvFile()) if "COMPACTION__BASE_URL" in one.sentence]
+    assert "does nothing without COMPACTION_MODEL" in found.sentence
+
+
+async def test_a_limit_above_the_window_is_told_of(case: MakeCase, models: MessagesServer) -> None:
+    settings = {"anthropic_api_key": KEY, "anthropic_base_url": models.url}
+    patient = case(**settings, agents={"emergency_context_limit": 16_000})
+    found = await the_one(check_model, patient, "warning")
+    assert "AGENTS__EMERGENCY_CONTEXT_LIMIT=16000 is above its window of 3,000 tokens" in found.sentence
 
 
 async def test_a_wrong_key_is_a_problem_and_not_repeated(case: MakeCase, models: MessagesServer) -> None:

@@ -94,6 +94,36 @@ async def test_another_model_writes_the_summaries_if_one_is_named(
         assert {request.body["model"] for request in turns} == {"claude-sonnet-5"}
 
 
+async def test_a_small_model_at_an_endpoint_of_its_own_writes_the_summaries_and_gets_no_other_key(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    async with MessagesServer(window=2_000, max_tokens=400, key="key-of-the-small-one") as small:
+        own = {"base_url": small.url, "api_key": "key-of-the-small-one"}
+        async with house(agents=CAREFUL, compaction_model="llama3.2:3b", compaction=own):
+            await talk(room, "The launch code is ZEBRA-4417.")
+            await compacted(room)
+            assert await room.asks("What is the launch code?") == "The launch code is ZEBRA-4417."
+            assert "Summaries by: llama3.2:3b (at an endpoint of its own)" in await room.commands("/status")
+        assert summaries(model) == []
+        assert summaries(small)
+        assert {request.body["model"] for request in summaries(small)} == {"llama3.2:3b"}
+        assert max(request.body["max_tokens"] for request in summaries(small)) <= 400
+        assert small.refused == model.refused == []
+
+
+async def test_when_the_endpoint_of_the_summaries_refuses_the_conversation_goes_on_as_it_was(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    async with MessagesServer(key="another-key") as small:
+        own = {"base_url": small.url}
+        async with house(agents=CAREFUL, compaction_model="llama3.2:3b", compaction=own):
+            await talk(room, "The launch code is ZEBRA-4417.")
+            await room.commands("/compact")
+            await room.until(lambda: "Compaction failed" in room.notices()[-1])
+            assert await room.asks("What is the launch code?") == "The launch code is ZEBRA-4417."
+    assert summaries(model) == []
+
+
 async def test_a_summary_is_still_there_after_a_restart_and_the_next_one_is_made_of_it(
     house: OpenHouse, room: Room, model: MessagesServer
 ) -> None:

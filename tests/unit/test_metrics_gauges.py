@@ -38,7 +38,7 @@ async def parts(database: Database, tmp_path: Path) -> AsyncIterator[Parts]:
     """A book, and no Redis."""
     bus, jobs, model = Bus(NOBODY, "test"), Jobs(NOBODY, "test"), Model(api_key="test-key")
     settings = Settings(_env_file=None, data_dir=tmp_path)
-    yield Parts(settings, database, bus, NOBODY, jobs, model, "claude-sonnet-5")
+    yield Parts(settings, database, bus, NOBODY, jobs, model, "claude-sonnet-5", model, "claude-sonnet-5")
     await jobs.close()
     await bus.close()
 
