@@ -117,10 +117,10 @@ def test_settings_cannot_be_changed() -> None:
 
 def test_the_key_of_the_summaries_is_a_secret_and_its_address_one_of_http() -> None:
     own = {"base_url": "http://127.0.0.1:11434/", "api_key": "key-of-the-small-one"}
-    settings = load_settings(_env_file=None, compaction_model="llama3.2:3b", compaction=own)
+    settings = load(compaction_model="llama3.2:3b", compaction=own)
     assert settings.secrets == ("key-of-the-small-one",)
     assert "key-of-the-small-one" not in repr(settings)
     assert settings.compaction.base_url == "http://127.0.0.1:11434"
     assert settings.has_own_summary_endpoint
     with pytest.raises(ConfigurationError, match="COMPACTION__BASE_URL"):
-        load_settings(_env_file=None, compaction={"base_url": "127.0.0.1:11434"})
+        load(compaction={"base_url": "127.0.0.1:11434"})
