@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from bot.compaction.statistics import Stats, messages_text
-from bot.messages import Button
+from bot.messages import ABORT_ANSWER, ABORT_COMPACTION, Button
 from bot.meter import Meter, percent
 
-ABORT = Button("Abort", "/abort")
+STOP_COMPACTING = Button("Stop compacting", ABORT_COMPACTION)
+STOP_THE_ANSWER = Button("Stop the answer", ABORT_ANSWER)
+ON_ALL = "Your message is answered on the whole conversation…"
+WAS_ON_ALL = "Your message was answered on the whole conversation."
+STAYS = "Your message stays in the conversation."
 _SHORT_ID = 6
 """Of a run's id: enough to tell a conversation's last compaction from earlier ones."""
 
@@ -24,10 +28,9 @@ def started(meter: Meter) -> str:
     )
 
 
-def aborted(*, with_turn: bool) -> str:
-    """Nobody says anything else of it. ``with_turn``: an answer was stopped too."""
-    text = "🗜 Compaction aborted: nothing was changed."
-    return f"{text} Your message stays in the conversation." if with_turn else text
+def aborted(message: str = "") -> str:
+    """Nobody says anything else of it. ``message``: what becomes of the message whose answer waited for it."""
+    return f"🗜 Compaction aborted: nothing was changed. {message}".rstrip()
 
 
 def finished(stats: Stats, note: str) -> str:

@@ -26,7 +26,17 @@ from bot.compaction.checks import is_no_summary
 from bot.compaction.fallback import FALLBACK
 from bot.compaction.plan import Trigger
 from bot.compaction.statistics import statistics_of
-from bot.compaction_status import ABORT, aborted, finished, started, unchanged, undo
+from bot.compaction_status import (
+    ON_ALL,
+    STAYS,
+    STOP_COMPACTING,
+    STOP_THE_ANSWER,
+    aborted,
+    finished,
+    started,
+    unchanged,
+    undo,
+)
 from bot.context import Context
 from bot.errand import Errand
 from bot.errors import StaleEpoch, StoreUnavailable, StrategyFailed
@@ -35,7 +45,7 @@ from bot.outage import came_through, until_back
 from bot.planner import Planner
 from bot.recorder import count, record, tell, tell_begun
 from bot.step import Step
-from bot.store import histories, runs
+from bot.store import histories, runs, turns
 from bot.store.runs import NewRun, Run, RunState
 from bot.tasks import stop
 
@@ -91,6 +101,7 @@ class Compactor:
         self._task: asyncio.Task[Outcome] | None = None
         self._run_id: str | None = None
         self._trigger: Trigger | None = None
+        self._turn: str | None = None
         self._ended: str | None = None
         self.problem = ""
         """What the last compaction that came to nothing failed of, in a sentence for people."""
@@ -103,9 +114,23 @@ class Compactor:
         over = self._run_id is not None and self._run_id == self._ended
         return self._task is not None and not self._task.done() and not over
 
+    @property
+    def is_told(self) -> bool:
+        """Whether one is under way that people have heard of."""
+        return self.running and self._run_id is not None
+
+    @property
+    def is_planning(self) -> bool:
+        """Whether one is under way that people have not heard of."""
+        return self.running and self._run_id is None
+
+    def is_of(self, turn: str) -> bool:
+        """Whether the one that runs was begun for this turn."""
+        return self.running and self._turn == turn
+
     def start(self, request: Request) -> None:
         """Begin to plan, and to carry out what is planned. The caller sees to it that none is running."""
-        self._run_id, self.problem, self._trigger = None, "", request.trigger
+        self._run_id, self.problem, self._trigger, self._turn = None, "", request.trigger, request.turn
         self._begun, self._given_up = asyncio.Event(), asyncio.Event()
         self._task = self._tasks.create_task(self._unbroken(partial(self._carry_out, request)))
 
@@ -130,7 +155,7 @@ class Compactor:
         for old in missing:
             await record(self._context, old)
         if run:
-            self._run_id = run.id
+            self._run_id, self._trigger, self._turn = run.id, run.trigger, run.turn_id
             self._begun.set()
             self._task = self._tasks.create_task(self._unbroken(partial(self._see_through, run)))
 
@@ -139,9 +164,9 @@ class Compactor:
         if self._task:
             self._task.cancel()
 
-    async def abort(self, *, with_turn: bool) -> Stopped:
+    async def abort(self, *, with_turn: bool = False, waiting: str | None = None) -> Stopped:
         """Stop the one that runs. Never waits for the worker, nor for a plan. ``with_turn``: an answer is stopped with
-        it."""
+        it; ``waiting``: the turn that waits for it, and goes on without it."""
         if not self.running:
             return Stopped.NOTHING
         self._given_up.set()
@@ -151,11 +176,21 @@ class Compactor:
             return Stopped.SAID if self._trigger == "manual" else Stopped.UNSAID
         async with self._context.step() as step:
             stopped = await self._end(step, run_id, RunState.ABORTED, "stopped by a person")
-            if stopped:
-                await step.change(stopped.status_slot, aborted(with_turn=with_turn))
+            if stopped and waiting:
+                await self._leave_whole(step, stopped, waiting)
+            elif stopped:
+                await step.change(stopped.status_slot, aborted(STAYS if with_turn else ""))
         if stopped:
             self._ended = run_id
         return Stopped.SAID if stopped else Stopped.NOTHING
+
+    async def _leave_whole(self, step: Step, run: Run, turn: str) -> None:
+        """The answer that waited is given on the whole context, unless that cannot be sent: then the turn says so."""
+        await turns.compaction_stopped(step.tx, turn, run.id, step.history.last_seq)
+        if run.trigger == "recovery" or self._context.meter.over:
+            await step.change(run.status_slot, aborted())
+        else:
+            await step.change(run.status_slot, aborted(ON_ALL), buttons=[STOP_THE_ANSWER])
 
     async def _unbroken(self, work: Callable[[], Awaitable[Outcome]]) -> Outcome:
         """A defect in here costs the compaction, and neither the turn that waits for it nor the agent."""
@@ -229,7 +264,7 @@ class Compactor:
         model = self._services.summary_model_name
         meter = context.meter
         async with context.step() as step:
-            status = await step.say(started(meter), buttons=[ABORT], answers=request.answers)
+            status = await step.say(started(meter), buttons=[STOP_COMPACTING], answers=request.answers)
             await step.close(request.closes)
             await histories.remember_head(step.tx, context.head.digest, context.head.as_json())
             new = NewRun(

@@ -21,6 +21,7 @@ from bot.ending import PARKED
 from bot.errors import StaleEpoch, StoreUnavailable, StrategyFailed
 from bot.gate import is_automatic
 from bot.memory import AgentMemory
+from bot.messages import ANSWER, COMPACTION
 from bot.metrics import METRICS
 from bot.recalling import answer_people
 from bot.step import Step
@@ -115,7 +116,7 @@ class Control:
         elif command.name == "strategy":
             await self._strategy(command, message)
         elif command.name == "abort":
-            await self._answer(message, await self._abort())
+            await self._answer(message, await self._abort(command.argument.lower()))
         elif self._is_busy:
             await self._answer(message, BUSY if self._under_way.turn else COMPACTING)
         elif command.name == "compact":
@@ -159,11 +160,29 @@ class Control:
                 await step.say_to(found.address, access.welcome())
             await step.close([message.id])
 
-    async def _abort(self) -> str:
-        """Stop the compaction and the turn that run; neither waits for a worker or the model. Returns what is still to
-        be said of it: it is said in one place, and that may be the answer or the compaction that was stopped."""
+    async def _abort(self, what: str) -> str:
+        """Stop what runs; nothing of it waits for a worker or the model. Of an answer that waits for a compaction only
+        that is stopped: it is given on the whole context, unless a second `/abort` stops it too. ``what``: where one
+        of both alone is meant. Returns what is still to be said of it: it is said in one place, and that may be the
+        answer or the compaction that was stopped."""
+        turn = self._under_way.turn
+        waits = turn is not None and turn.waits_for_compaction and self._compactor.is_told
+        if what == COMPACTION or (waits and what != ANSWER):
+            return await self._abort_compaction(turn)
+        if what == ANSWER and (turn is not None or not self._compactor.is_planning):
+            return await self._abort_turn(Stopped.NOTHING)
+        return await self._abort_turn(await self._compactor.abort(with_turn=turn is not None))
+
+    async def _abort_compaction(self, turn: Turn | None) -> str:
+        waiting = turn.id if turn and turn.waits_for_compaction else None
+        stopped = await self._compactor.abort(waiting=waiting)
+        METRICS.aborted(turn=False, compaction=stopped is not Stopped.NOTHING)
+        told = {Stopped.SAID: "", Stopped.UNSAID: "Stopped the compaction."}
+        return told.get(stopped, "The compaction is over already.")
+
+    async def _abort_turn(self, compaction: Stopped) -> str:
+        """``compaction``: what was stopped of one."""
         turn, task = self._under_way.turn, self._under_way.task
-        compaction = await self._compactor.abort(with_turn=turn is not None)
         compacting, said = compaction is not Stopped.NOTHING, compaction is Stopped.SAID
         if turn is None or task is None:
             METRICS.aborted(turn=False, compaction=compacting)

@@ -12,6 +12,7 @@ from bot import operators
 from bot.causes import Cause
 from bot.compaction import Plan
 from bot.compaction.plan import Inserted
+from bot.compaction_status import STAYS, WAS_ON_ALL, aborted
 from bot.context import Context
 from bot.errors import StaleEpoch, StoreUnavailable
 from bot.history import Entry, EntryKind, Usage, ranges_of
@@ -20,7 +21,7 @@ from bot.metrics import METRICS
 from bot.redact import redact
 from bot.spoken import closed, noted
 from bot.step import Step
-from bot.store import inbox, outbox, parked, turns
+from bot.store import inbox, outbox, parked, runs, turns
 from bot.store.turns import TurnRow, TurnState
 from bot.timing import Timing
 from bot.tools.tool import INTERRUPTED, result_block
@@ -58,8 +59,9 @@ class Ending:
             await operators.answered(self._context, step)
         await self._close(step, state, text, usage)
 
-    async def aborted(self, partial: str, usage: Usage) -> None:
-        """What people saw of the answer stays, marked, and so they are told; what was asked stays in any case."""
+    async def aborted(self, partial: str, usage: Usage, sentence: str = "") -> None:
+        """What people saw of the answer stays, marked, and so they are told; what was asked stays in any case.
+        ``sentence``: why it could not go on without what was stopped."""
         async with self._context.step() as step:
             for call in self._context.history.open_calls():
                 block = result_block(call, INTERRUPTED, error=True)
@@ -68,8 +70,9 @@ class Ending:
                 blocks = [text_block(f"{closed(partial)}\n[interrupted]")]
                 await step.append("assistant", blocks, EntryKind.REPLY, turn=self._id, interrupted=True)
             shown = noted(partial, "(stopped)", cut=True) if partial else ""
-            await self.write(step, TurnState.ABORTED, shown, usage)
-        self.said = bool(partial)
+            told = f"⚠️ {sentence}" if sentence else ""
+            await self.write(step, TurnState.ABORTED, "\n\n".join(filter(None, (shown, told))), usage)
+        self.said = bool(partial or sentence)
 
     async def failed(self, sentence: str, usage: Usage, cause: Cause, *, for_operators: bool) -> None:
         """Without an answer; the sentence says why. ``for_operators``: what it says is for those who run the
@@ -117,6 +120,7 @@ class Ending:
         self, step: Step, state: TurnState, text: str, usage: Usage, cause: Cause | Literal[""] = ""
     ) -> None:
         context = self._context
+        await self._told_in_status(step, state)
         now, meter = step.now, step.weigh()
         timing = self._timing.ended(now)
         await turns.end(step.tx, self._id, state, usage, now=now, meter=meter, timing=timing, cause=cause)
@@ -128,6 +132,14 @@ class Ending:
         step.rings.append(f"settled:{context.agent_id}")
         self.state = state
         step.afterwards.append(partial(self._tell, state, usage, meter.share, timing))
+
+    async def _told_in_status(self, step: Step, state: TurnState) -> None:
+        """The status of the compaction that a person stopped before this answer offers no more to stop the answer."""
+        run_id = await turns.stopped_run(step.tx, self._id)
+        run = await runs.get(step.tx, run_id) if run_id else None
+        if run:
+            became = {TurnState.DONE: WAS_ON_ALL, TurnState.ABORTED: STAYS}.get(state, "")
+            await step.change(run.status_slot, aborted(became))
 
     def _tell(self, state: TurnState, usage: Usage, share: float, timing: Mapping[str, float]) -> None:
         METRICS.turn_ended(self._context.address.connector, state, share, timing)

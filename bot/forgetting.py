@@ -183,7 +183,7 @@ class Forgetting:
         data_dir = self._settings.data_dir
         async with self._taken(agent_id), self._database.write(long=True) as tx:
             await forgetting.be_alone(tx)
-            removed = await forgetting_person.redact(tx, agent_id, connector, person, stopped=aborted(with_turn=False))
+            removed = await forgetting_person.redact(tx, agent_id, connector, person, stopped=aborted())
             # Before the commit: whoever does this again after a crash has to find what there is to do.
             for day in removed.days:
                 wanted = "".join(await traces.sections(tx, day))

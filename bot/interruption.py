@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class AbortedError(Exception):
-    """A person stopped the turn."""
+    """A person stopped the turn, or what it cannot do without; then the text tells people so."""
 
 
 class Interruption:

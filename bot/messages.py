@@ -120,6 +120,11 @@ class Inbound:
         return self.text.startswith("/")
 
 
+COMPACTION, ANSWER = "compaction", "answer"
+"""What `/abort` stops where it says so, as buttons do; without either it stops what people wait for."""
+ABORT_COMPACTION, ABORT_ANSWER = f"/abort {COMPACTION}", f"/abort {ANSWER}"
+
+
 @dataclass(frozen=True)
 class Button:
     """A press on it comes back as an :class:`Inbound` of kind ``press`` with ``command`` as its text."""

@@ -20,6 +20,10 @@ from bot.timing import Timing
 log = structlog.get_logger(__name__)
 
 MOST_COMPACTIONS = 3
+STOPPED_AND_TOO_LARGE = (
+    "The compaction was stopped, and the whole conversation does not fit into the model{}, so this was not answered. "
+    "Your message stays in the conversation: write again, and I compact first. (/new starts afresh.)"
+)
 REACHED_MAXIMUM = (
     "Reached maximum compaction attempts. Please start a new session to continue. "
     "(/new starts one; /undo takes it back.)"
@@ -46,6 +50,9 @@ class Room:
         self._timing = timing
         self._turn = row.id
         self._compactions = row.recoveries
+        self._stopped_upto = row.stopped_upto
+        self.waits = False
+        """Whether the turn waits for a compaction just now."""
 
     async def make(self) -> None:
         """The gate before every request."""
@@ -56,6 +63,13 @@ class Room:
             meter = context.meter
             if meter.over and (found := self._blame()):
                 await self._give_up_on(found)
+            if self._is_left_whole():
+                if meter.over:
+                    raise AbortedError(self._too_large_whole())
+                return
+            if self._compactor.is_of(self._turn):  # a crash came in between
+                await self._joined()
+                continue
             running = self._compactor.running
             gate = before_request(meter, context.level, context.restraint, running=running, automatic=automatic)
             if gate is Gate.GO_ON:
@@ -63,8 +77,8 @@ class Room:
             if gate is Gate.COMPACT:
                 self._compactor.start(Request("auto", turn=self._turn))
             outcome = await self._joined()
-            if gate is Gate.COMPACT and outcome is Outcome.ABORTED:
-                raise AbortedError
+            if outcome is Outcome.ABORTED:
+                continue
             if gate is Gate.COMPACT and (outcome is Outcome.NOTHING or context.meter.over):
                 break
         if context.meter.over:
@@ -76,6 +90,8 @@ class Room:
         log.warning("context_overflow", reason=overflow, compactions=self._compactions)
         if found := self._blame():
             await self._give_up_on(found)
+        if self._is_left_whole():
+            raise AbortedError(self._too_large_whole())
         if self._compactions >= MOST_COMPACTIONS:
             raise CannotGoOnError(REACHED_MAXIMUM)
         self._compactions += 1
@@ -86,7 +102,7 @@ class Room:
         self._compactor.start(Request("recovery", turn=self._turn))
         outcome = await self._joined()
         if outcome is Outcome.ABORTED:
-            raise AbortedError
+            raise AbortedError(self._too_large_whole())
         if outcome is Outcome.NOTHING:
             found = self._blame(surely=True)
             if context.meter.over or (found and found.plan):
@@ -94,12 +110,27 @@ class Room:
             # By our own count it fits, and nothing is left to compact: ask once more, which counts as an attempt.
 
     async def _joined(self) -> Outcome:
-        began = time.monotonic()
+        began, self.waits = time.monotonic(), True
         try:
             with self._timing.of("compaction"):
-                return await self._interruption.unless(self._compactor.join())
+                outcome = await self._interruption.unless(self._compactor.join())
         finally:
+            self.waits = False
             METRICS.compaction_waited_for(time.monotonic() - began)
+        if outcome is Outcome.ABORTED:
+            self._stopped_upto = self._context.history.last_seq
+        return outcome
+
+    def _is_left_whole(self) -> bool:
+        """Whether a person stopped the compaction of this very context: it is not begun again for the same message,
+        before that has made the context another one."""
+        own = (entry.seq for entry in reversed(self._context.history.entries) if entry.turn == self._turn)
+        return bool(self._stopped_upto) and next(own, 0) <= self._stopped_upto
+
+    def _too_large_whole(self) -> str:
+        meter = self._context.meter
+        size = f" ({meter.total:,} of {meter.limit:,} tokens)" if meter.over else ""
+        return STOPPED_AND_TOO_LARGE.format(size)
 
     def _blame(self, *, surely: bool = False) -> Blame | None:
         context = self._context

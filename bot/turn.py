@@ -129,8 +129,8 @@ class Turn:
             try:
                 async with self._context.presence:
                     await self._answer()
-            except AbortedError:
-                await self._ending.aborted(self._written.strip(), self._usage)
+            except AbortedError as aborted:
+                await self._ending.aborted(self._written.strip(), self._usage, str(aborted))
             except (CannotGoOnError, ModelError) as error:
                 is_provider = isinstance(error, ModelError)
                 await self._ending.failed(str(error), self._usage, error.cause, for_operators=is_provider)
@@ -144,6 +144,11 @@ class Turn:
     def said_stopped(self) -> bool:
         """Whether people see by the answer itself that it was stopped."""
         return self._ending.said
+
+    @property
+    def waits_for_compaction(self) -> bool:
+        """Whether it asks nothing before a compaction has ended."""
+        return self._room.waits
 
     async def again(self) -> bool:
         """Something broke: begin from the last step once more, which counts as a try. False when it had ended."""

@@ -22,7 +22,20 @@ from prompt_toolkit.output import Output
 
 from bot.connector import Intake
 from bot.errors import DeliveryDelayed, StoreUnavailable
-from bot.messages import Address, Attachment, Button, Edit, Inbound, Outbound, React, Say, Status, Typing, Withdraw
+from bot.messages import (
+    ABORT_COMPACTION,
+    Address,
+    Attachment,
+    Button,
+    Edit,
+    Inbound,
+    Outbound,
+    React,
+    Say,
+    Status,
+    Typing,
+    Withdraw,
+)
 from connectors.attach import ATTACH, CannotAttachError, attached, copy, told
 from connectors.prompt import Continues, Prompt
 from connectors.typeset import clean, finished, last_rows, meter_line, typeset, wrapped
@@ -35,6 +48,7 @@ _DRAIN_SECONDS = 5.0
 _ELSEWHERE_SECONDS = 60.0
 _LIVE_ROWS = 24
 _REMEMBERED = 1000
+_STOPS_COMPACTION = "Stopping the compaction… (Ctrl-C again stops the answer)"
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _NEVER = float("-inf")
 
@@ -59,6 +73,8 @@ class _Interrupted:
     begun: int
     typed: str
     shown: frozenset[str]
+    compacting: bool = False
+    """An answer waits for a compaction: that is stopped first, and by another Ctrl-C the answer."""
 
 
 class Terminal:
@@ -87,6 +103,8 @@ class Terminal:
         self._moving = asyncio.Event()
         self._replies: dict[str, _Reply] = {}
         self._statuses: dict[str, str] = {}
+        self._compacting: set[str] = set()
+        """Statuses below which a compaction can be stopped."""
         self._marks: dict[str, str] = {}
         self._said: dict[str, str] = {}
         self._facts: Mapping[str, str | int | float] = {}
@@ -94,6 +112,8 @@ class Terminal:
         self._typing_until = self._again_until = _NEVER
         self._begun = 0
         self._interrupted = _Interrupted(0, "", frozenset())
+        self._presses = 0
+        """Of Ctrl-C, for what was interrupted."""
         self._hint = ""
         self._order = 0
         self._prompt = Prompt(
@@ -150,6 +170,8 @@ class Terminal:
             if isinstance(outbound, Say) and outbound.file:
                 await self._notice(key, clean(told(outbound.file, outbound.text)), "", partial=False)
                 return (key,)
+            can_be_stopped = any(button.command == ABORT_COMPACTION for button in outbound.buttons)
+            (self._compacting.add if can_be_stopped else self._compacting.discard)(key)
             show = self._notice if outbound.notice else self._reply
             await show(key, clean(outbound.text), _row(outbound.buttons), partial=outbound.partial)
             return (key,)
@@ -275,17 +297,21 @@ class Terminal:
             self._lines.put_nowait((line, True))
 
     def _interrupt(self) -> None:
-        if self._is_again:
+        is_again = self._is_again
+        self._presses = self._presses + 1 if is_again else 1
+        answer_is_next = self._interrupted.compacting if is_again else self._answer_waits
+        if is_again and self._presses > 1 + answer_is_next:
             self._prompt.leave()
             return
         self._again_until = self._clock() + _AGAIN_SECONDS
         if self._busy:
             self._lines.put_nowait(("/abort", False))
-            self._hint = "Stopping… (Ctrl-C again to leave)"
+            compaction = answer_is_next and not is_again
+            self._hint = _STOPS_COMPACTION if compaction else "Stopping… (Ctrl-C again to leave)"
         else:
             self._prompt.clear()
             self._hint = "Press Ctrl-C again to leave."
-        self._interrupted = self._met
+        self._interrupted = replace(self._met, compacting=answer_is_next)
         self._moving.set()
 
     @property
@@ -298,7 +324,12 @@ class Terminal:
         if self._clock() >= self._again_until:
             return False
         met = self._met if self._busy else replace(self._met, shown=self._interrupted.shown)
-        return met == self._interrupted
+        return replace(met, compacting=self._interrupted.compacting) == self._interrupted
+
+    @property
+    def _answer_waits(self) -> bool:
+        """Whether an answer waits for a compaction, as far as can be seen from here."""
+        return self._unanswered and bool(self._compacting & self._statuses.keys())
 
     def _begins(self) -> None:
         """Something is under way; where nothing was, it is another thing than what was interrupted."""

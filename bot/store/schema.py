@@ -22,7 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0017"
+VERSION = "0018"
 """The newest migration's, which makes these tables."""
 
 metadata = MetaData()
@@ -210,6 +210,8 @@ turns = Table(
     Column("context_limit", Integer),
     Column("timing", JSON),  # seconds, by what they were spent on
     Column("cause", String(20), nullable=False, server_default=text("''")),  # why it failed, as bot.causes says it
+    Column("stopped_run", String(40), nullable=False, server_default=text("''")),  # a person stopped it
+    Column("stopped_upto", Integer, nullable=False, server_default=text("0")),  # … of a context up to this entry
     Index("turns_agent", "agent_id", "started_at"),
     Index("turns_started", "started_at"),
     Index("turns_running", "agent_id", sqlite_where=text("state = 'running'"),
@@ -313,6 +315,7 @@ compactions = Table(
     # Those that can be long come last: SQLite reads a row up to the columns that are asked for, and no further.
     Column("plan", JSON, nullable=False),
     Column("result", JSON),  # what the worker found: an outcome, never an effect
+    Column("inference", JSON),  # what was asked, written down before it was sent, and what was answered
     Column("trace", Text),
     Index("compactions_open", "agent_id", unique=True, sqlite_where=text("state IN ('planned', 'running')"),
           postgresql_where=text("state IN ('planned', 'running')")),

@@ -39,6 +39,8 @@ _END = update(turns).where(turns.c.id == bindparam("turn"), turns.c.state == lit
 class TurnRow:
     """One turn. ``recoveries`` counts the compactions that overflows of the provider have cost it; ``tries`` how often
     it was begun or gone on with since it last came any further. ``received_at``: when the first of its messages came.
+    ``stopped_upto``: a person stopped the compaction of the context that ends with this entry, for which it waited; 0:
+    nobody did.
     """
 
     id: str
@@ -48,6 +50,7 @@ class TurnRow:
     tries: int = 1
     started_at: float = 0.0
     received_at: float = 0.0
+    stopped_upto: int = 0
 
 
 async def begin(
@@ -76,6 +79,7 @@ async def running(tx: Tx, agent_id: AgentId) -> TurnRow | None:
         row["tries"],
         started,
         started if received is None else received,
+        row["stopped_upto"],
     )
 
 
@@ -112,6 +116,16 @@ async def progressed(tx: Tx, turn_id: str) -> None:
 async def count_recovery(tx: Tx, turn_id: str) -> None:
     """One more compaction because the provider refused the context."""
     await tx.execute(update(turns).where(turns.c.id == turn_id).values(recoveries=turns.c.recoveries + 1))
+
+
+async def compaction_stopped(tx: Tx, turn_id: str, run_id: str, upto: int) -> None:
+    """A person stopped this compaction of a context up to an entry, for which the turn waited: it goes on without."""
+    await tx.execute(update(turns).where(turns.c.id == turn_id).values(stopped_run=run_id, stopped_upto=upto))
+
+
+async def stopped_run(tx: Tx, turn_id: str) -> str:
+    """The last compaction that a person stopped while this turn waited for it; empty: none."""
+    return str((await tx.execute(select(turns.c.stopped_run).where(turns.c.id == turn_id))).scalar_one_or_none() or "")
 
 
 async def end(

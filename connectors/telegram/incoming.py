@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from aiogram import types
 from aiogram.enums import ChatMemberStatus, ChatType
 
-from bot.messages import Address, Attachment, Inbound, Quote
+from bot.messages import ABORT_ANSWER, Address, Attachment, Inbound, Quote
 from connectors.telegram.content import (
     attachments_of,
     author_of,
@@ -117,7 +117,7 @@ class Incoming:
             order=order,
             person=str(stop.chat.id),
             person_name=name_of(stop.chat),
-            text="/abort",
+            text=ABORT_ANSWER,
         )
 
     def _edit(self, message: types.Message, order: int) -> Inbound | None:

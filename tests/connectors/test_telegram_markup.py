@@ -199,7 +199,7 @@ async def test_marks_that_a_draft_may_not_have_are_left_out(
 
 
 @pytest.mark.parametrize("in_topic", [False, True])
-async def test_the_stop_button_of_a_draft_is_an_abort(
+async def test_the_stop_button_of_a_draft_stops_the_answer(
     server: BotApiServer, ada: Person, telegram: Telegram, in_topic: bool
 ) -> None:
     topic = server.topic(ada, "Ships") if in_topic else None
@@ -212,5 +212,5 @@ async def test_the_stop_button_of_a_draft_is_an_abort(
         await intake.wait_for(lambda intake: intake.inbounds)
 
     (press,) = intake.inbounds
-    assert (press.kind, press.text, press.address, press.person) == ("press", "/abort", here, "1001")
+    assert (press.kind, press.text, press.address, press.person) == ("press", "/abort answer", here, "1001")
     assert (press.order, press.ref, str(update) in press.key) == (update, "", True)

@@ -13,7 +13,7 @@ from prompt_toolkit.input import PipeInput, create_pipe_input
 
 from bot.compact_command import continues
 from bot.errors import DeliveryDelayed
-from bot.messages import Address, Button, Edit, Outbound, Say, Status, Typing
+from bot.messages import ABORT_COMPACTION, Address, Button, Edit, Outbound, Say, Status, Typing
 from connectors.prompt import _Steady
 from connectors.terminal import Terminal
 from connectors.typeset import clean, finished, meter_line, typeset, wrapped
@@ -242,6 +242,20 @@ async def test_ctrl_c_aborts_what_runs_and_leaves_when_pressed_again(desk: Desk)
     await desk.type(CTRL_C)
     await desk.shows("Stopping… (Ctrl-C again to leave)")
     await desk.stored("hello", "/abort")
+    await desk.type(CTRL_C)
+    await desk.leaves()
+
+
+async def test_ctrl_c_stops_the_compaction_that_an_answer_waits_for_then_the_answer_and_then_leaves(desk: Desk) -> None:
+    await desk.type("hello" + ENTER)
+    await desk.stored("hello")
+    stop = Button("Stop compacting", ABORT_COMPACTION)
+    await desk.deliver(Say(HERE, "Compacting…", "s", notice=True, buttons=(stop,)))
+    await desk.type(CTRL_C)
+    await desk.shows("Stopping the compaction… (Ctrl-C again stops the answer)")
+    await desk.type(CTRL_C)
+    await desk.shows("Stopping… (Ctrl-C again to leave)")
+    await desk.stored("hello", "/abort", "/abort")
     await desk.type(CTRL_C)
     await desk.leaves()
 

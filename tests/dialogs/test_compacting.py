@@ -28,7 +28,7 @@ async def test_it_compacts_by_itself_says_so_and_then_answers(play: Play) -> Non
         holds(summaries=True),
         ada(f"My cat is Tom. {STORY}"),
         bot("🗜 Compacting this conversation: * of * tokens (*%). /abort stops it…"),
-        buttons("Abort"),
+        buttons("Stop compacting"),
         typing(),
         goes_on(),
         bot_changes("🗜 Compacted: * → * tokens (*% freed). /undo takes it back.\n* messages (*% fewer)"),
@@ -47,7 +47,7 @@ async def test_it_compacts_when_asked_to_and_undo_takes_it_back(play: Play) -> N
         holds(summaries=True),
         ada("/compact"),
         bot("🗜 Compacting*"),
-        buttons("Abort"),
+        buttons("Stop compacting"),
         typing(),
         goes_on(),
         bot_changes("🗜 Compacted: * → * tokens*"),
@@ -148,24 +148,54 @@ async def test_a_compaction_is_stopped_by_its_button(play: Play) -> None:
         ada("/compact"),
         bot("🗜 Compacting*"),
         asked(),
-        ada.presses("Abort"),
+        ada.presses("Stop compacting"),
         bot_changes("🗜 Compaction aborted: nothing was changed."),
         hung_up(),
         goes_on(),
     )
 
 
+_ON_ALL = "🗜 Compaction aborted: nothing was changed. Your message is answered on the whole conversation…"
+
+
 @everywhere()
-async def test_a_turn_that_compacts_is_stopped_by_the_button_and_the_message_is_kept(play: Play) -> None:
+async def test_who_stops_the_compaction_before_an_answer_gets_it_from_the_whole_conversation(play: Play) -> None:
     await play(
         *TALK,
-        holds(summaries=True),
+        holds(),
         ada(f"My cat is Tom. {STORY}"),
         bot("🗜 Compacting*"),
         asked(),
-        ada.presses("Abort"),
-        bot_changes("🗜 Compaction aborted: nothing was changed. Your message stays in the conversation."),
+        ada.presses("Stop compacting"),
+        bot_changes(_ON_ALL),
+        buttons("Stop the answer"),
         hung_up(),
+        asked(),
+        goes_on(),
+        bot("Noted*"),
+        bot_changes("🗜 Compaction aborted: nothing was changed. Your message was answered on the whole conversation."),
+        buttons(),
+        no_typing(),
+        heard("My cat is Tom.", STORY.strip(), but_not=("Session context compacted.",)),
+    )
+
+
+@everywhere()
+async def test_who_stops_the_answer_after_its_compaction_finds_the_message_kept(play: Play) -> None:
+    await play(
+        *TALK,
+        holds(),
+        ada(f"My cat is Tom. {STORY}"),
+        bot("🗜 Compacting*"),
+        asked(),
+        ada("/abort"),
+        bot_changes(_ON_ALL),
+        hung_up(),
+        asked(),
+        ada.presses("Stop the answer"),
+        bot_changes("🗜 Compaction aborted: nothing was changed. Your message stays in the conversation."),
+        hung_up(2),
+        buttons(),
         goes_on(),
         no_typing(),
         ada("What is my cat?"),

@@ -191,32 +191,6 @@ async def test_new_starts_afresh_and_undo_brings_everything_back(house: OpenHous
         assert await room.asks("What is my dog?") == "The dog is Rex."
 
 
-async def test_an_aborted_compaction_changes_nothing_and_the_message_stays(
-    house: OpenHouse, room: Room, model: MessagesServer
-) -> None:
-    async with house(agents={"compact_ahead": False}) as running:
-        await talk(room, 3)
-        model.hang(is_summary)
-        number = 3
-        while not room.notices():
-            await room.says(LINE.format(number))
-            number += 1
-            await until_replied_or_told(room, number)
-        await model.wait_for(lambda s: s.running == 1)
-        before = len((await running.history()).entries)
-        await room.says("/abort")
-        await model.wait_for(lambda s: s.hangups == 1)
-        await room.until(lambda: "aborted" in room.notices()[0])
-        (said,) = room.notices()
-        assert "stays in the conversation" in said
-        after = await running.history()
-        assert len(after.entries) == before
-        assert not after.layers
-        model.clear_faults()
-        await room.asks("Are you there?")
-        assert LINE.format(number - 1) in model.requests[-1].request.all_text
-
-
 async def test_the_undo_button_of_an_earlier_compaction_takes_back_nothing(house: OpenHouse, room: Room) -> None:
     async with house() as running:
         for compactions in (1, 2):

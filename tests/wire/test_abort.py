@@ -51,7 +51,7 @@ async def test_a_manual_compaction_whose_summary_hangs_is_aborted_at_once_and_ch
     assert len(ada.summaries) == 1
 
 
-async def test_an_automatic_compaction_whose_summary_hangs_is_aborted_and_the_message_stays_in_view(
+async def test_an_automatic_compaction_whose_summary_hangs_is_aborted_and_the_message_answered_on_the_full_context(
     served: Served, ada: Talk
 ) -> None:
     await _fill_to_the_warning(ada)
@@ -62,18 +62,17 @@ async def test_an_automatic_compaction_whose_summary_hangs_is_aborted_and_the_me
     await served.model.wait_for(lambda model: ada.summaries and ada.summaries[0].outcome == "running")
     await ada.reads("🗜 Compacting this conversation")
     ada.says("/abort")
-    await ada.reads("Your message stays in the conversation.")
-    assert _seconds_until(served, ada, "Your message stays in the conversation.") < SOON
+    await ada.reads("🗜 Compaction aborted: nothing was changed.")
+    assert _seconds_until(served, ada, "🗜 Compaction aborted") < SOON
     await served.model.wait_for(lambda _: ada.summaries[0].outcome == "hung_up")
-    said = "🗜 Compaction aborted: nothing was changed. Your message stays in the conversation."
-    await ada.sees(lambda: [status.text for status in ada.statuses] == [said])
-    assert await ada.asks("And now?") == "The harbour code is 771-Q."
-    asked = f"What is the harbour code? ({ada.name})\nAnd now? ({ada.name})"
+    await ada.reads("The harbour code is 771-Q.")
     assert conversation(ada.turns[-1]) == [
         *conversation(before),
         ("assistant", before.reply.text),
-        ("user", asked),
+        ("user", f"What is the harbour code? ({ada.name})"),
     ]
+    said = "🗜 Compaction aborted: nothing was changed. Your message was answered on the whole conversation."
+    await ada.sees(lambda: [status.text for status in ada.statuses] == [said])
     assert len(ada.summaries) == 1
 
 
@@ -84,7 +83,7 @@ async def test_the_button_under_the_status_aborts_too(served: Served, ada: Talk)
     ada.says("/compact")
     await served.model.wait_for(lambda _: ada.summaries)
     await ada.reads("🗜 Compacting this conversation")
-    ada.presses(ada.statuses[0], "/abort")
+    ada.presses(ada.statuses[0], "/abort compaction")
     await ada.reads("🗜 Compaction aborted")
     await served.model.wait_for(lambda _: ada.summaries[0].outcome == "hung_up")
 
