@@ -50,7 +50,7 @@ class Ending:
         self._timing = timing
         self.state = TurnState.RUNNING
         self.said = False
-        """Whether people see by the answer itself that it was stopped."""
+        """Whether people see already, by the answer itself or in a status, that it was stopped."""
 
     async def write(self, step: Step, state: TurnState, text: str, usage: Usage) -> None:
         """The end, as part of a step: its inbox rows are answered, and its slot holds the text or nothing."""
@@ -72,7 +72,7 @@ class Ending:
             shown = noted(partial, "(stopped)", cut=True) if partial else ""
             told = f"⚠️ {sentence}" if sentence else ""
             await self.write(step, TurnState.ABORTED, "\n\n".join(filter(None, (shown, told))), usage)
-        self.said = bool(partial or sentence)
+        self.said = self.said or bool(partial or sentence)
 
     async def failed(self, sentence: str, usage: Usage, cause: Cause, *, for_operators: bool) -> None:
         """Without an answer; the sentence says why. ``for_operators``: what it says is for those who run the
@@ -140,6 +140,7 @@ class Ending:
         if run:
             became = {TurnState.DONE: WAS_ON_ALL, TurnState.ABORTED: STAYS}.get(state, "")
             await step.change(run.status_slot, aborted(became))
+            self.said = state is TurnState.ABORTED
 
     def _tell(self, state: TurnState, usage: Usage, share: float, timing: Mapping[str, float]) -> None:
         METRICS.turn_ended(self._context.address.connector, state, share, timing)
