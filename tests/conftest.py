@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import os
@@ -18,6 +19,7 @@ from uuid import uuid4
 import pytest
 import structlog
 from hypothesis import settings as properties
+from redis import Redis
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
 
@@ -25,6 +27,7 @@ from bot.app import ROLES, Role
 from bot.embedded.valkey import EmbeddedValkey
 from bot.logs import LOUD
 from bot.settings import Settings
+from bot.store import Database
 from tests import ports
 from tests.house import House, Room, open_house, settings_for
 from tests.servers.messages import MessagesServer
@@ -151,12 +154,13 @@ def postgres_url() -> Iterator[str]:
 
 
 @asynccontextmanager
-async def new_database(postgres_url: str) -> AsyncIterator[str]:
-    """An empty database on this server, until the end of the block; gives its URL."""
+async def new_database(postgres_url: str, template: str = "template1") -> AsyncIterator[str]:
+    """A database on this server like the template, which is empty; it is dropped at the end of the block. Gives its
+    URL."""
     name = f"test_{uuid4().hex}"
     admin = create_async_engine(_driver(postgres_url), isolation_level="AUTOCOMMIT")
     async with admin.connect() as connection:
-        await connection.execute(text(f"CREATE DATABASE {name}"))
+        await connection.execute(text(f"CREATE DATABASE {name} TEMPLATE {template}"))
     yield postgres_url.replace("/postgres?", f"/{name}?")
     async with admin.connect() as connection:
         await connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
@@ -165,27 +169,90 @@ async def new_database(postgres_url: str) -> AsyncIterator[str]:
 
 @pytest.fixture
 async def postgres_database(postgres_url: str) -> AsyncIterator[str]:
-    """An empty database; returns its URL."""
+    """A database without tables; returns its URL."""
     async with new_database(postgres_url) as url:
         yield url
 
 
+@pytest.fixture(scope="session")
+def postgres_template(postgres_url: str) -> str:
+    """The name of a database with the program's tables, to be copied: making them takes longer than most tests."""
+    name = "palimpsest_template"
+
+    async def make() -> None:
+        admin = create_async_engine(_driver(postgres_url), isolation_level="AUTOCOMMIT")
+        async with admin.connect() as connection:
+            await connection.execute(text(f"CREATE DATABASE {name}"))
+        await admin.dispose()
+        book = Database(postgres_url.replace("/postgres?", f"/{name}?"))
+        await book.open()
+        await book.close()
+
+    asyncio.run(make())
+    return name
+
+
 @pytest.fixture
-async def external_valkey(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
-    """A Valkey that the program did not start; returns its URL."""
-    valkey = EmbeddedValkey(tmp_path_factory.mktemp("external"))
-    await valkey.start()
-    yield valkey.url
-    await valkey.stop()
+async def postgres_book(postgres_url: str, postgres_template: str) -> AsyncIterator[str]:
+    """An empty book on PostgreSQL; returns its URL."""
+    async with new_database(postgres_url, postgres_template) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A book with its tables, to be copied likewise."""
+    folder = tmp_path_factory.mktemp("sqlite-template")
+
+    async def make() -> None:
+        book = Database.in_folder(folder)
+        await book.open()
+        await book.close()
+
+    asyncio.run(make())
+    (file,) = folder.iterdir()
+    return file
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path, sqlite_template: Path) -> Path:
+    """A DATA_DIR with an empty book."""
+    folder = tmp_path / "data"
+    folder.mkdir(mode=0o700)
+    shutil.copy(sqlite_template, folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def _shared_valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
+    """One for all tests of a process."""
+    server = EmbeddedValkey(tmp_path_factory.mktemp("shared"))
+    asyncio.run(server.start())
+    with Redis.from_url(server.url) as client:
+        yield client
+    asyncio.run(server.stop())
+
+
+@pytest.fixture
+def external_valkey(_shared_valkey: Redis) -> Iterator[str]:
+    """An empty Valkey that the program did not start; returns its URL."""
+    _shared_valkey.flushall()
+    before: Any = _shared_valkey.config_get()
+    yield f"unix://{_shared_valkey.get_connection_kwargs()['path']}"
+    after: Any = _shared_valkey.config_get()
+    for name in after:
+        if after[name] != before[name]:
+            _shared_valkey.config_set(name, before[name])
 
 
 @pytest.fixture(params=BOOKS)
 def book(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """Settings of the stores."""
+    """Settings of the stores, with an empty book."""
     if request.param == "embedded":
+        request.getfixturevalue("data_dir")
         return {}
     return {
-        "database_url": request.getfixturevalue("postgres_database"),
+        "database_url": request.getfixturevalue("postgres_book"),
         "redis_url": request.getfixturevalue("external_valkey"),
     }
 

@@ -1,8 +1,7 @@
-"""The stages, and the Valkey that all dialogs share because it is slow to start."""
+"""The stages, and the program that plays on them."""
 
 from __future__ import annotations
 
-import asyncio
 import io
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -12,7 +11,6 @@ from typing import Any
 import pytest
 import structlog
 
-from bot.embedded.valkey import EmbeddedValkey
 from tests.dialogs.program import running
 from tests.dialogs.scene import Scene, Step
 from tests.dialogs.stage import Stage
@@ -24,15 +22,6 @@ from tests.house import settings_for
 from tests.servers.messages import MessagesServer
 
 Play = Callable[..., Awaitable[None]]
-
-
-@pytest.fixture(scope="session")
-def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """One for all dialogs; each begins with an empty one."""
-    server = EmbeddedValkey(tmp_path_factory.mktemp("dialogs"))
-    asyncio.run(server.start())
-    yield server.url
-    asyncio.run(server.stop())
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +46,7 @@ def stage(request: pytest.FixtureRequest) -> Stage:
 
 
 @pytest.fixture
-def play(stage: Stage, model: MessagesServer, valkey: str, tmp_path: Path) -> Play:
+def play(stage: Stage, model: MessagesServer, external_valkey: str, data_dir: Path, tmp_path: Path) -> Play:
     """Plays a table on a stage; arguments by name are settings of the program."""
 
     async def play_(
@@ -70,7 +59,7 @@ def play(stage: Stage, model: MessagesServer, valkey: str, tmp_path: Path) -> Pl
             changes |= await stage.open(people)
             changes["admins"] = ",".join(f"{stage.connector}:{person.number}" for person in admins)
             changes["agents"] = {"compact_ahead": False, **agents}
-            settings = settings_for(model, tmp_path / "data", redis_url=valkey, **changes)
+            settings = settings_for(model, data_dir, redis_url=external_valkey, **changes)
             connectors = stage.connectors(settings)
             async with running(settings, connectors, lease=stage.lease, chat=stage.chat) as parts:
                 await stage.admit(parts)

@@ -31,7 +31,6 @@ async def running(
     """All roles, and the HTTP server where a platform calls us, until the end of the block. ``lease``: of the first
     connector; others have their own."""
     async with open_parts(settings, listen=tuple(connector.name for connector in connectors)) as parts:
-        await parts.bus.redis.flushall()  # the Valkey is shared with the dialogs before
         names = {connector: lease if connector is connectors[0] else connector.name for connector in connectors}
         gateways = [gateway_for(parts, one, f"connector:{name}", chat=chat) for one, name in names.items()]
         work: list[Any] = [*inner_roles(parts, ("agents", "worker")), *(gateway.run() for gateway in gateways)]

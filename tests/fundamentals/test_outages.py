@@ -34,9 +34,9 @@ DIES = b"E" + (len(_LAST_WORDS) + 4).to_bytes(4, "big") + _LAST_WORDS
 
 
 @pytest.fixture
-async def postgres(postgres_database: str) -> AsyncIterator[Proxy]:
+async def postgres(postgres_book: str) -> AsyncIterator[Proxy]:
     """The wire to PostgreSQL."""
-    async with Proxy(f"{make_url(postgres_database).query['host']}/.s.PGSQL.5432") as proxy:
+    async with Proxy(f"{make_url(postgres_book).query['host']}/.s.PGSQL.5432") as proxy:
         yield proxy
 
 
@@ -48,9 +48,9 @@ async def redis(external_valkey: str) -> AsyncIterator[Proxy]:
 
 
 @pytest.fixture
-def book(postgres: Proxy, redis: Proxy, postgres_database: str) -> dict[str, Any]:
+def book(postgres: Proxy, redis: Proxy, postgres_book: str) -> dict[str, Any]:
     """Settings of the stores, behind the wires."""
-    name = make_url(postgres_database).database
+    name = make_url(postgres_book).database
     return {
         "database_url": f"postgresql://postgres@{postgres.address}/{name}",
         "redis_url": f"redis://{redis.address}/0",

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from html.parser import HTMLParser
@@ -54,25 +52,10 @@ async def visiting(house: House, **page: Any) -> AsyncIterator[httpx2.AsyncClien
         yield client
 
 
-@pytest.fixture(scope="session")
-def empty_book(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A book with its tables, to be copied: making them takes most of the time of a test."""
-    folder = tmp_path_factory.mktemp("empty-book")
-
-    async def make() -> None:
-        book = Database.in_folder(folder)
-        await book.open()
-        await book.close()
-
-    asyncio.run(make())
-    return folder
-
-
 @pytest.fixture
-async def database(tmp_path: Path, empty_book: Path) -> AsyncIterator[Database]:
+async def database(data_dir: Path) -> AsyncIterator[Database]:
     """An empty book."""
-    shutil.copytree(empty_book, tmp_path / "data")
-    book = Database.in_folder(tmp_path / "data")
+    book = Database.in_folder(data_dir)
     await book.open()
     yield book
     await book.close()

@@ -15,9 +15,9 @@ from workers.desk import Desk
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
+async def database(data_dir: Path) -> AsyncIterator[Database]:
     """SQLite in this test's folder, with all tables; its clock stands at 1,000 seconds."""
-    database = Database.in_folder(tmp_path / "data", clock=lambda: 1_000.0)
+    database = Database.in_folder(data_dir, clock=lambda: 1_000.0)
     await database.open()
     yield database
     await database.close()

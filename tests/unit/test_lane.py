@@ -33,8 +33,8 @@ class Slow(Room):
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
-    book = Database.in_folder(tmp_path)
+async def database(data_dir: Path) -> AsyncIterator[Database]:
+    book = Database.in_folder(data_dir)
     await book.open()
     yield book
     await book.close()

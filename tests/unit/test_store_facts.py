@@ -13,7 +13,6 @@ from bot.compaction.facts import Candidate, Decision, Fact, FactKind, FactStatus
 from bot.messages import Address, AgentId
 from bot.store import Database, agents, facts, histories
 from bot.store.facts import MemoryRow
-from tests.conftest import new_database
 from tests.unit.entries import replied, said
 
 ADA, BO = Address("room", "1").agent_id, Address("room", "2").agent_id
@@ -33,19 +32,18 @@ KNOWN = Known(FACT, Source.PERSON, forgotten=True)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-async def book(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
+def url(request: pytest.FixtureRequest, data_dir: Path) -> str:
+    embedded = request.param == "sqlite"
+    return f"sqlite:///{data_dir}/palimpsest.db" if embedded else str(request.getfixturevalue("postgres_book"))
+
+
+@pytest.fixture
+async def book(url: str) -> AsyncIterator[Database]:
     """Each of the two databases, empty."""
-    if request.param == "sqlite":
-        database = Database.in_folder(tmp_path)
-        await database.open()
-        yield database
-        await database.close()
-        return
-    async with new_database(request.getfixturevalue("postgres_url")) as url:
-        database = Database(url)
-        await database.open()
-        yield database
-        await database.close()
+    database = Database(url)
+    await database.open()
+    yield database
+    await database.close()
 
 
 async def keep(book: Database, agent_id: AgentId, *after: Known, before: tuple[Known, ...] = ()) -> None:

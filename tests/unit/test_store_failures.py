@@ -32,9 +32,9 @@ SECRET = "my sister is ill"
 
 
 @pytest.fixture
-async def database(postgres_database: str) -> AsyncIterator[Database]:
+async def database(postgres_book: str) -> AsyncIterator[Database]:
     """On PostgreSQL."""
-    book = Database(postgres_database)
+    book = Database(postgres_book)
     await book.open()
     yield book
     await book.close()

@@ -25,15 +25,15 @@ ADA, BO = AgentId("room-1"), AgentId("room-2")
 
 
 @pytest.fixture(params=BOOKS)
-def url(request: pytest.FixtureRequest) -> str:
+def url(request: pytest.FixtureRequest, data_dir: Path) -> str:
     """Of the book; empty for the embedded one."""
-    return "" if request.param == "embedded" else str(request.getfixturevalue("postgres_database"))
+    return "" if request.param == "embedded" else str(request.getfixturevalue("postgres_book"))
 
 
 @pytest.fixture
-async def book(url: str, tmp_path: Path) -> AsyncIterator[Database]:
+async def book(url: str, data_dir: Path) -> AsyncIterator[Database]:
     """Either book, empty."""
-    database = Database(url) if url else Database.in_folder(tmp_path / "data")
+    database = Database(url) if url else Database.in_folder(data_dir)
     await database.open()
     yield database
     await database.close()
@@ -312,7 +312,11 @@ def upgrade(connection: Connection, revision: str) -> None:
     command.upgrade(config, revision)
 
 
-async def test_what_was_said_before_there_was_an_index_is_found_after_the_migration(url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", BOOKS)
+async def test_what_was_said_before_there_was_an_index_is_found_after_the_migration(
+    kind: str, postgres_database: str, tmp_path: Path
+) -> None:
+    url = postgres_database if kind == "external" else ""
     book = Database(url) if url else Database.in_folder(tmp_path)
     old = {"role": "user", "kind": "said", "audience": "everyone", "tokens": 1, "interrupted": False, "created_at": 1.0}
     texts = {(ADA, 1): "kestrel", (ADA, 2): "🙂", **{(BO, seq): "osprey" for seq in range(1, 701)}}

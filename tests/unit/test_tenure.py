@@ -22,9 +22,9 @@ CHAT = Address("room", "1")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def url(request: pytest.FixtureRequest, data_dir: Path) -> str:
     embedded = request.param == "sqlite"
-    return f"sqlite:///{tmp_path}/book.db" if embedded else str(request.getfixturevalue("postgres_database"))
+    return f"sqlite:///{data_dir}/palimpsest.db" if embedded else str(request.getfixturevalue("postgres_book"))
 
 
 @pytest.fixture

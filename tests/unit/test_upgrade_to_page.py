@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from sqlalchemy import Connection, text
 from bot.messages import AgentId
 from bot.store import Database, histories, runs, traces
 from bot.store.database import _alembic
+from tests.conftest import BOOKS
 from tests.unit.one_run import PLAN, meter_json
 
 HERE = AgentId("room-1")
@@ -32,10 +33,16 @@ INBOX = {
 }  # fmt: skip
 
 
+@pytest.fixture(params=BOOKS)
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    embedded = request.param == "embedded"
+    return f"sqlite:///{tmp_path}/book.db" if embedded else str(request.getfixturevalue("postgres_database"))
+
+
 @pytest.fixture
-async def database(book: Mapping[str, Any], tmp_path: Path) -> AsyncIterator[Database]:
+async def database(url: str) -> AsyncIterator[Database]:
     """Either book, as version 0007 left it: three turns, of one person, of two, and of one whose message is gone."""
-    opened = Database(book["database_url"]) if book else Database.in_folder(tmp_path / "data")
+    opened = Database(url)
     async with opened.write() as tx:
         await tx.run_sync(_migrate, "0007")
         for key, person, turn in (("1", "ada", "t1"), ("2", "ada", "t2"), ("3", "bob", "t2")):

@@ -14,9 +14,9 @@ from bot.volume import adopt, read, settle
 
 
 @pytest.fixture
-async def book(postgres_database: str) -> AsyncIterator[Database]:
+async def book(postgres_book: str) -> AsyncIterator[Database]:
     """A PostgreSQL that several hosts share."""
-    database = Database(postgres_database)
+    database = Database(postgres_book)
     await database.open()
     yield database
     await database.close()
