@@ -70,13 +70,13 @@ def test_an_excerpt_shows_the_beginning_of_a_message_and_how_long_it_was() -> No
     page = history(said(1, "hi"), replied(2, "yes?"), said(3, "x" * 40_000))
     text = shown(covered(page, excerpt(page.entries[2], page.visible)))[-1][1][0]
     assert "40,000 characters" in text
-    assert text.endswith("\n" + "x" * 400)
+    assert text.endswith("\n" + "x" * 398 + "…")
 
 
 def test_an_excerpt_of_a_tool_result_is_still_that_tools_result() -> None:
     page = history(said(1, "look"), replied(2, "", "a"), returned(3, "a", "y" * 40_000))
     content = covered(page, excerpt(page.entries[2], page.visible)).view()[-1]["content"]
-    assert content == [result("a", "[This was too long to be read: 40,000 characters. It begins:]\n" + "y" * 400)]
+    assert content == [result("a", "[This was too long to be read: 40,000 characters. It begins:]\n" + "y" * 398 + "…")]
 
 
 def test_an_excerpt_of_a_result_in_blocks_shows_its_text() -> None:
