@@ -41,10 +41,13 @@ def estimate(
 def parts_of(transcript: Transcript, model: str | None) -> dict[str, int]:
     """Tokens by part; together what ``estimate_tokens`` says of the whole request. A message's framing counts to its
     role, or to the tool results where it has nothing else."""
+    from bot import chat_form
     from bot.estimate import estimate_tokens
     from bot.meter import SYSTEM_PROMPT, TOOLS
 
-    system, tools, messages = transcript.system, transcript.tools, transcript.messages
+    tools = transcript.tools
+    system: list[Any] = [transcript.system, chat_form.system_of(transcript.messages)]
+    messages = [message for _, message in chat_form.read(transcript.messages)]
     prompt = estimate_tokens([], system=system, model=model)
     head = estimate_tokens([], system=system, tools=tools, model=model)
     total = estimate_tokens(messages, system=system, tools=tools, model=model)

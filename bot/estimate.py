@@ -13,6 +13,7 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
+from bot import chat_form
 from bot.image_size import image_size
 from bot.messages import Block
 from bot.meter import Level, Meter, Part
@@ -72,9 +73,14 @@ def estimate_tokens(
 
     ``messages``: ``{"role", "content"}`` with a string or a list of blocks. ``system``: a string or a list
     of blocks. ``tools``: tool definitions. ``model`` chooses the tokenizer family (:func:`family_of`), the
-    newest by default. What is malformed is counted as it stands, and raises nothing.
+    newest by default. Messages may also have the form of the Chat Completions API (:mod:`bot.chat_form`); their system
+    messages count as the system prompt. What is malformed is counted as it stands, and raises nothing.
     """
     request = _Contents(family_of(model))
+    messages = list(messages)
+    if any(chat_form.is_chat(message) or chat_form.is_system(message) for message in messages):
+        request.add(chat_form.system_of(messages))
+        messages = [message for _, message in chat_form.read(messages)]
     given = [message.get("content") if type(message) is dict else _content_of(message) for message in messages]
     request.fixed += MESSAGE_TOKENS * len(given)
     request.texts += [content for content in given if type(content) is str]

@@ -271,7 +271,7 @@ def valid_request(messages: Sequence[Message]) -> list[Message]:
             message["content"] = [_call_or_text(block, answers) for block in message["content"]]
         else:
             calls = _ids(before, "tool_use", "id")
-            blocks = [shown for block in message["content"] for shown in _result_or_parts(block, calls)]
+            blocks = [shown for block in message["content"] for shown in result_or_parts(block, calls)]
             blocks.sort(key=lambda block: block.get("type") != "tool_result")
             message["content"] = blocks
     paired(merged)
@@ -316,7 +316,7 @@ def _call_or_text(block: Block | str, answered: set[str]) -> Block:
     return text_block(f"[Called the tool {block['name']}; its result is no longer shown.]")
 
 
-def _result_or_parts(block: Block | str, calls: set[str]) -> list[Block]:
+def result_or_parts(block: Block | str, calls: set[str]) -> list[Block]:
     """A result, or what is in it if it answers none of these calls: its text, and its pictures and documents.
 
     ``calls`` is used up: the second result of the same call answers none of them.

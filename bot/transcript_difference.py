@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Literal
 
+from bot import chat_form
 from bot.compaction.given import Shown
 from bot.compaction.transcript import render
 
@@ -75,6 +76,9 @@ def _place(sources: Sequence[int]) -> str:
 
 def _words(message: Mapping[str, Any]) -> str:
     """Who says it, and how it begins, without what a terminal would obey."""
-    text = render([message])[: 4 * _WORDS] or str(message["role"]).capitalize()
+    text = (
+        render([read for _, read in chat_form.read([message])] or [message])[: 4 * _WORDS]
+        or str(message["role"]).capitalize()
+    )
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
     return line if len(line) <= _WORDS else f"{line[: _WORDS - 1]}…"

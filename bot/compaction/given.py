@@ -1,20 +1,23 @@
 """Messages that come from outside: checked, as entries of a history, and back as messages. Pure.
 
 What no layer touched comes back exactly as it was given: a string stays a string, and keys that nobody here knows
-stay. Blocks are shared with what was given, and never changed.
+stay. Blocks are shared with what was given, and never changed. Messages in the form of the Chat Completions API go back
+in that form (:mod:`bot.chat_form`); system messages among the others are never touched, and stay before what they stood
+before.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
+from bot import chat_form
 from bot.compaction.refusals import BadMessages
 from bot.estimate import Family, message_tokens
-from bot.history import Entry, EntryKind, History, valid_request
+from bot.history import Entry, EntryKind, History, result_or_parts, valid_request
 from bot.messages import Block, Message, Role, text_block
 
 GivenMessage = Mapping[str, Any]
@@ -37,11 +40,13 @@ class Shown:
 
 @dataclass(frozen=True)
 class Given:
-    """Messages as they were given, and their entries. ``sources``: the index of the message of each entry, by seq."""
+    """Messages as they were given, and their entries. ``sources``: the index of the message of each entry, by seq;
+    ``read``: those but the system's as messages of the Messages API, by their indices."""
 
     messages: tuple[GivenMessage, ...]
     entries: tuple[Entry, ...]
     sources: Mapping[int, int]
+    read: Mapping[int, GivenMessage]
 
     @classmethod
     def of(cls, messages: Iterable[GivenMessage], *, family: Family = Family.NEWER) -> Given:
@@ -53,11 +58,13 @@ class Given:
         sources: dict[int, int] = {}
         for index, message in enumerate(kept):
             _check_message(message, f"messages[{index}]")
+        read = dict(chat_form.read(kept))
+        for index, message in read.items():
             for kind, blocks in _parts(message):
                 entry = _entry(len(entries) + 1, message["role"], blocks, kind, family)
                 entries.append(entry)
                 sources[entry.seq] = index
-        return cls(kept, tuple(entries), sources)
+        return cls(kept, tuple(entries), sources, read)
 
     def untouched(self) -> tuple[Shown, ...]:
         """All of them, as they were given, whether or not a provider would take them."""
@@ -71,11 +78,97 @@ class Given:
         groups = [list(group) for _, group in groupby(_standing(history.visible), key=lambda entry: entry.role)]
         request = valid_request([Message(role=group[0].role, content=_blocks(group)) for group in groups])
         opening = request[: len(request) - len(groups)]
-        made = [list(message["content"]) for message in request[len(opening) :]]
+        made: list[list[Any]] = [list(message["content"]) for message in request[len(opening) :]]
         if groups and groups[-1][0].role == "assistant":
             made[-1] = self._with_open_calls(groups[-1], made[-1])
-        pages = [self._page(group, blocks) for group, blocks in zip(groups, made, strict=True)]
-        return (*(Shown(dict(message)) for message in opening), *pages)
+        is_chat = any(map(chat_form.is_chat, self.messages))
+        pages = [
+            shown
+            for group, blocks in zip(groups, made, strict=True)
+            for shown in (self._chat(group, blocks) if is_chat else (self._page(group, blocks),))
+        ]
+        opens = [chat_form.words("user", _content(page)) if is_chat else dict(page) for page in opening]
+        return tuple(self._with_system([*map(Shown, opens), *pages]))
+
+    @property
+    def system(self) -> tuple[GivenMessage, ...]:
+        """The system messages among them."""
+        return tuple(message for message in self.messages if chat_form.is_system(message))
+
+    def _with_system(self, pages: Sequence[Shown]) -> Iterator[Shown]:
+        waiting = [index for index, message in enumerate(self.messages) if chat_form.is_system(message)]
+        end = len(self.messages)
+        befores = []
+        for page in reversed(pages):
+            end = page.sources[0] if page.sources else end
+            befores.append(end)
+        for page, before in zip(pages, reversed(befores), strict=True):
+            while waiting and waiting[0] < before:
+                yield self._as_given(waiting.pop(0))
+            yield page
+        yield from map(self._as_given, waiting)
+
+    def _as_given(self, index: int) -> Shown:
+        return Shown(dict(self.messages[index]), (index,))
+
+    def _chat(self, group: Sequence[Entry], blocks: Sequence[Block]) -> Iterator[Shown]:
+        """The same as :meth:`_page`, in the form of the Chat Completions API, where each result is a message."""
+        if group[0].role == "assistant":
+            if _blocks(group) != list(blocks):
+                yield self._chat_reply(group, blocks)
+            else:
+                yield from (self._chat_reply(entries, _blocks(entries)) for entries in self._apart(group))
+            return
+        kept = [block["tool_use_id"] for block in blocks if block.get("type") == "tool_result"]
+        rest: list[Entry] = []
+        for entry in group:
+            if entry.kind is EntryKind.RESULT and entry.blocks[0]["tool_use_id"] in kept:
+                kept.remove(entry.blocks[0]["tool_use_id"])
+                yield self._chat_result(entry)
+            else:
+                rest.append(entry)
+        for is_result, entries in groupby(rest, key=self._answers_nothing):
+            if is_result:
+                yield from map(self._chat_result, entries)
+            else:
+                yield from map(self._chat_words, self._apart([_as_words(entry) for entry in entries]))
+
+    def _answers_nothing(self, entry: Entry) -> bool:
+        """Whether it is a result that never said which call it answers."""
+        given = self.messages[self.sources[entry.seq]] if entry.kind is EntryKind.RESULT else {}
+        return given.get("role") == chat_form.TOOL and not chat_form.id_of(given)
+
+    def _apart(self, entries: Sequence[Entry]) -> Iterator[list[Entry]]:
+        """Messages of one role that stood side by side stay two; those that came to stand so become one."""
+        batch: list[Entry] = []
+        for entry in entries:
+            if batch and self._is_next(batch[-1], entry):
+                yield batch
+                batch = []
+            batch.append(entry)
+        yield batch
+
+    def _is_next(self, first: Entry, second: Entry) -> bool:
+        before, after = self.sources.get(first.seq), self.sources.get(second.seq)
+        if before is None or after is None or any(before < index < after for index in self.read) or before == after:
+            return False
+        pairs = ((first, before), (second, after))
+        return all(list(entry.blocks) == _content(self.read[index]) for entry, index in pairs)
+
+    def _chat_reply(self, entries: Sequence[Entry], blocks: Sequence[Block]) -> Shown:
+        page = self._page(entries, blocks)
+        given = [self.messages[index] for index in page.sources]
+        return Shown(chat_form.reply(blocks, given), page.sources, changed=True) if page.changed else page
+
+    def _chat_result(self, entry: Entry) -> Shown:
+        block, index = entry.blocks[0], self.sources[entry.seq]
+        if [block] == list(_content(self.read[index])):
+            return self._as_given(index)
+        return Shown(chat_form.result(block, self.messages[index]), (index,), changed=True)
+
+    def _chat_words(self, said: Sequence[Entry]) -> Shown:
+        page = self._page(said, _blocks(said))
+        return Shown(chat_form.words("user", _blocks(said)), page.sources, changed=True) if page.changed else page
 
     def _with_open_calls(self, group: Sequence[Entry], made: list[Any]) -> list[Any]:
         last = group[-1]
@@ -84,14 +177,14 @@ class Given:
         own = [block for block in last.blocks if not _is_blank(block)]
         return [*made[: len(made) - len(own)], *own]
 
-    def _page(self, group: Sequence[Entry], blocks: list[Any]) -> Shown:
+    def _page(self, group: Sequence[Entry], blocks: Sequence[Block]) -> Shown:
         sources = tuple(sorted({self.sources[entry.seq] for entry in group if entry.seq in self.sources}))
         if len(sources) != 1:
-            return Shown({"role": group[0].role, "content": blocks}, sources, changed=True)
+            return Shown({"role": group[0].role, "content": list(blocks)}, sources, changed=True)
         given = self.messages[sources[0]]
-        if blocks == _content(given):
+        if list(blocks) == _content(self.read[sources[0]]):
             return Shown(dict(given), sources)
-        return Shown({**given, "content": blocks}, sources, changed=True)
+        return Shown({**given, "content": list(blocks)}, sources, changed=True)
 
 
 def entries_of(messages: Iterable[GivenMessage], *, family: Family = Family.NEWER) -> tuple[Entry, ...]:
@@ -124,6 +217,13 @@ def _content(message: GivenMessage) -> list[Block]:
     return [text_block(content)] if isinstance(content, str) else list(content)
 
 
+def _as_words(entry: Entry) -> Entry:
+    """A result whose call is gone as what a reader is told of it."""
+    if entry.kind is not EntryKind.RESULT:
+        return entry
+    return replace(entry, blocks=tuple(result_or_parts(entry.blocks[0], set())))
+
+
 def _standing(entries: Iterable[Entry]) -> Iterator[Entry]:
     """Those that a request has something of."""
     return (entry for entry in entries if not all(map(_is_blank, entry.blocks)))
@@ -141,11 +241,12 @@ def _check_message(message: object, where: str) -> None:
     if not isinstance(message, Mapping):
         raise BadMessages(f"{where} is {_kind(message)}, and not an object with a role and a content.")
     role, content = message.get("role"), message.get("content")
-    if role == "system":
-        raise BadMessages(f"{where} has the role 'system': the system prompt stands beside the messages, in 'system'.")
-    if role not in ("user", "assistant"):
+    if role not in ("user", "assistant", chat_form.TOOL, *chat_form.SYSTEM_ROLES):
         what = f"the role {role!r}" if "role" in message else "no role"
-        raise BadMessages(f"{where} has {what}: it is 'user' or 'assistant'.")
+        raise BadMessages(f"{where} has {what}: it is 'user' or 'assistant', or 'tool' or 'system'.")
+    if "tool_calls" in message:
+        _check_calls(message["tool_calls"], f"{where}.tool_calls", role)
+        content = content or ""
     if isinstance(content, str):
         return
     if not isinstance(content, list | tuple):
@@ -153,6 +254,17 @@ def _check_message(message: object, where: str) -> None:
         raise BadMessages(f"{where} has {what}: it is a text or a list of blocks.")
     for index, block in enumerate(content):
         _check_block(block, f"{where}.content[{index}]", role)
+
+
+def _check_calls(calls: object, where: str, role: object) -> None:
+    if role != "assistant":
+        raise BadMessages(f"{where} belongs to {role!r}: tool calls are the assistant's.")
+    if calls is not None and not isinstance(calls, list | tuple):
+        raise BadMessages(f"{where} is {_kind(calls)}: it is a list of calls.")
+    for index, call in enumerate(calls or ()):
+        asked = call.get("function") if isinstance(call, Mapping) else None
+        if not isinstance(asked, Mapping) or not isinstance(asked.get("name"), str):
+            raise BadMessages(f"{where}[{index}] is not a call: an object with a function that has a name.")
 
 
 def _check_block(block: object, where: str, role: str) -> None:

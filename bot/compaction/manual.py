@@ -61,7 +61,8 @@ def compact_history(
     rules: Sequence[str] = (),
     **options: object,
 ) -> CompactionResult:
-    """Messages of the Messages API, compacted by a strategy; never larger than they were.
+    """Messages of the Messages API, or in the form of the Chat Completions API, compacted by a strategy; never larger
+    than they were, and in the form in which they were given.
 
     ``limit``: tokens that the request may take, as :func:`estimate_tokens` counts it with ``system``, ``tools`` and
     ``model``. What fits is not changed; otherwise the strategy is applied while that helps. Without a limit it is
@@ -165,11 +166,11 @@ class _Request:
 
     @cached_property
     def _prompt_tokens(self) -> int:
-        return estimate_tokens([], system=self.system, model=self.model)
+        return estimate_tokens(self.given.system, system=self.system, model=self.model)
 
     @cached_property
     def _head_tokens(self) -> int:
-        return estimate_tokens([], system=self.system, tools=self.tools, model=self.model)
+        return estimate_tokens(self.given.system, system=self.system, tools=self.tools, model=self.model)
 
     @cached_property
     def _original_tokens(self) -> int:

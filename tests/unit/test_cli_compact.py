@@ -71,6 +71,30 @@ def test_the_limit_is_that_of_the_whole_request_and_out_is_written_in_the_same_f
     assert json.loads(untouched.stdout)["messages"] == messages
 
 
+def test_a_transcript_in_the_form_of_chat_completions_is_counted_compacted_and_written_in_that_form(run: Run) -> None:
+    call = {"id": "a", "type": "function", "function": {"name": "look", "arguments": '{"path": "a.txt"}'}}
+    turn = [
+        {"role": "user", "content": "what is in it?"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": "nothing of note " * 90},
+        {"role": "assistant", "content": "Nothing."},
+    ]
+    messages = [{"role": "system", "content": SYSTEM}, *turn, *turn]
+    tools = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}]
+    done = run("compact", write("t.json", {"tools": tools, "messages": messages}), "--out", "o.json", "--json")
+    stats, written = json.loads(done.stdout), json.loads(Path("o.json").read_text())
+    assert (stats["originalCount"], stats["compactedCount"]) == (9, 7)
+    assert [message["role"] for message in written["messages"]] == [
+        "system", "user", "assistant", "user", "assistant", "tool", "assistant",
+    ]  # fmt: skip
+    assert written["messages"][3:] == turn
+    counted = json.loads(run("estimate", "o.json", "--json").stdout)
+    assert counted["total"] == stats["compactedTokens"] == sum(counted["parts"].values())
+    assert counted["parts"]["system prompt"] > 0
+    assert counted["parts"]["tool calls"] > 0
+    assert counted["parts"]["tool results"] > 200
+
+
 def test_jsonl_stays_jsonl_and_the_file_itself_is_not_changed(run: Run) -> None:
     lines = "\n".join(json.dumps(message) for message in talk(3))
     Path("t.jsonl").write_text(lines)
@@ -185,7 +209,7 @@ def test_a_usage_error_is_exit_code_2_and_nothing_on_standard_output(
         (talk(2), ("--summary", "missing.md"), "missing.md cannot be read: No such file or directory."),
         ([user("large " * 500)], ("--limit", "100"), "messages[0] (user) alone takes about"),
         (as_object(talk(2)), ("--limit", "20"), "the system prompt alone takes about"),
-        ([{"role": "system", "content": "x"}], (), "messages[0] has the role 'system'"),
+        ([{"role": "robot", "content": "x"}], (), "messages[0] has the role 'robot'"),
         ({"a": 1}, (), "t.json is no transcript"),
     ],
 )

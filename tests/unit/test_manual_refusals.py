@@ -88,8 +88,8 @@ def test_one_giant_message_is_blamed_by_every_strategy() -> None:
     [
         ("hi", "is a text, and not an object"),
         ({"content": "hi"}, "has no role"),
-        ({"role": "system", "content": "hi"}, "has the role 'system': the system prompt stands beside the messages"),
-        ({"role": "tool", "content": "hi"}, "has the role 'tool'"),
+        ({"role": "robot", "content": "hi"}, "has the role 'robot'"),
+        ({"role": "system"}, "has no content"),
         ({"role": "user"}, "has no content"),
         ({"role": "user", "content": 7}, "has a number as its content"),
         ({"role": "user", "content": ["hi"]}, r"\.content\[0\] is not a block"),
