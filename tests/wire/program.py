@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +15,7 @@ from bot.embedded.detached import Detached
 from tests.servers.messages import MessagesServer
 from tests.servers.telegram import BotApiServer
 from tests.servers.watched import Watched
+from tests.wire.forked import Forked, fork
 
 ROOT = Path(__file__).parents[2]
 KEY = "key-of-the-tests-5f1c09"
@@ -26,7 +26,7 @@ PATIENCE = 90.0
 class Program(Watched):
     """One process, in a group of its own; `out` and `err` are the lines that it wrote so far."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process | Forked) -> None:
         super().__init__()
         self.process = process
         self.out: list[str] = []
@@ -116,11 +116,14 @@ class Programs:
         self.started: list[Program] = []
 
     async def start(self, *command: str, **environment: str) -> Program:
-        """`python -m bot.cli` with these arguments; `environment` adds to what every process here gets."""
-        return await self.execute([sys.executable, "-m", "bot.cli", *command], **environment)
+        """`palimpsest` with these arguments; `environment` adds to what every process here gets."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        program = Program(await fork(command, self.folder, {**self._environment(), **environment}))
+        self.started.append(program)
+        return program
 
     async def execute(self, command: Sequence[str], **environment: str) -> Program:
-        """Any command, in the folder of the test."""
+        """Any command, in the folder of the test; a Python among them loads its code itself."""
         self.folder.mkdir(parents=True, exist_ok=True)
         process = await asyncio.create_subprocess_exec(
             *command,
