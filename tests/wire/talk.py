@@ -82,7 +82,7 @@ class Talk:
     def presses(self, message: SentMessage, button: str) -> None:
         """Press the button under a message of the program that gives this command."""
         offered = [str(known.get("callback_data")) for known in message.buttons]
-        self._person.presses(message.message_id, next(data for data in offered if data.split()[0] == button))
+        self._person.presses(message.message_id, next(data for data in offered if f"{data} ".startswith(f"{button} ")))
 
     async def asks(self, text: str) -> str:
         """Send a message, and wait until the chat shows the whole answer of the model."""
