@@ -156,7 +156,7 @@ async def _details(settings: Settings, name: str, day: str | None) -> Any:
                 **ran_json(ran),
                 "plan": run.plan,
                 "summary": result.summary if result else None,
-                "inference": list(result.inference) if result else [],
+                "inference": list(run.asked),
                 "meter": {"before": run.meter_before, "after": run.meter_after},
                 "trace": run.trace,
             }

@@ -75,10 +75,11 @@ async def record(context: Context, run: Run) -> None:
         head = await histories.head(tx, run.head)
         previous = await runs.latest(tx, agent_id, done=True, before=run.started_at)
         layer = await histories.layer_of_run(tx, agent_id, run.id)
+        inserted = await histories.inserted_by(tx, agent_id, layer) if layer is not None else ()
         memory = (await facts.get(tx, agent_id)).told
     said = previous.result.summary if previous and previous.result else None
     assert isinstance(head, dict)
-    section = run.trace or render(run, head=head, previous_summary=said, layer=layer, memory=memory)
+    section = run.trace or render(run, head=head, previous_summary=said, layer=layer, memory=memory, inserted=inserted)
     text = run.trace or redact(section, services.settings.secrets)
     async with context.step() as step:
         await runs.set_trace(step.tx, run.id, text)

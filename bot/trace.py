@@ -22,12 +22,15 @@ from uuid import uuid4
 from bot.compaction import Plan
 from bot.compaction.statistics import messages_text, statistics_of
 from bot.days import day_of
-from bot.history import Ranges, Usage
+from bot.entry_text import text_to_read
+from bot.history import Entry, Ranges, Usage
+from bot.messages import text_of
 from bot.meter import percent
 from bot.prices import cost
 from bot.store.runs import Run
 
 _PIECE_BYTES = 65_536
+CUT_OFF = "No reply: the run, or the worker that asked, ended before one came."
 
 
 def render(
@@ -37,9 +40,10 @@ def render(
     previous_summary: str | None,
     layer: int | None,
     memory: Sequence[str] = (),
+    inserted: Sequence[Entry] = (),
 ) -> str:
-    """The section of a run that ended. ``layer``: the number of the layer it put down, if it did; ``memory``: what
-    became of the agent's memory since the run before."""
+    """The section of a run that ended. ``layer``: the number of the layer it put down, if it did; ``inserted``: the
+    entries that this added; ``memory``: what became of the agent's memory since the run before."""
     plan = Plan.from_json(run.plan)
     finished = run.finished_at or run.started_at
     result = run.result
@@ -59,7 +63,7 @@ def render(
         ("after", _meter(run.meter_after) if run.meter_after else "unchanged"),
         ("messages", messages_text(stats) if stats else "not counted" if run.meter_after else "unchanged"),
         ("jobs", str(run.jobs)),
-        ("usage", _usage(usage)),
+        ("usage", "not known" if run.asked and usage is None else _usage(usage)),
         ("cost", _cost(run.model, usage)),
         ("layer", str(layer) if layer is not None else "none"),
         ("covers", f"entries up to {plan.upto}" if layer is not None else "nothing was changed"),
@@ -72,11 +76,22 @@ def render(
         lines += ["", "### Summary", "", fenced(result.summary)]
         if previous_summary:
             lines += ["", "### Difference to the previous summary", "", fenced(_diff(previous_summary, result.summary))]
+    if layer is not None:
+        lines += _changed(plan, inserted)
     if memory:
         lines += ["", "### Memory", "", fenced("\n".join(memory))]
-    if result:
-        lines += _inference(result.inference, head)
+    lines += _inference(run.asked, head)
     return "\n".join(lines) + "\n\n"
+
+
+def _changed(plan: Plan, inserted: Sequence[Entry]) -> list[str]:
+    """What the model reads now that it did not read before, as it reads it."""
+    lines: list[str] = []
+    for entry in inserted:
+        lines += ["", f"### Inserted: {entry.kind.value} before {entry.place}", "", fenced(text_of(entry.blocks))]
+    for seq, blocks in sorted(plan.replaced.items()):
+        lines += ["", f"### In the place of {seq}", "", fenced(text_to_read(blocks))]
+    return lines
 
 
 def _effects(plan: Plan) -> list[tuple[str, str]]:
@@ -177,7 +192,9 @@ def _inference(inference: Sequence[Mapping[str, Any]], head: Mapping[str, Any]) 
         if request.get("mode") == "conversation" and head.get("tools"):
             lines += ["Tools:", "", fenced(_json(head["tools"]), "json"), ""]
         lines += ["Messages:", "", fenced(_json(request.get("messages", [])), "json"), ""]
-        if request.get("error"):
+        if "error" not in request and "reply" not in request:
+            lines += [CUT_OFF]
+        elif request.get("error"):
             lines += ["Error:", "", fenced(str(request["error"]))]
         else:
             lines += ["Reply:", "", fenced(str(request.get("reply", "")))]

@@ -22,7 +22,7 @@ from bot.compaction.goal import SUMMARY_SHARE
 from bot.compaction.instruction import GO_ON, SYSTEM, correction, from_outside, instruction, shorter
 from bot.compaction.transcript import REMOVAL_SHARES, chunks, render, without_tool_results
 from bot.cuts import beginning
-from bot.errors import ModelError, ModelOverflow
+from bot.errors import ModelError, ModelOverflow, StoreUnavailable
 from bot.estimate import block_tokens, family_of, message_tokens
 from bot.files import filled, folder_of
 from bot.head import Head
@@ -30,7 +30,7 @@ from bot.history import Entry, EntryKind, History, Usage, as_request, valid_requ
 from bot.messages import Message, text_block, text_of, tool_calls
 from bot.model import CUT_OFF, Limits, Reply
 from bot.server_tools import uses_server_tools
-from bot.store import histories
+from bot.store import histories, runs
 from bot.store.runs import Result, Run
 from workers.desk import Desk
 
@@ -40,6 +40,7 @@ _SHORTEST = 200
 _MARGIN = 0.9
 """Guesses may be wrong by so much before a request is not even tried."""
 _MOST_CHUNKS = 40
+_AGAIN_SECONDS = 1.0
 _BEGINNING = 60
 """Characters by which a message is told from others."""
 
@@ -53,6 +54,8 @@ async def write_summary(desk: Desk, run: Run) -> Result:
         return writer.result("failed", reason=str(error))
     except _NoSummaryError as error:
         return writer.result("empty", reason=str(error))
+    except _NotWantedError:
+        return writer.result("failed", reason="the run has ended")  # which is nothing to it
     if is_no_summary(summary):
         return writer.result("empty", summary=summary, reason="the model wrote no summary")
     return writer.result("summary", summary=summary)
@@ -81,7 +84,7 @@ class _Writer:
         covered = tuple(entry for entry in history.entries if entry.seq <= plan.upto or entry.layer is not None)
         page = History(covered, layers).visible
         limits = await desk.model.limits(run.model)
-        return cls(desk, run, plan, head, page, limits)
+        return cls(desk, run, plan, head, page, limits, inference=[dict(record) for record in run.asked])
 
     def result(self, outcome: Any, *, summary: str = "", reason: str = "") -> Result:
         """With what was used and asked on the way."""
@@ -210,6 +213,7 @@ class _Writer:
             "messages": list(messages),
         }
         self.inference.append(record)
+        await self._note_request()
         try:
             page = await asyncio.to_thread(filled, folder_of(self.desk.data_dir, self.run.agent_id), messages)
             reply = await self.desk.model.ask(replace(head, max_tokens=self._most_tokens(head)), page)
@@ -221,6 +225,20 @@ class _Writer:
         if tool_calls(reply.blocks) or uses_server_tools(reply.blocks):
             raise _NoSummaryError("the model called a tool")
         return reply
+
+    async def _note_request(self) -> None:
+        """In the book before it is sent, so that the trace has it whatever becomes of us. A book that is away is waited
+        for. Raises _NotWantedError."""
+        while True:
+            try:
+                async with self.desk.database.write() as tx:
+                    if not await runs.note_request(tx, self.run.id, self.run.job_id, self.inference):
+                        raise _NotWantedError
+            except StoreUnavailable as error:
+                log.warning("store_unavailable", reason=str(error))
+                await asyncio.sleep(_AGAIN_SECONDS)
+            else:
+                return
 
     def _most_tokens(self, head: Head) -> int:
         return min(head.max_tokens, self.limits.answer, self._room * 2)
@@ -260,6 +278,10 @@ class _Writer:
     def _roomy(self, head: Head, text: str) -> Head:
         """Answers come out longer than they were asked to be; where there is room for that, they may."""
         return replace(head, max_tokens=min(self.limits.answer, int(self._left_beside(head, text))))
+
+
+class _NotWantedError(Exception):
+    """The run has ended, or another job has it."""
 
 
 class _NoSummaryError(Exception):

@@ -92,6 +92,8 @@ class Asked:
     messages: str
     reply: str
     error: str
+    is_cut_off: bool
+    """Neither a reply nor an error came."""
     cut: int
 
 
@@ -156,7 +158,7 @@ class Compactions:
             levels=self._levels_of(strategy),
             usage=(usage := Usage(**run.result.usage) if run.result and run.result.usage else None),
             cost=cost(run.model, usage) if usage else None,
-            asked=[self._asked(record) for record in (run.result.inference if run.result else ())],
+            asked=[self._asked(record) for record in run.asked],
             key=uuid4().hex,
             state=_state(run),
             messages=messages_text(stats) if (stats := statistics_of(run.meter_before, run.meter_after)) else "",
@@ -171,6 +173,7 @@ class Compactions:
             messages=messages[:LONGEST],
             reply=str(record.get("reply", "")),
             error=str(record.get("error", "")),
+            is_cut_off="reply" not in record and "error" not in record,
             cut=max(0, len(messages) - LONGEST),
         )
 
@@ -190,7 +193,7 @@ async def _about(tx: Tx, run: Run) -> dict[str, Any]:
     """What the page says of a run besides its row."""
     plan, cover = Plan.from_json(run.plan), await pages.cover_of(tx, run.agent_id, run.id)
     page = await pages.page_before(tx, run.agent_id, run.stack, plan.upto, most=_MOST_ENTRIES)
-    inserted = await pages.inserted_by(tx, run.agent_id, cover.layer.number) if cover else []
+    inserted = await histories.inserted_by(tx, run.agent_id, cover.layer.number) if cover else []
     previous = await runs.latest(tx, run.agent_id, done=True, before=run.started_at)
     earlier = previous.result.summary if previous and previous.result else ""
     summary = run.result.summary if run.result else ""

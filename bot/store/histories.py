@@ -140,6 +140,12 @@ async def layer_of_run(tx: Tx, agent_id: AgentId, run_id: str) -> int | None:
     return row.scalar_one_or_none()
 
 
+async def inserted_by(tx: Tx, agent_id: AgentId, number: int) -> list[Entry]:
+    """What a layer put in, in reading order."""
+    rows = await tx.execute(select(entries).where(entries.c.agent_id == agent_id, entries.c.layer == number))
+    return sorted((entry_of(row) for row in rows.mappings()), key=lambda entry: entry.position)
+
+
 async def remember_head(tx: Tx, digest: str, content: object) -> None:
     """Keep what stands before the messages of a request (system prompt, tools), once."""
     await tx.execute(

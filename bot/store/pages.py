@@ -202,12 +202,6 @@ async def page_before(tx: Tx, agent_id: AgentId, stack: Sequence[int], upto: int
     return history.visible[-most:]
 
 
-async def inserted_by(tx: Tx, agent_id: AgentId, number: int) -> list[Entry]:
-    """What a layer put in, in reading order."""
-    rows = await tx.execute(select(entries).where(entries.c.agent_id == agent_id, entries.c.layer == number))
-    return sorted((histories.entry_of(row) for row in rows.mappings()), key=lambda entry: entry.position)
-
-
 async def notices(tx: Tx, address: Address, *, most: int) -> list[Notice]:
     """What the program said in a conversation, the newest first; also in place of an answer that failed."""
     table = outbox.c

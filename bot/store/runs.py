@@ -5,7 +5,7 @@ One conditional update decides between abort and commit: both ask for a run that
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
@@ -80,6 +80,13 @@ class Run:
     enqueued_at: float
     finished_at: float | None
     trace: str | None
+    inference: tuple[Mapping[str, Any], ...] = ()
+    """What workers asked for it, written down before it was sent."""
+
+    @property
+    def asked(self) -> tuple[Mapping[str, Any], ...]:
+        """Each request of a summary with its reply or its error, or neither where it was cut off."""
+        return self.inference or (self.result.inference if self.result else ())
 
 
 @dataclass(frozen=True)
@@ -197,6 +204,16 @@ async def give_back(tx: Tx, run_id: str, job_id: str) -> bool:
     return given_back.rowcount == 1
 
 
+async def note_request(tx: Tx, run_id: str, job_id: str | None, inference: Sequence[Mapping[str, Any]]) -> bool:
+    """The last of these is about to be sent. False: the run has ended or names another job, so nobody wants it."""
+    noted = await tx.execute(
+        update(compactions)
+        .where(compactions.c.id == run_id, compactions.c.job_id == job_id, compactions.c.state.in_(OPEN))
+        .values(inference=[dict(item) for item in inference])
+    )
+    return noted.rowcount == 1
+
+
 async def report(tx: Tx, run_id: str, job_id: str, result: Result) -> bool:
     """The worker's result; it counts only while the run is open and names this job."""
     written = await tx.execute(
@@ -204,12 +221,13 @@ async def report(tx: Tx, run_id: str, job_id: str, result: Result) -> bool:
         .where(compactions.c.id == run_id, compactions.c.job_id == job_id, compactions.c.state.in_(OPEN))
         .values(
             usage=dict(result.usage) or None,
+            inference=[dict(item) for item in result.inference] or None,
             result={
                 "outcome": result.outcome,
                 "summary": result.summary,
                 "reason": result.reason,
                 "usage": dict(result.usage),
-                "inference": [dict(item) for item in result.inference],
+                "inference": [],  # a process of the version before looks here
             },
         )
     )
@@ -265,6 +283,7 @@ async def untraced(tx: Tx, agent_id: AgentId) -> list[Run]:
 def run_of(row: RowMapping | Mapping[str, Any]) -> Run:
     """The run of a whole row of its table."""
     found = row["result"]
+    inference = tuple(row.get("inference") or (found or {}).get("inference") or ())
     return Run(
         id=row["id"],
         agent_id=AgentId(row["agent_id"]),
@@ -282,7 +301,7 @@ def run_of(row: RowMapping | Mapping[str, Any]) -> Run:
         job_id=row["job_id"],
         jobs=row["jobs"],
         heartbeat_at=row["heartbeat_at"],
-        result=Result(**{**found, "inference": tuple(found["inference"])}) if found else None,
+        result=Result(**{**found, "inference": inference}) if found else None,
         meter_before=row["meter_before"],
         meter_after=row["meter_after"],
         reason=row["reason"],
@@ -290,4 +309,5 @@ def run_of(row: RowMapping | Mapping[str, Any]) -> Run:
         enqueued_at=row["enqueued_at"],
         finished_at=row["finished_at"],
         trace=row["trace"],
+        inference=inference,
     )

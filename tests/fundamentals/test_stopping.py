@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from bot.compaction_status import ON_ALL, STAYS, STOP_COMPACTING, STOP_THE_ANSWER, WAS_ON_ALL
+from bot.trace import CUT_OFF
 from tests.conftest import OpenHouse
 from tests.house import House, Room, Shown
 from tests.servers.messages import MessagesRequest, MessagesServer
@@ -73,6 +74,9 @@ async def test_who_stops_an_automatic_compaction_is_answered_on_the_whole_conver
         assert status(room).commands == ()
         assert len(room.notices()) == 1, "and nothing else is said of it"
         assert summaries(model) == 1
+        (trace,) = running.folder().glob("compaction_*.md")
+        text = trace.read_text()
+        assert (text.count("### Request 1"), text.count(CUT_OFF), "ZEBRA-4417" in text) == (1, 1, True)
 
 
 async def test_a_second_abort_ends_the_answer(house: OpenHouse, room: Room, model: MessagesServer) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,8 @@ from bot.compaction import PlanContext
 from bot.compaction.reset import Reset
 from bot.history import History
 from bot.store import histories, runs
+from bot.store.runs import RunState
+from bot.tasks import stop
 from tests.servers.messages import MessagesServer, Reply, ToolCall
 from tests.servers.messages_cache import without_marks
 from tests.unit.entries import full, replied, said
@@ -250,4 +253,35 @@ async def test_a_worker_changes_nothing_in_the_history(desk: Desk, server: Messa
     await write_summary(desk, run)
     async with desk.database.read() as tx:
         assert await histories.load(tx, ADA) == before
-        assert await runs.get(tx, "run") == run
+        read = await runs.get(tx, "run")
+        assert read
+        assert replace(read, inference=()) == run
+
+
+async def test_a_request_is_in_the_book_when_it_is_sent_beside_those_of_a_worker_that_died(
+    desk: Desk, server: MessagesServer
+) -> None:
+    run = await planned(desk)
+    server.hang()
+    for job in ("dies", "lives"):
+        async with desk.database.write() as tx:
+            await runs.name_job(tx, run.id, job, now=1.0)
+            asked_for = await runs.get(tx, run.id)
+        assert asked_for
+        writing = asyncio.create_task(write_summary(desk, asked_for))
+        await server.wait_for(lambda it: it.running)
+        await stop(writing)
+        await server.wait_for(lambda it: not it.running)
+    async with desk.database.read() as tx:
+        ended = await runs.get(tx, run.id)
+    assert ended
+    assert [(one["system"], "reply" in one, "error" in one) for one in ended.asked] == [(HEAD.system, False, False)] * 2
+    assert "KEY-4711" in str(ended.asked[0]["messages"])
+
+
+async def test_a_run_that_ended_meanwhile_costs_no_request(desk: Desk, server: MessagesServer) -> None:
+    run = await planned(desk)
+    async with desk.database.write() as tx:
+        await runs.end(tx, run.id, RunState.ABORTED, reason="", meter_after=None, now=1.0)
+    assert (await write_summary(desk, run)).outcome == "failed"
+    assert server.requests == []

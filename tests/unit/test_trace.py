@@ -13,8 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot import trace
+from bot.history import Entry, EntryKind
+from bot.messages import text_block
 from bot.store.runs import Result, Run, RunState
-from bot.trace import fenced, render, write
+from bot.trace import CUT_OFF, fenced, render, write
 from tests.unit.one_run import PLAN, STARTED, a_run
 
 HEAD = {"model": "claude-test", "max_tokens": 1, "system": "Be kind.", "tools": [{"name": "look"}]}
@@ -74,6 +76,21 @@ def test_what_was_asked_and_answered_stands_there_in_full() -> None:
     assert '"name": "look"' in text
     assert '"content": "hi"' in text
     assert "\nBe kind.\n" in text
+
+
+def test_what_a_layer_put_in_stands_there_as_the_model_reads_it() -> None:
+    note = Entry(10, "user", (text_block("- The deploy key is KEY-4711."),), EntryKind.NOTE, place=8)
+    plan = replace(PLAN, replaced={3: (text_block("[outline of a.py]"),)})
+    text = section(a_run(plan=plan.as_json()), inserted=[note])
+    assert "### Inserted: note before 8\n\n```\n- The deploy key is KEY-4711.\n```" in text
+    assert "### In the place of 3\n\n```\n[outline of a.py]\n```" in text
+
+
+def test_a_request_that_was_cut_off_stands_there_and_its_tokens_are_not_known() -> None:
+    asked = {"mode": "transcript", "system": "s", "messages": [{"role": "user", "content": "hi"}]}
+    text = section(a_run(state=RunState.ABORTED, meter_after=None, result=None, inference=(asked,)), layer=None)
+    assert f'"content": "hi"\n }}\n]\n```\n\n{CUT_OFF}' in text
+    assert "- **usage**: not known" in text
 
 
 def test_the_tools_stand_only_where_they_were_sent() -> None:

@@ -7,6 +7,7 @@ import signal
 
 import pytest
 
+from bot.trace import CUT_OFF
 from tests.servers.messages import MessagesServer
 from tests.servers.telegram import BotApiServer
 from tests.wire.program import PATIENCE, Program, Programs
@@ -130,6 +131,28 @@ async def test_a_summary_that_a_worker_cannot_finish_goes_to_another_one_at_once
     await model.wait_for(lambda _: len(ada.summaries) == 2, PATIENCE)
     model.release()
     await ada.reads("🗜 Compacted: ")
+
+
+@pytest.mark.long
+async def test_the_request_of_a_worker_that_was_killed_in_the_midst_of_it_stands_in_the_trace(
+    telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer
+) -> None:
+    worker, *_ = await asyncio.gather(telegram_programs.serve("worker"), telegram_programs.serve("gateway", "agents"))
+    ada = Talk(telegram, model, 1001)
+    await ada.asks("The colour is blue.")
+    await ada.says_much(600, lines=3)
+    model.hang(ada.is_my_summary)
+    ada.says("/compact")
+    await model.wait_for(lambda _: ada.summaries, PATIENCE)
+    await worker.kill()
+    await telegram_programs.serve("worker")
+    await model.wait_for(lambda _: len(ada.summaries) == 2, PATIENCE)
+    ada.says("/abort")
+    await ada.reads("🗜 Compaction aborted")
+    await ada.asks("Thank you.")
+    text = telegram_programs.trace(ada.agent_id).read_text()
+    assert (text.count("### Request "), text.count(CUT_OFF)) == (2, 2)
+    assert all("The colour is blue." in request for request in text.split("### Request ")[1:])
 
 
 @pytest.mark.long
