@@ -115,7 +115,7 @@ def _check_memory(row: Row) -> None:
 
 
 def _check_meter(meter: Any) -> None:
-    numbers = [meter["total"], meter["limit"], meter["share"], *meter["parts"].values()]
+    numbers = [meter["total"], meter["limit"], meter["share"], *meter["parts"].values(), meter.get("messages", 0)]
     if not all(isinstance(number, int | float) for number in numbers) or not isinstance(meter["level"], str):
         raise BadRowError("its meter is none")
 

@@ -20,6 +20,7 @@ from bot.store import Database, agents, histories, inbox, people
 from bot.store.schema import entries
 from tests.servers.messages import MessagesServer
 from tests.servers.telegram import BotApiServer
+from tests.unit.one_run import meter_json
 from tests.wire.command_line import ADA, BOB, NOON, CommandLine, ran, talked
 from tests.wire.program import Programs
 from tests.wire.talk import Talk
@@ -251,6 +252,7 @@ FORGERIES: Mapping[str, Change] = {
     "a file of somebody else's": row("entries", blocks=OUTSIDE),
     "half a character": row("agents", strategy="\ud800"),
     "no text": row("agents", strategy="\0"),
+    "messages that are no number": row("compactions", meter_before=meter_json(900) | {"messages": "many"}),
     "a run that cannot be read": row("compactions", plan={"strategy": 1}),
     "no JSON": lambda parts: parts.update({"tables/turns.jsonl": b"{\n"}),
     "JSON that is too deep": lambda parts: parts.update({"tables/turns.jsonl": b"[" * 100_000}),
