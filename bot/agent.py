@@ -22,7 +22,7 @@ from bot.control import Control, UnderWay
 from bot.ending import MOST_TRIES
 from bot.errors import StaleEpoch, StoreUnavailable
 from bot.files import remove_sent
-from bot.gate import AHEAD_BELOW_WARNING, after_reply, is_automatic
+from bot.gate import after_reply, ahead_margin
 from bot.hearing import portion
 from bot.memory import AgentMemory
 from bot.services import Services
@@ -331,8 +331,8 @@ class Agent:
         if self._leaving:
             return
         settings, context = self._services.settings.agents, self._context
-        soon = context.strategy.level(context.meter.raised(AHEAD_BELOW_WARNING))
-        automatic = settings.compact_ahead and is_automatic(settings.warning)
+        soon = context.strategy.level(context.meter.raised(ahead_margin(context.strategy)))
+        automatic = settings.compact_ahead and context.automatic
         if after_reply(soon, context.restraint, automatic=automatic) and not self._compactor.running:
             self._compactor.start(Request("ahead"))
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from bot.compaction import Strategy
 from bot.compaction.statistics import messages_text, statistics_of
 from bot.estimate import Level, Meter
-from bot.gate import Restraint
+from bot.gate import Restraint, ahead_margin
 from bot.meter import percent
 from bot.store.runs import Run
 from bot.tools.mcp_state import ServerStatus, State
@@ -164,10 +164,11 @@ def context_text(
     *,
     taken_back: bool,
     automatic: bool,
+    ahead: bool,
     freed: int | None,
 ) -> str:
-    """The answer to /context. ``taken_back``: what the last compaction did was; ``freed``: tokens that a compaction
-    would free now; None: not known."""
+    """The answer to /context. ``taken_back``: what the last compaction did was; ``automatic``: it compacts by itself,
+    ``ahead`` also after an answer; ``freed``: tokens that a compaction would free now; None: not known."""
     level = strategy.level(meter)
     filled = min(_BAR, round(meter.share * _BAR))
     lines = [
@@ -175,7 +176,7 @@ def context_text(
         "▓" * filled + "░" * (_BAR - filled),
         *(f"· {part.name}: {part.tokens:,}" for part in meter.parts if part.tokens),
         f"Source: {'counted by the provider' if meter.source == 'usage' else 'estimated'} ({meter.source})",
-        _automatic(meter, strategy, restraint, automatic=automatic),
+        _automatic(meter, strategy, restraint, automatic=automatic, ahead=ahead),
         _last(last, taken_back=taken_back),
     ]
     if freed is not None:
@@ -186,7 +187,7 @@ def context_text(
     return "\n".join(lines)
 
 
-def _automatic(meter: Meter, strategy: Strategy, restraint: Restraint, *, automatic: bool) -> str:
+def _automatic(meter: Meter, strategy: Strategy, restraint: Restraint, *, automatic: bool, ahead: bool) -> str:
     begins = _first_level(meter, strategy) if automatic else None
     if begins is None:
         return "Automatic compaction: off"
@@ -197,7 +198,9 @@ def _automatic(meter: Meter, strategy: Strategy, restraint: Restraint, *, automa
         return "Automatic compaction: paused by /undo until the level is critical"
     if restraint.cooldown:
         return f"Automatic compaction: resting for {restraint.cooldown} more messages"
-    return f"Automatic compaction: at {percent(begins)}"
+    early = begins - ahead_margin(strategy)
+    after_answer = f", after an answer from {percent(early)}" if ahead and early < begins else ""
+    return f"Automatic compaction: at {percent(begins)}{after_answer}"
 
 
 def _first_level(meter: Meter, strategy: Strategy) -> float | None:

@@ -15,7 +15,7 @@ from bot.compaction import Strategy
 from bot.errors import StoreUnavailable
 from bot.estimate import Family, Level, Meter, Part, family_of
 from bot.files import filled, has_media
-from bot.gate import Restraint
+from bot.gate import Restraint, is_automatic
 from bot.head import Head
 from bot.history import History
 from bot.live import Presence
@@ -123,6 +123,13 @@ class Context:
     def strategy(self) -> Strategy:
         """How this agent compacts: as it chose, else as all do."""
         return self.services.strategies.get(self._chosen) or self.services.strategies.default
+
+    @property
+    def automatic(self) -> bool:
+        """Whether it compacts by itself: as the warning level of its strategy says, else that of all."""
+        own: object = getattr(self.strategy.options, "warning", None)
+        warning = own if isinstance(own, int | float) else self.services.settings.agents.warning
+        return is_automatic(warning)
 
     async def choose_strategy(self, name: str) -> None:
         """From the next compaction on; empty: as all do. The level in the book is that strategy's from now on."""

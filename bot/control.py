@@ -19,7 +19,6 @@ from bot.compactor import Compactor, Outcome, Request, Stopped
 from bot.context import Context
 from bot.ending import PARKED
 from bot.errors import StaleEpoch, StoreUnavailable, StrategyFailed
-from bot.gate import is_automatic
 from bot.memory import AgentMemory
 from bot.messages import ANSWER, COMPACTION
 from bot.metrics import METRICS
@@ -304,7 +303,7 @@ class Control:
         return history.last_seq == 0 or (new is not None and new.kind == "new" and new.upto == history.last_seq)
 
     async def _show_context(self, message: Waiting) -> None:
-        context, settings = self._context, self._services.settings.agents
+        context = self._context
         async with self._services.database.read() as tx:
             last = await runs.latest(tx, context.agent_id)
             there = await runs.latest(tx, context.agent_id, done=True)
@@ -320,7 +319,8 @@ class Control:
             context.restraint,
             last,
             taken_back=taken_back,
-            automatic=is_automatic(settings.warning),
+            automatic=context.automatic,
+            ahead=self._services.settings.agents.compact_ahead,
             freed=freed,
         )
         await self._answer(message, text if context.limit_is_known else f"{text}\n{commands.LIMIT_ASSUMED}")

@@ -45,6 +45,11 @@ class ForeignStrategy:
         """Whether it wants what is known of the conversation."""
         return bool(getattr(self.strategy, "wants_facts", False))
 
+    @property
+    def begins_early(self) -> bool:
+        """Whether it may be asked after a reply a little below its first level."""
+        return bool(getattr(self.strategy, "begins_early", True))
+
     def level(self, meter: Meter) -> Level:
         """What it says; the two usual thresholds, if it says no level."""
         try:

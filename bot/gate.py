@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from bot.compaction.plan import Strategy
 from bot.estimate import Level, Meter
 
 COOLDOWN = 2
 """Messages that automatic and ahead compactions skip after the last one (FEATURES T5)."""
 AHEAD_BELOW_WARNING = 0.05
-"""Of the limit: so much below its first level a strategy is asked after a reply."""
+"""Of the limit: so much below its first level a strategy is asked after a reply, unless it begins at its own alone."""
 
 
 class Gate(Enum):
@@ -49,6 +50,11 @@ def is_automatic(warning: float) -> bool:
     return 0 < warning < 1
 
 
+def ahead_margin(strategy: Strategy) -> float:
+    """Of the limit: how far below its first level this strategy is asked after a reply."""
+    return AHEAD_BELOW_WARNING if getattr(strategy, "begins_early", True) else 0.0
+
+
 def before_request(meter: Meter, level: Level, restraint: Restraint, *, running: bool, automatic: bool) -> Gate:
     """``running``: a compaction of this agent is under way."""
     if meter.over and automatic:
@@ -64,6 +70,6 @@ def before_request(meter: Meter, level: Level, restraint: Restraint, *, running:
 
 def after_reply(soon: Level, restraint: Restraint, *, automatic: bool) -> bool:
     """Whether to compact now that nobody waits. ``soon``: the level of a meter that shows a little more than it does
-    (:data:`AHEAD_BELOW_WARNING` of the limit)."""
+    (:func:`ahead_margin`)."""
     held = restraint.paused or restraint.skipping or restraint.cooldown > 0
     return automatic and not held and soon is not Level.OK

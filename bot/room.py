@@ -10,7 +10,7 @@ from bot.blame import Blame, blame
 from bot.causes import Cause
 from bot.compactor import Compactor, Outcome, Request
 from bot.context import Context
-from bot.gate import Gate, before_request, is_automatic
+from bot.gate import Gate, before_request
 from bot.interruption import AbortedError, Interruption
 from bot.metrics import METRICS
 from bot.store import turns
@@ -56,8 +56,8 @@ class Room:
 
     async def make(self) -> None:
         """The gate before every request."""
-        context, settings = self._context, self._context.services.settings.agents
-        automatic = is_automatic(settings.warning)
+        context = self._context
+        automatic = context.automatic
         while True:
             await self._interruption.unless(context.count())
             meter = context.meter

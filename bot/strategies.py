@@ -49,10 +49,12 @@ def configured(strategies: Mapping[str, Strategy], settings: Settings) -> Strate
 
 
 def _with_settings(strategy: Strategy, settings: Settings) -> Strategy:
-    """With the levels of all agents where it has such options, and then with its own settings."""
+    """With the levels of all agents, as far as they were set, where it has such options, and then with its own
+    settings."""
     names = {field.name for field in fields(strategy.options)} if is_dataclass(strategy.options) else set()
+    chosen = settings.agents.model_fields_set
     levels = {"warning": settings.agents.warning, "critical": settings.agents.critical}
-    values: dict[str, object] = {name: value for name, value in levels.items() if name in names}
+    values: dict[str, object] = {name: value for name, value in levels.items() if name in names & chosen}
     try:
         return guarded(with_options(strategy, values | settings.strategy.get(strategy.name, {})))
     except ValueError as error:

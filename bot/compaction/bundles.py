@@ -7,6 +7,7 @@ what is judged as one: a question and its answer, or one step with tools on the 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from bot.compaction.boundaries import answered_by
@@ -41,6 +42,10 @@ class Bundle:
         """Whether it comes from a person."""
         return self.head.kind in ASKED
 
+    def holds(self, seqs: AbstractSet[int]) -> bool:
+        """Whether one of these entries is in it."""
+        return any(entry.seq in seqs for entry in self.entries)
+
 
 @dataclass
 class Unit:
@@ -53,6 +58,10 @@ class Unit:
     def entries(self) -> list[Entry]:
         """All of it."""
         return [entry for bundle in self.bundles for entry in bundle.entries]
+
+    def holds(self, seqs: AbstractSet[int]) -> bool:
+        """Whether one of these entries is in it."""
+        return any(bundle.holds(seqs) for bundle in self.bundles)
 
 
 def bundles_of(page: Sequence[Entry]) -> list[Bundle]:

@@ -84,6 +84,9 @@ _NAMES = re.compile(
     rf"|\b(?P<two>[{_CAPITAL}][{_SMALL}’'-]{{1,30}}(?:\ [{_CAPITAL}][{_SMALL}’'-]{{1,30}}){{1,3}})"
 )
 _SENTENCE_START = re.compile(r"(?:^|[.!?:\n*-])[\s*]*\Z")
+_AFTER_COLON = re.compile(r"[:：]\s\Z")
+_GOES_ON = re.compile(r" \w")
+_NUMBERED = re.compile(r" \d")
 _LABEL_END = re.compile(r"[ *_]{0,3}[:：]")
 """What follows a label ("Total price:"), which is no name."""
 _NO_NAME_WORDS = """
@@ -260,9 +263,17 @@ def _names(text: str) -> Iterator[str]:
         if _LABEL_END.match(text, found.end()):
             continue
         words = found[0].split()
-        if len(words) > 1 and _SENTENCE_START.search(text, max(0, found.start() - 4), found.start()):
+        begin, end = found.span()
+        if len(words) == 1 and (_NUMBERED.match(text, end) or _begins_a_sentence(text, begin, end)):
+            continue  # "Line 7" is one of many, and not called so; "Answer: Line up" is a sentence
+        if len(words) > 1 and _SENTENCE_START.search(text, max(0, begin - 4), begin):
             words.pop(0)  # its capital may be that of the sentence
         while words and words[0] in _NO_NAMES:
             words.pop(0)
         if words and words[-1] not in _NO_NAMES:
             yield " ".join(words)
+
+
+def _begins_a_sentence(text: str, begin: int, end: int) -> bool:
+    """Whether a capital word after a colon is the first of more, and not all that the colon announces."""
+    return bool(_AFTER_COLON.search(text, max(0, begin - 2), begin) and _GOES_ON.match(text, end))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from bot.compaction.outline import READ_FILE, call_of, is_outline, outline
+from bot.compaction.outline import READ_FILE, call_of, outline, outlined_path
 from bot.history import Entry, EntryKind
 from bot.messages import Block, text_of, tool_calls
 
@@ -58,27 +58,48 @@ class FileReference:
         return outline(self.path, self.text, tool=self.tool, offset=self.offset)
 
 
-def files_in(view: Sequence[Entry]) -> list[FileReference]:
-    """The files whose text stands on this page in full, in reading order. What is an outline already is none."""
+def files_in(view: Sequence[Entry], *, outlines: bool = False) -> list[FileReference]:
+    """The files whose text stands on this page in full, in reading order. What is an outline already is none, but
+    with ``outlines`` it is one without text."""
     calls: dict[str, Block] = {}
     files: list[FileReference] = []
     for place, entry in enumerate(view):
         # In reading order, since an id may come back: a result answers the call before it.
         calls.update((call["id"], call) for call in tool_calls(entry.blocks))
         files += _files_of(entry, place, calls)
-    return files
+    return [file for file in files if file.text or outlines]
 
 
 def stale(files: Iterable[FileReference], view: Sequence[Entry], *, after: int) -> list[FileReference]:
     """Those that the last ``after`` messages neither brought nor named, by path or by file name."""
+    return _by_reference(files, view, after)[1]
+
+
+def in_use(view: Sequence[Entry], *, after: int) -> frozenset[int]:
+    """The seqs of entries with a file, or its outline, that the last ``after`` messages brought or named. Of a file
+    that stands on the page more than once, its newest text, piece by piece."""
+    newest: dict[tuple[str, int], int] = {}
+    for file in _by_reference(files_in(view, outlines=True), view, after)[0]:
+        newest[file.path, file.offset] = file.seq
+    return frozenset(newest.values())
+
+
+def _by_reference(
+    files: Iterable[FileReference], view: Sequence[Entry], after: int
+) -> tuple[list[FileReference], list[FileReference]]:
+    """The files that the last ``after`` messages brought or named, and the others."""
     places = [place for place, entry in enumerate(view) if entry.kind in MESSAGES]
-    if after >= len(places):
-        return []
-    begin = places[-after] if after > 0 else len(view)
+    begin = places[-after] if 0 < after < len(places) else 0 if after else len(view)
     lately = "\n".join(_words(entry) for entry in view[begin:] if entry.kind in MESSAGES).casefold()
-    older = [file for file in files if file.place < begin]
-    named = {path for path in {file.path for file in older} if _is_named(path, lately)}
-    return [file for file in older if file.path not in named]
+    named: dict[str, bool] = {}
+    spoken_of: list[FileReference] = []
+    others: list[FileReference] = []
+    for file in files:
+        if file.place < begin and file.path not in named:
+            named[file.path] = _is_named(file.path, lately)
+        is_spoken_of = file.place >= begin or named[file.path]
+        (spoken_of if is_spoken_of else others).append(file)
+    return spoken_of, others
 
 
 def unread(files: Iterable[FileReference], view: Sequence[Entry]) -> list[FileReference]:
@@ -116,6 +137,8 @@ def _files_of(entry: Entry, place: int, calls: Mapping[str, Block]) -> Iterator[
             if found := _SENT.match(block["text"]):
                 text = _MORE.sub("", block["text"][found.end() :])
                 yield FileReference(entry.seq, index, place, found["path"], text)
+            elif path := outlined_path(block["text"]):
+                yield FileReference(entry.seq, index, place, path, "")
         elif block.get("type") == "tool_result" and block["tool_use_id"] in calls:
             file = _read_by(calls[block["tool_use_id"]], block, entry.seq, index, place)
             if file:
@@ -130,11 +153,13 @@ def _read_by(call: Block, result: Block, seq: int, index: int, place: int) -> Fi
         return None
     text = text_of(content)
     path = _path_in(given)
-    if path is None or is_outline(text) or (call["name"] != READ_FILE and len(text) < LONG_RESULT):
+    is_outlined = outlined_path(text) is not None
+    if path is None or (call["name"] != READ_FILE and len(text) < LONG_RESULT and not is_outlined):
         return None
     offset = given.get("offset", 0)
     begins = offset if call["name"] == READ_FILE and isinstance(offset, int) and offset > 0 else 0
-    return FileReference(seq, index, place, path, _MORE.sub("", text), call["name"], begins)
+    whole = "" if is_outlined else _MORE.sub("", text)
+    return FileReference(seq, index, place, path, whole, call["name"], begins)
 
 
 def _path_in(given: Mapping[str, Any]) -> str | None:

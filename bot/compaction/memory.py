@@ -41,7 +41,7 @@ class MemoryOptions:
     names a target; and the share of the room that recent messages, word for word, may take of it.
     """
 
-    warning: float = 0.75
+    warning: float = 0.80
     critical: float = 0.90
     target_share: float = 0.25
     recent_share: float = 0.15
@@ -61,6 +61,7 @@ class Memory:
     options: MemoryOptions = MemoryOptions()
     name: str = "memory"
     wants_facts: ClassVar[bool] = True
+    begins_early: ClassVar[bool] = False
 
     def level(self, meter: Meter) -> Level:
         """The two thresholds."""

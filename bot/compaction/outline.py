@@ -19,7 +19,7 @@ READ_FILE = "read_file"
 _LONGEST_LINE = 110
 _FIRST_LINES = 12
 _ROWS = 3
-_HEADER = re.compile(r"\[File: [^\n]{1,400}, in outline\. To read it again: ")
+_HEADER = re.compile(r"\[File: (?P<path>[^\n]{1,400}), [\d,]{1,15} characters, in outline\. To read it again: ")
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,10 @@ def outline(path: str, text: str, *, tool: str = READ_FILE, offset: int = 0) -> 
     return made if len(made) < len(text) else text
 
 
-def is_outline(text: str) -> bool:
-    """Whether :func:`outline` made this."""
-    return _HEADER.match(text) is not None
+def outlined_path(text: str) -> str | None:
+    """The path of the file whose outline :func:`outline` made this; None for any other text."""
+    found = _HEADER.match(text)
+    return found["path"] if found else None
 
 
 def call_of(path: str, *, tool: str = READ_FILE, offset: int = 0) -> str:

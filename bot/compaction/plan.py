@@ -138,7 +138,8 @@ class Strategy(Protocol):
     """A pure decision: what of this page to hide, replace or summarise.
 
     One that has an attribute ``wants_vectors`` that is true gets embeddings of the entries, where they can be had; one
-    with ``wants_facts`` gets what is known of the conversation.
+    with ``wants_facts`` gets what is known of the conversation. One whose ``begins_early`` is false is never asked
+    below its first level, others a little earlier when nobody waits.
     """
 
     @property

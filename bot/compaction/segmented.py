@@ -33,7 +33,7 @@ class SegmentedOptions:
 
     aliases: ClassVar[Mapping[str, str]] = {"keep": "keep_last"}
 
-    warning: float = 0.75
+    warning: float = 0.80
     critical: float = 0.90
     keep_first: int = 3
     keep_last: int = 10
@@ -53,6 +53,7 @@ class Segmented:
 
     options: SegmentedOptions = SegmentedOptions()
     name: str = "segmented"
+    begins_early: ClassVar[bool] = False
 
     def level(self, meter: Meter) -> Level:
         """Two thresholds."""

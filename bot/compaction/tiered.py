@@ -2,7 +2,9 @@
 with the request; in an emergency everything but the last messages is summarised.
 
 From the tiered decision flow (FEATURES T1 to T4): 60, 75 and 90 % of the limit. The first two tiers call no model.
-When a tier does not bring the context below the first threshold, the next one follows in the same plan.
+Below the second threshold only stale files are touched; from there on, when a tier does not bring the context below
+the first threshold, the next one follows in the same plan. No tier hides a file that somebody spoke of lately, and such
+a file becomes an outline last.
 """
 
 from __future__ import annotations
@@ -12,12 +14,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from bot.compaction import tiers
-from bot.compaction.file_references import unread
+from bot.compaction.file_references import FileReference, unread
 from bot.compaction.goal import WORTH_SHARE, Goal
 from bot.compaction.plan import Plan, PlanContext
 from bot.compaction.tiers import Draft, Reading
 from bot.estimate import Level, Meter
 from bot.history import Entry
+
+_SOFT, _HARD, _EMERGENCY = range(3)
+_NONE = (_EMERGENCY, _SOFT)
+"""From the last tier to the first: none at all."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +33,9 @@ class TieredOptions:
     aliases: ClassVar[Mapping[str, str]] = {"keep": "keep_last"}
 
     soft: float = 0.60
-    """From here on the context is compacted, and below it a compaction is to come."""
+    """From here on stale files become outlines; below it nothing happens, and a compaction is to come there."""
     hard: float = 0.75
+    """From here on messages go, too."""
     emergency: float = 0.90
     file_stale_after: int = 3
     """A file that was in none of the last so many messages becomes an outline."""
@@ -57,6 +64,7 @@ class Tiered:
     options: TieredOptions = TieredOptions()
     name: str = "tiered"
     wants_vectors: ClassVar[bool] = True
+    begins_early: ClassVar[bool] = False
 
     def level(self, meter: Meter) -> Level:
         """Compact from the first threshold on, without any delay from the last."""
@@ -66,8 +74,8 @@ class Tiered:
         """The plan of the lowest tier that brings the context below the first threshold, or to the context's target;
         of the one that frees most, if none does.
 
-        An unasked compaction begins with the tier of the meter's share, and is None unless it frees a share of the
-        page that is worth one. Any other begins with the lowest tier; one with a focus begins with the summary, the
+        An unasked compaction has the tiers of the meter's share to choose from, and is None unless it frees a share of
+        the page that is worth one. Any other begins with the lowest tier; one with a focus begins with the summary, the
         only tier that can heed it. None when nothing would be won.
         """
         if not view or (context.target is not None and meter.total <= context.target):
@@ -76,7 +84,7 @@ class Tiered:
         goal = Goal.of(view, meter, context, self.options.soft).tokens
         best: Draft | None = None
         for draft in self._drafts(page, goal):
-            if best is None or draft.total < best.total:
+            if (best is None or draft.total < best.total) and self._is_worth_asking(draft, page, goal):
                 best = draft
             if self._is_enough(draft, page, goal):
                 break
@@ -92,42 +100,66 @@ class Tiered:
         is_worth_it = page.context.unasked or page.meter.total - draft.total > WORTH_SHARE * page.meter.total
         return is_worth_it and draft.total < self.options.soft * page.meter.limit
 
+    def _is_worth_asking(self, draft: Draft, page: Reading, goal: float | None) -> bool:
+        """A model is asked before the emergency only for what brings the context back by a whole step: as much as lies
+        between the first two thresholds."""
+        step = (self.options.hard - self.options.soft) * page.meter.limit
+        is_early = self._is_early(page, goal)
+        return not (draft.plan.summarise and is_early) or page.meter.total - draft.total >= step
+
+    def _is_early(self, page: Reading, goal: float | None) -> bool:
+        """Whether nobody needs this, and it is no emergency yet."""
+        return page.context.unasked and goal is None and page.meter.share < self.options.emergency
+
     def _drafts(self, page: Reading, goal: float | None) -> Iterator[Draft]:
-        """One tier after the other."""
-        options, first = self.options, self._first_tier(page)
-        if first == 0 and (draft := tiers.soft(page, strategy=self.name)):
+        """One tier after the other, of those that this share and whoever asks allow."""
+        options = self.options
+        first, last = self._tiers(page)
+        if first <= _SOFT <= last and (draft := tiers.soft(page, strategy=self.name)):
             yield draft
-        if first <= 1:
+        if first <= _HARD <= last:
             draft = tiers.hard(page, strategy=self.name, keep_share=options.keep_share, keep_last=options.keep_last)
             if draft:
                 yield draft
-        yield from self._emergencies(page, goal)
+        if last == _EMERGENCY:
+            yield from self._emergencies(page, goal)
 
     def _emergencies(self, page: Reading, goal: float | None) -> Iterator[Draft]:
-        """In a real emergency with the files in full that the model has not read yet, since it would only ask for them
-        again; else first with all that somebody spoke of lately. Then with outlines of all; then with fewer messages,
-        when the last ones alone are too much."""
-        options = self.options
-        ceiling = options.emergency * page.meter.limit if goal is None else goal
+        """With the files in full that somebody spoke of lately; then, in a real emergency, with those alone that the
+        model has not read yet, since it would only ask for them again; then with outlines of all; and at last with
+        fewer messages, when the last ones alone are too much."""
+        options, limit = self.options, page.meter.limit
+        enough, ceiling = (options.soft * limit, options.emergency * limit) if goal is None else (goal, goal)
         new = {file.seq for file in unread(page.files, page.view)}
         read = [file for file in page.files if file.seq not in new]
-        attempts = [(options.emergency_keep_last, read)]
-        if page.meter.share < options.emergency:
-            attempts.insert(0, (options.emergency_keep_last, page.stale_files))
-        attempts += [(last, page.files) for last in range(options.emergency_keep_last, -1, -1)]
-        for last, outlined in attempts:
-            draft = tiers.emergency(page, strategy=self.name, keep_last=last, outlined=outlined)
+        least: float = page.meter.total
+        for outlined in (page.stale_files,) if self._is_early(page, goal) else (page.stale_files, read, page.files):
+            draft = self._emergency(page, options.emergency_keep_last, outlined)
             if draft is not None:
                 yield draft
-                if draft.total <= ceiling:
+                least = min(least, draft.total)
+                if draft.total <= enough:
                     return
-            elif page.context.unasked and page.meter.total <= ceiling:
+        for last in reversed(range(options.emergency_keep_last)):
+            if least <= ceiling:
                 return
+            draft = self._emergency(page, last, page.files)
+            if draft is not None:
+                yield draft
+                least = min(least, draft.total)
 
-    def _first_tier(self, page: Reading) -> int:
+    def _emergency(self, page: Reading, keep_last: int, outlined: Sequence[FileReference]) -> Draft | None:
+        return tiers.emergency(page, strategy=self.name, keep_last=keep_last, outlined=outlined)
+
+    def _tiers(self, page: Reading) -> tuple[int, int]:
+        """The first and the last that may be tried."""
         if page.context.focus:
-            return 2
+            return _EMERGENCY, _EMERGENCY
         if not page.context.unasked or page.context.target is not None:
-            return 0
+            return _SOFT, _EMERGENCY
         share = page.meter.share
-        return 2 if share >= self.options.emergency else 1 if share >= self.options.hard else 0
+        if share >= self.options.emergency:
+            return _EMERGENCY, _EMERGENCY
+        if share >= self.options.hard:
+            return _HARD, _EMERGENCY
+        return (_SOFT, _SOFT) if share >= self.options.soft else _NONE

@@ -15,7 +15,7 @@ from functools import cached_property
 from bot.compaction.boundaries import TALK, open_exchange, waiting_request
 from bot.compaction.bundles import Bundle, bundles_of, units_of
 from bot.compaction.details import clipped
-from bot.compaction.file_references import FileReference, files_in, stale, with_outlines
+from bot.compaction.file_references import FileReference, files_in, in_use, stale, with_outlines
 from bot.compaction.goal import SUMMARY_SHARE, frame_tokens
 from bot.compaction.plan import SUMMARY, Inserted, Plan, PlanContext, Scale, details_of, everything_but, within
 from bot.compaction.reset import DETAILS_SHARE, MARKER
@@ -106,14 +106,17 @@ class Reading:
         waiting = {self.view[index].seq for index in waiting_request(self.view)}
         return frozenset(waiting.union(entry.seq for entry in self.view[open_exchange(self.view) :]))
 
+    @cached_property
+    def in_use(self) -> frozenset[int]:
+        """The entries with a file that somebody spoke of lately: no tier hides them."""
+        return in_use(self.view, after=self.stale_after)
+
     def last_messages(self, count: int) -> list[Bundle]:
         """The last so many messages and what stands between them, and what is indispensable."""
         places = [place for place, bundle in enumerate(self.bundles) if bundle.is_message]
         begin = places[max(0, len(places) - count)] if places and count else len(self.bundles)
         return [
-            bundle
-            for place, bundle in enumerate(self.bundles)
-            if place >= begin or any(entry.seq in self.indispensable for entry in bundle.entries)
+            bundle for place, bundle in enumerate(self.bundles) if place >= begin or bundle.holds(self.indispensable)
         ]
 
     def draft(self, strategy: str, kept: Sequence[Entry], replaced: Mapping[int, tuple[Block, ...]]) -> Draft:
@@ -142,8 +145,8 @@ def soft(page: Reading, *, strategy: str) -> Draft | None:
 
 
 def hard(page: Reading, *, strategy: str, keep_share: float, keep_last: int) -> Draft | None:
-    """Of the older messages those stay that are nearest to the last request (FEATURES T3); stale files as in
-    :func:`soft`. Earlier summaries stay: they are the memory of what is gone already."""
+    """Of the older messages those stay that are nearest to the last request (FEATURES T3), and those with a file that
+    is in use; stale files as in :func:`soft`. Earlier summaries stay: they are the memory of what is gone already."""
     gone = _least_relevant(page, keep_share, keep_last)
     if not gone:
         return None
@@ -158,17 +161,18 @@ def hard(page: Reading, *, strategy: str, keep_share: float, keep_last: int) -> 
 
 
 def emergency(page: Reading, *, strategy: str, keep_last: int, outlined: Iterable[FileReference]) -> Draft | None:
-    """The last messages stay, ``outlined`` files among them as outlines, and everything before is summarised
-    (FEATURES T4). Where nothing stands before them, only the files change."""
-    bundles = page.last_messages(keep_last)
-    seqs = {entry.seq for bundle in bundles for entry in bundle.entries}
+    """The last messages stay, and those with a file that is in use; of their files ``outlined`` as outlines.
+    Everything else before them is summarised (FEATURES T4). Where nothing else stands there, only the files change."""
+    last = [entry for bundle in page.last_messages(keep_last) for entry in bundle.entries]
+    used = [entry for bundle in page.bundles if bundle.holds(page.in_use) for entry in bundle.entries]
+    seqs = {entry.seq for entry in (*last, *used)}
     rest = [entry for entry in page.view if entry.seq not in seqs]
     if not any(entry.kind in TALK for entry in rest):
         replaced = with_outlines(page.view, outlined)
         return page.draft(strategy, page.view, replaced) if replaced else None
     kept = [entry for entry in page.view if entry.seq in seqs]
     draft = page.draft(strategy, kept, with_outlines(kept, outlined))
-    place = min(seqs, default=page.upto + 1)
+    place = min((entry.seq for entry in last), default=page.upto + 1)
     inserted = [
         Inserted(place, EntryKind.MARKER, MARKER, Audience.EVERYONE),
         Inserted(place, EntryKind.SUMMARY, f"{SUMMARY}\n\n{GO_ON}"),
@@ -200,7 +204,11 @@ def _least_relevant(page: Reading, keep_share: float, keep_last: int) -> list[En
     if question is None:
         return []
     fixed.add(question.seq)
-    old = [unit for unit in units_of(page.bundles) if fixed.isdisjoint(entry.seq for entry in unit.entries)]
+    units = units_of(page.bundles)
+    for unit in units:
+        if unit.holds(page.in_use):
+            fixed.update(entry.seq for part in (unit, unit.question) if part for entry in part.entries)
+    old = [unit for unit in units if not unit.holds(fixed)]
     entries = [unit.entries for unit in old]
     scores = relevance(question, [entry for unit in entries for entry in unit], page.context.vectors)
     worth = [max(scores[entry.seq] for entry in unit) for unit in entries]

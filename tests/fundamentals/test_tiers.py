@@ -28,20 +28,37 @@ async def visible_texts(house: House) -> list[str]:
     return [text_of(entry.blocks) for entry in (await house.history()).visible if entry.kind is EntryKind.SAID]
 
 
-@pytest.mark.parametrize(("thresholds", "lowest"), [({}, 0.60), ({"soft": "0.5", "hard": "0.65"}, 0.50)])
-async def test_it_compacts_from_its_own_first_threshold_on_and_stops_below_it(
+@pytest.mark.parametrize(("thresholds", "lowest"), [({}, 0.75), ({"soft": "0.5", "hard": "0.65"}, 0.65)])
+async def test_plain_talk_is_left_alone_up_to_its_own_second_threshold_before_and_after_an_answer(
     house: OpenHouse, room: Room, thresholds: dict[str, str], lowest: float
 ) -> None:
-    async with house(agents=TIERED, strategy={"tiered": thresholds}) as running:
+    async with house(agents={"strategy": "tiered"}, strategy={"tiered": thresholds}) as running:
         while not room.notices():
-            assert room.facts.get("1", {"total": 0})["total"] < 0.75 * 2_160
+            assert room.facts.get("1", {"total": 0})["total"] < 0.85 * 2_160
             await room.asks(LINE.format(len(room.replies())))
+        await room.until(lambda: "Compacted:" in room.notices()[-1])
         run = await last_run(running)
         assert run.meter_after
         limit = run.meter_before["limit"]
         assert lowest <= run.meter_before["total"] / limit < lowest + 0.1
         assert run.meter_after["total"] / limit < lowest
-        assert run.trigger == "auto"
+
+
+async def test_from_its_first_threshold_on_a_stale_file_becomes_an_outline_and_the_talk_stays(
+    house: OpenHouse, room: Room
+) -> None:
+    notes = ("Nothing was sold, and nothing came back. " * 12 + "\n") * 5
+    files = {f"week-{week}.txt": notes.encode() for week in range(2)}
+    async with house(agents={"strategy": "tiered"}) as running:
+        await room.says("This is what we have.", files=files)
+        await room.until(lambda: bool(room.replies()))
+        while not room.notices():
+            assert room.facts["1"]["total"] < 0.75 * 2_160
+            await room.asks(LINE.format(len(room.replies())))
+        await room.until(lambda: "Compacted:" in room.notices()[-1])
+        run = await last_run(running)
+        assert 0.60 <= run.meter_before["total"] / run.meter_before["limit"] < 0.75
+        assert (run.plan["hidden"], run.plan["summarise"], len(run.plan["replaced"])) == ([], [], 2)
 
 
 async def test_what_is_related_to_the_last_message_stays_though_no_word_is_the_same(

@@ -167,6 +167,18 @@ def test_ordinary_words_are_no_details() -> None:
     assert must_keep([assistant("This is fine and/or good. I think it is. The end, as I'm sure you know.")]) == ()
 
 
+@pytest.mark.parametrize(
+    "text", ["I wrote down: Line 7 of our talk is dull.", "As I said, Line 12 comes next.", "you said: Read it again"]
+)
+def test_a_capital_that_a_number_or_a_sentence_explains_is_no_name(text: str) -> None:
+    assert must_keep([user("go on"), assistant(text)], latest=False) == ()
+
+
+@pytest.mark.parametrize("text", ["The contact: Lovelace.", "contact: Lovelace\nphone: none", "ask Lovelace about it"])
+def test_a_name_after_a_colon_or_in_a_sentence_is_one(text: str) -> None:
+    assert must_keep([user("go on"), assistant(text)], latest=False) == ("Lovelace",)
+
+
 words = st.text(alphabet="abcXYZ019 .-_/:@#$\n'\"`“”必须不要Жж", max_size=120)
 
 

@@ -21,6 +21,7 @@ from bot.commands import (
 )
 from bot.compaction import STRATEGIES
 from bot.compaction.reset import Reset, ResetOptions
+from bot.compaction.segmented import Segmented
 from bot.compaction.tiered import Tiered
 from bot.compaction.two_phase import TwoPhase, TwoPhaseOptions
 from bot.estimate import Part
@@ -96,7 +97,7 @@ def test_an_unknown_command_is_answered_with_where_to_look() -> None:
 
 
 OPTIONS: dict[str, Any] = {
-    "restraint": Restraint(), "last": None, "taken_back": False, "automatic": True, "freed": None,
+    "restraint": Restraint(), "last": None, "taken_back": False, "automatic": True, "ahead": False, "freed": None,
 }  # fmt: skip
 
 
@@ -144,10 +145,17 @@ def test_what_holds_automatic_compaction_back_is_said(restraint: Restraint, warn
 
 def test_automatic_compaction_begins_where_the_strategys_own_levels_begin() -> None:
     meter = full(10)
-    assert "Automatic compaction: at 60%" in context_text(meter, Tiered(), **OPTIONS)
+    assert "Automatic compaction: at 60%" in context_text(meter, Tiered(), **OPTIONS).splitlines()
     off = TwoPhase(TwoPhaseOptions(enabled=False))
     assert "Automatic compaction: off" in context_text(meter, off, **OPTIONS)
     assert "Automatic compaction: off" in context(meter, automatic=False)
+
+
+def test_from_where_on_it_compacts_after_an_answer_is_told_where_that_is_earlier() -> None:
+    ahead = {**OPTIONS, "ahead": True}
+    assert "Automatic compaction: at 75%, after an answer from 70%" in context(full(10), ahead=True)
+    assert "Automatic compaction: at 60%" in context_text(full(10), Tiered(), **ahead).splitlines()
+    assert "Automatic compaction: at 80%" in context_text(full(10), Segmented(), **ahead).splitlines()
 
 
 def test_what_a_compaction_would_free_now_is_told() -> None:

@@ -65,5 +65,8 @@ def test_the_values_in_the_example_are_the_defaults(tmp_path: Path) -> None:
     uncommented.write_text(_LINE.sub(r"\1=\2", EXAMPLE.read_text()))
     set_so, unset = Settings(_env_file=uncommented), Settings(_env_file=None)
     assert set_so.model_copy(update={"strategy": {}}) == unset
+    # Where the warning level is set it is that of all, also of those that have another one by themselves.
+    uncommented.write_text(uncommented.read_text().replace("AGENTS__WARNING=0.75\n", ""))
+    set_so = Settings(_env_file=uncommented)
     chosen, default = configured(STRATEGIES, set_so), configured(STRATEGIES, unset)
     assert [chosen.get(name) for name in chosen.names] == [default.get(name) for name in default.names]

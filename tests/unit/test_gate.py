@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.compaction import STRATEGIES
 from bot.compaction.reset import Reset
 from bot.estimate import Level, Meter
-from bot.gate import AHEAD_BELOW_WARNING, COOLDOWN, Gate, Restraint, after_reply, before_request, is_automatic
+from bot.gate import COOLDOWN, Gate, Restraint, after_reply, ahead_margin, before_request, is_automatic
 from tests.unit.entries import full
 
 FREE = Restraint()
@@ -107,8 +108,15 @@ def test_an_undo_pauses_and_a_compaction_ends_the_pause() -> None:
 def test_ahead_begins_five_percent_below_the_warning(
     meter: Meter, restraint: Restraint, ahead: bool, expected: bool
 ) -> None:
-    soon = Reset().level(meter.raised(AHEAD_BELOW_WARNING))
+    soon = Reset().level(meter.raised(ahead_margin(Reset())))
     assert after_reply(soon, restraint, automatic=ahead) is expected
+
+
+@pytest.mark.parametrize(("name", "begins"), [("tiered", 0.6), ("segmented", 0.8), ("memory", 0.8), ("reset", 0.7)])
+def test_ahead_never_begins_below_the_level_of_a_strategy_whose_document_names_one(name: str, begins: float) -> None:
+    strategy = STRATEGIES[name]
+    levels = [strategy.level(full(round(1_000 * begins) + more).raised(ahead_margin(strategy))) for more in (-1, 0)]
+    assert levels == [Level.OK, Level.WARNING]
 
 
 def test_the_level_alone_decides_below_the_limit() -> None:

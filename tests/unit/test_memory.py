@@ -163,5 +163,5 @@ def test_a_share_that_is_none_is_refused(name: str, value: str) -> None:
 
 
 def test_the_levels_are_two_shares_of_the_limit() -> None:
-    assert [Memory().level(full(total)) for total in (740, 760, 910)] == [Level.OK, Level.WARNING, Level.CRITICAL]
+    assert [Memory().level(full(total)) for total in (799, 800, 910)] == [Level.OK, Level.WARNING, Level.CRITICAL]
     assert Memory(MemoryOptions(warning=0.5, critical=0.6)).level(full(550)) is Level.WARNING

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.compaction.outline import MOST_CHARACTERS, MOST_LINES, is_outline, outline
+from bot.compaction.outline import MOST_CHARACTERS, MOST_LINES, outline, outlined_path
 
 FILLER = "    value = compute(something, other)  # what this line does is not of interest\n" * 12
 
@@ -142,9 +142,9 @@ def test_a_text_that_is_no_longer_than_its_outline_stays_as_it_is(text: str) -> 
 
 
 def test_an_outline_is_known_as_one() -> None:
-    assert is_outline(outline("a.py", PYTHON))
-    assert not is_outline(PYTHON)
-    assert not is_outline("[File: a.py, 12 characters]\nx")
+    assert outlined_path(outline("src/a, b.py", PYTHON)) == "src/a, b.py"
+    assert outlined_path(PYTHON) is None
+    assert outlined_path("[File: a.py, 12 characters]\nx") is None
 
 
 ENDINGS = ("py", "md", "json", "jsonl", "csv", "tsv", "yaml", "toml", "c", "java", "txt", "", "sh", "sql")

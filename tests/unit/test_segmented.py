@@ -222,7 +222,7 @@ def test_exact_details_rules_and_focus_reach_the_summary() -> None:
 
 
 def test_the_levels_are_its_own_and_can_be_set() -> None:
-    assert [Segmented().level(full(total)) for total in (749, 750, 900)] == [Level.OK, Level.WARNING, Level.CRITICAL]
+    assert [Segmented().level(full(total)) for total in (799, 800, 900)] == [Level.OK, Level.WARNING, Level.CRITICAL]
     assert Segmented(SegmentedOptions(warning=1)).level(full(999)) is Level.OK
 
 

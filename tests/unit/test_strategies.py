@@ -28,6 +28,14 @@ def test_the_levels_are_those_of_the_settings() -> None:
     assert [strategy.level(full(total)) for total in (499, 500, 600)] == [Level.OK, Level.WARNING, Level.CRITICAL]
 
 
+@pytest.mark.parametrize(("name", "level"), [("reset", 0.75), ("segmented", 0.8), ("memory", 0.8)])
+def test_each_strategy_has_the_level_of_its_document_unless_the_settings_say_another(name: str, level: float) -> None:
+    own = configured(STRATEGIES, settings(strategy=name)).default
+    assert own.options.warning == level
+    assert configured(STRATEGIES, settings(strategy=name, warning=0.7)).default.options.warning == 0.7
+    assert configured(STRATEGIES, settings(strategy=name, critical=0.85)).default.options.warning == level
+
+
 def test_choosing_changes_nothing_about_the_strategies_themselves() -> None:
     configured(STRATEGIES, settings(warning=0.1))
     assert STRATEGIES["reset"].level(full(500)) is Level.OK

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ from tests.unit.tiered_pages import (
     planned,
     reading,
     sent,
+    visible_seqs,
 )
 
 
@@ -57,16 +59,87 @@ def test_the_tier_is_that_of_the_share_and_the_lowest_that_is_enough() -> None:
     assert tier(0.3, trigger="manual", focus="tea") == "emergency", "only a summary can heed a focus"
 
 
-def test_a_tier_that_is_not_enough_is_followed_by_the_next_in_the_same_plan() -> None:
-    page = history(said(1, "look"), sent(2, "files/a.py", CODE[:900]), replied(3, "so"), *chat(4, 40, tokens=100))
-    plan = planned(page, 0.66)
+def test_from_the_second_threshold_on_a_tier_that_is_not_enough_is_followed_by_the_next_in_the_same_plan() -> None:
+    heavy = history(*chat(1, 8, tokens=100), *chat(9, 5, tokens=900))
+    plan = planned(heavy, 0.8)
     assert plan
-    assert plan.hidden
-    assert not plan.summarise
+    assert plan.summarise, "half of the first eight would free too little"
+
+
+@pytest.mark.parametrize("trigger", ["auto", "ahead"])
+@pytest.mark.parametrize("share", [0.60, 0.62, 0.74])
+def test_below_the_second_threshold_plain_talk_is_never_touched(share: float, trigger: Trigger) -> None:
+    assert planned(history(*chat(1, 40, tokens=100)), share, PlanContext(trigger=trigger)) is None
     heavy = history(*chat(1, 8, tokens=10), *chat(9, 5, tokens=900))
-    last = planned(heavy, 0.7)
-    assert last
-    assert last.summarise
+    assert planned(heavy, share, PlanContext(trigger=trigger)) is None
+    small = history(said(1, "look"), sent(2, "files/a.py", CODE[:900]), replied(3, "so"), *chat(4, 40, tokens=100))
+    assert planned(small, share, PlanContext(trigger=trigger)) is None, "an outline of it is not worth a compaction"
+
+
+def test_below_the_second_threshold_a_file_that_is_spoken_of_in_every_message_is_left_alone() -> None:
+    talk = [replace(entry, blocks=(text_block("and files/a.py?"),)) for entry in chat(4, 20, tokens=60)]
+    page = history(said(1, "look"), sent(2, "files/a.py"), sent(3, "files/b.py"), *talk)
+    plan = planned(page, 0.61)
+    assert plan
+    assert (set(plan.replaced), plan.hidden, plan.summarise) == ({3}, (), ())
+    large = history(*chat(1, 20, tokens=60), said(21, "look"), sent(22, "files/c.py", CODE * 4))
+    assert planned(large, 0.65) is None, "and a large file that just came sends nothing else away"
+
+
+@pytest.mark.parametrize("trigger", ["auto", "ahead"])
+def test_below_the_first_threshold_nothing_happens_by_itself(trigger: Trigger) -> None:
+    page = history(said(1, "look"), sent(2, "files/a.py"), replied(3, "so"), *chat(4, 40, tokens=100))
+    assert planned(page, 0.599, PlanContext(trigger=trigger)) is None
+    assert planned(page, 0.601, PlanContext(trigger=trigger))
+    assert planned(page, 0.3, PlanContext(trigger="manual")), "but whoever asks gets it"
+
+
+def test_before_the_emergency_no_summary_is_asked_for_that_frees_next_to_nothing() -> None:
+    page = history(*chat(1, 8, tokens=100), said(9, "look", tokens=9), sent(10, "files/c.py", CODE * 4))
+    assert sum(entry.tokens for entry in page.visible[:8]) > 0.08 * meter_of(page, 0.79).limit
+    plan = planned(page, 0.79)
+    assert plan is None or not plan.summarise
+    late = planned(page, 0.91)
+    assert late
+    assert late.summarise, "in an emergency every piece counts"
+
+
+@pytest.mark.parametrize("share", [0.62, 0.76, 0.89, 0.91, 0.99, 1.3])
+@pytest.mark.parametrize("read", [True, False])
+def test_a_file_that_somebody_spoke_of_lately_is_never_hidden_and_becomes_an_outline_last(
+    share: float, read: bool
+) -> None:
+    brought = reading(2, "files/used.py") if read else [sent(2, "files/used.py"), replied(3, "I see", tokens=9)]
+    more = [said(4, "and this", tokens=9), sent(5, "files/stale.py"), replied(6, "so", tokens=9)]
+    talk = [*chat(7, 40, tokens=100), said(47, "what of used.py?", tokens=9)]
+    page = history(said(1, "look", tokens=9), *brought, *more, *talk)
+    plan = planned(page, share)
+    after = covered(page, plan)
+    assert plan
+    holder = 3 if read else 2
+    assert holder in visible_seqs(after)
+    assert holder not in plan.replaced, "without it, there is room enough"
+    assert 5 in plan.replaced or 5 not in visible_seqs(after)
+
+
+def test_a_file_in_use_becomes_an_outline_when_nothing_else_is_enough_and_stays_in_view_as_one() -> None:
+    talk = [*chat(4, 20, tokens=50), said(24, "what of used.py?", tokens=9)]
+    page = history(said(1, "look", tokens=9), sent(2, "files/used.py", CODE * 9), replied(3, "so", tokens=9), *talk)
+    once = planned(page, 0.95)
+    assert once
+    assert set(once.replaced) == {2}
+    assert 2 in visible_seqs(covered(page, once))
+    more = covered(page, once).appended(*chat(60, 20, tokens=200), said(80, "used.py, please", tokens=9))
+    assert 2 in visible_seqs(covered(more, planned(more, 0.95)))
+
+
+def test_of_a_file_that_was_read_again_the_newest_text_is_the_one_that_is_in_use() -> None:
+    again = [entry for seq in range(2, 10, 2) for entry in reading(seq, "files/used.py")]
+    talk = [*chat(11, 20, tokens=100), said(31, "what of used.py?", tokens=9)]
+    page = history(said(1, "look", tokens=9), *again, replied(10, "so", tokens=9), *talk)
+    seqs = visible_seqs(covered(page, planned(page, 0.92)))
+    assert {8, 9} <= set(seqs)
+    assert seqs[0] == 8
 
 
 def test_a_target_is_reached_by_the_lowest_tier_that_reaches_it() -> None:
@@ -113,7 +186,8 @@ def test_the_reply_whose_tools_run_is_never_touched() -> None:
     later = page.appended(*(said(seq, "and?", tokens=100) for seq in range(24, 32)))
     for share in (0.65, 0.8, 0.95):
         for at in (page, later):
-            after = covered(at, planned(at, share))
+            plan = planned(at, share)
+            after = covered(at, plan) if plan else at
             assert open_reply in after.visible
             assert after.open_calls() == at.open_calls()
 
@@ -126,7 +200,7 @@ def test_thinking_stays_untouched_or_goes_with_its_reply() -> None:
     ]
     asked = [said(seq, f"question {seq}", tokens=100) for seq in range(1, 31, 2)]
     page = history(*sorted([*asked, *replies], key=lambda entry: entry.seq))
-    for share in (0.65, 0.8, 0.95):
+    for share in (0.8, 0.95):
         plan = planned(page, share)
         assert plan
         assert not plan.replaced

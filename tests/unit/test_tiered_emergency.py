@@ -46,10 +46,10 @@ def test_the_request_that_waits_stays_however_many_tools_ran_for_it() -> None:
     assert visible_seqs(after) == [11, *range(32, 40)]
 
 
-def test_all_files_become_outlines_but_those_that_the_model_has_not_read_yet() -> None:
-    read = reading(12, "files/old.py")
+def test_files_become_outlines_and_those_last_that_the_model_has_not_read_yet() -> None:
+    read = reading(12, "files/old.py", CODE * 3)
     new = reading(14, "files/new.py")
-    page = history(*chat(1, 10, tokens=900), said(11, "do it", tokens=9), *read, *new)
+    page = history(*chat(1, 10, tokens=400), said(11, "do it", tokens=9), *read, *new)
     plan = planned(page, 0.95)
     assert plan
     assert set(plan.replaced) == {13}

@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlalchemy import select
 
 from bot.compaction import STRATEGIES
-from bot.gate import AHEAD_BELOW_WARNING
+from bot.gate import AHEAD_BELOW_WARNING, ahead_margin
 from bot.history import Entry
 from bot.messages import Address, Audience
 from bot.store.histories import entry_of
@@ -88,7 +88,9 @@ async def _opened(name: str, folder: Path, window: int, turns: int) -> AsyncIter
         async with open_house(settings, room) as house:
             strategy = configured(STRATEGIES, settings).default
             pauses = {habit.name: habit.pauses(turns) for habit in HABITS}
-            yield _Talk(house, room, model, min(levels_of(strategy), default=1.0), clocks, pauses)
+            yield _Talk(
+                house, room, model, min(levels_of(strategy), default=1.0), ahead_margin(strategy), clocks, pauses
+            )
 
 
 @dataclass
@@ -97,6 +99,8 @@ class _Talk:
     room: Room
     model: MessagesServer
     first_level: float
+    margin: float
+    """Of the limit: how far below its first level the strategy is asked after a reply."""
     clocks: dict[str, Clock]
     pauses: dict[str, list[float]]
     replies: list[str] = field(default_factory=list)
@@ -147,7 +151,7 @@ class _Talk:
         return Course(
             self.house.parts.settings.agents.strategy,
             self.model.window,
-            int((self.first_level - AHEAD_BELOW_WARNING) * self.room.facts[CHAT]["limit"]),
+            int((self.first_level - self.margin) * self.room.facts[CHAT]["limit"]),
             lines,
             tuple(self.replies),
             sum(notice.startswith(_DONE) for notice in self.room.notices()),
