@@ -15,6 +15,7 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from zlib import crc32
 
 import structlog
 
@@ -61,6 +62,8 @@ AFTER_FORGETTING = (
     "\nIt will not come back from what was said. The messages themselves stay, and /recall still finds them."
 )
 _ANSWERS = {"pin": "Pinned:", "unpin": "Not pinned any more:", "forget": "Forgotten:"}
+_PLACE_TOLD = "place:"
+"""What begins the names, beside the counts of the line in the chat, of folders whose places people were told."""
 _TRIES = 5
 _EARLIER = 200
 """Entries before the watermark in which the calls of later results are looked for."""
@@ -134,10 +137,24 @@ class AgentMemory:
         if off or not isinstance(given, dict) or not looks_for_a_folder(str(call.get("name")), given):
             return None
         found = rewrite(str(call.get("name")), given, await self.known() or (), self._asked())
-        for notice in found.notices if found else ():
-            log.info("memory_gate", notice=notice)
-            await self._note_for_trace(notice)
+        if found:
+            await self._tell_rewritten(found)
         return found
+
+    async def _tell_rewritten(self, found: Rewrite) -> None:
+        """Machines are told of each call, in the log and in the trace; people once of each place, in a message that
+        stays: the line beside the reply goes with it."""
+        for notice in found.notices:
+            log.info("memory_gate", notice=notice)
+        async with self._context.step() as step:
+            row = await facts.get(step.tx, self._context.agent_id)
+            for notice in found.notices:
+                row = replace(row, told=self._told(row, notice))
+            places = {f"{_PLACE_TOLD}{folder}": crc32(path.encode()) for folder, path in found.folders}
+            if places.items() - row.line.items() and self._settings.visibility != "off":
+                await step.say(redact(found.lasting, self._services.settings.secrets))
+                row = replace(row, line={**row.line, **places})
+            await facts.put(step.tx, self._context.agent_id, row)
 
     def show_rewritten(self, progress: Progress, found: Rewrite) -> None:
         """A line for people, while the tool runs."""
@@ -221,7 +238,8 @@ class AgentMemory:
         if not (self._speaks and changes.any):
             return row.line
         line, layer = row.line, max(step.history.stack, default=0)
-        goes_on = bool(line) and line["layer"] == layer and line["turns"] < LINE_TURNS
+        places = {name: told for name, told in line.items() if name.startswith(_PLACE_TOLD)}
+        goes_on = "slot" in line and line["layer"] == layer and line["turns"] < LINE_TURNS
         before = line if goes_on else {}
         so_far = replace(
             changes,
@@ -236,18 +254,13 @@ class AgentMemory:
         else:
             slot = await step.say(text)
         counts = {"accepted": so_far.accepted, "rejected": so_far.rejected, "pruned": so_far.pruned}
-        return {**counts, "slot": slot, "layer": layer, "turns": before.get("turns", 0) + 1}
+        return {**places, **counts, "slot": slot, "layer": layer, "turns": before.get("turns", 0) + 1}
 
     async def _tell_model(self, step: Step, fact: Fact) -> int:
         """What a person added is said to the model as well, where everything else is: the entry's seq."""
         blocks = [text_block(f"[To be remembered, added by a person with /memory: {fact.text}]")]
         entry = await step.append("user", blocks, EntryKind.NOTE, audience=Audience.MODEL)
         return entry.seq
-
-    async def _note_for_trace(self, notice: str) -> None:
-        async with self._context.step() as step:
-            row = await facts.get(step.tx, self._context.agent_id)
-            await facts.put(step.tx, self._context.agent_id, replace(row, told=self._told(row, notice)))
 
     def _told(self, row: MemoryRow, notice: str) -> tuple[str, ...]:
         return (*row.told, redact(notice, self._services.settings.secrets))[-MOST_TOLD:]

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from bot.compaction.fact_checkpoint import apart, facts_in, is_checkpoint
-from bot.compaction.fact_quotes import SENT
+from bot.compaction.fact_quotes import SENT, parts_of
 from bot.compaction.fact_speech import clipped, speech_candidates
 from bot.compaction.fact_tools import path_candidates, tool_candidates
 from bot.compaction.facts import Candidate, FactKind, Speaker
+from bot.compaction.places import said_places
 from bot.cuts import head_of
 from bot.history import Entry, EntryKind
 from bot.messages import Block, text_of, tool_calls
@@ -19,6 +20,8 @@ from bot.messages import Block, text_of, tool_calls
 _HEAD_OF_A_FILE = 200
 """Characters in which the name and the place of a file stand."""
 
+_LONGEST_SEARCHED = 20_000
+"""Characters of one message in which places are looked for."""
 _LONGEST_NOTE = 160
 _WEIGHT_OF_A_NOTE = 4.0
 
@@ -48,11 +51,12 @@ def candidates_in(entry: Entry, calls: Mapping[str, Block] | None = None) -> tup
     speaker = _SPEAKERS.get(entry.kind)
     if entry.kind in (EntryKind.SAID, EntryKind.FILE):
         found.extend(_sent(entry, text))
-    if entry.kind is EntryKind.FILE:  # what stands in it is nobody's word, and can be read again
-        found.extend(path_candidates(head_of(text, _HEAD_OF_A_FILE), entry.seq))
-    elif speaker is not None and text.strip():
+    if speaker is not None and text.strip():
         found.extend(speech_candidates(text, entry.seq, speaker))
-        found.extend(path_candidates(head_of(text, 20_000), entry.seq))
+    if speaker is Speaker.PERSON:  # what a model says of a place is shown by what its tools return
+        own = (part for quoted, part in parts_of(head_of(text, _LONGEST_SEARCHED)) if not quoted)
+        named = (place for part in own for place in said_places(part))
+        found.extend(path_candidates(named, entry.seq, Speaker.PERSON))
     return tuple(found)
 
 

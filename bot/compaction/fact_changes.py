@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from bot.compaction.fact_rules import is_lifted, speaks_another_language
@@ -9,6 +10,7 @@ from bot.compaction.fact_sentences import FROM_TO, LOOSE, Sentence
 from bot.compaction.fact_subjects import differ, names_another, owner_is_new
 from bot.compaction.fact_words import Value, is_code, is_ideographic, terms_of, values_of
 from bot.compaction.facts import FactStatus
+from bot.compaction.places import is_place, last_name
 
 _WITHOUT_SUBJECT = 6
 """A correction that names no subject ("no, make that four") is about one of so many lines before it."""
@@ -28,6 +30,11 @@ _TASK_VERBS = frozenset(
     ("cance", "book", "plan", "отмен", "取消", "forge", "anymo", "long", "drop", "skip", "scrap", "mind", "нужн")
 )
 """Stems of what one does with a task; the task itself is the rest of the sentence."""
+
+
+_PLACES = re.compile(r"(?:https?://|~?/|[A-Za-z]:[\\/])[^\"`«»“”,;]{0,300}[\\/][^\s\"`«»“”,;]{0,100}")
+_TO_ITS_END = re.compile(r"[^\"`«»“”,;]{0,300}[\\/][^\s\"`«»“”,;]{0,100}")
+"""From where a path begins: up to the last separator of the clause, and the name behind it."""
 
 
 @dataclass(frozen=True)
@@ -127,10 +134,35 @@ def change_between(new: Sentence, old: Sentence, distance: int) -> Change | None
 
 def _of_one_subject(new: Sentence, old: Sentence, change: Change) -> Change | None:
     """The change, unless the sentences name different things, by a code ("order 4711 costs ...") or otherwise."""
+    if _are_other_places(new, old, change):
+        return None
     others = (new.kinds & old.kinds) - {"code"} - LOOSE
     if others and any(is_code(value) and value.text == change.old for value in old.values):
         return None
     return None if differ(new.text, old.text, (change.old, change.new)) else change
+
+
+def _are_other_places(new: Sentence, old: Sentence, change: Change) -> bool:
+    """Whether these are two places, and not two that one thing was at: folders are compared by what they are called,
+    and sentences by their words beside the paths, in any language."""
+    if not (is_place(change.old) and is_place(change.new)):
+        return False
+    if _folder(new.text, change.new) == _folder(old.text, change.old):
+        return False
+    mine, others = _beside_places(new), _beside_places(old)
+    if new.corrects:
+        return bool(mine and others) and mine.isdisjoint(others)
+    return not (mine <= others or others <= mine)
+
+
+def _folder(text: str, place: str) -> str:
+    """What the place is called, where its name may go on behind a blank."""
+    found = _TO_ITS_END.match(text, max(0, text.find(place)))
+    return last_name((found[0] if found else place).rstrip(".!?。！？"))
+
+
+def _beside_places(sentence: Sentence) -> frozenset[str]:
+    return terms_of(_PLACES.sub(" ", sentence.text))
 
 
 def _is_of_one_thing(new: Sentence, old: Sentence, kind: str) -> bool:

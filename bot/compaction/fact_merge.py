@@ -150,7 +150,9 @@ class _Merger:
         self._decide(len(self.decided) - 1, Decision.REJECTED, Reason.DUPLICATE)
         kind = line.fact.kind if line.fact.weight >= candidate.weight else candidate.kind
         weight = max(line.fact.weight, candidate.weight)
-        line.fact = replace(line.fact, seqs=_with_seq(line.fact.seqs, candidate.seq), kind=kind, weight=weight)
+        listed = kind is FactKind.PATH and candidate.speaker is Speaker.TOOL  # what people only named is seen now
+        speaker, seqs = candidate.speaker if listed else line.fact.speaker, _with_seq(line.fact.seqs, candidate.seq)
+        line.fact = replace(line.fact, seqs=seqs, kind=kind, weight=weight, speaker=speaker)
 
     def _replace(self, older: Line, line: Line) -> None:
         """The newer under the same key holds; what only the older record says of the same thing is kept with it."""

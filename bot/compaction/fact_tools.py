@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
+from bot.compaction import places
 from bot.compaction.fact_records import (
     MOST_ROWS,
     Fields,
@@ -43,6 +45,20 @@ cat open browse count inspect status web load retrieve test validate verify
 _READS = frozenset(_LOOKING.split())
 """First words of the names of tools that only look."""
 
+_COMMANDS = frozenset({"command", "cmd", "script"})
+"""Arguments that hold a command."""
+_ENDED = re.compile(r"\|\||&&|[;&()\n]")
+_SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
+_COMPLAINT = re.compile(r"(?:(?P<cmdlet>[A-Z][a-z]+-[A-Z]\w{1,40})|(?:\S{0,80}/)?(?P<program>[\w.+-]{1,40})) ?: \S")
+_FOOTER = re.compile(r"\s*\[[^\]]*\]\s*")
+"""What a tool says of the command behind what it wrote."""
+_SHOWING = """
+read fetch load open browse retrieve web view cat zcat head tail less more type grep egrep fgrep zgrep rg sed awk
+get-content gc strings curl wget jq xargs
+"""
+_CONTENTS = frozenset(_SHOWING.split())
+"""First words of the names of tools, and programs, that show what stands in files."""
+
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _FAILURE = re.compile(
     r"\A\s*(?:\[?(?:error|exception|failure|fatal|panic)\b|traceback \(most recent"
@@ -56,9 +72,6 @@ _ERROR_LINE = re.compile(r"^[\w.]*(?:Error|Exception|error|fatal|panic)\b.*$", r
 _ID_NAME = re.compile(r"(?:^|[_.])(?:id|uuid|guid|key|sku|slug|ref|reference|code)\Z", re.IGNORECASE)
 _GENERIC_ID = re.compile(r"\A(?:id|uuid|guid|key|ref|code|slug|reference)\Z", re.IGNORECASE)
 _IS_NUMBER = re.compile(r"-?[\d.,]+\Z")
-_PATH = re.compile(
-    r"https?://[^\s<>\"'`)\]}]{3,300}|(?<![\w/:.@])(?:[A-Za-z]:\\[^\s\"'<>|:*?]{2,200}|(?:~|\.{1,2})?(?:/[\w.@+-]{1,80}){2,20}/?)"
-)
 _DATE_LIKE = re.compile(r"[/.\\]?\d{1,4}[/.\\-]\d{1,2}(?:[/.\\-]\d{1,4})?/?\Z")
 
 
@@ -95,6 +108,13 @@ class _Answer:
         return bool(words) and words[0].casefold() in _READS
 
     @property
+    def pipes(self) -> tuple[tuple[str, ...], ...]:
+        """The programs of the command that it was given, if any: those of each pipe, by their first words."""
+        commands = [text for name, text in self.arguments.items() if name.casefold() in _COMMANDS]
+        pipes = ([_first_word(step) for step in pipe.split("|")] for text in commands for pipe in _ENDED.split(text))
+        return tuple(programs for pipe in pipes if (programs := tuple(filter(None, pipe))))
+
+    @property
     def is_empty(self) -> bool:
         blank = not any(char.isalnum() for char in self.text.replace("(empty)", ""))
         return self.value in ([], {}) or (self.value is None and blank)
@@ -116,7 +136,7 @@ class _Answer:
 def tool_candidates(call: Block | None, result: Block, seq: int) -> Iterator[Candidate]:
     """What this result of this call establishes. ``call``: None where it is not on the page."""
     answer = _Answer.of(call, result, seq)
-    if result.get("is_error") or _failed(answer.text, answer.value):
+    if result.get("is_error") or _failed(answer.text, answer.value) or _only_complains(answer):
         yield _failure(answer)
         return
     if answer.is_empty and answer.looks:
@@ -127,8 +147,33 @@ def tool_candidates(call: Block | None, result: Block, seq: int) -> Iterator[Can
     if not answer.looks:
         yield _action(answer, records)
     yield from records
-    if answer.value is None:
-        yield from path_candidates(head_of(answer.text, _SEARCHED_FOR_PATHS), seq)
+    if answer.value is None and not _shows_contents(answer):
+        yield from path_candidates(places.listed_places(head_of(answer.text, _SEARCHED_FOR_PATHS)), seq)
+
+
+def _first_word(step: str) -> str:
+    words = step.split(maxsplit=1)
+    return re.split(r"[\\/]", words[0])[-1].casefold().removesuffix(".exe") if words else ""
+
+
+def _only_complains(answer: _Answer) -> bool:
+    """Whether all that a command wrote are lines that begin with the name of a program of it, or of its shell, and a
+    colon: so programs say that something went wrong, in whatever language, and whatever the last one's exit code is."""
+    programs = {program for pipe in answer.pipes for program in pipe}
+    lines = [line for line in answer.text.splitlines() if line.strip() and not _FOOTER.fullmatch(line)]
+    return bool(programs and lines) and all(_complains(line, programs | _SHELLS) for line in lines)
+
+
+def _complains(line: str, programs: Collection[str]) -> bool:
+    hit = _COMPLAINT.match(line)
+    return hit is not None and (bool(hit["cmdlet"]) or hit["program"].casefold() in programs)
+
+
+def _shows_contents(answer: _Answer) -> bool:
+    """Whether the answer is what stands in a file or on a page: a place named there is nobody's word."""
+    words = _WORDS.findall(answer.tool.rsplit("__", 1)[-1])
+    shown = {pipe[0] for pipe in answer.pipes} | {"xargs" for pipe in answer.pipes if "xargs" in pipe}
+    return bool(words and words[0].casefold() in _CONTENTS) or not shown.isdisjoint(_CONTENTS)
 
 
 def _action(answer: _Answer, records: Sequence[Candidate]) -> Candidate:
@@ -142,17 +187,16 @@ def _action(answer: _Answer, records: Sequence[Candidate]) -> Candidate:
     return Candidate(FactKind.ACTION, as_text(fields), answer.seq, key, Speaker.TOOL, weight=9.5, names=answer.names)
 
 
-def path_candidates(text: str, seq: int) -> Iterator[Candidate]:
-    """The places that a text names, at most ten; what only looks like one is rejected."""
-    found = dict.fromkeys(hit[0].rstrip(".,;:!?") for hit in _PATH.finditer(text))
-    for path in list(found)[:_MOST_PATHS]:
+def path_candidates(named: Iterable[str], seq: int, speaker: Speaker = Speaker.TOOL) -> Iterator[Candidate]:
+    """These places, at most ten; what only looks like one is rejected."""
+    for path in islice(dict.fromkeys(named), _MOST_PATHS):
         dated = bool(_DATE_LIKE.fullmatch(path))
         yield Candidate(
             FactKind.PATH,
             path,
             seq,
             f"path:{path}",
-            Speaker.TOOL,
+            speaker,
             weight=0.0 if dated else 3.0,
             decision=Decision.REJECTED if dated else Decision.ACCEPTED,
             reason=Reason.DATE_LIKE if dated else Reason.NEW,
@@ -161,7 +205,7 @@ def path_candidates(text: str, seq: int) -> Iterator[Candidate]:
 
 def is_place(text: str) -> bool:
     """Whether a text is a path or URL, and no date that looks like one."""
-    return bool(_PATH.fullmatch(text)) and not _DATE_LIKE.fullmatch(text)
+    return places.is_place(text) and not _DATE_LIKE.fullmatch(text)
 
 
 def _records(answer: _Answer) -> Iterator[Candidate]:

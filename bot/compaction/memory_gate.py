@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bot.compaction.fact_life import RUN_AS
+from bot.compaction.fact_quotes import is_note
 from bot.compaction.facts import Fact, FactKind, FactStatus, Speaker
 from bot.compaction.folder_probes import FOLDERS, Probe, Shell, probes_in, replaced, shell_of
+from bot.compaction.places import LONGEST, last_name, named_places, whole_place
+from bot.compaction.reading_commands import PLACE, only_reads
 from bot.cuts import beginning
 
 GATE = "[CFPM_TOOL_GATE_V1]"
@@ -37,13 +40,15 @@ _NAMES = {
 
 _SAFE = re.compile(r"(?:/|[A-Za-z]:[\\/]|\\\\)(?:[^\W_]|[ _.,()+@&'~\\/:\-])+")
 """A path that says nothing to a shell but where it is."""
-_IN_PROSE = re.compile(
-    r"[\"'`«“]((?:/|[A-Za-z]:\\|\\\\)[^\"'`»”]{2,200})[\"'`»”]|(?<![\w:/\\.])((?:/|[A-Za-z]:\\|\\\\)\S{2,200})"
-)
 _IS_AT = re.compile(
     r"\b(?:is|are|at|in|under|lives?)\b|[:=—→]|\b(?:находится|лежит|лежат|это|в|на)\b|是|在|位于|为", re.IGNORECASE
 )
 
+_DENIES = re.compile(
+    r"\b(?:not|never|no longer|used to|was|were|(?:is|are|does|do|was)n['’]?t|nicht|kein\w*|pas|ya no)\b"
+    r"|\b(?:не|нет|нету|больше не|был[аои]?|раньше)\b|不|没|沒|别|別|无|曾",
+    re.IGNORECASE,
+)
 _POSIX_PATH = re.compile(
     r"(?:^|(?<=[\s=:;|&<>(\"',]))/(?!dev/(?:null|stdout|stderr|stdin|tty)\b)(?:[\w.~@+*\-]|(?=\s|$))"
 )
@@ -52,27 +57,6 @@ _WINDOWS_PATH = re.compile(r"(?<![A-Za-z])[A-Za-z]:[\\/]|(?:^|(?<=[\s\"'=]))\\\\
 _ELSEWHERE = re.compile(
     r"(?:^|[\s;&|(])(?:ssh|scp|sftp|rsync|docker|podman|kubectl|lxc|wsl|chroot|su|runuser|vagrant|adb|nsenter)(?:\.exe)?\s"
     r"|\bsudo\s+(?:-\w+\s+)*-\w*[ui]|(?:^|[\s;&(])(?:HOME|USERPROFILE)=|\$env:(?:HOME|USERPROFILE)\s*=",
-    re.IGNORECASE,
-)
-_LOOKING = """
-ls ll la dir vdir tree find fd stat file du df wc cat head tail less more test [ [[ realpath readlink echo printf pwd
-cd pushd true type where get-childitem gci get-item gi test-path get-content gc resolve-path set-location sl
-push-location join-path write-output write-host select-object select sort-object sort measure-object measure
-format-table ft format-list fl out-string
-"""
-_LOOKS = frozenset(_LOOKING.split())
-"""Commands that only look. Nothing else is ever rewritten: what memory read somewhere must not choose what is written
-or deleted."""
-_STEP = re.compile(r"\|\|?|&&?|;|\n")
-_ASSIGNED = re.compile(r"^\s*(?:\$\w+\s*=\s*|export\s+\w+=|\w+=(?=[\"'$~(]))")
-_INNER = re.compile(
-    r"^\s*(?:sh|bash|zsh|dash|powershell|pwsh|cmd)(?:\.exe)?(?:\s+[-/][A-Za-z]+)+\s+[\"']?", re.IGNORECASE
-)
-"""A shell that is given a command."""
-_VALUE = re.compile(r"^[(\s]*(?:\[(?:System\.)?Environment\]|\$(?:env:|HOME|\{)|%USERPROFILE%|[\"'~])", re.IGNORECASE)
-_DOES = re.compile(
-    r"[`{]|\$\((?!\s*(?:ls|pwd|echo|cat)\b)|(?<!\d)>(?!\s*(?:/dev/null|&\d))|\d>(?!\s*(?:/dev/null|&\d|nul\b))"
-    r"|\s-(?:delete|exec|execdir|ok|okdir|fprint\w*|fls)\b|\.Delete\(|\.Move|\.Copy|<<",
     re.IGNORECASE,
 )
 _AGAIN = re.compile(
@@ -121,8 +105,17 @@ class Rewrite:
         return f"{RUN_AS}{where}. The command was: {beginning(self.rewritten, _LONGEST_SHOWN)}]"
 
     @property
+    def lasting(self) -> str:
+        """For people, where it is done for the first time."""
+        where = ", ".join(f"{folder} is {path}" for folder, path in self.folders)
+        return (
+            f"🧠 As memory has it, {where}. Commands that look there and only read are run with that path; what writes "
+            "runs as it is written. /memory lists it, and /memory forget takes it out."
+        )
+
+    @property
     def brief(self) -> str:
-        """For people, in one line."""
+        """For people, in one line, while it runs."""
         return "🧠 " + ", ".join(f"{folder} → {path}" for folder, path in self.folders)
 
 
@@ -141,7 +134,7 @@ def rewrite(tool: str, arguments: Mapping[str, Any], facts: Iterable[Fact], aske
     probes, shell = _probes(tool, command)
     if (
         not probes
-        or not _only_looks(command, probes)
+        or not only_reads(_marked(command, probes), shell)
         or _ELSEWHERE.search(command)
         or _is_absolute(command, probes, shell)
     ):
@@ -156,16 +149,10 @@ def rewrite(tool: str, arguments: Mapping[str, Any], facts: Iterable[Fact], aske
     return Rewrite(tool, {**arguments, argument: rewritten}, command, rewritten, folders)
 
 
-def _only_looks(command: str, probes: Iterable[Probe]) -> bool:
-    """Whether each step of the command does nothing but look, as far as its first word says."""
-    bare = _INNER.sub("", _without(command, probes))
-    if _DOES.search(bare):
-        return False
-    for step in _STEP.split(bare):
-        word = _ASSIGNED.sub("", step).strip()
-        if word and not _VALUE.match(word) and word.split(maxsplit=1)[0].casefold() not in _LOOKS:
-            return False
-    return True
+def _marked(command: str, probes: Sequence[Probe]) -> str:
+    for probe in reversed(probes):
+        command = f"{command[: probe.start]}{PLACE}{command[probe.end :]}"
+    return command
 
 
 def _without(command: str, probes: Iterable[Probe]) -> str:
@@ -189,24 +176,43 @@ def known_path(folder: str, facts: Iterable[Fact]) -> str | None:
 
 
 def _paths_in(fact: Fact, names: tuple[str, ...]) -> Iterator[str]:
+    """A place that a tool listed, or that a person pinned; and what people say in so many words. That a person names a
+    path alone says nothing of it: "/home/ada/Desktop" may stand in a sentence that it is not there."""
     if fact.kind is FactKind.PATH:
-        if _last(fact.text) in names:
+        if last_name(fact.text) in names and (fact.speaker is Speaker.TOOL or fact.pinned):
             yield fact.text
     elif fact.kind in (FactKind.GOAL, FactKind.CONSTRAINT, FactKind.STATEMENT) and fact.speaker is Speaker.PERSON:
+        if is_note(fact.text):  # somebody else's words
+            return
         yield from _stated(fact.text, names)
 
 
 def _stated(text: str, names: tuple[str, ...]) -> Iterator[str]:
-    """The path of "My desktop is at D:\\Work\\Desktop": the only one, after the folder's name."""
-    hits = list(_IN_PROSE.finditer(text))
-    if len(hits) != 1:
+    """The path of "My desktop is at D:\\Work\\Desktop": the only one, after the folder's name; or a path alone."""
+    if alone := whole_place(text):
+        if last_name(alone) in names:
+            yield alone
         return
-    path = (hits[0][1] or hits[0][2]).rstrip(".,;:!?。，；！？)")
-    before = text[: hits[0].start()].casefold()
+    hits = list(named_places(text))
+    if len(hits) != 1 or text.rstrip().endswith(("?", "？")):
+        return
+    start, path = hits[0]
+    before = text[:start].casefold()
     named = any(re.search(rf"(?<!\w){name}" if name.isascii() else name, before) for name in names)
     others = [other for folder in FOLDERS if _NAMES[folder] != names for other in _NAMES[folder]]
-    if named and _IS_AT.search(before) and not any(other in before for other in others):
+    if not named or not _IS_AT.search(before) or _DENIES.search(text) or any(other in before for other in others):
+        return
+    if path := path or _up_to_the_name(text[start:], names):
         yield path
+
+
+def _up_to_the_name(text: str, names: tuple[str, ...]) -> str:
+    """The path that the text begins with, up to the folder's own name, or to the text's end; nothing if that cannot be
+    told."""
+    for name in names:
+        if found := re.match(rf".{{1,{LONGEST}}}?[\\/]{name}(?=$|[\s.,;:!?。，；！？])", text, re.IGNORECASE):
+            return whole_place(found[0], marked=True)
+    return whole_place(text)
 
 
 def _argument(tool: str, arguments: Mapping[str, Any]) -> str | None:
@@ -235,10 +241,6 @@ def _is_absolute(command: str, probes: Iterable[Probe], shell: Shell) -> bool:
     command = _without(command, probes)
     posix = _DEEP_PATH if shell is Shell.CMD else _POSIX_PATH
     return bool(_WINDOWS_PATH.search(command) or posix.search(command))
-
-
-def _last(path: str) -> str:
-    return re.split(r"[\\/]", path.rstrip("/\\"))[-1].casefold() if _SAFE.match(path) else ""
 
 
 def _compared(path: str) -> str:

@@ -200,8 +200,8 @@ class Importing:
             del values["id"]
         if slot := _SLOTS.get(table_name):
             values[slot] = self._slot(values[slot])
-        if table_name == "memories" and values["line"]:
-            values["line"] = {**values["line"], "slot": self._slot(values["line"].get("slot"))}
+        if table_name == "memories" and "slot" in values["line"]:
+            values["line"] = {**values["line"], "slot": self._slot(values["line"]["slot"])}
         if table_name == agents.name:
             values |= {"epoch": 0, "starts": 0}
         return {name: value for name, value in values.items() if value is not None}

@@ -169,6 +169,12 @@ async def test_a_command_that_looks_for_the_desktop_gets_its_path_and_the_result
             "rewrittenCommand": f"ls {desktop}",
         }
         assert any(f"Desktop → {desktop}" in text for m in room.shown["1"].values() for text in m.texts)
+        await room.asks("List it once more, please.")
+        lasting = f"As memory has it, Desktop is {desktop}."
+        assert len([notice for notice in room.notices() if lasting in notice]) == 1, "it is said once, and stays"
+        await told(running, room, "The milk is 2.50 EUR.")
+        await room.asks("List it a third time, please.")
+        assert len([notice for notice in room.notices() if lasting in notice]) == 1
     assert not any("CFPM" in str(record.request.messages) for record in model.requests)
 
 

@@ -126,7 +126,7 @@ def test_rows_of_a_list_in_a_record_are_records_with_the_id_of_what_they_belong_
 
 
 def test_what_looks_like_a_path_and_is_a_date_is_no_place() -> None:
-    result = found(*used(1, "read_file", {}, "see /var/log/app.log of /2024/07/19"))
+    result = found(*used(1, "find_files", {}, "/var/log/app.log\n/2024/07/19"))
     assert texts(result, FactKind.PATH) == ["/var/log/app.log"]
     assert Reason.DATE_LIKE in {reason for _, reason in reasons(result)}
 
