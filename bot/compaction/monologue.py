@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from bot.compaction.boundaries import answered_by, open_exchange
 from bot.compaction.plan import Plan, PlanContext, everything_but
-from bot.compaction.segments import COMPLETIONS, Segment, completes, segments_of, without_thinking
+from bot.compaction.segments import COMPLETIONS, Segment, completes, is_completion, segments_of, without_thinking
 from bot.compaction.tool_outputs import cleared
 from bot.estimate import Level, Meter
 from bot.history import Entry, EntryKind
@@ -110,7 +110,7 @@ class Monologue:
             if kind == "text" and (text := without_thinking(block["text"])) != block["text"]:
                 if text.strip():
                     yield {**block, "text": text}
-            elif kind == "tool_use" and block["name"] in self.options.completions and block["id"] not in answered:
+            elif kind == "tool_use" and is_completion(block, self.options.completions) and block["id"] not in answered:
                 yield text_block(answer_of(block["input"]))
             else:
                 yield block

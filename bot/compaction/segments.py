@@ -18,7 +18,7 @@ from itertools import pairwise
 
 from bot.compaction.boundaries import WORK, answered_by
 from bot.history import ASKED, Entry, EntryKind
-from bot.messages import text_of, tool_calls
+from bot.messages import Block, text_of, tool_calls
 
 COMPLETIONS = ("attempt_completion", "final_answer")
 """Tools by which models hand their answer over, in programs that have no other way: what they are called there."""
@@ -59,7 +59,13 @@ def segments_of(view: Sequence[Entry], completions: Container[str] = COMPLETIONS
 
 def completes(entry: Entry, completions: Container[str]) -> bool:
     """Whether an answer is handed over in it by a tool call."""
-    return entry.kind is EntryKind.REPLY and any(call["name"] in completions for call in tool_calls(entry.blocks))
+    return entry.kind is EntryKind.REPLY and any(is_completion(call, completions) for call in tool_calls(entry.blocks))
+
+
+def is_completion(call: Block, completions: Container[str]) -> bool:
+    """Whether it is the call of such a tool; one of an MCP server has its name after the server's."""
+    name = str(call["name"])
+    return name in completions or name.rpartition("__")[2] in completions
 
 
 def without_thinking(text: str) -> str:

@@ -197,6 +197,11 @@ def test_the_names_of_completions_are_an_option() -> None:
     assert "tool_use d2" not in str(shown(compacted(history(*work, *round_of(4)))))
 
 
+def test_a_completion_of_an_mcp_server_is_one_too() -> None:
+    work = (said(1, "q"), *finished(2, name="mcp__probe__attempt_completion", result="It is 42 km."))
+    assert "tool_use d2" in shown(compacted(history(*work, replied(4, "", "a"), returned(5, "a"), *round_of(6))))[1][1]
+
+
 def test_words_after_a_completion_do_not_take_its_place() -> None:
     page = compacted(history(said(1, "q"), *finished(2, outcome="It is 42 km."), replied(4, "Bye."), *round_of(5)))
     assert [entry.seq for entry in page.visible][:4] == [1, 2, 3, 4]
