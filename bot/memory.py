@@ -99,11 +99,11 @@ class AgentMemory:
         if not (self.collects or await self._has_facts()):
             return
         for _ in range(_TRIES):
-            read = await self._read()
+            read = await self._read(collects=self.collects)
             untold = any(_is_untold(item) for item in read.known)
             if not (untold or (self.collects and read.last > read.row.upto)):
                 return
-            life = await self._life(read)
+            life = await self._life(read, collects=self.collects)
             async with self._context.step() as step:
                 changes = await self._write(step, read, life, mode)
             if changes is not None:
@@ -124,10 +124,11 @@ class AgentMemory:
     async def known(self, *, wanted: bool | None = None) -> tuple[Fact, ...] | None:
         """What a plan may know: all facts in memory, with those of entries that no refresh has read yet. None where
         none are ``wanted``; if that is not said, where the strategy wants none."""
-        if not (self.collects if wanted is None else wanted):
+        collects = self.collects if wanted is None else wanted
+        if not collects:
             return None
-        read = await self._read()
-        life = await self._life(read) if read.unread else Refreshed(read.known)
+        read = await self._read(collects=collects)
+        life = await self._life(read, collects=collects) if read.unread else Refreshed(read.known)
         return injected(life.facts, read.floor)
 
     async def rewritten(self, call: Block) -> Rewrite | None:
@@ -181,18 +182,19 @@ class AgentMemory:
         async with self._services.database.glance() as tx:
             return (await facts.get(tx, self._context.agent_id)).version > 0
 
-    async def _read(self) -> _Read:
+    async def _read(self, *, collects: bool) -> _Read:
+        """``collects``: with what no refresh has read yet."""
         agent_id = self._context.agent_id
         async with self._services.database.read() as tx:
             row = await facts.get(tx, agent_id)
             known = await facts.load(tx, agent_id) if row.version else ()
-            unread = await facts.unread(tx, agent_id, row.upto, MOST_CAUGHT_UP) if self.collects else ()
+            unread = await facts.unread(tx, agent_id, row.upto, MOST_CAUGHT_UP) if collects else ()
             last = await histories.last_seq(tx, agent_id)
         return _Read(row, known, unread, last, floor_of(self._context.history))
 
-    async def _life(self, read: _Read) -> Refreshed:
+    async def _life(self, read: _Read, *, collects: bool) -> Refreshed:
         """In a thread: a history that nobody read yet takes a while."""
-        if not self.collects:
+        if not collects:
             return Refreshed(read.known)
         entries = self._context.history.entries
         earlier = [entry for entry in entries if entry.seq <= read.row.upto][-_EARLIER:]

@@ -60,6 +60,22 @@ async def test_a_conversation_with_another_strategy_collects_nothing_until_it_ch
         assert CODE in texts(await read_all(running))
 
 
+async def test_memory_asked_for_once_knows_what_was_said_and_what_people_added_and_collects_nothing_for_later(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    async with house(agents={"compact_ahead": False}, memory=QUIET):
+        await room.asks(CODE)
+        await room.commands(f"/memory add {FLIGHT}")
+        for number in range(8):
+            await room.asks(LINE.format(number))
+        await room.commands("/compact strategy=memory recent_share=0.05")
+        await room.until(lambda: "Compacted:" in room.notices()[-1])
+        await room.asks("Thanks!")
+        assert CODE in checkpoint(model)
+        assert FLIGHT in checkpoint(model)
+        assert CODE not in await room.commands("/memory")
+
+
 async def test_what_a_stop_between_a_turn_and_its_refresh_left_is_made_up_once(house: OpenHouse, room: Room) -> None:
     options: dict[str, Any] = {"agents": MEMORY, "memory": QUIET}
     codes = [
