@@ -1,4 +1,4 @@
-"""Says which part makes a context that no compaction can help with. Pure."""
+"""Says which part makes a context that no compaction can help with, and what would help. Pure."""
 
 from __future__ import annotations
 
@@ -8,6 +8,46 @@ from bot.compaction import Plan
 from bot.compaction.fallback import excerpt
 from bot.estimate import Meter
 from bot.history import ASKED, Entry, EntryKind, History
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What limits a context, in tokens: the model's ``window``, the ``room`` that it leaves beside an answer, and what
+    was ``chosen`` by AGENTS__EMERGENCY_CONTEXT_LIMIT. ``known``: the provider says how large the window is;
+    ``refused``: it said so when it refused a request."""
+
+    window: int
+    room: int
+    chosen: int | None = None
+    known: bool = True
+    refused: bool = False
+
+    @property
+    def is_overruled(self) -> bool:
+        """Whether more was chosen than the provider takes."""
+        return self.refused and self.chosen is not None and self.chosen > self.room
+
+    @property
+    def more(self) -> str:
+        """How those who run the program get more room, as the end of a sentence."""
+        if self.chosen is not None and not self.known:
+            return "raise AGENTS__EMERGENCY_CONTEXT_LIMIT if the model's window is larger"
+        if self.chosen is not None and self.chosen < self.room:
+            return f"raise AGENTS__EMERGENCY_CONTEXT_LIMIT (the model's window has room for {self.room:,})"
+        return "take a model with a larger window (AGENTS__EMERGENCY_CONTEXT_LIMIT makes none larger)"
+
+    @property
+    def told(self) -> str:
+        """Where the limit comes from, if a refusal stated it; else empty."""
+        if not self.refused or (self.chosen is not None and self.chosen <= self.room):
+            return ""
+        line = f"Limit: the model's server takes no more than {self.window:,} tokens, as it said when it refused more"
+        above = f"; AGENTS__EMERGENCY_CONTEXT_LIMIT={self.chosen} is above that" if self.is_overruled else ""
+        return f"{line}{above}"
+
+
+UNBOUND = Bound(0, 0)
+"""Of a context of which nothing is known."""
 
 
 @dataclass(frozen=True)
@@ -22,14 +62,22 @@ _LARGE = 0.4
 """Of the limit: what is smaller is not to blame by itself."""
 
 
-def blame(history: History, meter: Meter, head_tokens: int, factor: float, *, surely: bool = False) -> Blame | None:
+def blame(
+    history: History,
+    meter: Meter,
+    head_tokens: int,
+    factor: float,
+    *,
+    bound: Bound = UNBOUND,
+    surely: bool = False,
+) -> Blame | None:
     """The part that alone is too large, or None when compacting can help. ``surely``: nothing else can be compacted,
     so the largest part is to blame even if by our own count it would fit. ``factor`` corrects our count."""
     limit = meter.limit
     if head_tokens >= limit:
         return Blame(
             f"The system prompt and the tools alone take about {head_tokens:,} of {limit:,} tokens, so that no "
-            "conversation fits. Shorten SYSTEM_PROMPT, or raise AGENTS__EMERGENCY_CONTEXT_LIMIT."
+            f"conversation fits. Shorten SYSTEM_PROMPT, offer fewer tools, or {bound.more}."
         )
     largest = max(_uncompactable(history), key=lambda entry: entry.tokens, default=None)
     tokens = round(largest.tokens * factor) if largest else 0
@@ -37,22 +85,59 @@ def blame(history: History, meter: Meter, head_tokens: int, factor: float, *, su
         return None
     if largest is None or tokens < _LARGE * limit:
         parts = ", ".join(f"{part.name} {part.tokens:,}" for part in meter.parts if part.tokens)
-        return Blame(f"The context cannot be made smaller than {meter.total:,} of {limit:,} tokens ({parts}).")
-    size = f"about {tokens:,} tokens, and {limit - head_tokens:,} fit"
+        remedy = _largest(history, head_tokens, factor, bound)[1]
+        return Blame(f"The context cannot be made smaller than {meter.total:,} of {limit:,} tokens ({parts}). {remedy}")
     plan = excerpt(largest, history.visible)
-    if largest.kind is EntryKind.SAID:
-        return Blame(
+    return Blame(_too_large(largest, tokens, limit - head_tokens), plan)
+
+
+def _too_large(part: Entry, tokens: int, fitting: int) -> str:
+    size = f"about {tokens:,} tokens, and {fitting:,} fit"
+    if tokens <= fitting:  # by our own count it fits: who refuses it counts more
+        size = f"about {tokens:,} tokens by my count, which is more than its server takes just now"
+    if part.kind is EntryKind.SAID:
+        return (
             f"Your message alone is too large for the model: {size}. Send it in parts, or shorter. "
-            "Nothing else was lost; I go on with only the beginning of that message in view.",
-            plan,
+            "Nothing else was lost; I go on with only the beginning of that message in view."
         )
-    if largest.kind is EntryKind.FILE:
-        return Blame(
+    if part.kind is EntryKind.FILE:
+        return (
             f"Your file alone is too large for the model: {size}. Send a smaller one, or a part of it. "
-            "Nothing else was lost; I go on without it in view.",
-            plan,
+            "Nothing else was lost; I go on without it in view."
         )
-    return Blame(f"The result of a tool alone is too large for the model: {size}. Ask for a smaller part of it.", plan)
+    return f"The result of a tool alone is too large for the model: {size}. Ask for a smaller part of it."
+
+
+def last_words(history: History, meter: Meter, head_tokens: int, factor: float, bound: Bound) -> str:
+    """Why there is still no room after everything was tried: the largest part, and what would help."""
+    part, remedy = _largest(history, head_tokens, factor, bound)
+    size = f"{meter.total:,} tokens by my count, for which there should be room in {meter.limit:,}"
+    if meter.over:
+        size = f"{meter.total:,} tokens, and {meter.limit:,} fit"
+    return f"The largest part of what is left ({size}) is {part}. {remedy}"
+
+
+_OF_A_KIND = {
+    EntryKind.SAID: ("your message", "Send it in parts, or shorter."),
+    EntryKind.FILE: ("your file", "Send a smaller one, or a part of it."),
+    EntryKind.RESULT: ("the result of a tool", "Ask for a smaller part of it."),
+}
+_TALK = ("what was said before", "A new session begins without it.")
+
+
+def _largest(history: History, head_tokens: int, factor: float, bound: Bound) -> tuple[str, str]:
+    """The largest part in words, with its size, and what would make it smaller."""
+    now = _uncompactable(history)
+    asked = {entry.seq for entry in now}
+    before = sum(entry.tokens for entry in history.visible if entry.seq not in asked)
+    sizes = [
+        (head_tokens, ("the system prompt and the tools", "")),
+        (round(before * factor), _TALK),
+        *((round(entry.tokens * factor), _OF_A_KIND.get(entry.kind, _OF_A_KIND[EntryKind.SAID])) for entry in now),
+    ]
+    tokens, (name, remedy) = max(sizes, key=lambda one: one[0])
+    help_ = remedy or f"A new session has them too: shorten SYSTEM_PROMPT, offer fewer tools, or {bound.more}."
+    return f"{name}, about {tokens:,} tokens", help_
 
 
 def _uncompactable(history: History) -> list[Entry]:

@@ -229,6 +229,8 @@ class Compactor:
             plan = await self._plan_unless_given_up(request)
             if self._given_up.is_set():
                 return Outcome.ABORTED
+            if plan is None and request.trigger == "recovery":
+                plan = self._planner.nothing()  # written down all the same: somebody will ask why there is no answer
             if plan is None:
                 return Outcome.NOTHING
             run = await self._begin(replace(plan, given=request.given), request, stack)
@@ -297,7 +299,7 @@ class Compactor:
             if Plan.from_json(run.plan).summarise:
                 found = await Errand(self._context).result(run)
                 if found is None:
-                    return await self._fail(run, "no worker answered")
+                    return await self._without_summary(run, RunState.FAILED, "no worker answered")
                 run = found
             if run.state is RunState.ABORTED:
                 await self._finished(run.id)
@@ -315,10 +317,11 @@ class Compactor:
             return await self._without_summary(run, RunState.EMPTY, result.reason or "the summary came back empty")
         if run.stack != context.history.stack:
             return await self._without_summary(run, RunState.FAILED, "the history was changed meanwhile")
+        if not (plan.hidden or plan.replaced):
+            return await self._fail(run, "nothing is left that could be made smaller", RunState.EMPTY)
         if not self._planner.gain(plan, summary) > 0:
             return await self._without_summary(run, RunState.EMPTY, "it would not make the context smaller")
-        bare = "without a summary: the oldest messages are hidden" if plan.strategy == FALLBACK else ""
-        return await self._commit(run, plan, summary, bare)
+        return await self._commit(run, plan, summary, _without(plan) if plan.strategy == FALLBACK else "")
 
     async def _commit(self, run: Run, plan: Plan, summary: str, note: str = "") -> Outcome:
         try:
@@ -373,11 +376,10 @@ class Compactor:
     async def _without_summary(self, run: Run, state: RunState, reason: str, *, for_operators: bool = False) -> Outcome:
         """Nothing changes; but a recovery has to go on, so it hides the oldest turns instead. ``for_operators``: the
         reason is for those who run the program."""
-        if run.trigger == "recovery" and (plan := self._planner.fallback()) and self._planner.gain(plan) > 0:
+        if run.trigger == "recovery" and (plan := self._planner.last_resort()):
             async with self._context.step() as step:
                 shown = await operators.not_summarised(self._context, step, reason) if for_operators else reason
-            why = f": {shown.rstrip('.')};" if shown else ":"
-            return await self._commit(run, plan, "", f"without a summary{why} the oldest messages are hidden")
+            return await self._commit(run, plan, "", _without(plan, shown))
         return await self._fail(run, reason, state, for_operators=for_operators)
 
     async def _fail(
@@ -408,6 +410,13 @@ class Compactor:
         await record(self._context, run)
         self._context.show_meter()
         self._services.bus.ring(f"settled:{self._context.agent_id}")
+
+
+def _without(plan: Plan, why: str = "") -> str:
+    """What a last resort did."""
+    did = "the oldest messages are hidden" if plan.hidden else "the largest part is shortened"
+    reason = f": {why.rstrip('.')};" if why else ":"
+    return f"without a summary{reason} {did}"
 
 
 class _AbortedMeanwhileError(Exception):

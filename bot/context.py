@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
+from bot.blame import UNBOUND, Bound
 from bot.bus_messages import Marked, Measured, MeterFacts
 from bot.compaction import Strategy
 from bot.errors import StoreUnavailable
@@ -61,6 +62,7 @@ class Context:
         self.head = Head(services.model_name, ANSWER_TOKENS, _system_prompt(services))
         self.limit = 1
         self.limit_is_known = True
+        self.bound = UNBOUND
         self._parts: tuple[Part, Part] = (Part("system prompt", 0), Part("tools", 0))
         self.family: Family = family_of(services.model_name)
         self._stepping = asyncio.Lock()
@@ -101,9 +103,11 @@ class Context:
         # Only Anthropic itself adds a prompt of its own to requests with tools; elsewhere a model's name says nothing.
         counted_as = self.head.model if self.services.settings.anthropic_base_url is None else None
         self._parts = head_parts(self.head.system, self.head.tools, counted_as)
-        chosen = self.services.settings.agents.emergency_context_limit
-        self.limit = chosen or _usable(limits, answer)
+        chosen, most = self.services.settings.agents.emergency_context_limit, _usable(limits, answer)
+        # What is listed may be too little, and is overruled by who runs the program; a refusal is not.
+        self.limit = min(chosen, most) if chosen and limits.refusal else chosen or most
         self.limit_is_known = limits.known or chosen is not None
+        self.bound = Bound(limits.window, most, chosen, known=limits.known, refused=bool(limits.refusal))
 
     @property
     def meter(self) -> Meter:

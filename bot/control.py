@@ -323,7 +323,8 @@ class Control:
             ahead=self._services.settings.agents.compact_ahead,
             freed=freed,
         )
-        await self._answer(message, text if context.limit_is_known else f"{text}\n{commands.LIMIT_ASSUMED}")
+        about = context.bound.told if context.limit_is_known else commands.LIMIT_ASSUMED
+        await self._answer(message, f"{text}\n{about}".rstrip())
 
     def _status_text(self) -> str:
         settings, context = self._services.settings, self._context
@@ -334,6 +335,7 @@ class Control:
             f"Summaries by: {self._services.summary_model_name}" + apart,
             f"Strategy: {context.strategy.name}",
             f"Context: {context.meter.total:,} of {context.limit:,} tokens",
+            *([context.bound.told] if context.bound.told else []),
             f"Layers: {len(context.history.layers)}",
             f"Conversation: {context.agent_id}",
             f"Now: {doing}",

@@ -12,7 +12,7 @@ from dataclasses import replace
 import structlog
 
 from bot.compaction import Plan, PlanContext, Strategy
-from bot.compaction.fallback import hide_oldest
+from bot.compaction.fallback import last_resorts
 from bot.compaction.goal import SUMMARY_RATE, SUMMARY_SHARE
 from bot.compaction.plan import Trigger
 from bot.context import Context
@@ -24,6 +24,8 @@ from bot.memory import AgentMemory
 
 log = structlog.get_logger(__name__)
 
+_CLEARLY = 0.1
+"""Of what can be made smaller: a last resort that takes less away is taken where nothing takes more."""
 LEAST_GAIN = 0.03
 """Of the limit: what the program compacts unasked frees at least so much, or it would do it again and again."""
 
@@ -61,14 +63,29 @@ class Planner:
         if plan and not plan.summarise and self.gain(plan, history=history) <= least:
             plan = None
         if trigger == "recovery" and (plan is None or self._leaves_too_much(plan)):
-            return self.fallback() or plan
+            return self.last_resort() or plan
         return plan
 
-    def fallback(self) -> Plan | None:
-        """Without a strategy and without a model: the oldest turns go."""
-        context = self._context
+    def last_resort(self) -> Plan | None:
+        """Without a strategy and without a model: what makes the page smaller, as little as is enough."""
+        context, meter = self._context, self._context.meter
         room = (context.limit - context.head_tokens) / context.factor
-        return hide_oldest(context.history.visible, room)
+        most: tuple[int, Plan | None] = (0, None)
+        for plan in last_resorts(context.history.visible, room):
+            gain = self.gain(plan)
+            if gain >= _CLEARLY * (meter.total - meter.head) and meter.total - gain <= meter.limit:
+                return plan
+            most = max(most, (gain, plan), key=lambda one: one[0])
+        return most[1]
+
+    def nothing(self) -> Plan | None:
+        """A plan that changes nothing, for the run in which nothing was found; None for an empty page."""
+        view = self._context.history.visible
+        if not view:
+            return None
+        return Plan(
+            self._context.strategy.name, upto=max(entry.seq for entry in view), floor=min(entry.seq for entry in view)
+        )
 
     def gain(self, plan: Plan, summary: str = "", *, history: History | None = None) -> int:
         """The tokens that this would free, by our own count of what goes and comes and by what people are shown,

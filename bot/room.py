@@ -6,7 +6,7 @@ import time
 
 import structlog
 
-from bot.blame import Blame, blame
+from bot.blame import Blame, blame, last_words
 from bot.causes import Cause
 from bot.compactor import Compactor, Outcome, Request
 from bot.context import Context
@@ -24,10 +24,8 @@ STOPPED_AND_TOO_LARGE = (
     "The compaction was stopped, and the whole conversation does not fit into the model{}, so this was not answered. "
     "Your message stays in the conversation: write again, and I compact first. (/new starts afresh.)"
 )
-REACHED_MAXIMUM = (
-    "Reached maximum compaction attempts. Please start a new session to continue. "
-    "(/new starts one; /undo takes it back.)"
-)
+REACHED_MAXIMUM = "Reached maximum compaction attempts. Please start a new session to continue."
+NEW_SESSION = "(/new starts one; /undo takes it back.)"
 
 
 class CannotGoOnError(Exception):
@@ -93,21 +91,18 @@ class Room:
         if self._is_left_whole():
             raise AbortedError(self._too_large_whole())
         if self._compactions >= MOST_COMPACTIONS:
-            raise CannotGoOnError(REACHED_MAXIMUM)
+            raise CannotGoOnError(f"{REACHED_MAXIMUM} {self._last_words()} {NEW_SESSION}")
         self._compactions += 1
         async with context.step() as step:
             await turns.count_recovery(step.tx, self._turn)
-        if self._compactor.running:
-            await self._joined()
+        if self._compactor.running and await self._joined() is Outcome.DONE:
+            return
         self._compactor.start(Request("recovery", turn=self._turn))
         outcome = await self._joined()
         if outcome is Outcome.ABORTED:
             raise AbortedError(self._too_large_whole())
-        if outcome is Outcome.NOTHING:
-            found = self._blame(surely=True)
-            if context.meter.over or (found and found.plan):
-                await self._give_up_on(found)
-            # By our own count it fits, and nothing is left to compact: ask once more, which counts as an attempt.
+        if outcome is not Outcome.DONE:  # the same page again would be refused again
+            await self._give_up_on(self._blame(surely=True))
 
     async def _joined(self) -> Outcome:
         began, self.waits = time.monotonic(), True
@@ -134,7 +129,12 @@ class Room:
 
     def _blame(self, *, surely: bool = False) -> Blame | None:
         context = self._context
-        return blame(context.history, context.meter, context.head_tokens, context.factor, surely=surely)
+        history, meter = context.history, context.meter
+        return blame(history, meter, context.head_tokens, context.factor, bound=context.bound, surely=surely)
+
+    def _last_words(self) -> str:
+        context = self._context
+        return last_words(context.history, context.meter, context.head_tokens, context.factor, context.bound)
 
     async def _give_up_on(self, found: Blame | None) -> None:
         """One part alone is too large. It is shown to the model in part from now on, so that the next message fits."""

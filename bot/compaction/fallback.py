@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from bot.compaction.plan import Inserted, Plan, details_of, everything_but
 from bot.cuts import beginning
@@ -14,7 +15,71 @@ FALLBACK = "fallback"
 
 _HEADROOM = 0.5
 """The share of the limit that may be filled afterwards."""
+_DETAILS = 0.1
+"""Of the room: what is listed of what is hidden."""
+_LEAST_INSERTED = 200
+"""Characters of a summary or a note that can be halved."""
+_LESS_AND_LESS = (0.5, 0.2, 0.0)
+"""Of what is hidden: what is listed of it, where that alone is what can get smaller."""
 _EXCERPT_CHARACTERS = 400
+
+
+def last_resorts(view: Sequence[Entry], room: float) -> Iterator[Plan]:
+    """What can be made smaller, the least harmful first: whoever still has to make room takes the next one. The latest
+    request stays as it is."""
+    if plan := hide_oldest(view, room):
+        yield plan
+    if plan := _shorten_largest(view):
+        yield plan
+    if plan := _shorten_summary(view):
+        yield plan
+    for share in _LESS_AND_LESS:
+        if plan := _hide_all_but_the_request(view, room, share):
+            yield plan
+
+
+def _shorten_largest(view: Sequence[Entry]) -> Plan | None:
+    """Of the largest result of a tool, or file, that is in view its beginning."""
+    long = [
+        entry
+        for entry in view
+        if entry.kind in (EntryKind.RESULT, EntryKind.FILE) and len(_text(entry)) > 2 * _EXCERPT_CHARACTERS
+    ]
+    largest = max(long, key=lambda entry: entry.tokens, default=None)
+    return replace(excerpt(largest, view), strategy=FALLBACK, kind="compaction") if largest else None
+
+
+def _shorten_summary(view: Sequence[Entry]) -> Plan | None:
+    """Of the longest text that a compaction has inserted the first half, and exact details of the rest."""
+    inserted = [entry for entry in view if entry.layer is not None and len(text_of(entry.blocks)) > _LEAST_INSERTED]
+    longest = max(inserted, key=lambda entry: entry.tokens, default=None)
+    if longest is None:
+        return None
+    text = text_of(longest.blocks)
+    shown = beginning(text, len(text) // 2)
+    rest = replace(longest, blocks=(text_block(text[len(shown) - 1 :]),))
+    listed = [f"- {item}" for item in details_of([rest], longest.tokens * _DETAILS, kept=view)]
+    left_out = "[The rest of this was left out.]" if not listed else "[The rest was left out. Exact details from it:]"
+    return Plan(
+        strategy=FALLBACK,
+        upto=max(entry.seq for entry in view),
+        floor=min(entry.seq for entry in view),
+        replaced={longest.seq: (text_block("\n".join([shown, left_out, *listed])),)},
+    )
+
+
+def _text(entry: Entry) -> str:
+    results = [text_of(block.get("content", "")) for block in entry.blocks if block.get("type") == "tool_result"]
+    return "".join([text_of(entry.blocks), *results])
+
+
+def _hide_all_but_the_request(view: Sequence[Entry], room: float, share: float) -> Plan | None:
+    """Also a summary, or the note of what was hidden before: of them as many details stay as are worth a ``share``."""
+    request = next((entry for entry in reversed(view) if entry.kind is EntryKind.SAID), None)
+    gone = [entry for entry in view if entry is not request]
+    if not gone:
+        return None
+    return _hiding(gone, [request] if request else [], view, min(room * _DETAILS, share * _tokens(gone)))
 
 
 def hide_oldest(view: Sequence[Entry], room: float) -> Plan | None:
@@ -33,6 +98,11 @@ def hide_oldest(view: Sequence[Entry], room: float) -> Plan | None:
     gone = [entry for entry in view if entry.seq not in staying]
     if not any(entry.kind in (EntryKind.SAID, EntryKind.REPLY, EntryKind.RESULT) for entry in gone):
         return None
+    return _hiding(gone, kept, view, room * _DETAILS)
+
+
+def _hiding(gone: Sequence[Entry], kept: Sequence[Entry], view: Sequence[Entry], details: float) -> Plan:
+    """``details``: tokens of what is listed."""
     upto = max(entry.seq for entry in view)
     place = min((entry.seq for entry in kept), default=upto + 1)
     return Plan(
@@ -40,7 +110,7 @@ def hide_oldest(view: Sequence[Entry], room: float) -> Plan | None:
         upto=upto,
         floor=place,
         hidden=everything_but(kept, upto),
-        inserted=(Inserted(place, EntryKind.NOTE, _note(gone, kept, room), Audience.MODEL),),
+        inserted=(Inserted(place, EntryKind.NOTE, _note(gone, kept, details), Audience.MODEL),),
     )
 
 
@@ -65,13 +135,10 @@ def _shown(text: str) -> str:
     )
 
 
-def _note(gone: Sequence[Entry], kept: Sequence[Entry], room: float) -> str:
-    opening = (
-        f"Session context compacted. {len(gone)} older messages are hidden without a summary. Exact details from them:"
-    )
-    lines = [opening]
-    lines += [f"- {item}" for item in details_of(gone, room * 0.1, kept=kept)]
-    return "\n".join(lines)
+def _note(gone: Sequence[Entry], kept: Sequence[Entry], details: float) -> str:
+    hidden = f"Session context compacted. {len(gone)} older messages are hidden without a summary."
+    listed = [f"- {item}" for item in details_of(gone, details, kept=kept)]
+    return "\n".join([f"{hidden} Exact details from them:", *listed] if listed else [hidden])
 
 
 def _tokens(entries: Sequence[Entry]) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from bot.blame import Blame, blame
+import pytest
+
+from bot.blame import Blame, Bound, blame, last_words
 from bot.estimate import Part
 from bot.history import Entry, EntryKind, History
 from bot.messages import text_block
@@ -87,8 +89,59 @@ def test_when_nothing_is_large_the_parts_are_listed_and_nothing_is_hidden() -> N
     meter = full(0, parts=[Part("system prompt", 700), Part("tools", 0), Part("conversation", 400)])
     found = blame(page, meter, 700, 1.0, surely=True)
     assert found == Blame(
-        "The context cannot be made smaller than 1,100 of 1,000 tokens (system prompt 700, conversation 400)."
+        "The context cannot be made smaller than 1,100 of 1,000 tokens (system prompt 700, conversation 400). "
+        "A new session has them too: shorten SYSTEM_PROMPT, offer fewer tools, or take a model with a larger window "
+        "(AGENTS__EMERGENCY_CONTEXT_LIMIT makes none larger)."
     )
+
+
+@pytest.mark.parametrize(
+    ("bound", "more"),
+    [
+        (Bound(8_000, 6_000, 4_000), "raise AGENTS__EMERGENCY_CONTEXT_LIMIT (the model's window has room for 6,000)."),
+        (Bound(8_000, 6_000, 16_000, refused=True), "take a model with a larger window"),
+        (Bound(8_000, 6_000), "take a model with a larger window"),
+        (Bound(200_000, 180_000, 4_000, known=False), "raise AGENTS__EMERGENCY_CONTEXT_LIMIT if the model's window is"),
+    ],
+)
+def test_nobody_is_told_to_raise_the_limit_above_the_window(bound: Bound, more: str) -> None:
+    found = blame(history(said(1, "hi", turn="t")), full(1_200), 1_000, 1.0, bound=bound)
+    assert found
+    assert more in found.sentence
+
+
+def test_the_sizes_that_are_told_are_no_contradiction() -> None:
+    page = history(said(1, "x" * 900, turn="t", tokens=400))
+    found = blamed(page, 1_100, surely=True)
+    assert found
+    assert "about 400 tokens by my count, which is more than its server takes just now" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("page", "part", "remedy"),
+    [
+        (
+            history(said(1, "x", turn="t", tokens=400)),
+            "your message, about 400 tokens",
+            "Send it in parts, or shorter.",
+        ),
+        (
+            history(said(1, "x", turn="s", tokens=900), said(2, "y", turn="t", tokens=9)),
+            "what was said before, about 900 tokens",
+            "A new session begins without it.",
+        ),
+        (
+            history(said(1, "look", turn="t"), replied(2, "", "a", turn="t"), returned(3, "a", tokens=500, turn="t")),
+            "the result of a tool, about 500 tokens",
+            "Ask for a smaller part of it.",
+        ),
+        (history(said(1, "x", turn="t", tokens=9)), "the system prompt and the tools, about 50 tokens", "shorten"),
+    ],
+)
+def test_the_last_words_name_the_largest_part_and_what_would_help(page: History, part: str, remedy: str) -> None:
+    told = last_words(page, full(1_100), 50, 1.0, Bound(2_000, 1_000))
+    assert part in told
+    assert remedy in told
 
 
 def test_a_page_without_any_request_is_nobodys_fault_but_its_sizes() -> None:

@@ -32,17 +32,21 @@ async def test_an_overflow_is_compacted_and_sent_again_up_to_three_times(served:
     assert await ada.asks("What is the harbour code?") == "The harbour code is 771-Q."
     assert [turn.outcome for turn in ada.turns[4:]] == [*["failed"] * times, "completed"]
     assert ada.statuses[0].text.startswith("🗜 Compacted: ")
-    # Where nothing is left to compact, it is only sent again.
-    assert 1 <= len(ada.statuses) <= times
+    assert len(ada.statuses) == times
+    assert len({str(conversation(turn)) for turn in ada.turns[4:]}) == times + 1, "the same page is never sent again"
 
 
 async def test_the_fourth_overflow_says_so_and_the_conversation_still_goes_on(served: Served, ada: Talk) -> None:
     await _fill(ada)
     served.model.fail(400, "invalid_request_error", OVERFLOW, times=4, when=ada.is_my_turn)
     told = await ada.told("What is the harbour code?", MAXIMUM)
-    assert "/new" in told
+    assert "The largest part of what is left (" in told
+    assert "the system prompt and the tools, about " in told
+    assert "shorten SYSTEM_PROMPT, offer fewer tools" in told
+    assert told.endswith("(/new starts one; /undo takes it back.)")
     assert [turn.outcome for turn in ada.turns[4:]] == ["failed"] * 4
-    assert 1 <= len(ada.statuses) <= 3
+    assert len(ada.statuses) == 3
+    assert len({str(conversation(turn)) for turn in ada.turns[4:]}) == 4
     assert (await ada.asks("What is the harbour code?")).endswith("The harbour code is 771-Q.")
 
 
