@@ -15,7 +15,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from bot.cache_marks import Life, mark_for, marked, marked_head
 from bot.causes import Cause, cause_of
@@ -31,7 +30,7 @@ from bot.overflow import is_context_overflow, stated_numbers
 from bot.provider_errors import message_in, retry_after, said_in, type_in, types_in
 from bot.reply_blocks import for_head
 from bot.reply_stream import ReplyStream
-from bot.windows import LONGEST_SAID, Learned, OwnWindows, Windows
+from bot.windows import LONGEST_SAID, Learned, OwnWindows, Windows, place_of
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic, AsyncStream
@@ -55,7 +54,6 @@ _SEES_NOTHING = re.compile(r"image|multimodal|mmproj|vision", re.IGNORECASE)
 """llama.cpp and Ollama answer 500 to a picture that their model cannot see."""
 CUT_OFF = "max_tokens"
 """The stop reason of an answer that was to be longer."""
-_LONGEST_PLACE = 300
 DEFAULT_WINDOW = 200_000
 DEFAULT_ANSWER = 8_192
 
@@ -174,9 +172,8 @@ class Model:
 
     @property
     def place(self) -> str:
-        """Where it is asked: host and path, without a login."""
-        url = urlsplit(self._base_url or "https://api.anthropic.com")
-        return f"{url.netloc.rpartition('@')[2]}{url.path.rstrip('/')}"[:_LONGEST_PLACE]
+        """What its endpoint is called in the book."""
+        return place_of(self._base_url)
 
     async def limits(self, model: str) -> Limits:
         """The window and the longest answer of a model; defaults where the endpoint does not know. What it lists is

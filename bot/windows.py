@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Protocol
+from urllib.parse import urlsplit
 
 REMEMBERED_SECONDS = 7 * 86_400.0
+_LONGEST_PLACE = 300
 LONGEST_SAID = 300
 """Characters of a refusal that are kept."""
 
@@ -25,6 +27,12 @@ class Learned:
     said: str
     listed: int = 0
     at: float = 0.0
+
+
+def place_of(base_url: str | None) -> str:
+    """What an endpoint is called there: host and path, without a login."""
+    url = urlsplit(base_url or "https://api.anthropic.com")
+    return f"{url.netloc.rpartition('@')[2]}{url.path.rstrip('/')}"[:_LONGEST_PLACE]
 
 
 class Windows(Protocol):

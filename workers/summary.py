@@ -202,7 +202,7 @@ class _Writer:
         said = [Message(role="assistant", content=[text_block(begun or "(cut off)")]), _user(ask)]
         again = await self._request(head, valid_request([*messages, *said]), f"{mode}, cut off")
         if again.stop_reason == CUT_OFF:
-            raise _CutOffError("the summary came to no end")
+            raise _CutOffError("the summary came to no end, and one so long would not make the context smaller")
         rest = text_of(again.blocks).strip()
         return f"{begun}\n{rest}" if ask is GO_ON else rest
 

@@ -56,8 +56,8 @@ def instruction(
 
 
 GO_ON = (
-    "The summary was cut off there, since one answer cannot be longer. Go on with the line that follows: write only "
-    "what is missing, and repeat nothing."
+    "The summary was cut off there, since one answer cannot be longer. Write the summary on, from the line that "
+    "follows: only what is missing, with exact details, and nothing that stands above already."
 )
 """Asks a model that cannot answer at greater length for the rest."""
 
@@ -65,8 +65,8 @@ GO_ON = (
 def shorter(room: int) -> str:
     """Asks a model that came to no end for a summary of at most ``room`` tokens."""
     return (
-        "The summary was cut off before its end, because it was too long. Write it again, whole, under the same "
-        f"headings, in at most about {_words(room)} words: exact details first, nothing twice."
+        "The summary was cut off before its end, because it was too long. Write the summary again, whole, under "
+        f"the same headings, in at most about {_words(room)} words: exact details first, nothing twice."
     )
 
 

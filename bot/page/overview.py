@@ -19,9 +19,10 @@ from bot.page.live import Live
 from bot.page.query import chosen, number, text
 from bot.page.site import Site
 from bot.page.words import duration, plural
-from bot.store import conversations, overview
+from bot.store import conversations, overview, windows
 from bot.store.overview import Day, Helpless, OpenRun, Queue, Waits
 from bot.store.runs import RunState
+from bot.windows import Learned, place_of
 
 _A_PAGE = 25
 _LATE_SECONDS = 30.0
@@ -113,8 +114,13 @@ class Overview:
             "problems": [
                 *_refused(self._site.database.refusal),
                 *problems(waits, open_runs, helpless, day, now, worker=worker),
+                *_overruled(self._site, await self._learned(tx, now)),
             ],
         }
+
+    async def _learned(self, tx: Any, now: float) -> Learned | None:
+        place = place_of(self._site.settings.anthropic_base_url)
+        return await windows.of(tx, place, self._site.model_name, now=now)
 
     async def _json(self, _request: Request) -> Response:
         async with self._site.database.read(long=True) as tx:
@@ -180,6 +186,15 @@ def _reasons(failures: Mapping[str, int]) -> str:
     known = {cause.value: cause.words for cause in Cause}
     named = [(known.get(word, "another reason"), count) for word, count in failures.items()]
     return ", ".join(f"{count} × {words}" for words, count in sorted(named, key=lambda one: (-one[1], one[0])))
+
+
+def _overruled(site: Site, learned: Learned | None) -> list[Problem]:
+    """A limit was set that the model's server does not take: what it said counts."""
+    limit = site.settings.agents.emergency_context_limit
+    if learned is None or limit is None or limit <= learned.window:
+        return []
+    takes = f"{site.model_name} takes no more than {learned.window:,} tokens, as its server said when it refused more"
+    return [Problem("warning", f"{takes}: AGENTS__EMERGENCY_CONTEXT_LIMIT={limit} is above that.")]
 
 
 def _refused(reason: str) -> list[Problem]:

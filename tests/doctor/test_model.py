@@ -7,9 +7,13 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
+from bot.book import database_of
 from bot.doctor.model import check_model
 from bot.env_file import EnvFile
+from bot.parts import named_model
 from bot.settings_check import check
+from bot.store.windows import BookWindows
+from bot.windows import Learned
 from tests.doctor.conftest import MakeCase, said, the_one
 from tests.servers.messages import MessagesServer
 
@@ -57,6 +61,27 @@ async def test_a_limit_above_the_window_is_told_of(case: MakeCase, models: Messa
     patient = case(**settings, agents={"emergency_context_limit": 16_000})
     found = await the_one(check_model, patient, "warning")
     assert "AGENTS__EMERGENCY_CONTEXT_LIMIT=16000 is above its window of 3,000 tokens" in found.sentence
+
+
+async def test_the_window_that_a_refusal_stated_is_told_with_the_setting_that_is_above_it(
+    case: MakeCase, models: MessagesServer
+) -> None:
+    models.window = 0  # it says nothing of it
+    settings = {
+        "anthropic_api_key": KEY,
+        "anthropic_base_url": models.url,
+        "agents": {"emergency_context_limit": 16_000},
+    }
+    patient = case(**settings, model="claude-sonnet-5")
+    database = database_of(patient.settings)
+    await database.open()
+    place = named_model(patient.settings)[0].place
+    await BookWindows(database).learn(place, "claude-sonnet-5", Learned(8_192, "prompt is too long: 9 > 8192 maximum"))
+    await database.close()
+    found = await the_one(check_model, patient, "warning")
+    assert found.sentence.startswith("claude-sonnet-5 takes no more than 8,192 tokens")
+    assert "AGENTS__EMERGENCY_CONTEXT_LIMIT=16000 is above that" in found.sentence
+    assert [one.state for one in await check_model(case(**settings, model="claude-opus-5"))] == ["ok"]
 
 
 async def test_a_wrong_key_is_a_problem_and_not_repeated(case: MakeCase, models: MessagesServer) -> None:

@@ -179,6 +179,15 @@ async def test_the_overview_says_why_answers_fail_and_that_they_work_again(
         await until_told(client, "2 answers failed in the last 24 hours: 2 × wrong key.")
 
 
+async def test_the_overview_says_that_a_limit_is_above_what_the_models_server_takes(
+    house: OpenHouse, room: Room
+) -> None:
+    async with house(agents={"emergency_context_limit": 16_000}) as running, visiting(running) as client:
+        await room.asks("word " * 4_000)
+        takes = "claude-sonnet-5 takes no more than 3,000 tokens, as its server said when it refused more"
+        await until_told(client, f"{takes}: AGENTS__EMERGENCY_CONTEXT_LIMIT=16000 is above that.")
+
+
 async def until_told(client: httpx2.AsyncClient, sentence: str) -> None:
     """What people see comes before the end of a turn is committed."""
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
 from bot.compaction import STRATEGIES, Plan, Strategy
-from bot.compaction.fallback import excerpt, hide_oldest
+from bot.compaction.fallback import excerpt, hide_oldest, last_resorts
 from bot.history import ASKED, Entry, EntryKind, History, valid_request
 from bot.messages import Message
 from bot.strategy_path import named
@@ -43,6 +43,11 @@ def oldest_planner(history: History, draw: Draw) -> Plan | None:
     return hide_oldest(history.visible, draw(st.integers(1, 9_000))) if history.visible else None
 
 
+def last_resort_planner(history: History, draw: Draw) -> Plan | None:
+    found = [*last_resorts(history.visible, draw(st.integers(1, 9_000)))] if history.visible else []
+    return draw(st.sampled_from(found)) if found else None
+
+
 def excerpt_planner(history: History, draw: Draw) -> Plan | None:
     large = [entry for entry in history.visible if entry.kind in (EntryKind.SAID, EntryKind.RESULT)]
     return excerpt(draw(st.sampled_from(large)), history.visible) if large else None
@@ -52,6 +57,7 @@ PLANNERS: dict[str, Planner] = {
     **{name: planner_of(strategy) for name, strategy in HELD.items()},
     "hide_oldest": oldest_planner,
     "excerpt": excerpt_planner,
+    "last_resorts": last_resort_planner,
 }
 each_planner = pytest.mark.parametrize("planner", PLANNERS.values(), ids=PLANNERS)
 

@@ -158,7 +158,7 @@ async def test_a_model_of_short_answers_goes_on_where_its_summary_was_cut_off(
     assert rest == f"The order is ORD-55123. {GOOD}"
     assert begun
     assert begun.endswith("never touched."), "what stood in its last line may have been cut"
-    assert "Go on with the line that follows" in server.requests[1].request.last_user_text
+    assert "Write the summary on, from the line that follows" in server.requests[1].request.last_user_text
 
 
 @pytest.mark.parametrize("answers", [200, 8_192])
@@ -166,7 +166,8 @@ async def test_a_summary_that_comes_to_no_end_is_none(desk: Desk, server: Messag
     server.max_tokens = answers
     server.brain = says(LONG)
     result = await write_summary(desk, await planned(desk, limit=1_000))
-    assert (result.outcome, result.reason, len(server.requests)) == ("empty", "the summary came to no end", 2)
+    assert (result.outcome, len(server.requests)) == ("empty", 2)
+    assert result.reason.startswith("the summary came to no end")
 
 
 @pytest.mark.parametrize(
