@@ -64,6 +64,15 @@ class Page:
         messages = tuple(_messages(useful))
         return cls(useful, messages, _tied(useful, messages), max((entry.seq for entry in view), default=0))
 
+    @property
+    def sizes(self) -> list[int]:
+        """Of each message the guessed tokens, with what stands between it and the next."""
+        starts = [start for start, _ in self.messages]
+        return [
+            sum(entry.tokens for entry in self.view[start:end])
+            for start, end in zip(starts, [*starts[1:], len(self.view)], strict=False)
+        ]
+
     def recent(self, last: int) -> int:
         """Where in ``view`` the last so many messages begin, or the open tool exchange if that is earlier."""
         number = max(0, len(self.messages) - last)

@@ -20,6 +20,7 @@ from bot.compaction.fact_choice import checkpoint_of, checkpoint_tokens
 from bot.compaction.fact_merge import merged
 from bot.compaction.facts import Fact
 from bot.compaction.plan import Inserted, Plan, PlanContext, Scale, everything_but
+from bot.compaction.recent import MOST_SHARE, RECENT_TOKENS, PresetShare, Recent
 from bot.estimate import Level, Meter
 from bot.history import ASKED, Entry, EntryKind
 from bot.messages import tool_calls
@@ -44,7 +45,9 @@ class MemoryOptions:
     warning: float = 0.80
     critical: float = 0.90
     target_share: float = 0.25
-    recent_share: float = 0.15
+    recent_share: float = PresetShare(0.15)
+    recent_tokens: int = RECENT_TOKENS
+    """Of recent messages, word for word; see :mod:`bot.compaction.recent`."""
 
     def __post_init__(self) -> None:
         """Raise ``ValueError`` for a share that is none; a target of nothing is none either."""
@@ -52,6 +55,8 @@ class MemoryOptions:
             raise ValueError(f"target_share={self.target_share} must be above 0 and at most 1")
         if not 0 <= self.recent_share <= 1:
             raise ValueError(f"recent_share={self.recent_share} must be from 0 to 1")
+        if self.recent_tokens < 0:
+            raise ValueError(f"recent_tokens={self.recent_tokens} must not be negative")
 
 
 @dataclass(frozen=True)
@@ -74,11 +79,14 @@ class Memory:
         scale = Scale.of(view, meter)
         room = self._room(scale, meter, context)
         page = _Page(view, room)
-        kept = page.kept(self.options.recent_share * room, room)
+        recent = Recent.of(self.options.recent_share, self.options.recent_tokens, scale, meter)
+        most = recent.at_most(self.options.recent_share * room)
+        kept = page.kept(most if recent.counted else min(most, MOST_SHARE * room), room)
         text = self._checkpoint(view, kept, room, context)
         left = room - _tokens(kept) - checkpoint_tokens(text)
         if left > _UNUSED * room:
-            more = page.kept(_tokens(kept) + _OF_THE_REST * left, room)
+            most = _tokens(kept) + _OF_THE_REST * left
+            more = page.kept(most if recent.tokens is None else min(most, recent.tokens), room)
             if len(more) > len(kept):
                 longer = self._checkpoint(view, more, room, context)
                 if _tokens(more) + checkpoint_tokens(longer) <= room:

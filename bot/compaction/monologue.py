@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from bot.compaction.boundaries import answered_by, open_exchange
-from bot.compaction.plan import Plan, PlanContext, everything_but
+from bot.compaction.plan import Plan, PlanContext, Scale, everything_but
+from bot.compaction.recent import RECENT_TOKENS, Preset, Recent
 from bot.compaction.segments import COMPLETIONS, Segment, completes, is_completion, segments_of, without_thinking
 from bot.compaction.tool_outputs import cleared
 from bot.estimate import Level, Meter
@@ -34,7 +35,9 @@ class MonologueOptions:
     warning: float = 0.75
     critical: float = 0.90
     keep_last_segment: bool = True
-    min_segments_to_keep: int = 1
+    min_segments_to_keep: int = Preset(1)
+    recent_tokens: int = RECENT_TOKENS
+    """Of the segments that stay whole, the last one apart; see :mod:`bot.compaction.recent`."""
     results_to_keep: int = 1
     """Results of tools that stay of each older segment, the last ones. Those that are not its answer are shortened to
     a line if they are long."""
@@ -43,7 +46,7 @@ class MonologueOptions:
 
     def __post_init__(self) -> None:
         """Raise ``ValueError`` for a negative number."""
-        for name in ("min_segments_to_keep", "results_to_keep"):
+        for name in ("min_segments_to_keep", "recent_tokens", "results_to_keep"):
             if (number := getattr(self, name)) < 0:
                 raise ValueError(f"{name}={number} must not be negative")
 
@@ -61,8 +64,8 @@ class Monologue:
 
     def plan(self, view: Sequence[Entry], meter: Meter, context: PlanContext) -> Plan | None:  # noqa: ARG002
         """None when older segments have no monologue."""
-        whole = max(int(self.options.keep_last_segment), self.options.min_segments_to_keep)
         segments = segments_of(view, self.options.completions)
+        whole = self._whole(segments, Scale.of(view, meter), meter)
         older = segments[:-whole] if whole else segments
         in_use = {entry.seq for entry in view[open_exchange(view) :]}
         results = {entry.seq for segment in older for entry in self._results(segment)}
@@ -76,6 +79,13 @@ class Monologue:
         floor = min((entry.seq for entry in kept), default=upto + 1)
         hidden = everything_but(kept, upto)
         return Plan(strategy=self.name, upto=upto, floor=floor, hidden=hidden, replaced=replaced)
+
+    def _whole(self, segments: Sequence[Segment], scale: Scale, meter: Meter) -> int:
+        """How many of the last segments are left as they are."""
+        options = self.options
+        recent = Recent.of(options.min_segments_to_keep, options.recent_tokens, scale, meter)
+        sizes = [sum(entry.tokens for entry in segment.entries) for segment in segments]
+        return max(int(options.keep_last_segment), recent.number(options.min_segments_to_keep, sizes))
 
     def _results(self, segment: Segment) -> list[Entry]:
         """The last results of its tools; what a completion returned is none of them."""

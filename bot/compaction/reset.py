@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from bot.compaction.plan import SUMMARY, Inserted, Plan, PlanContext, details_of, everything_but
+from bot.compaction.plan import SUMMARY, Inserted, Plan, PlanContext, Scale, details_of, everything_but
+from bot.compaction.recent import RECENT_TOKENS, PresetShare, Recent
 from bot.estimate import Level, Meter
 from bot.history import ASKED, Entry, EntryKind
 from bot.messages import Audience
@@ -32,12 +33,16 @@ class ResetOptions:
 
     warning: float = 0.75
     critical: float = 0.90
-    keep_exchange_share: float = 0.15
+    keep_exchange_share: float = PresetShare(0.15)
+    recent_tokens: int = RECENT_TOKENS
+    """Of that exchange; see :mod:`bot.compaction.recent`."""
 
     def __post_init__(self) -> None:
         """Raise ``ValueError`` for a share that is none."""
         if not 0 <= self.keep_exchange_share <= 1:
             raise ValueError(f"keep_exchange_share={self.keep_exchange_share} must be from 0 to 1")
+        if self.recent_tokens < 0:
+            raise ValueError(f"recent_tokens={self.recent_tokens} must not be negative")
 
 
 @dataclass(frozen=True)
@@ -84,8 +89,10 @@ class Reset:
             files = takewhile(lambda entry: entry.kind is EntryKind.FILE, view[requests[-1] + 1 :])
             return [*reversed(list(before)), view[requests[-1]], *files]
         exchange = list(view[requests[-1] :])
-        small = sum(entry.tokens for entry in exchange) <= self.options.keep_exchange_share * meter.limit
-        return exchange if small else []
+        options = self.options
+        recent = Recent.of(options.keep_exchange_share, options.recent_tokens, Scale.of(view, meter), meter)
+        most = recent.at_most(options.keep_exchange_share * meter.limit)
+        return exchange if sum(entry.tokens for entry in exchange) <= most else []
 
 
 def _is_answered(view: Sequence[Entry]) -> bool:

@@ -15,6 +15,7 @@ from typing import ClassVar
 from bot.compaction.boundaries import Ends, Page, fewer
 from bot.compaction.goal import Goal, can_win
 from bot.compaction.plan import SUMMARY, Inserted, Plan, PlanContext, details_of
+from bot.compaction.recent import RECENT_TOKENS, Preset, Recent
 from bot.compaction.reset import DETAILS_SHARE
 from bot.estimate import Level, Meter
 from bot.history import Entry, EntryKind
@@ -36,13 +37,15 @@ class SegmentedOptions:
     warning: float = 0.80
     critical: float = 0.90
     keep_first: int = 3
-    keep_last: int = 10
+    keep_last: int = Preset(10)
+    recent_tokens: int = RECENT_TOKENS
+    """Of the last messages; see :mod:`bot.compaction.recent`."""
     min_messages: int = 20
     """An unasked compaction needs so many."""
 
     def __post_init__(self) -> None:
         """Raise ``ValueError`` for a negative number of messages."""
-        for name in ("keep_first", "keep_last", "min_messages"):
+        for name in ("keep_first", "keep_last", "recent_tokens", "min_messages"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name}={getattr(self, name)} must not be negative")
 
@@ -70,7 +73,7 @@ class Segmented:
         if context.unasked and len(page.messages) < self.options.min_messages:
             return None
         goal = Goal.of(view, meter, context, self.options.warning)
-        ends = self._ends(page, goal, context)
+        ends = self._ends(page, goal, meter, context)
         if ends is None:
             return None
         return Plan(
@@ -84,9 +87,11 @@ class Segmented:
             focus=context.focus,
         )
 
-    def _ends(self, page: Page, goal: Goal, context: PlanContext) -> Ends | None:
+    def _ends(self, page: Page, goal: Goal, meter: Meter, context: PlanContext) -> Ends | None:
         fixed = context.unasked and goal.tokens is None
-        numbers = fewer(self.options.keep_first, self.options.keep_last)
+        options = self.options
+        recent = Recent.of(options.keep_last, options.recent_tokens, goal.scale, meter)
+        numbers = fewer(options.keep_first, recent.number(options.keep_last, page.sizes))
         found: Ends | None = None
         for first, last in islice(numbers, 1 if fixed else None):
             ends = page.ends(first, last)

@@ -36,6 +36,11 @@ class Segment:
     answer: tuple[Entry, ...] = ()
     apart: tuple[Entry, ...] = ()
 
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """All of it, by what it is."""
+        return (*self.asked, *self.monologue, *self.answer, *self.apart)
+
 
 def segments_of(view: Sequence[Entry], completions: Container[str] = COMPLETIONS) -> list[Segment]:
     """The segments of a page, oldest first; every entry is in exactly one. What stands before the first request is a

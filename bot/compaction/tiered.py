@@ -17,6 +17,7 @@ from bot.compaction import tiers
 from bot.compaction.file_references import FileReference, unread
 from bot.compaction.goal import WORTH_SHARE, Goal
 from bot.compaction.plan import Plan, PlanContext
+from bot.compaction.recent import RECENT_TOKENS, Preset, Recent
 from bot.compaction.tiers import Draft, Reading
 from bot.estimate import Level, Meter
 from bot.history import Entry
@@ -41,16 +42,18 @@ class TieredOptions:
     """A file that was in none of the last so many messages becomes an outline."""
     keep_share: float = 0.5
     """Of the older messages: how many the second tier keeps."""
-    keep_last: int = 5
+    keep_last: int = Preset(5)
     """The second tier never touches so many."""
-    emergency_keep_last: int = 4
+    emergency_keep_last: int = Preset(4)
+    recent_tokens: int = RECENT_TOKENS
+    """Of the last messages that stay; see :mod:`bot.compaction.recent`."""
 
     def __post_init__(self) -> None:
         """Raise ``ValueError`` for a negative number, a share that is none and thresholds that do not rise."""
         if not 0 < self.soft <= self.hard <= self.emergency <= 1:
             given = f"soft={self.soft}, hard={self.hard}, emergency={self.emergency}"
             raise ValueError(f"{given} must rise, above 0 and up to 1")
-        for name in ("file_stale_after", "keep_last", "emergency_keep_last"):
+        for name in ("file_stale_after", "keep_last", "emergency_keep_last", "recent_tokens"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name}={getattr(self, name)} must not be negative")
         if not 0 <= self.keep_share <= 1:
@@ -118,7 +121,8 @@ class Tiered:
         if first <= _SOFT <= last and (draft := tiers.soft(page, strategy=self.name)):
             yield draft
         if first <= _HARD <= last:
-            draft = tiers.hard(page, strategy=self.name, keep_share=options.keep_share, keep_last=options.keep_last)
+            keep_last = self._recent(page, options.keep_last)
+            draft = tiers.hard(page, strategy=self.name, keep_share=options.keep_share, keep_last=keep_last)
             if draft:
                 yield draft
         if last == _EMERGENCY:
@@ -133,20 +137,25 @@ class Tiered:
         new = {file.seq for file in unread(page.files, page.view)}
         read = [file for file in page.files if file.seq not in new]
         least: float = page.meter.total
+        keep_last = self._recent(page, options.emergency_keep_last)
         for outlined in (page.stale_files,) if self._is_early(page, goal) else (page.stale_files, read, page.files):
-            draft = self._emergency(page, options.emergency_keep_last, outlined)
+            draft = self._emergency(page, keep_last, outlined)
             if draft is not None:
                 yield draft
                 least = min(least, draft.total)
                 if draft.total <= enough:
                     return
-        for last in reversed(range(options.emergency_keep_last)):
+        for last in reversed(range(keep_last)):
             if least <= ceiling:
                 return
             draft = self._emergency(page, last, page.files)
             if draft is not None:
                 yield draft
                 least = min(least, draft.total)
+
+    def _recent(self, page: Reading, most: int) -> int:
+        recent = Recent.of(most, self.options.recent_tokens, page.scale, page.meter)
+        return recent.number(most, page.sizes)
 
     def _emergency(self, page: Reading, keep_last: int, outlined: Sequence[FileReference]) -> Draft | None:
         return tiers.emergency(page, strategy=self.name, keep_last=keep_last, outlined=outlined)

@@ -111,6 +111,18 @@ class Reading:
         """The entries with a file that somebody spoke of lately: no tier hides them."""
         return in_use(self.view, after=self.stale_after)
 
+    @property
+    def sizes(self) -> list[int]:
+        """Of each message the guessed tokens, with what came with it."""
+        sizes: list[int] = []
+        for bundle in self.bundles:
+            tokens = sum(entry.tokens for entry in bundle.entries)
+            if bundle.is_message or not sizes:
+                sizes.append(tokens)
+            else:
+                sizes[-1] += tokens
+        return sizes
+
     def last_messages(self, count: int) -> list[Bundle]:
         """The last so many messages and what stands between them, and what is indispensable."""
         places = [place for place, bundle in enumerate(self.bundles) if bundle.is_message]

@@ -15,6 +15,7 @@ from typing import ClassVar, Literal
 from bot.compaction.boundaries import Ends, Page, fewer
 from bot.compaction.goal import Goal, can_win
 from bot.compaction.plan import SUMMARY, Inserted, Plan, PlanContext, details_of
+from bot.compaction.recent import RECENT_TOKENS, Preset, Recent
 from bot.compaction.reset import DETAILS_SHARE
 from bot.compaction.tool_outputs import Cleared, cleared
 from bot.estimate import Level, Meter
@@ -162,7 +163,9 @@ class TwoPhaseOptions:
     enabled: bool = True
     """Off: only people and overflows compact."""
     target_tokens: int = 8000
-    preserve_recent: int = 10
+    preserve_recent: int = Preset(10)
+    recent_tokens: int = RECENT_TOKENS
+    """Of the recent messages; see :mod:`bot.compaction.recent`."""
     try_lightweight_first: bool = True
     template: Template = "headings"
     """How the summary is set out, and what stands around it: ``headings``, or ``fields`` as eunice has it."""
@@ -171,8 +174,9 @@ class TwoPhaseOptions:
         """Raise ``ValueError`` for a target without room and for a negative number of messages."""
         if self.target_tokens <= 0:
             raise ValueError(f"target_tokens={self.target_tokens} must be more than 0")
-        if self.preserve_recent < 0:
-            raise ValueError(f"preserve_recent={self.preserve_recent} must not be negative")
+        for name in ("preserve_recent", "recent_tokens"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name}={getattr(self, name)} must not be negative")
 
 
 @dataclass(frozen=True)
@@ -203,7 +207,9 @@ class TwoPhase:
         tokens = sum(entry.tokens for entry in view)
         lightest: Plan | None = None
         found: tuple[Ends, Cleared] | None = None
-        for recent in self._numbers(fixed=context.unasked and goal.tokens is None):
+        bound = Recent.of(self.options.preserve_recent, self.options.recent_tokens, goal.scale, meter)
+        most = bound.number(self.options.preserve_recent, page.sizes)
+        for recent in self._numbers(most, fixed=context.unasked and goal.tokens is None):
             clear = cleared(page.view, page.recent(recent)) if self.options.try_lightweight_first else Cleared()
             light = self._light(view, clear)
             if light and goal.scale.total(tokens - sum(clear.saved.values())) <= light_target:
@@ -218,8 +224,8 @@ class TwoPhase:
                 break
         return self._summarised(*found, goal, context) if found else lightest
 
-    def _numbers(self, *, fixed: bool) -> Iterator[int]:
-        numbers = (last for _, last in fewer(0, self.options.preserve_recent))
+    def _numbers(self, most: int, *, fixed: bool) -> Iterator[int]:
+        numbers = (last for _, last in fewer(0, most))
         return islice(numbers, 1 if fixed else None)
 
     def _light(self, view: Sequence[Entry], clear: Cleared) -> Plan | None:

@@ -206,7 +206,7 @@ def test_there_is_no_plan_where_nothing_would_be_won(view: list[Entry], context:
 
 
 def test_unasked_it_does_not_bother_with_crumbs() -> None:
-    page = history(*talk(3), *talk(13, since=4, tokens=100), *talk(23, since=14, tokens=4_000))
+    page = history(*talk(3), *talk(13, since=4, tokens=10), *talk(23, since=14, tokens=400))
     assert planned(page) is None
     assert planned(page, MANUAL)
 
