@@ -85,8 +85,14 @@ def blame(
         return None
     if largest is None or tokens < _LARGE * limit:
         parts = ", ".join(f"{part.name} {part.tokens:,}" for part in meter.parts if part.tokens)
-        remedy = _largest(history, head_tokens, factor, bound)[1]
-        return Blame(f"The context cannot be made smaller than {meter.total:,} of {limit:,} tokens ({parts}). {remedy}")
+        part, remedy = _largest(history, head_tokens, factor, bound)
+        smallest = f"The context cannot be made smaller than {meter.total:,} of {limit:,} tokens ({parts})."
+        if not meter.over:
+            smallest = (
+                "The model's server says that this is too long, and nothing is left that could be made smaller: "
+                f"it is {meter.total:,} tokens by my count ({parts})."
+            )
+        return Blame(f"{smallest} The largest part is {part}. {remedy}")
     plan = excerpt(largest, history.visible)
     return Blame(_too_large(largest, tokens, limit - head_tokens), plan)
 

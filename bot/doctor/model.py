@@ -38,6 +38,8 @@ class _Endpoint:
     limited_by: int | None = None
     """What `AGENTS__EMERGENCY_CONTEXT_LIMIT` says of conversations with it, in tokens."""
     limits_conversations: bool = True
+    has_refused: bool = False
+    """It stated a window when it refused a request, which says more than what it lists."""
 
     @property
     def whose(self) -> str:
@@ -62,8 +64,12 @@ async def check_model(case: Case) -> Sequence[Finding]:
         model, name = named_model(settings)
         names = {"MODEL": name} | ({} if is_apart else _summaries(settings))
         keys = (revealed(settings.anthropic_auth_token), revealed(settings.anthropic_api_key))
-        found += await _asked(case, model, _Endpoint(names, settings.anthropic_base_url, keys, limited_by=limit))
-        found += _refused_more(settings, name, learned.get((model.place, name)))
+        refused = learned.get((model.place, name))
+        endpoint = _Endpoint(
+            names, settings.anthropic_base_url, keys, limited_by=limit, has_refused=refused is not None
+        )
+        found += await _asked(case, model, endpoint)
+        found += _refused_more(settings, name, refused)
     if is_apart:
         model, _ = named_summary_model(settings)
         own = settings.compaction
@@ -141,7 +147,7 @@ async def _ask(case: Case, endpoint: _Endpoint, setting: str, name: str, window:
         return await _unknown(case, endpoint, setting, name)
     if not window and not limit and endpoint.limits_conversations:
         return _without_window(name)
-    if window and limit and limit > window and setting == "MODEL":
+    if window and limit and limit > window and setting == "MODEL" and not endpoint.has_refused:
         sentence = f"{name} answers at {endpoint.host}, and AGENTS__EMERGENCY_CONTEXT_LIMIT={limit} is above its window"
         advice = f"Set it below {window}, or unset it, unless you know that the server takes more than it says."
         return warning(PART, f"{sentence} of {window:,} tokens.", advice)

@@ -92,7 +92,8 @@ async def test_a_refusal_without_a_number_ends_where_nothing_can_be_made_smaller
         model.known_models = None
         model.fail(400, "invalid_request_error", "context_length_exceeded", times=None)
         told = await room.asks("Hello.")
-        assert "The context cannot be made smaller than " in told
+        assert "says that this is too long, and nothing is left that could be made smaller" in told
+        assert "The largest part is the system prompt and the tools, about " in told
         assert "shorten SYSTEM_PROMPT, offer fewer tools" in told
         assert len(model.requests) == 1, "the same page is not sent again"
         await room.until(lambda: any("nothing is left that could be made smaller" in text for text in room.notices()))

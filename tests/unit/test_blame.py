@@ -90,6 +90,7 @@ def test_when_nothing_is_large_the_parts_are_listed_and_nothing_is_hidden() -> N
     found = blame(page, meter, 700, 1.0, surely=True)
     assert found == Blame(
         "The context cannot be made smaller than 1,100 of 1,000 tokens (system prompt 700, conversation 400). "
+        "The largest part is the system prompt and the tools, about 700 tokens. "
         "A new session has them too: shorten SYSTEM_PROMPT, offer fewer tools, or take a model with a larger window "
         "(AGENTS__EMERGENCY_CONTEXT_LIMIT makes none larger)."
     )
