@@ -6,11 +6,12 @@ UV_VERSION := 0.13.8
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help chat test browser chaos chaos-kills alerts bench bench-quality bench-decide bench-cost bench-page docs check format lock setup clean FORCE
+.PHONY: help chat test test-rest test-all browser chaos chaos-kills alerts bench bench-quality bench-decide bench-cost bench-page docs check format lock setup clean FORCE
 
 help:
 	@echo "make chat     talk to it in this terminal"
-	@echo "make test     run the tests, in four processes, which often wait (JOBS=2; LONG=1 for all; ARGS='tests/unit -k history' for some)"
+	@echo "make test     run the tests that tell most, in four processes, which often wait (JOBS=2; ARGS='tests/wire -k abort' for some)"
+	@echo "make test-all run these, and then the rest: real processes, platforms, PostgreSQL (LONG=1 for more; make test-rest for the rest alone)"
 	@echo "make browser  test the page in Chromium, which has to be there (CHROMIUM=PATH; PICTURES=FOLDER for pictures)"
 	@echo "make chaos    strike it in all ways (RUNS=200 seeded runs, SEED=7, OUT=FILE; MINUTES=20: one long run)"
 	@echo "make chaos-kills  kill it 20 times in each of many ways at chosen moments (ROUNDS=5, SEED=7, ARGS='-k worker')"
@@ -29,8 +30,17 @@ help:
 chat: .venv/.installed
 	@$(BIN)/palimpsest chat
 
+# What is compiled is kept, also where the environment says otherwise: each process would compile all tests anew.
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(or $(JOBS),4) --dist loadfile
+
 test: .venv/.installed
-	@$(BIN)/python -m pytest -n $(or $(JOBS),4) --dist loadfile $(ARGS)
+	@$(PYTEST) $(or $(ARGS),--part first)
+
+test-rest: .venv/.installed
+	@$(PYTEST) --part rest $(ARGS)
+
+test-all: test
+	@$(MAKE) --no-print-directory test-rest
 
 browser: .venv/browser/.installed
 	@PYTHONPATH=.venv/browser $(BIN)/python -m pytest -p no:xdist tests/browser $(ARGS)

@@ -8,6 +8,7 @@ import logging
 import os
 import shutil
 import signal
+import sys
 import tempfile
 import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -46,12 +47,16 @@ ON_ONE_BOOK = frozenset(
         "test_tools", "test_web",
     }
 )  # fmt: skip
-"""Tests of the whole program that are not about the book or the bell: `make test` runs them on the embedded pair,
-LONG=1 on both."""
+"""Tests of the whole program that are not about the book or the bell: they run on the embedded pair, with LONG=1 on
+both."""
 
 MakeSettings = Callable[..., Settings]
 OpenHouse = Callable[..., AbstractAsyncContextManager[House]]
 
+
+FIRST = frozenset({"chaos", "dialogs", "docs", "fundamentals", "unit"})
+"""The folders of `make test`, which runs what needs no PostgreSQL and is not marked as `rest`; `make test-rest` runs
+what it leaves."""
 
 _IN_MEMORY = Path("/dev/shm")  # Linux's folder in memory
 _ROOM_IN_MEMORY = 4 * 1024**3
@@ -67,18 +72,41 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["TMPDIR"] = tempfile.tempdir = str(_IN_MEMORY)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--part`."""
+    parser.addoption("--part", choices=("first", "rest"), help="what `make test` runs, or what it leaves; else all")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Load no tests of folders of which none is run."""
+    is_other = collection_path.parent == Path(__file__).parent and collection_path.name not in FIRST
+    return True if is_other and collection_path.is_dir() and config.getoption("part") == "first" else None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what only LONG=1 runs."""
-    if "LONG" in os.environ:
-        return
-    left_out = [
+    """Leave out what only LONG=1 runs, and what belongs to the other part."""
+    part, is_long = config.getoption("part"), "LONG" in os.environ
+    left_out = {
         item
         for item in items
-        if (item.path.stem in ON_ONE_BOOK and "[external" in item.name) or item.get_closest_marker("long")
-    ]
+        if (not is_long and _is_long(item)) or (part is not None and _is_first(item) != (part == "first"))
+    }
     if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
+        config.hook.pytest_deselected(items=[*left_out])
+        items[:] = [item for item in items if item not in left_out]
+
+
+def _is_long(item: pytest.Item) -> bool:
+    on_both_books = item.path.stem in ON_ONE_BOOK and "[external" in item.name
+    return on_both_books or item.get_closest_marker("long") is not None
+
+
+def _is_first(item: pytest.Item) -> bool:
+    assert isinstance(item, pytest.Function)
+    values = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    on_postgresql = "postgres_url" in item.fixturenames or any(one in ("external", "postgresql") for one in values)
+    in_folder = item.path.relative_to(Path(__file__).parent).parts[0] in FIRST
+    return in_folder and not on_postgresql and item.get_closest_marker("rest") is None
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -92,8 +120,11 @@ def _what_stays_is_not_looked_through() -> None:
 def _answers_for_its_own() -> Iterator[None]:
     """A connection, a socket or a transport that a test leaves to the collector fails this test, and not whichever runs
     when it is collected. Ends after all other fixtures of the test, and its loop."""
+    loaded = len(sys.modules)
     yield
     gc.collect()
+    if len(sys.modules) > loaded:
+        gc.freeze()  # a library, which the tests after this one need not look through
 
 
 @pytest.fixture(autouse=True)

@@ -23,7 +23,7 @@ ROUNDS = int(os.environ.get("CHAOS_ROUNDS", "0"))
 """Kills of each kind: so many in a turn, in a tool call and in a compaction."""
 SEED = int(os.environ.get("CHAOS_SEED", "0")) or random.SystemRandom().randrange(1, 1_000_000)
 SEEDS = (3, 4, 5)
-"""One for each kind of house; `make test` runs a random one, LONG=1 all."""
+"""One for each kind of house; without LONG=1 a random one runs."""
 WORKER_COSTS = 15.0
 """Seconds that a worker killed in a compaction may cost."""
 

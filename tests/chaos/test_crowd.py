@@ -34,7 +34,7 @@ SEED = int(os.environ.get("CHAOS_SEED", "0")) or random.SystemRandom().randrange
 EACH = 5
 PEOPLE = MESSAGES // EACH
 
-pytestmark = pytest.mark.timeout(120 + MESSAGES)
+pytestmark = [pytest.mark.rest, pytest.mark.timeout(120 + MESSAGES)]
 
 
 @asynccontextmanager

@@ -8,6 +8,7 @@ import signal
 import time
 from pathlib import Path
 
+import pytest
 from arq.constants import in_progress_key_prefix
 from sqlalchemy import text
 
@@ -19,6 +20,8 @@ from bot.errors import BusUnavailable
 from tests.chaos.processes import eventually
 from tests.conftest import OpenHouse
 from tests.house import House, Room
+
+pytestmark = pytest.mark.rest
 
 
 async def test_a_worker_killed_between_taking_a_job_and_its_first_heartbeat_costs_seconds(

@@ -31,7 +31,7 @@ KILL_SECONDS = 15.0 if IS_LONG else 4.0
 A_SECOND = 5.0
 """So many messages come in."""
 
-pytestmark = pytest.mark.timeout(300 + MESSAGES)
+pytestmark = [pytest.mark.rest, pytest.mark.timeout(300 + MESSAGES)]
 
 
 async def test_every_message_is_in_one_committed_turn_while_hosts_die(tmp_path: Path) -> None:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-
-import pytest
 
 from tests.docs.pages import DOCS, ROOT, Page, all_pages
 
 PAGES = {str(page.path.relative_to(ROOT)): page for page in all_pages()}
 OF_THE_SITE = {name: page for name, page in PAGES.items() if page.path.is_relative_to(DOCS)}
-each_page = pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
-each_page_of_the_site = pytest.mark.parametrize("page", OF_THE_SITE.values(), ids=OF_THE_SITE)
 
 _MACHINE = re.compile(r"(?<![\w.])(?:/(?:home|Users|root|work)/|file://)[^\s`)]*")
 _OURS = re.compile(r"^(?:bot|connectors|workers|tests|scripts|deploy)/[\w./-]+(?:\.py|\.md|/)$")
 SHOWN = frozenset({"connectors/mailbox.py"})
 """Files that a page shows how to write."""
 _ON_ONE_LINE = re.compile(r" +- (?:[^:]+: )?([\w./-]+\.md)")
+
+
+def wrong_in(pages: Mapping[str, Page], wrong: Callable[[Page], Sequence[str]]) -> dict[str, Sequence[str]]:
+    """What is wrong with each of these pages that has something wrong."""
+    return {name: found for name, page in pages.items() if (found := wrong(page))}
 
 
 def arrives(page: Page, link: str) -> bool:
@@ -30,30 +32,27 @@ def arrives(page: Page, link: str) -> bool:
     return path.exists() and path.is_relative_to(ROOT) and (not anchor or anchor in Page(path).anchors)
 
 
-@each_page
-def test_every_relative_link_and_anchor_leads_somewhere(page: Page) -> None:
-    assert [link for link in page.links if not arrives(page, link)] == []
+def test_every_relative_link_and_anchor_leads_somewhere() -> None:
+    assert wrong_in(PAGES, lambda page: [link for link in page.links if not arrives(page, link)]) == {}
 
 
-@each_page
-def test_every_code_block_has_an_end(page: Page) -> None:
-    assert [fence.code[:60] for fence in page.fences if not fence.is_closed] == []
+def test_every_code_block_has_an_end() -> None:
+    assert wrong_in(PAGES, lambda page: [fence.code[:60] for fence in page.fences if not fence.is_closed]) == {}
 
 
-@each_page
-def test_no_page_names_a_folder_of_somebodys_machine(page: Page) -> None:
-    assert _MACHINE.findall(page.text) == []
+def test_no_page_names_a_folder_of_somebodys_machine() -> None:
+    assert wrong_in(PAGES, lambda page: _MACHINE.findall(page.text)) == {}
 
 
-@each_page_of_the_site
-def test_a_page_has_one_title_and_begins_with_a_sentence(page: Page) -> None:
-    assert [level for level, _ in page.headings].count(1) == 1
-    assert [token.type for token in page.tokens[:4:3]] == ["heading_open", "paragraph_open"]
+def test_a_page_has_one_title_and_begins_with_a_sentence() -> None:
+    titles = {name: [level for level, _ in page.headings].count(1) for name, page in OF_THE_SITE.items()}
+    assert titles == dict.fromkeys(OF_THE_SITE, 1)
+    begins = {name: [token.type for token in page.tokens[:4:3]] for name, page in OF_THE_SITE.items()}
+    assert begins == {name: ["heading_open", "paragraph_open"] for name in OF_THE_SITE}
 
 
-@each_page_of_the_site
-def test_a_page_links_to_nothing_by_an_absolute_path(page: Page) -> None:
-    assert [link for link in page.links if link.startswith("/")] == []
+def test_a_page_links_to_nothing_by_an_absolute_path() -> None:
+    assert wrong_in(OF_THE_SITE, lambda page: [link for link in page.links if link.startswith("/")]) == {}
 
 
 def test_every_file_of_the_docs_is_found_from_the_first_page() -> None:
@@ -71,11 +70,13 @@ def test_every_file_of_the_docs_is_found_from_the_first_page() -> None:
     assert sorted(path for path in DOCS.rglob("*") if path.is_file() and path not in found) == []
 
 
-@each_page
-def test_every_file_of_ours_that_a_page_names_exists(page: Page) -> None:
-    named = {path for code in page.code for path in _OURS.findall(code)}
-    there = SHOWN | {path for path in named if (ROOT / path).exists() or (ROOT / "tests" / path).exists()}
-    assert sorted(named - there) == []
+def test_every_file_of_ours_that_a_page_names_exists() -> None:
+    def missing(page: Page) -> list[str]:
+        named = {path for code in page.code for path in _OURS.findall(code)}
+        there = SHOWN | {path for path in named if (ROOT / path).exists() or (ROOT / "tests" / path).exists()}
+        return sorted(named - there)
+
+    assert wrong_in(PAGES, missing) == {}
 
 
 def test_the_sites_navigation_has_every_page_once() -> None:

@@ -19,7 +19,8 @@ from tests.bench.sawtooth.running import WINDOW, Course, course_of
 from tests.servers.messages_wire import tokens_of_text
 
 DOCS = Path(__file__).parents[2] / "docs"
-pytestmark = pytest.mark.timeout(300)  # whichever test comes first holds the conversation, on a busy machine too
+# Whichever test comes first holds the conversation, on a busy machine too.
+pytestmark = [pytest.mark.rest, pytest.mark.timeout(300)]
 
 UNDOS = 3
 SUMMARISING = frozenset({"reset", "segmented", "two_phase"})
@@ -29,7 +30,7 @@ _courses: dict[str, Course] = {}
 
 
 HELD = sorted(STRATEGIES) if "LONG" in os.environ else ["memory", "monologue", "two_phase"]
-"""Each conversation takes a third of a minute, so that `make test` holds those that differ most; LONG=1 all."""
+"""Each conversation takes a third of a minute, so that only those that differ most are held; with LONG=1 all are."""
 
 
 @pytest.fixture(params=HELD)

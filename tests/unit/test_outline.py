@@ -165,10 +165,10 @@ def test_any_text_has_an_outline_that_is_short_and_shorter_than_it(ending: str, 
     )
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("unit", ["a ", "(", "a(", '"a":', "public ", "[", "- ", "a:b ", "\t", "`", "{", "const a = ("])
-def test_no_text_takes_long(ending: str, unit: str) -> None:
-    began = time.perf_counter()
-    outline(f"a.{ending}", unit * 10_000)
-    outline(f"a.{ending}", f"{unit * 50}\n" * 400)
-    assert time.perf_counter() - began < 2
+def test_no_text_takes_long(unit: str) -> None:
+    for ending in ENDINGS:
+        began = time.perf_counter()
+        outline(f"a.{ending}", unit * 10_000)
+        outline(f"a.{ending}", f"{unit * 50}\n" * 400)
+        assert time.perf_counter() - began < 2, ending
