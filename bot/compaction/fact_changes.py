@@ -33,6 +33,7 @@ _TASK_VERBS = frozenset(
 
 
 _PLACES = re.compile(r"(?:https?://|~?/|[A-Za-z]:[\\/])[^\"`«»“”,;]{0,300}[\\/][^\s\"`«»“”,;]{0,100}")
+_NUMBERED = re.compile(r"\w*\d\w*")
 _TO_ITS_END = re.compile(r"[^\"`«»“”,;]{0,300}[\\/][^\s\"`«»“”,;]{0,100}")
 """From where a path begins: up to the last separator of the clause, and the name behind it."""
 
@@ -162,7 +163,8 @@ def _folder(text: str, place: str) -> str:
 
 
 def _beside_places(sentence: Sentence) -> frozenset[str]:
-    return terms_of(_PLACES.sub(" ", sentence.text))
+    beside = _PLACES.sub(" ", sentence.text)
+    return terms_of(beside) | frozenset(_NUMBERED.findall(beside))
 
 
 def _is_of_one_thing(new: Sentence, old: Sentence, kind: str) -> bool:

@@ -11,6 +11,7 @@ from bot.compaction.fact_quotes import is_note
 from bot.compaction.fact_rules import may_end_a_rule
 from bot.compaction.fact_stances import ASKED_FOR, CONDITION, KEEPING, SUPPOSITION
 from bot.compaction.fact_words import Value, anchors_of, is_code, terms_of, values_of
+from bot.compaction.places import without_places
 
 FROM_TO = re.compile(
     r"""
@@ -127,7 +128,7 @@ class Sentence:
     @cached_property
     def corrects(self) -> bool:
         """Whether it says that something is otherwise than it was said."""
-        return CORRECTION.marks(self.text)
+        return CORRECTION.marks(without_places(self.text))
 
     @cached_property
     def retracts(self) -> bool:

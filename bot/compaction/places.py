@@ -30,6 +30,7 @@ _MIXED = re.compile(r"[\x21-\x7e][^\x00-\x7f]+\Z")
 """A name that ends in another script than it began in: in some languages nothing stands between words."""
 _SENTENCE_ENDS = re.compile(r"[.,;!?](?=\s)|[。，；！？]")
 _ENDS = ".,;:!?。，；：！？)"
+_WITH_A_SEPARATOR = re.compile(r"[\x21-\x7e]*[\\/][\x21-\x7e]*")
 _MODE = re.compile(r"[-dlbcps][-rwxsStT]{9}\S?\s+\d+\s.{1,200}?\d\s(?P<path>(?:/|[A-Za-z]:\\).{1,300})\Z")
 """A line of `ls -l`."""
 _ABOVE = re.compile(r"\s+[^\s\\/].{0,60}?[\s:](?P<path>[A-Za-z]:\\.{0,300})\Z")
@@ -94,6 +95,11 @@ def whole_place(text: str, *, marked: bool = False) -> str:
 def is_place(text: str) -> bool:
     """Whether a text is a path or an address."""
     return text.strip() == text and bool(whole_place(text, marked=True))
+
+
+def without_places(text: str) -> str:
+    """The text without the words that have a separator in them: what a file is called says nothing ("~/new.txt")."""
+    return _WITH_A_SEPARATOR.sub(" ", text)
 
 
 def last_name(path: str) -> str:
