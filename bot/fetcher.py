@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import structlog
@@ -109,6 +110,10 @@ class Fetcher:
             self._bus.ring(f"inbox:{row.agent_id}")
 
     async def _keep(self, agent_id: AgentId, attachment: Attachment) -> Kept:
+        kept = await self._kept(agent_id, attachment)
+        return replace(kept, person=attachment.person, key=attachment.key)
+
+    async def _kept(self, agent_id: AgentId, attachment: Attachment) -> Kept:
         if attachment.size is not None and attachment.size > self._most_bytes:
             return Kept(attachment.name, problem=too_large(attachment.size, self._most_bytes))
         folder = self._folder(agent_id)

@@ -58,8 +58,9 @@ class Heard:
             who, words = message.person, said.words_of(message, texts[message.id])
             key = message_key(message.key)
             await step.append("user", words, EntryKind.SAID, turn=turn_id, person=who, key=key)
-            for blocks in sent.blocks:
-                await step.append("user", blocks, EntryKind.FILE, turn=turn_id, person=who, key=key)
+            for file, blocks in zip(message.files, sent.blocks, strict=True):
+                whose, of = file.person or who, file.key or key
+                await step.append("user", blocks, EntryKind.FILE, turn=turn_id, person=whose, key=of)
             for problem in sent.problems if not is_nothing else ():
                 await step.say(problem, answers=message.ref)
         if entered:

@@ -61,12 +61,16 @@ def _slug(part: str) -> str:
 
 @dataclass(frozen=True)
 class Attachment:
-    """A file that a person sent. ``ref`` is what its connector fetches it by; ``size`` is in bytes."""
+    """A file that a person sent. ``ref`` is what its connector fetches it by; ``size`` is in bytes. ``person`` and
+    ``key``: who sent it, and in which message, where somebody else asks about it by answering that message; it goes
+    when that is taken back."""
 
     ref: str
     name: str
     media_type: str = ""
     size: int | None = None
+    person: str = ""
+    key: str = ""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from bot.messages import AgentId, Block, tool_calls
 from bot.quotations import apart
 from bot.store import facts, outbox, word_index
 from bot.store.forgetting import blank_newest, forget_heads, keep_out
-from bot.store.quotations import Taken, quoting, take_out, take_out_of_inbox
+from bot.store.quotations import Taken, quoting, take_files_out, take_out, take_out_of_inbox
 from bot.store.runs import OPEN
 from bot.store.schema import (
     admin_chats,
@@ -93,6 +93,7 @@ async def redact(tx: Tx, agent_id: AgentId, connector: str, person: str, *, stop
     await word_index.forget_some(tx, agent_id, gone)
     await _forget_at(tx, vectors, agent_id, gone)
     counts["notices"] = await _forget_notices(tx, agent_id, since)
+    files |= {path for _, path in await take_files_out(tx, inbox.c.agent_id == agent_id, taken)}
     waiting = await take_out_of_inbox(tx, inbox.c.agent_id == agent_id, taken)
     counts["quotations"] = max(len(quotes), waiting)
     counts["messages in the inbox"] = await _forget_inbox(tx, agent_id, written.ids)
@@ -146,7 +147,8 @@ async def _written(tx: Tx, agent_id: AgentId, connector: str, person: str) -> _W
     theirs = (inbox.c.agent_id == agent_id) & (inbox.c.connector == connector) & (inbox.c.person == person)
     columns = [inbox.c.id, inbox.c.text, inbox.c.attachments, inbox.c.received_at, inbox.c.speaker]
     rows = (await tx.execute(select(*columns).where(theirs))).all()
-    files = {str(file["path"]) for row in rows for file in row[2] if file.get("path")}
+    own = (file for row in rows for file in row[2] if file.get("person", "") in ("", person))
+    files = {str(file["path"]) for file in own if file.get("path")}
     since = min((row[3] for row in rows), default=float("inf"))
     ids, texts = frozenset(row[0] for row in rows), tuple(row[1] for row in rows)
     return _Written(ids, texts, frozenset(row[4] for row in rows if row[4]), frozenset(files), since)

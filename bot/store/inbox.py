@@ -53,13 +53,16 @@ EDITED = "(I changed what I wrote before. It now reads:)"
 
 @dataclass(frozen=True)
 class Kept:
-    """What became of an attachment: where it lies in the agent's folder, or why it does not."""
+    """What became of an attachment: where it lies in the agent's folder, or why it does not. ``person`` and ``key``:
+    of the message that it came in, if that is another one."""
 
     name: str
     path: str = ""
     media_type: str = ""
     size: int = 0
     problem: str = ""
+    person: str = ""
+    key: str = ""
 
 
 @dataclass(frozen=True)

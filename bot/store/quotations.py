@@ -40,6 +40,10 @@ class Taken:
     said: Sequence[str] = ()
     since: int = 0
 
+    def is_of(self, person: str, key: str) -> bool:
+        """Whether this is that person, or that message."""
+        return (bool(self.key) and key == self.key) or (bool(self.person) and person == self.person)
+
     def is_in(self, quote: Quote) -> bool:
         """Whether these words are quoted here."""
         if quote.text == GONE:
@@ -85,6 +89,20 @@ async def take_out(tx: Tx, agent_id: AgentId, found: Sequence[Entry], tokens_of:
         some = seqs[at : at + _AT_ONCE]
         await tx.execute(delete(vectors).where(vectors.c.agent_id == agent_id, vectors.c.seq.in_(some)))
     await uncover(tx, agent_id, seqs)
+
+
+async def take_files_out(tx: Tx, chosen: ColumnElement[bool], taken: Taken) -> list[tuple[AgentId, str]]:
+    """Messages in the inbox that brought files of others along no longer name them; returns conversations with places
+    in their folders."""
+    gone = list[tuple[AgentId, str]]()
+    brought = cast(inbox.c.attachments, Text).contains(f'"{taken.key or taken.person}"', autoescape=True)
+    rows = await tx.execute(select(inbox.c.id, inbox.c.agent_id, inbox.c.attachments).where(chosen, brought))
+    for row in rows.all():
+        theirs = [one for one in row[2] if taken.is_of(one.get("person", ""), one.get("key", ""))]
+        left = [one for one in row[2] if one not in theirs]
+        await tx.execute(update(inbox).where(inbox.c.id == row[0]).values(attachments=left))
+        gone += [(AgentId(row[1]), str(one["path"])) for one in theirs if one.get("path")]
+    return gone
 
 
 async def take_out_of_inbox(tx: Tx, chosen: ColumnElement[bool], taken: Taken) -> int:

@@ -18,7 +18,7 @@ from bot.messages import AgentId, Block, Inbound, text_block
 from bot.quotations import apart
 from bot.store import parked, word_index
 from bot.store.forgetting_person import files_in, forget_facts
-from bot.store.quotations import Taken, TokensOf, quoting, take_out, take_out_of_inbox, uncover
+from bot.store.quotations import Taken, TokensOf, quoting, take_files_out, take_out, take_out_of_inbox, uncover
 from bot.store.schema import agents, entries, inbox, vectors
 from bot.store.tx import Tx, insert_into
 
@@ -72,7 +72,9 @@ async def withdraw(tx: Tx, deletion: Inbound, *, now: float) -> Withdrawn:
     ).all()
     ids = [row[0] for row in rows]
     await tx.execute(update(inbox).where(inbox.c.id.in_(ids), untaken).values(_EMPTY))
-    await take_out_of_inbox(tx, _UNTAKEN & (inbox.c.connector == connector), Taken(key=key))
+    elsewhere = _UNTAKEN & (inbox.c.connector == connector)
+    await take_out_of_inbox(tx, elsewhere, Taken(key=key))
+    brought = await take_files_out(tx, elsewhere, Taken(key=key))
     await parked.unquote(tx, connector, key=key)
     said = select(entries.c.agent_id).join(agents, agents.c.id == entries.c.agent_id)
     told = (entries.c.key == key) | (entries.c.quoted_key == key)
@@ -82,7 +84,7 @@ async def withdraw(tx: Tx, deletion: Inbound, *, now: float) -> Withdrawn:
         await _tell(tx, AgentId(agent_id), deletion, now)
     files = tuple((AgentId(row[1]), str(one["path"])) for row in rows for one in row[2] if one.get("path"))
     rings = {AgentId(row[1]) for row in rows} | ({AgentId(agent_id)} if agent_id else set())
-    return Withdrawn(frozenset(rings), files)
+    return Withdrawn(frozenset(rings), (*files, *brought))
 
 
 async def _tell(tx: Tx, agent_id: AgentId, deletion: Inbound, now: float) -> None:
@@ -145,6 +147,7 @@ async def _hide_quotations(
     taken = Taken(key=key, said=texts, since=said[0][0] if said else 0)
     await take_out(tx, agent_id, await quoting(tx, agent_id, taken), tokens_of)
     await take_out_of_inbox(tx, inbox.c.agent_id == agent_id, taken)
+    await take_files_out(tx, inbox.c.agent_id == agent_id, taken)
 
 
 def _is_hidden(blocks: Sequence[Block]) -> bool:

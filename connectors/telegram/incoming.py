@@ -203,9 +203,7 @@ class Incoming:
             return Quote(quotation(message.quote.text, who), person=person) if message.quote else None
         if replied is None:
             return Quote(quotation(message.quote.text)) if message.quote else None
-        who, sender = speaker_of(replied), replied.sender_chat or replied.from_user
-        person = str(sender.id) if sender and not self._is_by_us(replied) else ""
-        key = _key(replied) if person else ""
+        who, (person, key) = speaker_of(replied), self._whose(replied)
         if message.quote and message.quote.is_manual:
             return Quote(quotation(message.quote.text, who), key=key, person=person)
         files = [f"[{file.name}]" for file in attachments_of(replied)]
@@ -217,7 +215,15 @@ class Incoming:
     def _shown_to_us(self, message: types.Message) -> tuple[Attachment, ...]:
         """The files of a message that we were not told of, and are asked about now."""
         replied = self._somebody_elses(message)
-        return attachments_of(replied) if replied and self._groups == "mention" else ()
+        if replied is None or self._groups != "mention":
+            return ()
+        person, key = self._whose(replied)
+        return tuple(replace(file, person=person, key=key) for file in attachments_of(replied))
+
+    def _whose(self, message: types.Message) -> tuple[str, str]:
+        """Who said it, and the key of what they said; nothing for our own words."""
+        sender = message.sender_chat or message.from_user
+        return (str(sender.id), _key(message)) if sender and not self._is_by_us(message) else ("", "")
 
     def _somebody_elses(self, message: types.Message) -> types.Message | None:
         replied = _replied(message)

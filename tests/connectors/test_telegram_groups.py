@@ -136,7 +136,9 @@ async def test_a_picture_that_somebody_else_sent_comes_with_a_question_about_it(
 
     (inbound,) = (await received(telegram, server, last)).inbounds
     assert inbound.text.endswith("what is this?")
-    assert [attachment.media_type for attachment in inbound.attachments] == ["image/jpeg"]
+    [photo] = inbound.attachments
+    assert (photo.media_type, photo.person) == ("image/jpeg", str(bob.id))
+    assert photo.key == f"message:{group.id}:{bob.last(group)}"
 
 
 async def test_all_pictures_of_an_album_are_taken_when_its_caption_names_the_bot(

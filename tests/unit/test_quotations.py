@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from bot.store import (
     withdrawing,
 )
 from bot.store.facts import MemoryRow
+from bot.store.inbox import Kept
 
 GROUP = Address("room", "group")
 HERE = GROUP.agent_id
@@ -229,6 +230,42 @@ async def test_quotations_of_earlier_versions_are_known_by_their_words(database:
             await forgetting_person.redact(tx, HERE, "room", ADA, stopped="stopped")
         await parked.skip(tx, said_by(GRACE, 11, "and this?"), "broken", now=5.0)
     await check_it_is_gone(database)
+
+
+async def brings(database: Database) -> None:
+    """Grace asks about a file that Ada sent, which came with her question; the same once more, which waits."""
+    async with database.write() as tx:
+        await agents.ensure(tx, GROUP, now=1.0)
+    await hear(database, said_by(GRACE, 9, "What is this?"), 1)
+    kept = [asdict(Kept("heron.txt", "files/heron.txt", size=5, person=ADA, key="message:1:7"))]
+    async with database.write() as tx:
+        shown = (text_block("[File: files/heron.txt, 5 characters]\nheron"),)
+        file = Entry(2, "user", shown, EntryKind.FILE, person=ADA, key="message:1:7")
+        await histories.append(tx, HERE, [file], now=2.0)
+        await inbox.add(tx, said_by(GRACE, 10, "still?"), now=5.0)
+        await tx.execute(update(schema.inbox).values(attachments=kept))
+
+
+async def test_a_file_that_came_with_somebodys_question_goes_with_the_message_that_it_is_of(database: Database) -> None:
+    await brings(database)
+    async with database.write() as tx:
+        assert await withdrawing.hide(tx, HERE, "message:1:7", tokens_of) == frozenset({"files/heron.txt"})
+    assert "heron" not in await everything(database)
+    assert await found(database, "heron") == []
+
+
+async def test_a_file_that_came_with_somebodys_question_goes_with_whoever_sent_it_and_with_nobody_else(
+    database: Database,
+) -> None:
+    await brings(database)
+    async with database.write() as tx:
+        removed = await forgetting_person.redact(tx, HERE, "room", GRACE, stopped="stopped")
+    assert removed.files == frozenset()
+    assert "heron" in await everything(database)
+    async with database.write() as tx:
+        removed = await forgetting_person.redact(tx, HERE, "room", ADA, stopped="stopped")
+    assert removed.files == {"files/heron.txt"}
+    assert "heron" not in await everything(database)
 
 
 async def test_somebody_elses_words_stay_quoted(database: Database) -> None:
