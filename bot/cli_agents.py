@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bot.compaction.fact_life import Known
+    from bot.compaction.facts import Candidate
     from bot.settings import Settings
     from bot.store.conversations import Conversation, LayerRow, Order
 
@@ -28,6 +30,8 @@ app.command()(forget)
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 _MOST_NAMES = 5
+_MOST_CANDIDATES = 20
+"""Of those that were considered for memory, the last; --json has all that are kept."""
 
 
 @app.command("list")
@@ -122,9 +126,21 @@ def _page(found: dict[str, Any]) -> list[str]:
         ("facts", f"{len(found['facts']):,}"),
         *((f"  {fact['number']}", f"{fact['kind']}{', pinned' if fact['pinned'] else ''}: {fact['text']}")
           for fact in found["facts"]),
+        ("candidates", _considered(found["candidates"])),
+        *(("", f"{one['decision']} {one['reason']}, {one['kind']} of entry {one['entry']}: {one['text']}")
+          for one in found["candidates"][:_MOST_CANDIDATES]),
     ]  # fmt: skip
     width = max(len(name) for name, _ in rows)
     return [f"{name:{width}}  {line(str(value))}" for name, value in rows]
+
+
+def _considered(candidates: list[dict[str, Any]]) -> str:
+    if not candidates:
+        return "none"
+    codes = Counter(one["reason"] for one in candidates)
+    shown = min(len(candidates), _MOST_CANDIDATES)
+    counts = ", ".join(f"{count:,} {code}" for code, count in codes.most_common())
+    return f"{len(candidates):,} ({counts}); the last {shown}:"
 
 
 def _layer_said(one: dict[str, Any]) -> str:
@@ -160,6 +176,7 @@ async def _shown(settings: Settings, name: str) -> dict[str, Any]:
         if one is None:
             raise NothingFound(f"There is no conversation {name}. `palimpsest agents list` shows which there are.")
         known = [item for item in await facts.load(tx, agent_id) if not item.forgotten]
+        considered = await facts.candidates(tx, agent_id)
         layers = await conversations.layers_of(tx, agent_id)
         persons, _ = await whereabouts.who_talks(tx, agent_id)
     folder = folder_of(settings.data_dir, agent_id)
@@ -169,6 +186,7 @@ async def _shown(settings: Settings, name: str) -> dict[str, Any]:
         "persons": sorted(f"{one.address.connector}:{person}" for person in persons),
         "layers": [_layer_json(layer) for layer in layers],
         "facts": _facts_json(known),
+        "candidates": [_candidate_json(item) for item in reversed(considered)],
         "files": {"count": len(there.files), "bytes": there.size, "folder": str(folder)},
     }
 
@@ -182,6 +200,17 @@ def _layer_json(layer: LayerRow) -> dict[str, Any]:
         "run": layer.run,
         "created": utc(layer.created_at),
         "removed": None if removed is None else utc(removed),
+    }
+
+
+def _candidate_json(item: Candidate) -> dict[str, Any]:
+    return {
+        "decision": item.decision.value,
+        "reason": item.reason.value,
+        "kind": item.kind.value,
+        "text": item.text,
+        "entry": item.seq,
+        "speaker": item.speaker.value,
     }
 
 

@@ -24,7 +24,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "undo": "take back the last compaction (or /new)",
         "new": "start afresh; /undo brings the conversation back",
         "recall": "find what was said before: /recall WORDS, or read it: /recall 12-40",
-        "memory": "the facts I know of this conversation; pin, unpin, forget or add one",
+        "memory": "the facts I know of this conversation; pin, unpin, forget or add one; debug says why",
         "strategy": "how I compact; /strategy NAME chooses another way",
         "status": "what I run on",
         "start": "say hello",

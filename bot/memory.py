@@ -36,7 +36,7 @@ from bot.compaction.memory_gate import Rewrite, looks_for_a_folder, rewrite
 from bot.context import Context
 from bot.errors import StaleEpoch, StoreUnavailable
 from bot.history import Entry, EntryKind
-from bot.memory_view import USAGE, Changes, line_of, page_of, runtime_line, runtime_notice
+from bot.memory_view import USAGE, Changes, audit_of, line_of, page_of, runtime_line, runtime_notice
 from bot.messages import Audience, Block, text_block, text_of
 from bot.redact import redact
 from bot.step import Step
@@ -67,7 +67,9 @@ _PLACE_TOLD = "place:"
 _TRIES = 5
 _EARLIER = 200
 """Entries before the watermark in which the calls of later results are looked for."""
-_COMMAND = re.compile(r"(pin|unpin|forget)\s+#?(\d{1,9})|(add)\s+(\S.*)|(\d{0,6})", re.IGNORECASE | re.DOTALL)
+_COMMAND = re.compile(
+    r"(pin|unpin|forget)\s+#?(\d{1,9})|(add)\s+(\S.*)|(debug)(?:\s+(\d{1,6}))?|(\d{0,6})", re.IGNORECASE | re.DOTALL
+)
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,9 @@ class AgentMemory:
                 row = replace(row, told=self._told(row, notice))
             places = {f"{_PLACE_TOLD}{folder}": crc32(path.encode()) for folder, path in found.folders}
             if places.items() - row.line.items() and self._settings.visibility != "off":
-                await step.say(redact(found.lasting, self._services.settings.secrets))
+                secrets = self._services.settings.secrets
+                payload = redact("\n".join(found.notices), secrets)
+                await step.say(redact(found.lasting, secrets), payload=payload)
                 row = replace(row, line={**row.line, **places})
             await facts.put(step.tx, self._context.agent_id, row)
 
@@ -172,10 +176,12 @@ class AgentMemory:
         if match[3]:
             return await self._add(match[4], busy=busy)
         async with self._services.database.read() as tx:
+            if match[5]:
+                return audit_of(await facts.candidates(tx, self._context.agent_id), int(match[6] or 1))
             known = await facts.load(tx, self._context.agent_id)
         floor = floor_of(self._context.history)
         shown = [item for item in known if in_scope(item.fact, floor)]
-        return page_of(shown, int(match[5] or 1), collected=self.collects)
+        return page_of(shown, int(match[7] or 1), collected=self.collects)
 
     async def _has_facts(self) -> bool:
         """Whether there ever was one: a person may have added it."""
@@ -222,17 +228,18 @@ class AgentMemory:
         changes = Changes.of(life, mode, there)
         line = await self._tell_people(step, row, changes)
         upto = read.last if self.collects else row.upto
-        told = self._told(row, runtime_notice(changes, self._settings.visibility)) if self._speaks else row.told
+        told = self._told(row, runtime_notice(changes, self._settings.visibility)) if self.collects else row.told
         changed = replace(row, upto=upto, version=row.version + 1, next_number=number, line=line, told=told)
         await facts.put(step.tx, agent_id, changed)
         return changes
 
     @property
     def _speaks(self) -> bool:
+        """In the chat: for machines it is in the log and in the trace, whatever people want to see."""
         return self.collects and self._settings.visibility != "off"
 
     def _log(self, changes: Changes) -> None:
-        if self._speaks:
+        if self.collects:
             log.info("memory_refreshed", notice=runtime_notice(changes, self._settings.visibility))
 
     async def _tell_people(self, step: Step, row: MemoryRow, changes: Changes) -> Mapping[str, int]:
@@ -250,11 +257,12 @@ class AgentMemory:
             pruned=before.get("pruned", 0) + changes.pruned,
         )
         text = runtime_line(so_far, self._settings.visibility)
+        payload = runtime_notice(changes, self._settings.visibility)
         if goes_on:
             slot = line["slot"]
-            await step.change(slot, text)
+            await step.change(slot, text, payload=payload)
         else:
-            slot = await step.say(text)
+            slot = await step.say(text, payload=payload)
         counts = {"accepted": so_far.accepted, "rejected": so_far.rejected, "pruned": so_far.pruned}
         return {**places, **counts, "slot": slot, "layer": layer, "turns": before.get("turns", 0) + 1}
 

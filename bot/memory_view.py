@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from bot.compaction.fact_life import Known, Refreshed
-from bot.compaction.facts import Fact, FactKind, FactStatus
+from bot.compaction.facts import Candidate, Decision, Fact, FactKind, FactStatus, Reason
 
 Visibility = Literal["off", "brief", "debug"]
 
@@ -16,8 +17,23 @@ RUNTIME = "[CFPM_RUNTIME_V1]"
 """What its notices for machines begin with."""
 USAGE = (
     "/memory lists what I know, /memory 2 its next page; /memory pin 3, /memory unpin 3 and /memory forget 3 are about "
-    "fact 3; /memory add TEXT pins something you tell me."
+    "fact 3; /memory add TEXT pins something you tell me; /memory debug says what was considered and what came of it."
 )
+NO_CANDIDATES = "Nothing was considered in this conversation yet."
+REASONS: Mapping[Reason, str] = {
+    Reason.NEW: "new",
+    Reason.UPDATE: "corrects what was known",
+    Reason.DUPLICATE: "known already",
+    Reason.SUPERSEDED: "something newer says otherwise",
+    Reason.LOW_VALUE: "nothing that is needed later",
+    Reason.REDUNDANT: "records hold all of it",
+    Reason.ERROR_NOISE: "the output of an error",
+    Reason.RETRIED: "a failure that was made good",
+    Reason.DATE_LIKE: "a date, and no place",
+    Reason.FORGOTTEN: "a person had it forgotten",
+    Reason.OVER_CAP: "too many of its kind",
+}
+"""Why a candidate was accepted or rejected, for people."""
 NOTHING = "I know no facts of this conversation yet. /memory add TEXT gives me one to keep."
 NOT_COLLECTED = "New ones are found while this conversation is compacted by memory (/strategy memory)."
 
@@ -78,6 +94,21 @@ def runtime_notice(changes: Changes, visibility: Visibility) -> str:
     return f"{RUNTIME} {json.dumps(told)}"
 
 
+def runtime_in(payload: str) -> Changes | None:
+    """What a notice for machines says (:func:`runtime_notice`); None for a text that is none."""
+    if not payload.startswith(f"{RUNTIME} "):
+        return None
+    try:
+        told = json.loads(payload.removeprefix(RUNTIME))
+        counts = [told[name] for name in ("acceptedCount", "rejectedCount", "prunedCount", "factCount")]
+        mode, reasons = told.get("mode", ""), told.get("rejectedReasons", {})
+        is_one = all(type(count) is int for count in (*counts, *reasons.values())) and isinstance(mode, str)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+    accepted, rejected, pruned, facts = counts
+    return Changes(accepted, rejected, pruned, facts, mode, reasons) if is_one else None
+
+
 def runtime_line(changes: Changes, visibility: Visibility) -> str:
     """For people, in one line. The counts are those since the line was first said."""
     facts = f"{changes.facts} {'fact' if changes.facts == 1 else 'facts'}"
@@ -105,12 +136,41 @@ def page_of(facts: Iterable[Known], number: int, *, collected: bool) -> str:
     return "\n".join([*pages[at - 1], *foot])
 
 
+def audit_of(candidates: Sequence[Candidate], number: int) -> str:
+    """The answer to /memory debug: one page of what was considered, the newest first, each with its decision and the
+    code of its reason. ``candidates``: oldest first."""
+    if not candidates:
+        return NO_CANDIDATES
+    pages: list[list[str]] = [[]]
+    room = _PAGE
+    for item in reversed(candidates):
+        line = _audit_line(item)
+        if pages[-1] and len(line) + 1 > room:
+            pages.append([])
+            room = _PAGE
+        pages[-1].append(line)
+        room -= len(line) + 1
+    at = min(max(1, number), len(pages))
+    codes = Counter(item.reason.value for item in candidates)
+    head = f"The last {len(candidates):,} considered: " + ", ".join(f"{n:,} {code}" for code, n in codes.most_common())
+    foot = f"Page {at} of {len(pages)}" + (f": /memory debug {at + 1}" if at < len(pages) else ".")
+    return "\n".join([head, *pages[at - 1], foot])
+
+
+def _audit_line(item: Candidate) -> str:
+    mark = "✓" if item.decision is Decision.ACCEPTED else "✗"
+    return f"{mark} {item.reason.value} · {item.kind.value} · {_shortened(item.text)}"
+
+
 def line_of(item: Known) -> str:
     """A fact in one line, with its number."""
     fact = item.fact
-    text = " ".join(fact.text.replace("\t", ", ").split())
-    text = text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 1].rstrip()}…"
-    return f"{fact.number}. {'📌 ' if fact.pinned else ''}{_MARKS.get(fact.status, '')}{text}"
+    return f"{fact.number}. {'📌 ' if fact.pinned else ''}{_MARKS.get(fact.status, '')}{_shortened(fact.text)}"
+
+
+def _shortened(text: str) -> str:
+    text = " ".join(text.replace("\t", ", ").split())
+    return text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 1].rstrip()}…"
 
 
 def _pages(facts: Sequence[Known]) -> Iterator[list[str]]:

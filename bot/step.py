@@ -109,10 +109,12 @@ class Step:
         self._meter = self._meter or self._context.measured(self.history)
         return self._meter
 
-    async def say(self, text: str, *, buttons: Sequence[Button] = (), answers: str = "") -> int:
-        """The program says something; returns the message's slot. ``answers``: the ref of what it answers."""
+    async def say(self, text: str, *, buttons: Sequence[Button] = (), answers: str = "", payload: str = "") -> int:
+        """The program says something; returns the message's slot. ``answers``: the ref of what it answers;
+        ``payload``: the same for machines, which the chat page unfolds in its own words."""
         self.rings.append(f"outbox:{self._context.address.connector}")
-        return await outbox.say(self.tx, self._context.address, text, buttons=buttons, answers=answers, now=self.now)
+        said = {"answers": answers, "payload": payload}
+        return await outbox.say(self.tx, self._context.address, text, buttons=buttons, now=self.now, **said)
 
     async def leave_unsaid(self, answers: str) -> None:
         """What a person did needs no words: where the platform shows that some are on their way, it no longer does."""
@@ -129,10 +131,10 @@ class Step:
         self.rings.append(f"outbox:{self._context.address.connector}")
         await outbox.send_file(self.tx, self._context.address, file, text, now=self.now)
 
-    async def change(self, slot: int, text: str, *, buttons: Sequence[Button] = ()) -> None:
+    async def change(self, slot: int, text: str, *, buttons: Sequence[Button] = (), payload: str = "") -> None:
         """A message of ours gets another text."""
         self.rings.append(f"outbox:{self._context.address.connector}")
-        await outbox.change(self.tx, slot, text, buttons=buttons)
+        await outbox.change(self.tx, slot, text, buttons=buttons, payload=payload)
 
     async def open_slot(self, *, answers: str = "") -> int:
         """The place of a reply that is still to be written. ``answers``: the ref of what it answers."""

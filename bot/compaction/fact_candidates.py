@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from bot.compaction.fact_checkpoint import apart, facts_in, is_checkpoint
+from bot.compaction.fact_dates import date_candidates
 from bot.compaction.fact_quotes import SENT, parts_of
 from bot.compaction.fact_speech import clipped, speech_candidates
 from bot.compaction.fact_tools import path_candidates, tool_candidates
@@ -44,6 +45,7 @@ def candidates_in(entry: Entry, calls: Mapping[str, Block] | None = None) -> tup
         if block.get("type") == "tool_result":
             call = (calls or {}).get(str(block.get("tool_use_id")))
             found.extend(tool_candidates(call, block, entry.seq))
+            found.extend(date_candidates(head_of(text_of(block.get("content") or ""), _LONGEST_SEARCHED), entry.seq))
     text = text_of(entry.blocks)
     if entry.role == "user" and is_checkpoint(text):
         checkpoint, text = apart(text)
@@ -53,6 +55,7 @@ def candidates_in(entry: Entry, calls: Mapping[str, Block] | None = None) -> tup
         found.extend(_sent(entry, text))
     if speaker is not None and text.strip():
         found.extend(speech_candidates(text, entry.seq, speaker))
+        found.extend(date_candidates(head_of(text, _LONGEST_SEARCHED), entry.seq, speaker))
     if speaker is Speaker.PERSON:  # what a model says of a place is shown by what its tools return
         own = (part for quoted, part in parts_of(head_of(text, _LONGEST_SEARCHED)) if not quoted)
         named = (place for part in own for place in said_places(part))

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from bot.compaction import places
+from bot.compaction.fact_dates import is_date_like
 from bot.compaction.fact_records import (
     MOST_ROWS,
     Fields,
@@ -72,7 +73,6 @@ _ERROR_LINE = re.compile(r"^[\w.]*(?:Error|Exception|error|fatal|panic)\b.*$", r
 _ID_NAME = re.compile(r"(?:^|[_.])(?:id|uuid|guid|key|sku|slug|ref|reference|code)\Z", re.IGNORECASE)
 _GENERIC_ID = re.compile(r"\A(?:id|uuid|guid|key|ref|code|slug|reference)\Z", re.IGNORECASE)
 _IS_NUMBER = re.compile(r"-?[\d.,]+\Z")
-_DATE_LIKE = re.compile(r"[/.\\]?\d{1,4}[/.\\-]\d{1,2}(?:[/.\\-]\d{1,4})?/?\Z")
 
 
 @dataclass(frozen=True)
@@ -188,24 +188,15 @@ def _action(answer: _Answer, records: Sequence[Candidate]) -> Candidate:
 
 
 def path_candidates(named: Iterable[str], seq: int, speaker: Speaker = Speaker.TOOL) -> Iterator[Candidate]:
-    """These places, at most ten; what only looks like one is rejected."""
+    """These places, at most ten; dates are none."""
     for path in islice(dict.fromkeys(named), _MOST_PATHS):
-        dated = bool(_DATE_LIKE.fullmatch(path))
-        yield Candidate(
-            FactKind.PATH,
-            path,
-            seq,
-            f"path:{path}",
-            speaker,
-            weight=0.0 if dated else 3.0,
-            decision=Decision.REJECTED if dated else Decision.ACCEPTED,
-            reason=Reason.DATE_LIKE if dated else Reason.NEW,
-        )
+        if not is_date_like(path):
+            yield Candidate(FactKind.PATH, path, seq, f"path:{path}", speaker, weight=3.0)
 
 
 def is_place(text: str) -> bool:
     """Whether a text is a path or URL, and no date that looks like one."""
-    return places.is_place(text) and not _DATE_LIKE.fullmatch(text)
+    return places.is_place(text) and not is_date_like(text)
 
 
 def _records(answer: _Answer) -> Iterator[Candidate]:

@@ -4,7 +4,8 @@ The book says what was said, so a page that comes back after whatever kept it aw
 looks at the book, the bell brings what is gone in a moment. A reply that grows is sent block by block, and only the
 blocks that changed.
 
-Events: ``page`` (all newest lines), ``line`` (one that is new or changed), ``gone``, ``writing`` (blocks of a reply),
+Events: ``page`` (all newest lines), ``line`` (one that is new or changed; with its ``payload``,
+if it has one for machines), ``gone``, ``writing`` (blocks of a reply),
 ``typing``, ``meter``, ``book`` (whether it answers), ``ended`` (the session).
 """
 
@@ -135,7 +136,8 @@ class Stream:
                 if line.slot is not None:
                     self._texts[line.id], self._blocks[line.id] = text, blocks
                 html = self._view.line(line, blocks)
-                yield event("line", {"id": line.id, "after": after, "html": html}, shown.digest)
+                payload = {"payload": line.payload} if line.payload else {}
+                yield event("line", {"id": line.id, "after": after, "html": html, **payload}, shown.digest)
             after = line.id
         for gone in self._gone(shown):
             yield event("gone", {"id": gone}, shown.digest)

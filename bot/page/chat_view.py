@@ -9,6 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from bot.memory_view import REASONS, runtime_in
 from bot.messages import Address
 from bot.page import chat_files, markup
 from bot.page.chat_live import Moment
@@ -51,6 +52,7 @@ class View:
         self._rendering = site.rendering
         self._visitor = visitor
         self._chat = address.chat
+        self._agent = address.agent_id
         self._key = f"message:{address.chat}:"
 
     def lines(self, lines: Sequence[Line], moment: Moment) -> Markup:
@@ -67,6 +69,9 @@ class View:
             key=line.key.removeprefix(self._key) if line.key.startswith(self._key) else "",
             chat=self._chat,
             csrf=self._visitor.csrf,
+            memory=runtime_in(line.payload),
+            reasons={reason.value: words for reason, words in REASONS.items()},
+            agent=self._agent,
         )
         return Markup(text)  # noqa: S704  # made by a template that escapes
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -15,13 +16,15 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from bot.compaction.facts import Reason
+from bot.memory_view import REASONS
 from bot.messages import AgentId
 from bot.page.entries import shown
 from bot.page.files import files_in
 from bot.page.levels import LevelsOf
 from bot.page.live import Live
 from bot.page.plot import points_of, sawtooth, told
-from bot.page.query import chosen, named, seq, text
+from bot.page.query import chosen, named, number, seq, text
 from bot.page.refusal import Refused, not_found
 from bot.page.site import Site
 from bot.page.slowness import slowness
@@ -35,6 +38,7 @@ log = structlog.get_logger(__name__)
 _ENTRIES, _TURNS, _NOTICES, _POINTS = 50, 20, 5, 20_000
 _SPANS: Mapping[str, float | None] = {"day": 86_400.0, "week": 604_800.0, "all": None}
 _MOST_ROWS = 60
+_CANDIDATES = 100
 _COMMANDS = ("undo", "compact", "abort")
 _KEY = re.compile(r"[0-9a-f]{32}")
 _LONGEST_FOCUS, _LONGEST_QUERY = 500, 300
@@ -63,6 +67,7 @@ class ConversationPage:
         self.routes = [
             Route("/conversations/{agent}", self._page, methods=["GET"]),
             Route("/conversations/{agent}/commands", self._command, methods=["POST"]),
+            Route("/conversations/{agent}/memory", self._memory, methods=["GET"]),
             Route("/live/conversations/{agent}", self._stream, methods=["GET"]),
         ]
 
@@ -124,6 +129,30 @@ class ConversationPage:
             "told": told(points[-1]) if points else "",
             "points": list(reversed(points[-_MOST_ROWS:])),
         }
+
+    async def _memory(self, request: Request) -> Response:
+        """What was considered for memory, with what was decided about it."""
+        agent_id, page = AgentId(named(request, "agent")), number(request, "page", 1)
+        reason = chosen(request, "reason", ("", *Reason))
+        async with self._site.database.read(long=True) as tx:
+            one = await _existing(tx, agent_id)
+            candidates = await facts.candidates(tx, agent_id)
+        found = [item for item in reversed(candidates) if reason in ("", item.reason)]
+        pages_ = max(1, -(-len(found) // _CANDIDATES))
+        page = min(page, pages_)
+        return self._site.answer(
+            request,
+            "candidates.html",
+            title=f"Memory of {agent_id}",
+            one=one,
+            total=len(candidates),
+            counts=Counter(item.reason.value for item in candidates).most_common(),
+            reason=reason,
+            reasons=REASONS,
+            found=found[(page - 1) * _CANDIDATES : page * _CANDIDATES],
+            page=page,
+            pages=pages_,
+        )
 
     async def _command(self, request: Request) -> Response:
         """Undo, compact or abort, by the way that everybody's commands go: the chat sees what came of it."""

@@ -113,7 +113,16 @@ async def blank_newest(
             "parked_at": None,
         }
     else:
-        values |= {"state": "void", "chat": "", "thread": "", "answers": "", "buttons": [], "refs": [], "file": null()}
+        values |= {
+            "state": "void",
+            "chat": "",
+            "thread": "",
+            "answers": "",
+            "buttons": [],
+            "refs": [],
+            "file": null(),
+            "payload": "",
+        }
     await tx.execute(update(table).where(table.c.id == newest[0]).values(**values))
     gone[table.name] += 1
 

@@ -291,7 +291,7 @@ async def _forget_notices(tx: Tx, agent_id: AgentId, since: float) -> int:
     """What the program answered since then may repeat anybody's words, as answers to /recall and /memory do."""
     table = outbox_rows.c
     these = (table.agent_id == agent_id) & (table.kind == outbox.NOTICE) & (table.created_at >= since)
-    changed = await tx.execute(update(outbox_rows).where(these, table.text != REMOVED).values(text=REMOVED))
+    changed = await tx.execute(update(outbox_rows).where(these, table.text != REMOVED).values(text=REMOVED, payload=""))
     return changed.rowcount
 
 

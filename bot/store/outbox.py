@@ -21,7 +21,7 @@ _PENDING = (
 _THERE = outbox.c.chat == bindparam("there")
 _INSERT = insert(outbox).returning(outbox.c.id)
 _CHANGE = update(outbox).where(_THIS).values(version=outbox.c.version + 1, state="ready")
-_CHANGE = _CHANGE.values(text=bindparam("text"), buttons=bindparam("buttons"))
+_CHANGE = _CHANGE.values(text=bindparam("text"), buttons=bindparam("buttons"), payload=bindparam("payload"))
 _VOID = _CHANGE.where(outbox.c.state == "open")
 _CHATS = select(outbox.c.chat).distinct().where(*_PENDING)
 _CHAT = _CHATS.where(_THERE)
@@ -76,10 +76,18 @@ async def open_slot(tx: Tx, address: Address, *, answers: str = "", now: float) 
 
 
 async def say(
-    tx: Tx, address: Address, text: str, *, buttons: Sequence[Button] = (), answers: str = "", now: float
+    tx: Tx,
+    address: Address,
+    text: str,
+    *,
+    buttons: Sequence[Button] = (),
+    answers: str = "",
+    payload: str = "",
+    now: float,
 ) -> int:
-    """A message of the program; returns its id, by which it can be changed."""
-    return await _insert(tx, address, kind=NOTICE, state="ready", text=text, buttons=buttons, answers=answers, now=now)
+    """A message of the program; returns its id, by which it can be changed. ``payload``: the same for machines."""
+    said = {"text": text, "buttons": buttons, "answers": answers, "payload": payload}
+    return await _insert(tx, address, kind=NOTICE, state="ready", now=now, **said)  # type: ignore[arg-type]
 
 
 async def send_file(tx: Tx, address: Address, file: OutFile, text: str, *, now: float) -> int:
@@ -93,15 +101,16 @@ async def release(tx: Tx, agent_id: AgentId) -> None:
     await tx.execute(_RELEASE, {"of": agent_id})
 
 
-async def change(tx: Tx, slot: int, text: str, *, buttons: Sequence[Button] = ()) -> None:
+async def change(tx: Tx, slot: int, text: str, *, buttons: Sequence[Button] = (), payload: str = "") -> None:
     """This text now stands in that message."""
-    await tx.execute(_CHANGE, {"slot": slot, "text": text, "buttons": [asdict(button) for button in buttons]})
+    shown = {"text": text, "buttons": [asdict(button) for button in buttons], "payload": payload}
+    await tx.execute(_CHANGE, {"slot": slot, **shown})
 
 
 async def void(tx: Tx, slot: int) -> None:
     """Nothing is to be said here after all. What was shown of it is taken away: by whoever delivers, who alone knows
     what is on its way."""
-    await tx.execute(_VOID, {"slot": slot, "text": "", "buttons": []})
+    await tx.execute(_VOID, {"slot": slot, "text": "", "buttons": [], "payload": ""})
 
 
 async def chats_with_pending(tx: Tx, connector: str, chat: str | None = None) -> set[str]:
@@ -261,6 +270,7 @@ async def _insert(
     text: str = "",
     buttons: Sequence[Button] = (),
     answers: str = "",
+    payload: str = "",
     file: OutFile | None = None,
 ) -> int:
     added = await tx.execute(
@@ -280,6 +290,7 @@ async def _insert(
             "sending": False,
             "created_at": now,
             "answers": answers,
+            "payload": payload,
             "file": asdict(file) if file else None,
         },
     )

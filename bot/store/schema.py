@@ -22,7 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0018"
+VERSION = "0019"
 """The newest migration's, which makes these tables."""
 
 metadata = MetaData()
@@ -238,6 +238,7 @@ outbox = Table(
     Column("created_at", Double, nullable=False),
     Column("answers", Text, nullable=False, server_default=text("''")),  # the ref of what it answers
     Column("file", JSON),  # sent along: its path in the agent's folder, and its name
+    Column("payload", Text, nullable=False, server_default=text("''")),  # what the text says, for machines
     Index("outbox_pending", "connector", "id", sqlite_where=text("state = 'ready' AND delivered < version"),
           postgresql_where=text("state = 'ready' AND delivered < version")),
     Index("outbox_chat", "connector", "chat", "id"),

@@ -50,6 +50,8 @@ class Line:
     """It shows a mark that says so."""
     slot: int | None = None
     """Of a reply that is still being written: where it will stand."""
+    payload: str = ""
+    """Of what the program says: the same for machines."""
 
 
 @dataclass(frozen=True)
@@ -234,6 +236,7 @@ def _said(row: RowMapping) -> Line:
         files=(Kept(file["name"], file["path"]),) if file else (),
         answers=row["answers"],
         slot=row["id"] if row["state"] == "open" else None,
+        payload=row["payload"],
     )
 
 

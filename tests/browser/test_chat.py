@@ -117,3 +117,68 @@ async def test_an_undo_that_was_used_cannot_be_used_again(page: Page) -> None:
     await expect(undo).to_have_count(0)
     await expect(operators.get_by_role("button", name="Undo", disabled=True)).to_have_count(1)
     await expect(operators.get_by_role("button", name="Undo", disabled=False)).to_have_count(0)
+
+
+async def test_a_button_compacts_and_the_one_beside_it_says_what_it_stops(page: Page, model: MessagesServer) -> None:
+    await log_in(page)
+    await begin(page, "buttons")
+    for line in ("My dog is Rex. " * 60, "My cat is Tom. " * 60):
+        await says(page, line)
+    stop, compact = page.locator("#stop"), page.get_by_role("button", name="Compact", exact=True)
+    await page.fill("#text", "a draft")
+    model.hang(lambda request: request.is_summary)
+    await compact.click()
+    await expect(stop).to_have_text("Stop compacting")
+    assert await flaws(page) == []
+    await stop.click()
+    await expect(page.locator(".line.program").last).to_contain_text("Compaction aborted")
+    await expect(stop).to_be_hidden()
+    await expect(page.locator("#text")).to_have_value("a draft")
+
+    model.hang(lambda request: not request.is_summary, after=3)
+    await page.press("#text", "Enter")
+    await expect(page.locator(".line[data-growing]:visible")).to_have_count(1)
+    await expect(stop).to_have_text("Stop the answer")
+    await stop.click()
+    await expect(page.locator(".line.model").last).to_contain_text("(stopped)")
+    model.release()
+
+    await compact.click()
+    await expect(page.locator(".line.program").last).to_contain_text("Compacted: ")
+
+
+async def test_stopping_the_compaction_that_an_answer_waits_for_and_then_the_answer_takes_one_button_each(
+    page: Page, model: MessagesServer
+) -> None:
+    await log_in(page)
+    await begin(page, "twice")
+    for line in ("My dog is Rex. " * 150, "My cat is Tom. " * 150):
+        await says(page, line)
+    model.hang()
+    stop = page.locator("#stop")
+    await page.fill("#text", "My fox is Ann. " * 300)
+    await page.press("#text", "Enter")
+    await expect(stop).to_have_text("Stop compacting")
+    await stop.click()
+    await expect(page.locator(".line.program").last).to_contain_text("is answered on the whole conversation")
+    await expect(stop).to_have_text("Stop the answer")
+    await stop.click()
+    await expect(page.locator(".line.program").last).to_contain_text("Your message stays in the conversation.")
+    await expect(stop).to_be_hidden()
+
+
+async def test_the_line_about_memory_unfolds(page: Page) -> None:
+    await log_in(page)
+    await begin(page, "memory")
+    await page.fill("#text", "/strategy memory")
+    await page.press("#text", "Enter")
+    await expect(page.locator(".line.program").last).to_contain_text("memory")
+    await says(page, "My locker code is QX-5512.")
+    told = page.locator(".line.program details")
+    await expect(told.locator("p").first).to_be_hidden()
+    await told.locator("summary").click()
+    await expect(told).to_contain_text("In the last turn")
+    assert await flaws(page) == []
+    await told.get_by_text("What became of each").click()
+    await expect(page.locator("tbody tr").first).to_be_visible()
+    assert await flaws(page) == []

@@ -13,7 +13,8 @@ import pytest_asyncio
 
 from bot.access import TOO_FAST
 from bot.commands import COMMANDS
-from bot.messages import Address
+from bot.memory_view import RUNTIME
+from bot.messages import ABORT_ANSWER, ABORT_COMPACTION, Address
 from bot.store import agents, outbox
 from tests.connectors.browser import Browser
 from tests.connectors.page_lines import lines_of, tags_of
@@ -103,7 +104,7 @@ async def test_a_compactions_status_is_edited_in_place_and_its_button_takes_it_b
             await tab.asks(LINE.format(number))
         model.hang(lambda request: request.is_summary)
         await tab.says("/compact")
-        await tab.sees(lambda tab: tab.notices and tab.notices[-1].commands == ["/abort"])
+        await tab.sees(lambda tab: tab.notices and tab.notices[-1].commands == [ABORT_COMPACTION])
         status = tab.notices[-1]
         assert "Compacting" in status.text
         model.release()
@@ -116,6 +117,22 @@ async def test_a_compactions_status_is_edited_in_place_and_its_button_takes_it_b
         assert not [line for line in tab.lines if line.text.startswith("/undo")], "a press is no message"
         assert tab.meter in (await tab.commands("/context")).text, "the bar says what /context says"
         await other.sees(lambda other: other.texts == tab.texts and other.meter == tab.meter)
+
+
+async def test_the_line_about_memory_is_folded_in_the_pages_own_words_and_the_stream_has_it_for_machines(
+    browser: Browser,
+) -> None:
+    async with browser.tab("folded") as tab:
+        await tab.commands("/strategy memory")
+        await tab.asks("My locker code is QX-5512.")
+        await tab.sees(lambda tab: "Memory: " in tab.notices[-1].text)
+        assert "<details" in tab.notices[-1].html
+        assert 'href="/conversations/web-folded/memory"' in tab.notices[-1].html
+        assert "🧠" not in tab.notices[-1].text
+        told = [data["payload"] for kind, data in tab.events if kind == "line" and "payload" in data]
+        assert told
+        assert json.loads(told[-1].removeprefix(RUNTIME))["acceptedCount"] >= 1
+    assert "[CFPM_" not in (await browser.page("/chat/folded")).replace('data-payload="[CFPM_', ""), "only for machines"
 
 
 async def test_the_page_has_the_chats_beside_it_the_commands_and_each_answer_as_it_was_written(
@@ -143,7 +160,7 @@ async def test_an_answer_can_be_stopped_and_what_was_seen_of_it_stays(browser: B
         model.hang(lambda request: "STOPPED" in request.all_text, after=3)
         await tab.says("My colour is STOPPED.")
         await tab.sees(lambda tab: tab.grown)
-        await tab.presses("/abort")
+        await tab.presses(ABORT_ANSWER)
         await tab.sees(lambda tab: tab.replies)
         assert tab.replies[0].text.endswith("(stopped)")
         assert tab.grown[0] in tab.replies[0].text

@@ -17,6 +17,7 @@ from bot.messages import text_of
 from tests.conftest import OpenHouse
 from tests.fundamentals.memory_book import CODE, FLIGHT, LINE, MEMORY, QUIET, book, compacted, told, until
 from tests.house import Room
+from tests.page.conftest import visiting
 from tests.servers.messages import MessagesRequest, MessagesServer, Reply, ToolCall
 from tests.servers.messages_wire import blocks_of
 
@@ -94,14 +95,42 @@ async def test_debug_says_why_in_the_chat_and_for_machines(house: OpenHouse, roo
         await room.until(lambda: any("low_value" in line for line in memory_lines(room)))
 
 
-async def test_off_says_nothing_anywhere(house: OpenHouse, room: Room) -> None:
+async def test_off_says_nothing_in_the_chat_and_the_log_and_the_trace_keep_the_line_for_machines(
+    house: OpenHouse, room: Room
+) -> None:
     async with house(agents=MEMORY, memory=QUIET) as running:
         with notices_of("memory_refreshed") as notices:
-            known = await told(running, room, CODE)
-        assert known
-        assert notices() == []
-        await room.commands("/memory")
+            await told(running, room, CODE, *(LINE.format(number) for number in range(1, 14)))
+            await logged(notices, 14)
+        assert payload(notices()[0], RUNTIME)["verbosity"] == "off"
+        await compacted(room)
         assert memory_lines(room) == []
+
+        async def traces() -> list[Path]:
+            return list(running.folder().glob("compaction_*.md"))
+
+        await until(traces)
+        text = (await traces())[0].read_text()
+        assert notices()[0] in text
+        assert "### Inserted: note before " in text
+        assert CODE in text
+
+
+async def test_what_was_considered_is_read_in_the_chat_and_on_the_page_with_its_reason(
+    house: OpenHouse, room: Room
+) -> None:
+    async with house(agents=MEMORY, memory=QUIET) as running:
+        await told(running, room, f"{CODE} The log of ./2024/7/19 is at /srv/log/app.log.")
+        said = await room.commands("/memory debug")
+        assert "✗ date_like · path · ./2024/7/19" in said
+        assert "1 date_like" in said.splitlines()[0]
+        async with visiting(running) as browser:
+            page = (await browser.get("/conversations/room-1/memory?reason=date_like")).text
+            everything = (await browser.get("/conversations/room-1/memory")).text
+        assert "<code>date_like</code>" in page
+        assert "./2024/7/19" in page
+        assert CODE not in page
+        assert CODE in everything
 
 
 async def test_the_trace_of_the_next_run_holds_what_machines_were_told(house: OpenHouse, room: Room) -> None:

@@ -131,6 +131,30 @@ def test_what_looks_like_a_path_and_is_a_date_is_no_place() -> None:
     assert Reason.DATE_LIKE in {reason for _, reason in reasons(result)}
 
 
+@pytest.mark.parametrize(
+    "date",
+    [
+        "2024/7/19", "./2024/7/19", "/2024/07/19", "../2024/7/19/", "~/2024/7/19", "2024\\7\\19", "19/7/2024",
+        "./2024-07-19", "/19.07.2024", "2024/07/19T10:00:00Z", "./2024/7",
+    ],
+)  # fmt: skip
+def test_each_form_of_a_date_that_looks_like_a_path_is_rejected_once_whoever_names_it(date: str) -> None:
+    read = used(2, "read_file", {}, f"written {date} to /var/log/app.log")
+    result = found(said(1, f"The log ({date}) is at /var/log/app.log."), *read)
+    assert texts(result, FactKind.PATH) == ["/var/log/app.log"]
+    rejected = [item for item in result.candidates if item.reason is Reason.DATE_LIKE]
+    assert [(item.text, item.decision, item.seq) for item in rejected] == [
+        (date, Decision.REJECTED, 1),
+        (date, Decision.REJECTED, 3),
+    ]
+
+
+def test_a_path_that_holds_a_date_is_a_place_and_a_share_is_no_date() -> None:
+    result = found(said(1, "Look at /var/log/2024/07/19/app.log, 24/7, and https://x.org/2024/7/19/post."))
+    assert not [item for item in result.candidates if item.reason is Reason.DATE_LIKE]
+    assert "/var/log/2024/07/19/app.log" in texts(result, FactKind.PATH)
+
+
 def test_what_the_model_repeats_from_records_is_redundant() -> None:
     row = json.dumps({"order_id": "O-91", "total": "45.50 EUR"})
     result = found(*used(1, "get_order", {"order_id": "O-91"}, row), replied(3, "Order O-91 was placed by you."))

@@ -15,11 +15,13 @@ import pytest
 from sqlalchemy import update
 
 from bot import volume
+from bot.compaction.fact_candidates import candidates_of
 from bot.messages import Address, Inbound
-from bot.store import Database, agents, histories, inbox, people
+from bot.store import Database, agents, facts, histories, inbox, people
 from bot.store.schema import entries
 from tests.servers.messages import MessagesServer
 from tests.servers.telegram import BotApiServer
+from tests.unit.entries import said
 from tests.unit.one_run import meter_json
 from tests.wire.command_line import ADA, BOB, NOON, CommandLine, ran, talked
 from tests.wire.program import Programs
@@ -77,6 +79,20 @@ async def test_one_conversation_is_shown_with_its_parts_layers_and_files(palimps
     missing = await palimpsest("agents", "show", "telegram-1")
     assert (missing.code, missing.out) == (1, "")
     assert "There is no conversation telegram-1." in missing.err
+
+
+async def test_what_was_considered_for_memory_is_shown_with_its_reason(palimpsest: CommandLine) -> None:
+    database = Database.in_folder(palimpsest.data)
+    await database.open()
+    async with database.write() as tx:
+        found = candidates_of([said(1, "My locker code is QX-5512, of ./2024/7/19.")])
+        await facts.add_candidates(tx, BOB.agent_id, found, now=NOON)
+    await database.close()
+    shown = (await palimpsest("agents", "show", "telegram-1002", "--json")).json["candidates"]
+    assert {"decision": "rejected", "reason": "date_like", "kind": "path", "text": "./2024/7/19", "entry": 1,
+            "speaker": "person"} in shown  # fmt: skip
+    page = await palimpsest("agents", "show", "telegram-1002")
+    assert "rejected date_like, path of entry 1: ./2024/7/19" in page.out
 
 
 async def test_a_conversation_is_exported_forgotten_and_imported(palimpsest: CommandLine, tmp_path: Path) -> None:

@@ -40,11 +40,23 @@ const chatPage = (() => {
     toEnd();
     log.focus({ preventScroll: true });
   });
+  // One button stops what one waits for, and says which that is; the status of a compaction has a button of its own.
+  const showStop = () => {
+    const isWritten = log.querySelector("[data-growing]:not([hidden])");
+    const compaction = !isWritten && log.querySelector('button[value="/abort compaction"]');
+    const [label, command] = compaction
+      ? ["Stop compacting", compaction.value]
+      : ["Stop the answer", isWritten ? "/abort answer" : "/abort"];
+    const stop = at("stop");
+    stop.hidden = at("typing").hidden && !isWritten && !compaction;
+    if (stop.value !== command) stop.value = command;
+    if (stop.textContent !== label) stop.textContent = label;
+  };
   const changing = (change) => {
     const follows = isAtEnd();
     change();
     at("empty").hidden = log.childElementCount > 0;
-    at("stop").hidden = at("typing").hidden && !log.querySelector("[data-growing]:not([hidden])");
+    showStop();
     if (follows) toEnd();
     offerNewest();
   };

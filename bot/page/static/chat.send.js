@@ -116,7 +116,8 @@
   if (coarse) text.setAttribute("enterkeyhint", "enter");
   composer.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (event.submitter === at("stop")) press("/abort", at("stop"));
+    if (event.submitter === at("stop")) press(at("stop").value, at("stop"));
+    else if (event.submitter === at("compact")) press("/compact", at("compact"));
     else send();
   });
   text.addEventListener("keydown", (event) => {
