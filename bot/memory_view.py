@@ -21,7 +21,7 @@ USAGE = (
 )
 NO_CANDIDATES = "Nothing was considered in this conversation yet."
 REASONS: Mapping[Reason, str] = {
-    Reason.NEW: "new",
+    Reason.NEW: "nobody had said so before",
     Reason.UPDATE: "corrects what was known",
     Reason.DUPLICATE: "known already",
     Reason.SUPERSEDED: "something newer says otherwise",
