@@ -95,10 +95,12 @@ class Room:
         self._compactions += 1
         async with context.step() as step:
             await turns.count_recovery(step.tx, self._turn)
-        if self._compactor.running and await self._joined() is Outcome.DONE:
+        outcome = await self._joined() if self._compactor.running else Outcome.UNCHANGED
+        if outcome is Outcome.DONE:
             return
-        self._compactor.start(Request("recovery", turn=self._turn))
-        outcome = await self._joined()
+        if outcome is not Outcome.ABORTED:
+            self._compactor.start(Request("recovery", turn=self._turn))
+            outcome = await self._joined()
         if outcome is Outcome.ABORTED:
             raise AbortedError(self._too_large_whole())
         if outcome is not Outcome.DONE:  # the same page again would be refused again
