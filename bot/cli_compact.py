@@ -150,16 +150,17 @@ def _embedded(settings: Settings, texts: Sequence[str]) -> Sequence[Sequence[flo
 
 
 async def _written(settings: Settings, needs: NeedsSummary) -> str:
-    """A summary by the model of the settings, asked once. Raises a ModelError, and NoSummary."""
+    """A summary by the model of the settings, asked for again where it was cut off. Raises a ModelError, NoSummary."""
     from bot.compaction.checks import is_no_summary
     from bot.compaction.goal import SUMMARY_SHARE
-    from bot.compaction.instruction import SYSTEM, from_outside, instruction
+    from bot.compaction.instruction import SYSTEM, from_outside, instruction, shorter
     from bot.compaction.refusals import NoSummary
     from bot.compaction.transcript import render
     from bot.errors import ModelOverflow
     from bot.estimate import estimate_tokens
     from bot.head import Head
     from bot.messages import Message, text_block, text_of, tool_calls
+    from bot.model import CUT_OFF
     from bot.parts import open_model, open_summary_model
 
     async with AsyncExitStack() as stack:
@@ -171,13 +172,18 @@ async def _written(settings: Settings, needs: NeedsSummary) -> str:
         task = instruction(focus=needs.plan.focus, updates=needs.updates, room=room, asks=needs.plan.asks)
         asked = Message(role="user", content=[text_block(from_outside(render(needs.messages), task))])
         try:
-            reply = await model.ask(Head(name, min(2 * room, answer), SYSTEM), [asked])
+            head = Head(name, min(2 * room, answer), SYSTEM)
+            reply = await model.ask(head, [asked])
+            if reply.stop_reason == CUT_OFF:
+                begun = Message(role="assistant", content=[text_block(text_of(reply.blocks).strip() or "(cut off)")])
+                again = Message(role="user", content=[text_block(shorter(room))])
+                reply = await model.ask(head, [asked, begun, again])
         except ModelOverflow as overflow:
             raise ModelOverflow(
                 f"What is to be summarised does not fit into {name} ({overflow}): give a summary with --summary FILE."
             ) from overflow
     text = text_of(reply.blocks)
-    if tool_calls(reply.blocks) or is_no_summary(text):
+    if tool_calls(reply.blocks) or is_no_summary(text) or reply.stop_reason == CUT_OFF:
         raise NoSummary(f"{name} wrote no summary: give one with --summary FILE.")
     return text
 

@@ -26,7 +26,7 @@ PAGE = ROOT / "docs" / "configuration.md"
 NEEDED_BY: Mapping[str, str] = {
     "SYSTEM_PROMPT": "agents",
     "MODEL": "agents, worker",
-    "COMPACTION_MODEL": "agents",
+    "COMPACTION_MODEL": "agents, worker",
     "MODEL_CALLS": "agents, worker",
     "PROMPT_CACHE": "agents, worker",
     "TELEGRAM_": "gateway",
@@ -42,6 +42,8 @@ NEEDED_BY: Mapping[str, str] = {
     "PAGE__": "gateway",
     "RETENTION__": "agents",
     "AGENTS__": "agents",
+    "COMPACTION__BASE_URL": "agents, worker",
+    "COMPACTION__API_KEY": "worker",
     "COMPACTION__": "agents",
     "STRATEGY__": "agents",
     "EMBEDDINGS__": "agents",

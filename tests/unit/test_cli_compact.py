@@ -13,10 +13,16 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from bot.cli import app
-from bot.compaction import compact_history
+from bot.cli_compact import _written
+from bot.compaction import Plan, compact_history
+from bot.compaction.refusals import NeedsSummary, NoSummary
 from bot.estimate import estimate_tokens
+from bot.messages import Message
+from tests.house import settings_for
+from tests.servers.messages import MessagesServer
 from tests.unit.by_hand import assistant, talk, user
 from tests.unit.entries import call, result
+from tests.unit.summary_run import says
 
 Run: TypeAlias = Callable[..., Result]
 SYSTEM, TOOLS = "You are careful. " * 9, [{"name": "look", "input_schema": {"type": "object"}}]
@@ -305,3 +311,20 @@ def test_a_strategy_of_ones_own_that_fails_is_told_in_one_line(run: Run) -> None
     done = run("compact", "t.json", "--strategy", "tests.fundamentals.own_strategy:Broken", "--limit", "50")
     assert done.exit_code == 1
     assert done.stderr == "palimpsest: The strategy broken failed: RuntimeError: no plan today.\n"
+
+
+@pytest.mark.parametrize("has_an_end", [True, False])
+async def test_a_summary_of_the_model_that_was_cut_off_is_asked_for_once_more(
+    server: MessagesServer, tmp_path: Path, *, has_an_end: bool
+) -> None:
+    endless, good = "The key is KEY-4711, and nothing else is. " * 400, "The key is KEY-4711."
+    server.brain = says(endless, good if has_an_end else endless)
+    plan = Plan("reset", upto=2, floor=3, summarise=(1, 2))
+    needs = NeedsSummary(plan, [Message(role="user", content="The key is KEY-4711. " * 50)], updates=False)
+    asked = _written(settings_for(server, tmp_path), needs)
+    if has_an_end:
+        assert await asked == good
+    else:
+        with pytest.raises(NoSummary):
+            await asked
+    assert len(server.requests) == 2
