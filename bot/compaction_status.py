@@ -38,7 +38,7 @@ def finished(stats: Stats, note: str) -> str:
     before, after = stats["originalTokens"], stats["compactedTokens"]
     freed = 1 - after / before if before else 0.0
     how = f"{freed:.0%} freed" if freed >= 0 else "more was said meanwhile"
-    text = f"🗜 Compacted: {before:,} → {after:,} tokens ({how}). /undo takes it back.\n{messages_text(stats)}"
+    text = f"🗜 Compacted: {before:,} → {after:,} tokens ({how}), {messages_text(stats)}. /undo takes it back."
     return f"{text}\n({note})" if note else text
 
 

@@ -53,5 +53,5 @@ def messages_text(stats: Stats) -> str:
     count, left = stats["originalCount"], stats["compactedCount"]
     if left == count:
         return f"{count:,} {'message' if count == 1 else 'messages'}, none fewer"
-    how = f"{stats['reductionPercent']}% fewer" if left < count else "more was said meanwhile"
-    return f"{count:,} → {left:,} messages ({how})"
+    fewer = f" ({stats['reductionPercent']}% fewer)" if left < count else ""
+    return f"{count:,} → {left:,} messages{fewer}"

@@ -114,5 +114,6 @@ def test_the_page_about_strategies_has_each_with_its_picture_and_its_options() -
         assert f"\n| `{name}` |" in page, "what it did in the long conversation"
         for option in fields(strategy.options):
             if option.name not in ("warning", "critical"):
-                default = str(getattr(strategy.options, option.name)).lower()
+                value = getattr(strategy.options, option.name)
+                default = ", ".join(value) if isinstance(value, tuple) else str(value).lower()
                 assert f"\n| `STRATEGY__{name.upper()}__{option.name.upper()}` | {default} |" in page

@@ -13,11 +13,10 @@ def test_a_compaction_during_which_much_was_said_is_told_without_a_share_below_n
         return finished(statistics(count=12, compacted=messages, tokens=1_353, compacted_tokens=after), "")
 
     assert told(1_000, 5) == (
-        "🗜 Compacted: 1,353 → 1,000 tokens (26% freed). /undo takes it back.\n12 → 5 messages (58.3% fewer)"
+        "🗜 Compacted: 1,353 → 1,000 tokens (26% freed), 12 → 5 messages (58.3% fewer). /undo takes it back."
     )
     assert told(1_719, 14) == (
-        "🗜 Compacted: 1,353 → 1,719 tokens (more was said meanwhile). /undo takes it back.\n"
-        "12 → 14 messages (more was said meanwhile)"
+        "🗜 Compacted: 1,353 → 1,719 tokens (more was said meanwhile), 12 → 14 messages. /undo takes it back."
     )
 
 

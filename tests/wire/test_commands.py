@@ -123,7 +123,7 @@ async def test_an_undo_after_a_restart_gives_back_the_exact_page_and_nothing_com
 ) -> None:
     filler = "This line only fills the page with words that nobody needs. " * 8
     first = await programs.chat("The harbour code is 771-Q.", filler, filler, filler, "/compact")
-    assert "🗜 Compacted" in first.err[-2]
+    assert "🗜 Compacted" in first.err[-1]
     before = model.requests[3]
     assert before.reply
     chat = await programs.start("chat")

@@ -88,7 +88,7 @@ async def test_a_long_conversation_is_read_from_the_prompt_cache_and_so_is_its_s
     story = [f"Chapter {number}. " + f"In chapter {number} the ship sails on. " * 12 for number in range(40)]
     chat = await programs.chat(*story, "/compact")
     assert len(chat.out) == 40
-    assert "🗜 Compacted" in chat.err[-2]
+    assert "🗜 Compacted" in chat.err[-1]
     turns = [record.usage for record in model.requests if not record.request.is_summary]
     assert sum(turn.cache_read_input_tokens for turn in turns) > 0.8 * sum(turn.prompt_tokens for turn in turns)
     summary = next(record.usage for record in model.requests if record.request.is_summary)
