@@ -168,7 +168,11 @@ class Given:
 
     def _chat_words(self, said: Sequence[Entry]) -> Shown:
         page = self._page(said, _blocks(said))
-        return Shown(chat_form.words("user", _blocks(said)), page.sources, changed=True) if page.changed else page
+        if not page.changed:
+            return page
+        people = [self.messages[index] for index in page.sources if self.messages[index]["role"] == "user"]
+        more = people[0] if len(people) == 1 else {}  # who said it, if only one did
+        return Shown({**more, **chat_form.words("user", _blocks(said))}, page.sources, changed=True)
 
     def _with_open_calls(self, group: Sequence[Entry], made: list[Any]) -> list[Any]:
         last = group[-1]

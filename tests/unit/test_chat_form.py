@@ -68,7 +68,7 @@ def test_every_strategy_makes_the_same_of_both_forms(strategy: str) -> None:
 
 def test_what_stays_is_as_it_was_given_and_what_comes_is_in_the_same_form() -> None:
     old = [
-        user("how far?"),
+        user("how far?") | {"name": "Ada"},
         reply("<thinking>hm</thinking>", asked("a", q="km")) | {"name": "bot"},
         found("a", LONG),
         reply(None, asked("d", "attempt_completion", result="42 km")),
@@ -77,7 +77,7 @@ def test_what_stays_is_as_it_was_given_and_what_comes_is_in_the_same_form() -> N
     last = [user("and back?"), reply("let me look", asked("b")), found("b", "the same"), reply("42 km, too.")]
     made = compact_history([SYSTEM, *old, *last]).messages
     result = "[Result of an earlier tool call]\n[Tool: look returned 1000 chars]"
-    first = {"role": "user", "content": [{"type": "text", "text": "how far?"}, {"type": "text", "text": result}]}
+    first = {**old[0], "content": [{"type": "text", "text": "how far?"}, {"type": "text", "text": result}]}
     assert made == [SYSTEM, first, *old[3:], *last]
 
 

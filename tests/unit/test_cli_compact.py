@@ -77,6 +77,29 @@ def test_the_limit_is_that_of_the_whole_request_and_out_is_written_in_the_same_f
     assert json.loads(untouched.stdout)["messages"] == messages
 
 
+def test_the_answers_of_a_transcript_whose_turns_end_in_a_tool_call_are_in_what_is_written(run: Run) -> None:
+    def turn(number: int) -> list[dict[str, Any]]:
+        answer = {"result": f"It is {number} km."}
+        handing = {**call(f"d{number}"), "name": "attempt_completion", "input": answer}
+        look = assistant("<thinking>I have to look.</thinking>", call(f"a{number}"))
+        found = {"role": "user", "content": [result(f"a{number}", "a long page " * 90)]}
+        return [user(f"{number}?"), look, found, assistant("<thinking>Done.</thinking>", handing)]
+
+    messages = [
+        *turn(1),
+        {"role": "user", "content": [result("d1", "ok"), {"type": "text", "text": "And back?"}]},
+        *turn(2)[1:],
+        *turn(3),
+    ]
+    done = run("compact", write("t.json", messages), "--out", "o.json", "--json")
+    assert done.exit_code == 0
+    written = Path("o.json").read_text()
+    assert "It is 1 km." in written, "a call that was answered"
+    assert "It is 2 km." in written, "a call that nothing answered"
+    assert written.count("[Tool: look returned 1080 chars]") == 2
+    assert written.count("<thinking>") == 2, "of the last segment"
+
+
 def test_a_transcript_in_the_form_of_chat_completions_is_counted_compacted_and_written_in_that_form(run: Run) -> None:
     call = {"id": "a", "type": "function", "function": {"name": "look", "arguments": '{"path": "a.txt"}'}}
     turn = [
