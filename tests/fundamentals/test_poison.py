@@ -248,6 +248,7 @@ async def _tries(house: House, tries: int | None = None) -> int:
         return int((await tx.execute(text("SELECT tries FROM turns"))).scalar_one())
 
 
+@pytest.mark.rest  # three processes, one after the other
 @pytest.mark.parametrize("book", ["embedded"], indirect=True)
 async def test_a_message_that_kills_the_process_three_times_is_put_aside_by_the_fourth(
     house: OpenHouse, room: Room, model: MessagesServer
