@@ -366,7 +366,7 @@ class Terminal:
             lines.append([("class:notice", f"{next(iter(self._marks.values()))} {what} for this answer.")])
         if now < self._typing_until:
             lines.append([("class:notice", f"{_SPINNER[int(now * 10) % len(_SPINNER)]} …")])
-        if self._is_again:
+        if self._is_again and (self._busy or self._hint != _STOPS_COMPACTION):
             lines.append([("class:hint", self._hint)])
         return [fragment for line in lines[-room:] for fragment in (("", "\n"), *line)]
 
