@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Literal
 
 from bot.compaction.fact_life import Known, Refreshed
@@ -19,7 +20,9 @@ USAGE = (
     "/memory lists what I know, /memory 2 its next page; /memory pin 3, /memory unpin 3 and /memory forget 3 are about "
     "fact 3; /memory add TEXT pins something you tell me; /memory debug says what was considered and what came of it."
 )
-NO_CANDIDATES = "Nothing was considered in this conversation yet."
+NO_CANDIDATES = (
+    "Nothing was considered in this conversation yet. That is done while it is compacted by memory (/strategy memory)."
+)
 REASONS: Mapping[Reason, str] = {
     Reason.NEW: "nobody had said so before",
     Reason.UPDATE: "corrects what was known",
@@ -143,8 +146,9 @@ def audit_of(candidates: Sequence[Candidate], number: int) -> str:
         return NO_CANDIDATES
     pages: list[list[str]] = [[]]
     room = _PAGE
-    for item in reversed(candidates):
-        line = _audit_line(item)
+    for said, same in groupby(map(_audit_line, reversed(candidates))):
+        times = sum(1 for _ in same)
+        line = f"{said} (×{times})" if times > 1 else said
         if pages[-1] and len(line) + 1 > room:
             pages.append([])
             room = _PAGE
