@@ -14,13 +14,14 @@ from bot.history import ASKED, Entry, EntryKind, History
 class Bound:
     """What limits a context, in tokens: the model's ``window``, the ``room`` that it leaves beside an answer, and what
     was ``chosen`` by AGENTS__EMERGENCY_CONTEXT_LIMIT. ``known``: the provider says how large the window is;
-    ``refused``: it said so when it refused a request."""
+    ``refused``: it said so when it refused a request; ``listed``: what it had said before, 0 for nothing."""
 
     window: int
     room: int
     chosen: int | None = None
     known: bool = True
     refused: bool = False
+    listed: int = 0
 
     @property
     def is_overruled(self) -> bool:
@@ -38,8 +39,9 @@ class Bound:
 
     @property
     def told(self) -> str:
-        """Where the limit comes from, if a refusal stated it; else empty."""
-        if not self.refused or (self.chosen is not None and self.chosen <= self.room):
+        """Where the limit comes from, if a refusal stated another one than was known; else empty."""
+        is_news = self.is_overruled or (self.chosen is None and self.listed != self.window)
+        if not self.refused or not is_news:
             return ""
         line = f"Limit: the model's server takes no more than {self.window:,} tokens, as it said when it refused more"
         above = f"; AGENTS__EMERGENCY_CONTEXT_LIMIT={self.chosen} is above that" if self.is_overruled else ""

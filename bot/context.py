@@ -107,7 +107,9 @@ class Context:
         # What is listed may be too little, and is overruled by who runs the program; a refusal is not.
         self.limit = min(chosen, most) if chosen and limits.refusal else chosen or most
         self.limit_is_known = limits.known or chosen is not None
-        self.bound = Bound(limits.window, most, chosen, known=limits.known, refused=bool(limits.refusal))
+        self.bound = Bound(
+            limits.window, most, chosen, known=limits.known, refused=bool(limits.refusal), listed=limits.listed
+        )
 
     @property
     def meter(self) -> Meter:

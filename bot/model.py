@@ -76,6 +76,8 @@ class Limits:
     known: bool = False
     refusal: str = field(default="", compare=False)
     """The words of the refusal that the window was learned from; empty where none was."""
+    listed: int = field(default=0, compare=False)
+    """The window that the provider lists; 0 where it lists none."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +188,8 @@ class Model:
             self._learned.pop(model, None)
             return listed
         self._learned[model] = learned.window
-        return Limits(min(learned.window, listed.window), listed.answer, known=True, refusal=learned.said)
+        window = min(learned.window, listed.window)
+        return Limits(window, listed.answer, known=True, refusal=learned.said, listed=learned.listed)
 
     async def _limits_listed(self, model: str) -> Limits:
         if known := self._listed.get(model):

@@ -103,6 +103,10 @@ class Room:
             outcome = await self._joined()
         if outcome is Outcome.ABORTED:
             raise AbortedError(self._too_large_whole())
+        if problem := self._compactor.problem:
+            raise CannotGoOnError(
+                f"There is no room for an answer, and making some failed. {problem}", cause=Cause.BROKEN
+            )
         if outcome is not Outcome.DONE:  # the same page again would be refused again
             await self._give_up_on(self._blame(surely=True))
 

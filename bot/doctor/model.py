@@ -119,9 +119,10 @@ def _refused_more(settings: Settings, name: str, learned: Learned | None) -> lis
     if limit is not None and limit > learned.window:
         advice = f"Set AGENTS__EMERGENCY_CONTEXT_LIMIT below {learned.window}, or unset it."
         return [warning(PART, f"{sentence}: AGENTS__EMERGENCY_CONTEXT_LIMIT={limit} is above that.", advice)]
-    if learned.listed > learned.window:
-        return [ok(PART, f"{sentence}; it lists a window of {learned.listed:,}.")]
-    return [ok(PART, f"{sentence}.")]
+    if learned.listed == learned.window:
+        return []
+    lists = f"it lists a window of {learned.listed:,}" if learned.listed else "it lists none"
+    return [ok(PART, f"{sentence}; {lists}.")]
 
 
 async def _asked(case: Case, model: Model, endpoint: _Endpoint) -> list[Finding]:

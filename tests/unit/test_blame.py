@@ -111,6 +111,21 @@ def test_nobody_is_told_to_raise_the_limit_above_the_window(bound: Bound, more: 
     assert more in found.sentence
 
 
+@pytest.mark.parametrize(
+    ("bound", "is_told"),
+    [
+        (Bound(8_000, 6_000, 16_000, refused=True, listed=8_000), True),
+        (Bound(8_000, 6_000, refused=True), True),
+        (Bound(8_000, 6_000, refused=True, listed=20_000), True),
+        (Bound(8_000, 6_000, refused=True, listed=8_000), False),
+        (Bound(8_000, 6_000, 4_000, refused=True), False),
+        (Bound(8_000, 6_000, 16_000), False),
+    ],
+)
+def test_where_a_limit_comes_from_is_told_where_that_is_news(bound: Bound, *, is_told: bool) -> None:
+    assert bool(bound.told) is is_told
+
+
 def test_the_sizes_that_are_told_are_no_contradiction() -> None:
     page = history(said(1, "x" * 900, turn="t", tokens=400))
     found = blamed(page, 1_100, surely=True)
