@@ -90,6 +90,8 @@ class AgentMemory:
         self._context = context
         self._services = context.services
         self._settings = context.services.settings.memory
+        self._just_rewritten: object = None
+        """What a model called last, if that was run with what memory knows: once more, and it means what it says."""
 
     @property
     def collects(self) -> bool:
@@ -138,9 +140,14 @@ class AgentMemory:
         given = call.get("input")
         off = not (self._settings.pre_tool_gate and self.collects)
         if off or not isinstance(given, dict) or not looks_for_a_folder(str(call.get("name")), given):
+            self._just_rewritten = None
+            return None
+        insists, self._just_rewritten = given == self._just_rewritten, None
+        if insists:
             return None
         found = rewrite(str(call.get("name")), given, await self.known() or (), self._asked())
         if found:
+            self._just_rewritten = given
             await self._tell_rewritten(found)
         return found
 

@@ -65,9 +65,15 @@ _AGAIN = re.compile(
     r"|перепровер|провер(?:ь|ьте|ить|им|ка)\b|убеди(?:сь|тесь)|удостовер"
     r"|(?:ещ[её] раз|снова|заново)\W+(?:\w+\W+){0,2}?(?:провер|посмотр|найд|поищ|узна|определ)"
     r"|(?:посмотр|найд|поищ|узна|определ)\w*\W+(?:\w+\W+){0,2}?(?:ещ[её] раз|снова|заново)"
-    r"|重新(?:检查|确认|核实|验证|查|看|找|扫描|定位)|再(?:次)?(?:检查|确认|核实|验证|查|看|找)|核实|核对|复查|验证一下|确认一下|检查一下",
+    r"|重新(?:检查|确认|核实|验证|查|看|找|扫描|定位)|再(?:次)?(?:检查|确认|核实|验证|查|看|找)|核实|核对|复查|验证一下|确认一下|检查一下"
+    r"|\b(?:(?:über|nach)?prüf\w*|(?:noch ?mal|nochmals|erneut)\b|(?:re)?vérifi\w*|encore une fois|à nouveau"
+    r"|de nouveau|verifi[qc]\w*|compr(?:ue|o)b\w*|otra vez|de nuevo|nuevamente|ricontroll\w*|di nuovo|novamente"
+    r"|outra vez|sprawd\w*|jeszcze raz|ponownie|перевір\w*|ще раз|tekrar|yeniden|doğrula\w*)"
+    r"|確認|もう一度|再度|다시|확인",
     re.IGNORECASE,
 )  # fmt: skip
+"""Where it is in doubt, it is looked at again: that harms nothing. In a language that is not here a model that calls
+the same command twice running gets it run as it is written (:class:`bot.memory.AgentMemory`)."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +108,8 @@ class Rewrite:
     def note(self) -> str:
         """For the model, below the result."""
         where = ", ".join(f"{folder} is {path}" for folder, path in self.folders)
-        return f"{RUN_AS}{where}. The command was: {beginning(self.rewritten, _LONGEST_SHOWN)}]"
+        ran = beginning(self.rewritten, _LONGEST_SHOWN)
+        return f"{RUN_AS}{where}. The command was: {ran} Call it once more at once to have it run as you wrote it.]"
 
     @property
     def lasting(self) -> str:

@@ -228,6 +228,30 @@ async def test_switched_off_with_another_strategy_or_when_it_is_to_be_checked_ag
         assert notices() == []
 
 
+async def test_a_model_that_calls_the_same_command_twice_running_means_it_as_it_is_written(
+    house: OpenHouse, room: Room, model: MessagesServer, desktop: Path
+) -> None:
+    """Whatever language the person asked in to look again."""
+
+    def insists(request: MessagesRequest) -> Reply:
+        results = [
+            text_of(block["content"])
+            for message in request.messages
+            for block in blocks_of(message["content"])
+            if block["type"] == "tool_result"
+        ]
+        wants = "tazama" in request.all_text and len(results) < 3
+        return Reply("", [ToolCall("shell", {"command": "ls ~/Desktop"})]) if wants else Reply("Fine.")
+
+    model.brain = insists
+    async with house(agents=MEMORY, memory=QUIET, **SHELL) as running:
+        await told(running, room, f"My desktop is at {desktop}")
+        await room.asks("tazama tena")
+        messages = model.requests[-1].request.messages
+        ran = [b for m in messages for b in blocks_of(m["content"]) if b["type"] == "tool_result"]
+        assert ["shopping.txt" in text_of(block["content"]) for block in ran] == [True, False, True]
+
+
 async def test_a_forgotten_path_is_not_used(house: OpenHouse, room: Room, model: MessagesServer, desktop: Path) -> None:
     model.brain = runs("ls ~/Desktop")
     async with house(agents=MEMORY, memory=QUIET, **SHELL) as running:

@@ -19,7 +19,8 @@ from PIL import Image
 
 from bot.estimate import Family, message_tokens
 from bot.history import Entry, EntryKind, History, Layer, merge_ranges
-from bot.messages import Audience, Block, Message, text_block
+from bot.messages import Audience, Block, Message, Quote, text_block
+from bot.quotations import QUOTES, quotation_block
 from tests.servers.messages_rules import Rules
 
 
@@ -70,6 +71,7 @@ def assert_valid(view: list[Message]) -> None:
     if not view:
         return
     messages: list[Any] = list(view)
+    assert not any(QUOTES in block for message in messages for block in message["content"])
     if messages[-1]["role"] == "assistant":
         messages.append({"role": "user", "content": "go on"})
     _RULES.check({"model": "claude-test", "max_tokens": 1, "tools": TOOLS, "messages": messages})
@@ -182,7 +184,9 @@ class Author:
         return (text,)
 
     def _say(self) -> None:
-        self._add("user", [text_block(self.dice.text())], EntryKind.SAID)
+        quoted = [quotation_block(Quote(f"> Ada: {self.dice.pick(WORDS).strip()}", person="7"))]
+        said = [text_block(self.dice.text())]
+        self._add("user", quoted + said if self.dice.upto(4) == 0 else said, EntryKind.SAID)
         for _ in range(self.dice.pick((0, 0, 0, 1, 2))):
             self._add("user", self.dice.pick(FILES), EntryKind.FILE)
 

@@ -307,6 +307,11 @@ def test_another_home_is_not_the_one_that_memory_knows(command: str) -> None:
         "重新检查一下桌面路径",
         "再确认一次",
         "请核实路径",
+        "Prüf bitte nochmal, wo mein Desktop ist.",
+        "Vérifie où est mon bureau",
+        "Comprueba otra vez la ruta",
+        "もう一度確認して",
+        "바탕 화면이 어디인지 다시 확인해 줘",
     ],
 )
 def test_a_person_who_wants_it_checked_again_gets_it_checked(asked: str) -> None:
