@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.compaction.details import must_keep
+from bot.compaction.fallback import excerpt
 from bot.cuts import beginning, cut_after, cut_before, ending, head_and_end_of, head_of, may_cut, middle_of
 from bot.graphemes import is_boundary
+from bot.tools.bounds import head_and_tail
+from bot.tools.process import _Output
+from bot.tools.reading import read
+from tests.unit.entries import said
 
 VALUES = (
     "ORD-55123", "1,234.50", "12 345", "+49-170-1234567", "2026-11-22", "ada@example.org", "/srv/data/final_v2.csv",
@@ -74,3 +81,66 @@ def test_digits_stay_with_what_counts_them() -> None:
     assert not may_cut("共55123元", 1)
     assert not may_cut("共55123元", 6)
     assert may_cut("共计 55123", 2)
+
+
+# --- where models read pieces ---
+
+ORDERS = [f"ORD-{number}" for number in range(1_000_001, 1_002_000)]
+
+
+def whole(text: str) -> bool:
+    """Whether every order in it is one that was given."""
+    return set(re.findall(r"ORD-\d*|(?<![-\d])\d{3,}", text)) <= set(ORDERS)
+
+
+@pytest.mark.parametrize("room", [150, 151, 152, 153, 157])
+def test_a_file_that_is_read_in_pieces_is_cut_between_its_values(tmp_path: Path, room: int) -> None:
+    (tmp_path / "orders.txt").write_text(" ".join(ORDERS[:60]))
+    offset, pieces = 0, list[str]()
+    while True:
+        piece = str(read(tmp_path, tmp_path / "orders.txt", offset, room=room, tokens=1_000))
+        shown, _, more = piece.partition("\n[More follows: read on from offset ")
+        pieces.append(shown)
+        assert whole(shown)
+        if not more:
+            break
+        offset = int(more.removesuffix(".]"))
+    assert "".join(pieces) == " ".join(ORDERS[:60])
+
+
+@pytest.mark.parametrize("most", [400, 402, 404, 407])
+def test_of_a_long_output_of_a_command_no_value_is_shown_in_part(most: int) -> None:
+    output = _Output(most)
+    for order in ORDERS:
+        output.add(f"{order} ".encode())
+    text = output.text
+    left_out = re.search(r"\n\[… ([\d,]+) bytes are left out here\]\n", text)
+    assert left_out
+    head, tail = text[: left_out.start()], text[left_out.end() :]
+    assert whole(head)
+    assert whole(tail)
+    assert len(head) + len(tail) + int(left_out[1].replace(",", "")) == len(" ".join(ORDERS)) + 1
+
+
+@pytest.mark.parametrize("tokens", [50, 51, 53, 57])
+def test_the_beginning_and_the_end_of_a_long_result_hold_whole_values(tokens: int) -> None:
+    head, tail = head_and_tail(" ".join(ORDERS), tokens)
+    assert head
+    assert tail
+    assert whole(head)
+    assert whole(tail)
+
+
+@pytest.mark.parametrize("reach", range(19_990, 20_010))
+def test_no_exact_detail_is_a_piece_of_one(reach: int) -> None:
+    """A long message is searched at its beginning and its end."""
+    text = f"{'x ' * (reach // 2 // 2)}{ORDERS[0]} {'y ' * 20_000}{ORDERS[1]} {'x ' * (reach // 2 // 2)}"
+    assert whole(" ".join(must_keep([{"role": "user", "content": text}, {"role": "assistant", "content": "Good."}])))
+
+
+@pytest.mark.parametrize("lead", range(385, 400))
+def test_an_excerpt_marks_where_it_ends_and_cuts_no_value(lead: int) -> None:
+    entry = said(1, f"{'a ' * (lead // 2)}{'b' * (lead % 2)} {ORDERS[0]} and so on. " * 9)
+    shown = excerpt(entry, [entry]).replaced[1][0]["text"].partition("It begins:")[2]
+    assert shown.endswith(" …")
+    assert whole(shown)
