@@ -77,6 +77,29 @@ the same command twice running gets it run as it is written (:class:`bot.memory.
 
 
 @dataclass(frozen=True)
+class Rewritten:
+    """What a notice for machines says of one command."""
+
+    target: str
+    path: str
+    original: str
+    rewritten: str
+
+
+def gates_in(payload: str) -> tuple[Rewritten, ...]:
+    """The commands of notices for machines, one a line (:attr:`Rewrite.notices`); none in any other text."""
+    found: list[Rewritten] = []
+    for line in payload.splitlines():
+        try:
+            told = json.loads(line.removeprefix(GATE)) if line.startswith(f"{GATE} ") else None
+            names = ("target", "path", "originalCommand", "rewrittenCommand")
+            found += [Rewritten(*(str(told[name]) for name in names))] if told else []
+        except (ValueError, KeyError, TypeError):
+            continue
+    return tuple(found)
+
+
+@dataclass(frozen=True)
 class Rewrite:
     """A call as it is run instead. ``folders``: those whose paths came from memory, with these paths."""
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from bot.compaction.memory_gate import gates_in
 from bot.memory_view import REASONS, runtime_in
 from bot.messages import Address
 from bot.page import chat_files, markup
@@ -70,6 +71,7 @@ class View:
             chat=self._chat,
             csrf=self._visitor.csrf,
             memory=runtime_in(line.payload),
+            rewritten=gates_in(line.payload),
             reasons={reason.value: words for reason, words in REASONS.items()},
             agent=self._agent,
         )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.compaction.facts import Fact, FactKind, Speaker
-from bot.compaction.memory_gate import GATE, Rewrite, looks_for_a_folder, rewrite
+from bot.compaction.memory_gate import GATE, Rewrite, gates_in, looks_for_a_folder, rewrite
 
 WINDOWS = "C:\\Users\\Ada\\Desktop"
 HOME = "/data/ada/Desktop"
@@ -378,3 +378,11 @@ def test_a_huge_or_odd_command_is_looked_at_quickly() -> None:
 
 def test_rewritten_words_are_still_one_word_to_a_shell() -> None:
     assert shlex.split(run_as("ls ~/Desktop/x y", "/a b/Desktop")) == ["ls", "/a b/Desktop/x", "y"]
+
+
+def test_a_notice_for_machines_is_read_back_and_nothing_else_is_one() -> None:
+    found = Rewrite("shell", {}, "ls ~/Desktop", "ls /data/ada/Desktop", (("Desktop", "/data/ada/Desktop"),))
+    (one,) = gates_in("\n".join(found.notices))
+    assert (one.target, one.path) == ("Desktop", "/data/ada/Desktop")
+    assert (one.original, one.rewritten) == ("ls ~/Desktop", "ls /data/ada/Desktop")
+    assert gates_in("") == gates_in(f"{GATE} []") == gates_in(f"{GATE} {{}}") == gates_in(f"{GATE} x") == ()
