@@ -68,7 +68,8 @@ class DiscordStage:
             await self.says(who, text, where, addressed=False, answers="")
             return
         options = [str(option["name"]) for option in registered[name].get("options") or []]
-        await self._person(who).slash(name, {options[0]: argument} if argument else {}, self._channel(where))
+        field = "focus" if "focus" in options else next(iter(options), "")  # the others of /compact are pairs
+        await self._person(who).slash(name, {field: argument} if argument else {}, self._channel(where))
 
     async def sends(self, who: Who, text: str, where: Where, files: Mapping[str, bytes], *, as_photo: bool) -> None:
         await self._person(who).says(text, self._channel(where), files=list(files.items()))
