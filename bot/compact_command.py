@@ -23,6 +23,7 @@ STRATEGY = "strategy"
 _PAIR = r"[A-Za-z][\w-]{0,60}=\S{0,200}"
 _FIRST = re.compile(rf"\s*({_PAIR})(?=\s|\Z)")
 _LAST = re.compile(rf"(?:\s+|\A){_PAIR}(?:\s+{_PAIR})*\s*\Z")
+_WORDS_ALONE = re.compile(r"--(?:\s+(.*)|\Z)", re.DOTALL)
 _IN_WORDS = "What to keep is said in words: /compact the prices and the dates."
 
 
@@ -49,12 +50,15 @@ class Asked:
 
 def asked(argument: str, known: Known, usual: Strategy) -> Asked:
     """What stands behind `/compact`: pairs at its beginning or at its end are options. At the end only those that are:
-    words of people can end in ``x=5``.
+    words of people can end in ``x=5``. Behind ``--`` there are words alone.
 
     Raises ``ValueError`` with a sentence for people that says what there is.
     """
     pairs, focus = _at_the_beginning(argument)
-    if not pairs:
+    words = _WORDS_ALONE.match(focus)
+    if words:
+        focus = (words[1] or "").strip()
+    elif not pairs:
         pairs, focus = _at_the_end(argument, known, usual)
     if not pairs:
         return Asked(focus)

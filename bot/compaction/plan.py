@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
 from bot.compaction.details import must_keep
+from bot.compaction.fact_checkpoint import is_checkpoint
 from bot.compaction.facts import Fact
 from bot.estimate import Family, Level, Meter, text_tokens
 from bot.history import Entry, EntryKind, Layer, Ranges
-from bot.messages import Audience, Block, text_block
+from bot.messages import Audience, Block, text_block, text_of
 
 SUMMARY = "\x02summary\x03"
 """Stands in an inserted text where the summary goes. No text of people holds it: control characters are cleaned."""
@@ -219,10 +220,16 @@ def details_of(
 
 
 def _without_where(entry: Entry) -> Sequence[Block]:
-    """Where an earlier summary says to look is no detail: the next one says it anew."""
+    """Where an earlier summary says to look is no detail: the next one says it anew. Nor is the first line of a note,
+    in which the program says what it did; it would be taken for a rule of the person on whose side it stands."""
     if entry.layer is None:
         return entry.blocks
-    return [{**b, "text": _WHERE.sub("", b["text"])} if b.get("type") == "text" else b for b in entry.blocks]
+    is_note = entry.kind is EntryKind.NOTE and not is_checkpoint(text_of(entry.blocks))
+
+    def kept(text: str) -> str:
+        return _WHERE.sub("", text.partition("\n")[2] if is_note else text)
+
+    return [{**b, "text": kept(b["text"])} if b.get("type") == "text" else b for b in entry.blocks]
 
 
 def within(items: Sequence[str], tokens: float) -> tuple[str, ...]:

@@ -100,6 +100,8 @@ def _given(data: Mapping[str, Any]) -> list[str]:
     }
     order = [str(option["name"]) for option in _OPTIONS.get(str(data["name"]), ())]
     named = sorted(found, key=lambda name: order.index(name) if name in order else len(order))
+    if "=" in found.get("focus", ""):
+        found["focus"] = f"-- {found['focus']}"  # these are words, and no options
     pairs = _PAIRS if _OPTIONS.get(str(data["name"])) is _COMPACT else {}
     return [f"{pairs.get(name, '')}{found[name]}" for name in named if found[name]]
 

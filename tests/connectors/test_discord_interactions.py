@@ -68,6 +68,8 @@ async def test_a_compaction_takes_its_strategy_its_options_and_its_focus_in_the_
         fields = {"focus": "the recipes", "options": "keep=2", "strategy": "monologue"}
         await acknowledged(rig, await rig.ada.slash("compact", fields))
         assert rig.intake.last.text == "/compact strategy=monologue keep=2 the recipes"
+        await acknowledged(rig, await rig.ada.slash("compact", {"focus": "x=5 is the answer"}))
+        assert rig.intake.last.text == "/compact -- x=5 is the answer"
 
 
 # What is stored

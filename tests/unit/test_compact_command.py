@@ -49,6 +49,13 @@ def test_words_may_end_in_a_pair_that_is_no_option() -> None:
     assert read("the rate of a=1 and b=2 c=3") == Asked("the rate of a=1 and b=2 c=3")
 
 
+@pytest.mark.parametrize("argument", ["-- x=5", "--\nx=5", "-- x=5 "])
+def test_behind_two_hyphens_there_are_words_alone(argument: str) -> None:
+    assert read(argument) == Asked("x=5")
+    assert read(f"keep-exchange-share=0 {argument}").focus == "x=5"
+    assert read("--no") == Asked("--no")
+
+
 @pytest.mark.parametrize(
     ("argument", "sentence"),
     [

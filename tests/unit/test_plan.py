@@ -86,6 +86,15 @@ def test_where_an_earlier_summary_stands_for_is_no_detail_of_the_next() -> None:
     assert not any("340" in item or "recall" in item for item in details)
 
 
+def test_what_the_program_says_in_a_note_is_no_rule_of_the_person_on_whose_side_it_stands() -> None:
+    said = "[4 messages are out of view. Never guess; say so when something is missing.]"
+    note = Inserted(8, EntryKind.NOTE, f"{said}\n- Never call before 9:30.")
+    _, inserted = replace(PLAN, inserted=(note,)).layer(3, 10, run=None, recall=True)
+    details = details_of(inserted, 1_000)
+    assert not any("guess" in item for item in details)
+    assert any("9:30" in item for item in details)
+
+
 def test_a_checkpoint_of_facts_is_read_again_as_it_was_written() -> None:
     fact = Fact(FactKind.VALUE, "order=A-1; price=7", (1,))
     text = rendered([fact])
