@@ -21,6 +21,7 @@ from bot.context import Context
 from bot.control import Control, UnderWay
 from bot.ending import MOST_TRIES
 from bot.errors import StaleEpoch, StoreUnavailable
+from bot.estimate import Level
 from bot.files import remove_sent
 from bot.gate import after_reply, ahead_margin
 from bot.hearing import portion
@@ -335,6 +336,8 @@ class Agent:
         automatic = settings.compact_ahead and context.automatic
         if after_reply(soon, context.restraint, automatic=automatic) and not self._compactor.running:
             self._compactor.start(Request("ahead"))
+        elif after_reply(Level.WARNING, context.restraint, automatic=automatic):
+            self._compactor.fold()
 
 
 def _command_in(message: Waiting) -> commands.Command | None:

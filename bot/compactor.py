@@ -44,9 +44,10 @@ from bot.meter import run_meter
 from bot.outage import came_through, until_back
 from bot.planner import Planner
 from bot.recorder import count, record, tell, tell_begun
+from bot.rolling import RunningSummary, covering
 from bot.step import Step
 from bot.store import histories, runs, turns
-from bot.store.runs import NewRun, Run, RunState
+from bot.store.runs import NewRun, Result, Run, RunState
 from bot.tasks import stop
 
 log = structlog.get_logger(__name__)
@@ -97,6 +98,7 @@ class Compactor:
         self._context = context
         self._services = context.services
         self._planner = Planner(context)
+        self._rolling = RunningSummary(context, self._planner, tasks)
         self._tasks = tasks
         self._task: asyncio.Task[Outcome] | None = None
         self._run_id: str | None = None
@@ -134,6 +136,11 @@ class Compactor:
         self._begun, self._given_up = asyncio.Event(), asyncio.Event()
         self._task = self._tasks.create_task(self._unbroken(partial(self._carry_out, request)))
 
+    def fold(self) -> None:
+        """Fold what has become old into the running summary, if there is to be one and nothing else runs."""
+        if not self.running:
+            self._rolling.start()
+
     async def planned(self) -> bool:
         """Wait until the run is written down; False when there is nothing to compact, or it was aborted before."""
         await self._begun.wait()
@@ -154,13 +161,16 @@ class Compactor:
             missing = await runs.untraced(tx, self._context.agent_id)
         for old in missing:
             await record(self._context, old)
-        if run:
+        if run and run.trigger == "rolling":
+            self._rolling.resume(run)
+        elif run:
             self._run_id, self._trigger, self._turn = run.id, run.trigger, run.turn_id
             self._begun.set()
             self._task = self._tasks.create_task(self._unbroken(partial(self._see_through, run)))
 
     def leave(self) -> None:
         """This host gives the agent up: its next one sees the run through. What is not planned yet is forgotten."""
+        self._rolling.leave()
         if self._task:
             self._task.cancel()
 
@@ -168,7 +178,8 @@ class Compactor:
         """Stop the one that runs. Never waits for the worker, nor for a plan. ``with_turn``: an answer is stopped with
         it; ``waiting``: the turn that waits for it, and goes on without it."""
         if not self.running:
-            return Stopped.NOTHING
+            stopped_folding = self._rolling.running and await self._rolling.abort()
+            return Stopped.UNSAID if stopped_folding else Stopped.NOTHING
         self._given_up.set()
         await self._begun.wait()
         run_id = self._run_id
@@ -233,7 +244,8 @@ class Compactor:
                 plan = self._planner.nothing()  # written down all the same: somebody will ask why there is no answer
             if plan is None:
                 return Outcome.NOTHING
-            run = await self._begin(replace(plan, given=request.given), request, stack)
+            plan, written = await self._with_what_is_folded(plan, request, stack)
+            run = await self._begin(replace(plan, given=request.given), request, stack, written)
         except StrategyFailed as error:
             self.problem = str(error)
             return Outcome.NOTHING
@@ -250,10 +262,28 @@ class Compactor:
         finally:
             await stop(planning, given_up)
 
-    async def _begin(self, plan: Plan, request: Request, stack: tuple[int, ...]) -> Run:
+    async def _with_what_is_folded(
+        self, plan: Plan, request: Request, stack: tuple[int, ...]
+    ) -> tuple[Plan, Result | None]:
+        """The plan with the running summary, and the summary if it is all that is needed. Who asks for a compaction
+        gets all of it: then only what was not folded yet is asked for."""
+        if not plan.summarise or request.focus or request.strategy:
+            return plan, None
+        fold = await self._rolling.found(stack, plan.strategy)
+        if fold is None or fold.result is None:
+            return plan, None
+        covered, summary = covering(fold), fold.result.summary
+        if request.trigger in ("auto", "ahead") and self._planner.is_enough(covered, summary):
+            return covered, Result("summary", summary)
+        rest = tuple(seq for seq in plan.summarise if seq not in covered.folded)
+        if rest and set(covered.folded).issubset(plan.summarise):
+            return replace(plan, summarise=rest, folded=plan.summarise, running=summary), None
+        return plan, None
+
+    async def _begin(self, plan: Plan, request: Request, stack: tuple[int, ...], written: Result | None) -> Run:
         run_id, meter = uuid4().hex, self._context.meter
         try:
-            await self._write_down(run_id, plan, request, stack)
+            await self._write_down(run_id, plan, request, stack, written)
         except StoreUnavailable:
             if not await came_through(self._context, partial(runs.get, run_id=run_id)):
                 raise
@@ -261,11 +291,14 @@ class Compactor:
         tell_begun(run_id, request.trigger, meter, self._context.level)
         return await self._run(run_id)
 
-    async def _write_down(self, run_id: str, plan: Plan, request: Request, stack: tuple[int, ...]) -> None:
+    async def _write_down(
+        self, run_id: str, plan: Plan, request: Request, stack: tuple[int, ...], written: Result | None
+    ) -> None:
         context = self._context
         model = self._services.summary_model_name
         meter = context.meter
         async with context.step() as step:
+            await self._rolling.give_way(step)
             status = await step.say(started(meter), buttons=[STOP_COMPACTING], answers=request.answers)
             await step.close(request.closes)
             await histories.remember_head(step.tx, context.head.digest, context.head.as_json())
@@ -283,6 +316,7 @@ class Compactor:
                 model=model,
                 limit=context.limit,
                 meter_before=run_meter(meter, context.level, len(context.history.view())),
+                result=written,
             )
             await runs.begin(step.tx, new, now=self._services.database.clock())
 
@@ -321,7 +355,10 @@ class Compactor:
             return await self._fail(run, "nothing is left that could be made smaller", RunState.EMPTY)
         if not self._planner.gain(plan, summary) > 0:
             return await self._without_summary(run, RunState.EMPTY, "it would not make the context smaller")
-        return await self._commit(run, plan, summary, _without(plan) if plan.strategy == FALLBACK else "")
+        note = _without(plan) if plan.strategy == FALLBACK else ""
+        if plan.folded and not run.asked:
+            note = "by the running summary: no model was asked"
+        return await self._commit(run, plan, summary, note)
 
     async def _commit(self, run: Run, plan: Plan, summary: str, note: str = "") -> Outcome:
         try:

@@ -13,14 +13,17 @@ import structlog
 
 from bot.compaction import Plan, PlanContext, Strategy
 from bot.compaction.fallback import last_resorts
-from bot.compaction.goal import SUMMARY_RATE, SUMMARY_SHARE
+from bot.compaction.goal import SUMMARY_RATE, SUMMARY_SHARE, WORTH_SHARE
 from bot.compaction.plan import Trigger
 from bot.context import Context
 from bot.embeddings import vectors_for
 from bot.entry_text import RECALL
 from bot.errors import StrategyFailed
+from bot.estimate import Level, Meter, Part
+from bot.gate import ahead_margin
 from bot.history import Entry, History
 from bot.memory import AgentMemory
+from bot.store.runs import Run
 
 log = structlog.get_logger(__name__)
 
@@ -65,6 +68,31 @@ class Planner:
         if trigger == "recovery" and (plan is None or self._leaves_too_much(plan)):
             return self.last_resort() or plan
         return plan
+
+    async def fold(self, previous: Run | None, share: float) -> Plan | None:
+        """What a compaction would summarise by now and is not in the summary of the ``previous`` fold, if it takes this
+        share of the limit. Raises StrategyFailed."""
+        plan = await self.plan("rolling")
+        if plan is None or not plan.summarise:
+            return None
+        known = frozenset(previous.plan["folded"]) if previous else frozenset[int]()
+        if previous is None or previous.result is None or not known.issubset(plan.summarise):
+            known, running = frozenset(), ""
+        else:
+            running = previous.result.summary
+        new = tuple(seq for seq in plan.summarise if seq not in known)
+        sizes = {entry.seq: entry.tokens for entry in self._context.history.visible}
+        if sum(sizes[seq] for seq in new) * self._context.factor < share * self._context.limit:
+            return None
+        return replace(plan, summarise=new, folded=plan.summarise, running=running)
+
+    def is_enough(self, plan: Plan, summary: str) -> bool:
+        """Whether this layer brings the context so far down that the next compaction is not due at once."""
+        meter, strategy = self._context.meter, self._context.strategy
+        gain = self.gain(plan, summary)
+        after = Meter.of([Part("all", meter.total - gain)], limit=meter.limit)
+        level = strategy.level(after.raised(ahead_margin(strategy)))
+        return gain > WORTH_SHARE * meter.total and level is Level.OK
 
     def last_resort(self) -> Plan | None:
         """Without a strategy and without a model: what makes the page smaller, as little as is enough."""

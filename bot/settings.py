@@ -61,6 +61,8 @@ class CompactionSettings(_Group):
     """The key there. The one of the model that talks is never sent there."""
     must_keep: tuple[str, ...] = ()
     """Regular expressions; what they match in the talk must be in every summary of it."""
+    rolling: float = Field(default=0, ge=0, le=1)
+    """Of the limit: so much has to become old before it is folded into a running summary; 0: there is none."""
 
     @field_validator("base_url")
     @classmethod

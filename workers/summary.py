@@ -36,6 +36,7 @@ from workers.desk import Desk
 
 log = structlog.get_logger(__name__)
 
+EARLIER = "The earlier summary, of all that was said before:"
 _SHORTEST = 200
 _MARGIN = 0.9
 """Guesses may be wrong by so much before a request is not even tried."""
@@ -104,7 +105,7 @@ class _Writer:
         return await self._from_transcript()
 
     def _fits_inside(self) -> bool:
-        if self.desk.apart or self.run.model != self.head.model or self.run.trigger == "recovery":
+        if self.plan.running or self.desk.apart or self.run.model != self.head.model or self.run.trigger == "recovery":
             return False
         before = self.run.meter_before
         asked = before["total"] + message_tokens(_user(self._task), family=family_of(self.run.model))
@@ -117,6 +118,8 @@ class _Writer:
     async def _from_transcript(self) -> str:
         wanted = set(self.plan.summarise)
         talk = as_request([entry for entry in self.page if entry.seq in wanted])
+        if self.plan.running:
+            talk = [_user(f"{EARLIER}\n\n{self.plan.running}"), *talk]
         head = Head(self.run.model, self._room, SYSTEM)
         tried = ""
         for share in REMOVAL_SHARES:
@@ -254,7 +257,7 @@ class _Writer:
 
     @property
     def _task(self) -> str:
-        updates = any(entry.kind is EntryKind.SUMMARY for entry in self.page)
+        updates = bool(self.plan.running) or any(entry.kind is EntryKind.SUMMARY for entry in self.page)
         return instruction(focus=self.run.focus, updates=updates, room=self._room, asks=self.plan.asks, part=self._part)
 
     @property

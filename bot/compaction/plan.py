@@ -18,8 +18,9 @@ SUMMARY = "\x02summary\x03"
 """Stands in an inserted text where the summary goes. No text of people holds it: control characters are cleaned."""
 
 
-Trigger = Literal["auto", "manual", "recovery", "ahead"]
-"""Why a compaction begins: before a request, by a person, because a provider refused the context, after a reply."""
+Trigger = Literal["auto", "manual", "recovery", "ahead", "rolling"]
+"""Why a compaction begins: before a request, by a person, because a provider refused the context, after a reply; or
+why a summary is written of what one would take away, so that it finds it written."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class PlanContext:
     @property
     def unasked(self) -> bool:
         """Whether the program itself wants this compaction, and could go on without it."""
-        return self.trigger in ("auto", "ahead")
+        return self.trigger in ("auto", "ahead", "rolling")
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,11 @@ class Plan:
     """What the summary is to hold, for the model that writes it; empty: what every summary holds."""
     given: str = ""
     """Options that a person gave for this run alone, as they were written."""
+
+    running: str = ""
+    """A summary of more than ``summarise``, which the new one updates."""
+    folded: tuple[int, ...] = ()
+    """Of a running summary: all that it is of, what was folded into it before too."""
 
     def layer(
         self, number: int, next_seq: int, *, run: str | None, summary: str = "", recall: bool = False
@@ -130,6 +136,7 @@ class Plan:
                     for item in data["inserted"]
                 ),
                 "summarise": tuple(data["summarise"]),
+                "folded": tuple(data.get("folded", ())),
                 "must_keep": tuple(data["must_keep"]),
             }
         )

@@ -162,7 +162,7 @@ class Tiered:
 
     def _tiers(self, page: Reading) -> tuple[int, int]:
         """The first and the last that may be tried."""
-        if page.context.focus:
+        if page.context.focus or page.context.trigger == "rolling":
             return _EMERGENCY, _EMERGENCY
         if not page.context.unasked or page.context.target is not None:
             return _SOFT, _EMERGENCY

@@ -40,6 +40,7 @@ _WHY: Mapping[str, str] = {
     "ahead": "After an answer the context was close to the level, so it was compacted while nobody waited.",
     "manual": "A person asked for it.",
     "recovery": "The provider refused the context as too large, so it was compacted and sent again.",
+    "rolling": "What had become old was folded into the running summary, for the next compaction. Nothing was changed.",
 }
 
 

@@ -108,6 +108,7 @@ TRIGGERS: Mapping[str, str] = {
     "auto": "before an answer",
     "manual": "asked for",
     "recovery": "after a refusal",
+    "rolling": "running summary",
 }
 """Why a compaction ran, by its trigger."""
 

@@ -38,6 +38,7 @@ class RunState(StrEnum):
 
 
 OPEN = (RunState.PLANNED, RunState.RUNNING)
+_MOST_FOLDS = 8
 ENDED = tuple(state for state in RunState if state not in OPEN)
 
 
@@ -106,6 +107,8 @@ class NewRun:
     model: str
     limit: int
     meter_before: Mapping[str, Any]
+    result: Result | None = None
+    """Of a run whose summary was written before it began."""
 
 
 async def begin(tx: Tx, run: NewRun, *, now: float) -> None:
@@ -127,6 +130,7 @@ async def begin(tx: Tx, run: NewRun, *, now: float) -> None:
             limit_tokens=run.limit,
             jobs=0,
             meter_before=dict(run.meter_before),
+            result=_result_json(run.result) if run.result else None,
             reason="",
             started_at=now,
             enqueued_at=now,
@@ -150,9 +154,18 @@ async def open_run(tx: Tx, agent_id: AgentId) -> Run | None:
     return run_of(row) if row else None
 
 
+async def folds(tx: Tx, agent_id: AgentId) -> list[Run]:
+    """The running summaries that were written for this agent lately, the newest first."""
+    own = select(compactions).where(compactions.c.agent_id == agent_id, compactions.c.trigger == "rolling")
+    done = own.where(compactions.c.state == RunState.DONE)
+    query = done.order_by(compactions.c.started_at.desc()).limit(_MOST_FOLDS)
+    return [run_of(row) for row in (await tx.execute(query)).mappings()]
+
+
 async def latest(tx: Tx, agent_id: AgentId, *, done: bool = False, before: float | None = None) -> Run | None:
-    """The newest run of this agent; with ``done``, whose layer is on the page; with ``before``, begun earlier."""
-    query = select(compactions).where(compactions.c.agent_id == agent_id)
+    """The newest run of this agent that is no fold; with ``done``, whose layer is on the page; with ``before``, begun
+    earlier."""
+    query = select(compactions).where(compactions.c.agent_id == agent_id, compactions.c.trigger != "rolling")
     if done:
         on_the_page = select(layers.c.run_id).where(layers.c.agent_id == agent_id, layers.c.removed_at.is_(None))
         query = query.where(compactions.c.state == RunState.DONE, compactions.c.id.in_(on_the_page))
@@ -222,16 +235,20 @@ async def report(tx: Tx, run_id: str, job_id: str, result: Result) -> bool:
         .values(
             usage=dict(result.usage) or None,
             inference=[dict(item) for item in result.inference] or None,
-            result={
-                "outcome": result.outcome,
-                "summary": result.summary,
-                "reason": result.reason,
-                "usage": dict(result.usage),
-                "inference": [],  # a process of the version before looks here
-            },
+            result=_result_json(result),
         )
     )
     return written.rowcount == 1
+
+
+def _result_json(result: Result) -> dict[str, Any]:
+    return {
+        "outcome": result.outcome,
+        "summary": result.summary,
+        "reason": result.reason,
+        "usage": dict(result.usage),
+        "inference": [],  # a process of the version before looks here
+    }
 
 
 async def end(
