@@ -102,7 +102,9 @@ async def all_skipped(tx: Tx) -> list[Parked]:
 async def unquote(tx: Tx, connector: str, *, key: str = "", person: str = "") -> int:
     """What the inbox could not take no longer quotes this message, or this person; returns how many did."""
     changed = 0
-    for row in (await tx.execute(select(skipped_updates).where(skipped_updates.c.connector == connector))).mappings():
+    named = skipped_updates.c.content.contains(json.dumps(key or person), autoescape=True)
+    rows = await tx.execute(select(skipped_updates).where(skipped_updates.c.connector == connector, named))
+    for row in rows.mappings().all():
         inbound = _inbound(content := json.loads(row["content"]))
         quote = inbound.quote
         if quote and ((key and quote.key == key) or (person and quote.person == person)):
