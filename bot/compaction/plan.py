@@ -18,6 +18,9 @@ SUMMARY = "\x02summary\x03"
 """Stands in an inserted text where the summary goes. No text of people holds it: control characters are cleaned."""
 
 
+DONE_IS_HISTORY = "Requests that the summary reports as done are history: do not carry them out again."
+"""Said below a summary, in the same text."""
+
 Trigger = Literal["auto", "manual", "recovery", "ahead", "rolling"]
 """Why a compaction begins: before a request, by a person, because a provider refused the context, after a reply; or
 why a summary is written of what one would take away, so that it finds it written."""
@@ -227,14 +230,14 @@ def details_of(
 
 
 def _without_where(entry: Entry) -> Sequence[Block]:
-    """Where an earlier summary says to look is no detail: the next one says it anew. Nor is the first line of a note,
-    in which the program says what it did; it would be taken for a rule of the person on whose side it stands."""
+    """Where an earlier summary says to look is no detail: the next one says it anew. Nor is what the program says below
+    a summary, or in the first line of a note; it would be taken for a rule of the person on whose side it stands."""
     if entry.layer is None:
         return entry.blocks
     is_note = entry.kind is EntryKind.NOTE and not is_checkpoint(text_of(entry.blocks))
 
     def kept(text: str) -> str:
-        return _WHERE.sub("", text.partition("\n")[2] if is_note else text)
+        return _WHERE.sub("", text.partition("\n")[2] if is_note else text.replace(DONE_IS_HISTORY, ""))
 
     return [{**b, "text": kept(b["text"])} if b.get("type") == "text" else b for b in entry.blocks]
 

@@ -12,17 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from bot.compaction.plan import SUMMARY, Inserted, Plan, PlanContext, Scale, details_of, everything_but
+from bot.compaction.plan import DONE_IS_HISTORY, SUMMARY, Inserted, Plan, PlanContext, Scale, details_of, everything_but
 from bot.compaction.recent import RECENT_TOKENS, PresetShare, Recent
 from bot.estimate import Level, Meter
 from bot.history import ASKED, Entry, EntryKind
 from bot.messages import Audience
 
 MARKER = "Session context compacted."
-GO_ON = (
-    "Above is a summary of everything that was said before. Continue the conversation from here. "
-    "Requests that the summary reports as done are history: do not carry them out again."
-)
+GO_ON = "Above is a summary of everything that was said before. Continue the conversation from here. " + DONE_IS_HISTORY
 DETAILS_SHARE = 0.1
 """Exact details that a summary must hold may take this share of the limit."""
 

@@ -17,7 +17,17 @@ from bot.compaction.bundles import Bundle, bundles_of, units_of
 from bot.compaction.details import clipped
 from bot.compaction.file_references import FileReference, files_in, in_use, stale, with_outlines
 from bot.compaction.goal import SUMMARY_SHARE, frame_tokens
-from bot.compaction.plan import SUMMARY, Inserted, Plan, PlanContext, Scale, details_of, everything_but, within
+from bot.compaction.plan import (
+    DONE_IS_HISTORY,
+    SUMMARY,
+    Inserted,
+    Plan,
+    PlanContext,
+    Scale,
+    details_of,
+    everything_but,
+    within,
+)
 from bot.compaction.reset import DETAILS_SHARE, MARKER
 from bot.compaction.similarity import relevance
 from bot.cuts import head_of
@@ -27,7 +37,7 @@ from bot.messages import Audience, Block, text_of
 
 GO_ON = (
     "Above is a summary of the conversation up to its latest messages, which stand below as they were. Go on from "
-    "them. Requests that the summary reports as done are history: do not carry them out again."
+    f"them. {DONE_IS_HISTORY}"
 )
 ASKS = """\
 Most of this conversation is about to leave the context; only its last few messages stay. Write down what the \

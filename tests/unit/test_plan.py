@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from bot.compaction.fact_checkpoint import facts_in, is_checkpoint, rendered
 from bot.compaction.facts import Fact, FactKind
 from bot.compaction.plan import SUMMARY, Inserted, Plan, details_of, everything_but, within
+from bot.compaction.reset import GO_ON
 from bot.estimate import Family, text_tokens
 from bot.history import EntryKind
 from bot.messages import Audience, text_block
@@ -93,6 +94,16 @@ def test_what_the_program_says_in_a_note_is_no_rule_of_the_person_on_whose_side_
     details = details_of(inserted, 1_000)
     assert not any("guess" in item for item in details)
     assert any("9:30" in item for item in details)
+
+
+def test_what_the_program_says_below_a_summary_is_no_detail_of_the_next_one() -> None:
+    text = f"{SUMMARY}\n\n{GO_ON}"
+    plan = replace(PLAN, inserted=(Inserted(8, EntryKind.SUMMARY, text),))
+    _, inserted = plan.layer(3, 10, run=None, summary="It took 7,250 €. Never call before 9:30.")
+    details = [*details_of([*inserted, said(11, "And now?")], 1_000)]
+    assert any("7,250" in item for item in details)
+    assert any("9:30" in item for item in details)
+    assert not any("carry them out" in item for item in details)
 
 
 def test_a_checkpoint_of_facts_is_read_again_as_it_was_written() -> None:
