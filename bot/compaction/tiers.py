@@ -14,7 +14,6 @@ from functools import cached_property
 
 from bot.compaction.boundaries import TALK, open_exchange, waiting_request
 from bot.compaction.bundles import Bundle, bundles_of, units_of
-from bot.compaction.details import clipped
 from bot.compaction.file_references import FileReference, files_in, in_use, stale, with_outlines
 from bot.compaction.goal import SUMMARY_SHARE, frame_tokens
 from bot.compaction.plan import (
@@ -30,7 +29,6 @@ from bot.compaction.plan import (
 )
 from bot.compaction.reset import DETAILS_SHARE, MARKER
 from bot.compaction.similarity import relevance
-from bot.cuts import head_of
 from bot.estimate import Family, Meter, message_tokens
 from bot.history import Entry, EntryKind
 from bot.messages import Audience, Block, text_of
@@ -62,8 +60,6 @@ OUTLINES_SHARE = 0.05
 """Of the limit: what outlines of files take that are out of view."""
 _MOST_OUTLINES = 8
 _MOST_NAMED = 20
-_MOST_MATCHES = 20
-_SEARCHED_CHARACTERS = 20_000
 _OUT_OF_VIEW = re.compile(r"\[([\d,]{1,12}) older messages of this conversation are out of view")
 
 
@@ -178,7 +174,8 @@ def hard(page: Reading, *, strategy: str, keep_share: float, keep_last: int) -> 
     draft = page.draft(strategy, kept, with_outlines(kept, page.stale_files))
     talk = next((entry.seq for entry in kept if entry.layer is None), page.upto + 1)
     count = sum(entry.kind in (EntryKind.SAID, EntryKind.REPLY) for entry in gone) + sum(map(_count_in, earlier))
-    note = _out_of_view(count, page, gone)
+    details = details_of((*earlier, *gone), DETAILS_SHARE * page.meter.limit, page.context.rules, kept=kept)
+    note = _out_of_view(count, page, gone, details)
     return page.with_inserted(draft, [Inserted(talk, EntryKind.NOTE, note)])
 
 
@@ -245,8 +242,9 @@ def _least_relevant(page: Reading, keep_share: float, keep_last: int) -> list[En
     return [entry for place in sorted(gone) for entry in entries[place]]
 
 
-def _out_of_view(count: int, page: Reading, gone: Sequence[Entry]) -> str:
-    """Tells the model what it does not see."""
+def _out_of_view(count: int, page: Reading, gone: Sequence[Entry], details: Iterable[str]) -> str:
+    """Tells the model what it does not see. No summary holds what goes, so its exact details stay, letter by letter, as
+    in a recovery without a summary."""
     told = (
         f"[{count:,} older messages of this conversation are out of view, because they seem to have little to do with "
         "the latest request. Nothing of them is lost: when something seems to be missing, say so or look it up, and "
@@ -256,7 +254,7 @@ def _out_of_view(count: int, page: Reading, gone: Sequence[Entry]) -> str:
     seqs = {entry.seq for entry in gone}
     if calls := _again([file for file in page.files if file.seq in seqs]):
         lines.append(f"Files among them, and how to read them again: {calls}")
-    lines += [f"- {match}" for match in _matches(gone, page.context.rules)]
+    lines += [f"- {item}" for item in details]
     return "\n".join(lines)
 
 
@@ -290,21 +288,6 @@ def _outlines_of(page: Reading, kept: Collection[int]) -> str:
     if named:
         parts.append(f"To read others again: {named}" if shown else f"To read them again: {named}")
     return "\n\n".join(parts) if files else ""
-
-
-def _matches(entries: Iterable[Entry], rules: Sequence[str]) -> list[str]:
-    """What the operator wants in every summary stays in view without one, too."""
-    found: dict[str, None] = {}
-    for rule in rules:
-        for entry in entries:
-            for text in _texts(entry):
-                found.update((clipped(hit[0]), None) for hit in re.finditer(rule, head_of(text, _SEARCHED_CHARACTERS)))
-    return [match for match in found if match][-_MOST_MATCHES:]
-
-
-def _texts(entry: Entry) -> list[str]:
-    results = [block.get("content") or "" for block in entry.blocks if block.get("type") == "tool_result"]
-    return [text_of(entry.blocks), *map(text_of, results)]
 
 
 def _tokens(entry: Entry, blocks: Sequence[Block] | None) -> int:
