@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 from bot.messages import Block, text_block
@@ -29,12 +30,17 @@ def is_chat(message: object) -> bool:
     """Whether a message has what only this form has, beside a system prompt among the messages."""
     if not isinstance(message, Mapping):
         return False
-    if message.get("role") == TOOL or "tool_calls" in message:
+    if message.get("role") == TOOL or "tool_calls" in message or is_refusal(message):
         return True
     content = message.get("content")
     return isinstance(content, list) and any(
         isinstance(part, Mapping) and part.get("type") == "image_url" for part in content
     )
+
+
+def is_refusal(message: Given) -> bool:
+    """Whether the model declined, which then stands beside an empty content."""
+    return isinstance(message.get("refusal"), str) and not message.get("content")
 
 
 def is_system(message: object) -> bool:
@@ -45,22 +51,29 @@ def is_system(message: object) -> bool:
 def read(messages: Iterable[Any]) -> Iterator[tuple[int, Any]]:
     """Each message but those of the system as one of the Messages API, with its index. What is one stays as it is.
 
-    A result that does not say what it answers answers the first call before it that nothing has answered.
+    Some servers count calls anew in every reply, or give them no id: here each has one of its own. A result answers
+    the first call of its id, since somebody spoke, that nothing has answered; one that does not say which, the first.
     """
-    waiting: list[str] = []
+    messages = list(messages)
+    elsewhere = {_id_of_call(call) for message in messages for call in _asked(message)}
+    seen: set[str] = set()
+    waiting: list[tuple[str, str]] = []  # what each call is named there, and here
     for index, message in enumerate(messages):
         if is_system(message):
             continue
+        if isinstance(message, Mapping) and message.get("role") == "user":
+            waiting = []
         if not is_chat(message):
             yield index, message
         elif message.get("role") == TOOL:
-            call_id = id_of(message) or (waiting[0] if waiting else f"result-{index}")
-            waiting = [each for each in waiting if each != call_id]
-            yield index, {"role": "user", "content": [_result(message, call_id)]}
+            own = id_of(message)
+            answered = next((call for call in waiting if own in ("", call[0])), ("", own or f"result-{index}"))
+            waiting = [call for call in waiting if call != answered]
+            yield index, {"role": "user", "content": [_result(message, answered[1])]}
         else:
-            calls = list(_calls(message))
-            waiting += [call["id"] for call in calls]
-            yield index, {"role": message.get("role"), "content": [*_blocks(message.get("content")), *calls]}
+            calls = list(_calls(message, seen, elsewhere))
+            waiting += [(_id_of_call(call.get("given", call)), call["id"]) for call in calls]
+            yield index, {"role": message.get("role"), "content": [*_said(message), *calls]}
 
 
 def system_of(messages: Iterable[Any]) -> list[Any]:
@@ -77,7 +90,8 @@ def reply(blocks: Sequence[Block], given: Sequence[Given]) -> dict[str, Any]:
     """The assistant's message that these blocks are. ``given``: those that they came from, whose own words for a call
     are kept, and all else that a single one says."""
     written = {str(call.get("id")): call for message in given for call in message.get("tool_calls") or ()}
-    calls = [written.get(block["id"]) or _written_call(block) for block in blocks if block.get("type") == "tool_use"]
+    uses = [block for block in blocks if block.get("type") == "tool_use"]
+    calls = [block.get("given") or written.get(block["id"]) or _written_call(block) for block in uses]
     kept = {key: value for key, value in (given[0] if len(given) == 1 else {}).items() if key != "tool_calls"}
     content = _content([block for block in blocks if block.get("type") != "tool_use"])
     return {**kept, "role": "assistant", "content": content, **({"tool_calls": calls} if calls else {})}
@@ -94,12 +108,36 @@ def words(role: str, blocks: Sequence[Block]) -> dict[str, Any]:
     return {"role": role, "content": _content(blocks) or ""}
 
 
-def _calls(message: Given) -> Iterator[Block]:
-    for number, call in enumerate(message.get("tool_calls") or ()):
+def _calls(message: Given, seen: set[str], elsewhere: set[str]) -> Iterator[Block]:
+    """``given``: the call as it stands there, where its own id is not one by which it could be told from others."""
+    for call in _asked(message):
         asked = call.get("function") if isinstance(call, Mapping) else None
         if isinstance(call, Mapping) and isinstance(asked, Mapping):
+            own = _id_of_call(call)
+            used = own if own and own not in seen else _another(own or "call", seen, elsewhere)
+            seen.add(used)
             name, arguments = str(asked.get("name") or ""), _arguments(asked.get("arguments"))
-            yield {"type": "tool_use", "id": str(call.get("id") or f"call-{number}"), "name": name, "input": arguments}
+            read = {"type": "tool_use", "id": used, "name": name, "input": arguments}
+            yield read if used == own else {**read, "given": call}
+
+
+def _asked(message: object) -> Sequence[Any]:
+    calls = message.get("tool_calls") if isinstance(message, Mapping) else None
+    return calls if isinstance(calls, Sequence) else ()
+
+
+def _id_of_call(call: object) -> str:
+    return str(call.get("id") or "") if isinstance(call, Mapping) else ""
+
+
+def _another(name: str, seen: set[str], elsewhere: set[str]) -> str:
+    names = (f"{name}-{number}" for number in count(len(seen) + 1))
+    return next(new for new in names if new not in seen and new not in elsewhere)
+
+
+def _said(message: Given) -> list[Any]:
+    """What stands beside the calls. A refusal is the words that the model declined with."""
+    return _blocks(message["refusal"] if is_refusal(message) else message.get("content"))
 
 
 def _arguments(given: object) -> object:

@@ -250,6 +250,7 @@ def _check_message(message: object, where: str) -> None:
         raise BadMessages(f"{where} has {what}: it is 'user' or 'assistant', or 'tool' or 'system'.")
     if "tool_calls" in message:
         _check_calls(message["tool_calls"], f"{where}.tool_calls", role)
+    if "tool_calls" in message or chat_form.is_refusal(message):
         content = content or ""
     if isinstance(content, str):
         return

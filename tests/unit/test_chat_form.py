@@ -167,3 +167,40 @@ def test_arguments_that_are_no_json_are_kept(arguments: object) -> None:
     messages = [user("q"), reply(None, call), found("a", "x"), user("r"), reply("s")]
     assert compact_history(messages, strategy="two_phase", limit=10_000).messages == messages
     assert estimate_tokens(messages) > 0
+
+
+@pytest.mark.parametrize("call_id", ["call_0", ""])
+def test_calls_that_are_counted_anew_in_each_reply_keep_their_results_and_their_own_ids(call_id: str) -> None:
+    turns = [
+        [
+            user(f"q{number}"),
+            reply(None, asked(call_id, q=number), asked(call_id, q=-number)),
+            found(call_id, LONG),
+            found(call_id, f"found {number}"),
+            reply(None, asked(call_id, "attempt_completion", result=f"ORD-{number}")),
+            found(call_id, "ok"),
+        ]
+        for number in range(3)
+    ]
+    messages = [message for turn in turns for message in turn]
+    made = compact_history(messages).messages
+    assert made[-6:] == turns[-1]
+    assert [m["tool_calls"] for m in made[:-6] if m["role"] == "assistant"] == [t[4]["tool_calls"] for t in turns[:-1]]
+    whole = in_block_form(messages)
+    assert [block["content"] for m in whole for block in m["content"] if block["type"] == "tool_result"] == [
+        message["content"] for message in messages if message["role"] == "tool"
+    ]
+
+
+def test_a_call_that_nothing_answered_takes_no_result_of_a_later_turn() -> None:
+    messages = [user("q"), reply(None, asked("")), user("again"), reply(None, asked("")), found("", "it"), reply("so")]
+    blocks = in_block_form(messages)
+    assert blocks[1]["content"] == [{"type": "text", "text": "[Called the tool look; its result is no longer shown.]"}]
+    assert blocks[4]["content"][0]["content"] == "it"
+
+
+def test_a_refusal_is_what_the_model_answered() -> None:
+    refused = {"role": "assistant", "content": None, "refusal": "I cannot help with that."}
+    messages = [user("q"), refused, *LAST[1:]]
+    assert compact_history(messages).messages == messages
+    assert in_block_form(messages)[1]["content"] == [{"type": "text", "text": "I cannot help with that."}]
