@@ -132,7 +132,8 @@ class Rewrite:
         """For the model, below the result."""
         where = ", ".join(f"{folder} is {path}" for folder, path in self.folders)
         ran = beginning(self.rewritten, _LONGEST_SHOWN)
-        return f"{RUN_AS}{where}. The command was: {ran} Call it once more at once to have it run as you wrote it.]"
+        again = "Called once more at once, it is run as you wrote it"
+        return f"{RUN_AS}{where}. {again}. The command was: {ran}]"
 
     @property
     def lasting(self) -> str:
