@@ -30,7 +30,7 @@ _SPECIAL = {"desktopdirectory": "Desktop", "mydocuments": "Documents", "personal
 
 _FOLDER = r"(?P<folder>Desktop|Documents|Downloads)"
 _START = r"(?<![\w/\\.:$%~@}\-])"
-_END = r"(?![\w.\-*?\[{$~]|\\[ ])"
+_END = r"(?![\w.\-*?\[{$~+@=!#^%]|,(?![\s$~%\"'\[])|\\[ &;|()'#!])"
 _POWERSHELL_HOME = (
     r"(?:\$env:USERPROFILE\b|\$\{env:USERPROFILE\}|\$\(\$env:USERPROFILE\)"
     r"|\$env:HOME\b|\$\{env:HOME\}|\$\(\$env:HOME\)|\$\(\$HOME\))"
@@ -175,6 +175,8 @@ def _written(command: str, probe: Probe, quotes: Quotes, opened: int, path: str)
     begins = command[probe.start]
     if (quotes == "none" and before in ("'", '"')) or (quotes != "none" and begins == '"'):
         return None  # it goes on a quoted text, and is no path by itself
+    if _goes_on(command, probe, quotes):
+        return None
     plain = bool(_AS_IT_IS[probe.shell].fullmatch(path))
     if quotes == "double" or (quotes == "single" and probe.shell is not Shell.POSIX):
         return _inside(probe, quotes, path, first=probe.start == opened + 1, plain=plain)
@@ -185,6 +187,16 @@ def _written(command: str, probe: Probe, quotes: Quotes, opened: int, path: str)
     if probe.shell is Shell.POSIX:  # what follows stays as it is: there may be patterns in it
         return _quoted(path, quotes), probe.end
     return _whole_word(command, probe, quotes, path)
+
+
+def _goes_on(command: str, probe: Probe, quotes: Quotes) -> bool:
+    """Whether the folder's name does, behind a quote: `"$HOME/Desktop"-old`, `~/Desktop" old"`."""
+    quote, after = command[probe.end : probe.end + 1], command[probe.end + 1 : probe.end + 2]
+    if quote not in ("'", '"'):
+        return False
+    if quotes == "none":
+        return bool(after) and after not in "/\\"
+    return quotes in ("double", "single") and bool(re.match(r"[^\s/\\;|&<>()]", after))
 
 
 def _inside(probe: Probe, quotes: Quotes, path: str, *, first: bool, plain: bool) -> tuple[str, int] | None:

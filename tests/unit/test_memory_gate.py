@@ -270,6 +270,33 @@ def test_a_command_with_an_absolute_path_runs_as_it_is(command: str) -> None:
         'cmd /c "del %USERPROFILE%\\Desktop\\a"',
         "sort %USERPROFILE%\\Desktop\\a /o b",
         "copy %USERPROFILE%\\Desktop\\a b",
+        "fd -Hx rm . ~/Desktop",
+        "sort -uo ~/Desktop/a ~/Desktop/a",
+        "sort --out=~/Desktop/a ~/Desktop/b",
+        "tree -ao x ~/Desktop",
+        "less -o b ~/Desktop/a",
+        "sort a | uniq - ~/Desktop/b",
+        "grep x ~/Desktop/a > 1",
+        "ls ~/Desktop > -",
+        "echo a\\\\\nrm $HOME/Desktop/x",
+        'ls ~/Desktop # 5" wide\nrm $HOME/Desktop/a # 6" wide',
+        "ls ~/Desktop # what's there\nrm ~/Desktop/tmp # it's old\nls ~/Desktop",
+        "echo $'\\''; rm ~/Desktop/x ; ls \\'; ls ~/Desktop",
+        "$(echo rm $HOME/Desktop/x)",
+        "ls ~/Desktop; if $(cat commands); then ls; fi",
+        "cat$(echo x) ~/Desktop",
+        "ls ~/Desktop | xargs -a cat rm",
+        "echo -delete | xargs find ~/Desktop",
+        "GIT_EXTERNAL_DIFF=./x git -C ~/Desktop diff",
+        "export PATH=.; ls ~/Desktop",
+        "git -C ~/Desktop/site diff --outpu=x",
+        "date -us 2020-01-01; ls ~/Desktop",
+        "dir %USERPROFILE%\\Desktop & echo it's & del %USERPROFILE%\\Desktop\\a & echo it's",
+        '$x = "$HOME\\Desktop\\clean.ps1"; & $x',
+        "$x = 'Remove-Item'; & $x dir $HOME\\Desktop",
+        "dir $HOME\\Desktop # it's\nRemove-Item $HOME\\Desktop\\a # it's",
+        'echo Foo-Bar \\" ; rm $HOME/Desktop/x ; echo \\"',
+        'dir $HOME\\Desktop; echo \u2018"\u2018 ; del x ; echo \u2018"\u2018',
     ],
 )
 def test_what_does_more_than_look_runs_where_the_model_meant_it(command: str) -> None:
@@ -279,6 +306,53 @@ def test_what_does_more_than_look_runs_where_the_model_meant_it(command: str) ->
 @pytest.mark.parametrize(
     "command",
     [
+        'grep -rn "~/Desktop" .',
+        'grep -rn -A 3 "$HOME/Desktop" notes.md',
+        'grep -r -e "~/Desktop" .',
+        'rg "~/Desktop" .',
+        'git grep "~/Desktop"',
+        'git log --grep="~/Desktop"',
+        'find . -path "$HOME/Desktop/*"',
+        'awk "/$HOME/Desktop/" a',
+        'echo x | tr "$HOME/Desktop" x',
+        '[ "$PWD" = "$HOME/Desktop" ]',
+    ],
+)
+def test_a_text_that_is_searched_for_or_compared_is_no_place(command: str) -> None:
+    assert gated(command) is None
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["ls ~/Desktop\\&x", "ls ~/Desktop+old", "ls ~/Desktop,old", 'ls ~/Desktop" old"', 'ls "$HOME/Desktop"-old'],
+)
+def test_a_name_that_only_begins_like_the_folder_is_another_one(command: str) -> None:
+    assert gated(command) is None
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("ls \\\n  ~/Desktop", f"ls \\\n  {HOME}"),
+        ("grep '#' ~/Desktop/a # it is there", f"grep '#' {HOME}/a # it is there"),
+        ("cat $(find ~/Desktop -name a)", f"cat $(find {HOME} -name a)"),
+        ("n=$(ls ~/Desktop | wc -l); echo $n", f"n=$(ls {HOME} | wc -l); echo $n"),
+        ("[ $x = y ] && ls ~/Desktop", f"[ $x = y ] && ls {HOME}"),
+        ("LC_ALL=C sort -rn ~/Desktop/a", f"LC_ALL=C sort -rn {HOME}/a"),
+        ("grep -A 3 x ~/Desktop/a", f"grep -A 3 x {HOME}/a"),
+        ("ls -la ~/Desktop 2>&1 >/dev/null", f"ls -la {HOME} 2>&1 >/dev/null"),
+    ],
+)
+def test_what_only_looks_like_more_than_reading_is_served(command: str, expected: str) -> None:
+    assert run_as(command, HOME) == expected
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "bash -c 'HOME=x; ls ~/Desktop'",
+        "for HOME in a b; do ls ~/Desktop; done",
+        "read HOME; ls ~/Desktop",
         "ssh host ls ~/Desktop",
         "docker exec c sh -c 'ls ~/Desktop'",
         "docker-compose exec web sh -c 'ls ~/Desktop'",
