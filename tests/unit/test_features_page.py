@@ -1,4 +1,4 @@
-"""docs/features.md names tests that there are, and each row once."""
+"""docs/features.md and docs/documents.md name tests that there are, and each row once."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
-PAGE = (TESTS.parent / "docs" / "features.md").read_text(encoding="utf-8")
+DOCS = TESTS.parent / "docs"
+PAGE = (DOCS / "features.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| ([A-Z]\d+) \| (.+) \| (.+) \|$", PAGE, re.MULTILINE)
 GROUPS = "DAPTESB"
+SENTENCES = (DOCS / "documents.md").read_text(encoding="utf-8")
+DOCUMENTS = re.findall(r"^\| (.+) \| (.+) \| (`.+) \|$", SENTENCES, re.MULTILINE)
 
 
 def named(cell: str) -> Iterator[tuple[str, str]]:
@@ -32,12 +35,17 @@ def functions(body: list[ast.stmt]) -> list[str]:
     return [name for name in found if name.startswith("test_")]
 
 
-NAMED = sorted({name for *_, cell in ROWS for name in named(cell)})
+NAMED = sorted({name for *_, cell in (*ROWS, *DOCUMENTS) for name in named(cell)})
 
 
 def test_every_test_on_the_page_exists() -> None:
     there = {path: names_in(TESTS / path) for path, _ in NAMED}
     assert [f"{path}: {test}" for path, test in NAMED if test not in there[path]] == []
+
+
+def test_every_sentence_of_the_documents_is_shown_by_something() -> None:
+    lines = [line for line in SENTENCES.splitlines() if line.startswith("|")]
+    assert len([line for line in lines if not line.startswith(("| the document", "|---"))]) == len(DOCUMENTS) > 0
 
 
 def test_no_row_stands_twice_and_the_rows_of_a_group_are_in_order() -> None:
