@@ -103,12 +103,12 @@ class Agent:
         """Set up. What keeps an agent from that will do so again: it is let rest before another start."""
         try:
             await self._set_up()
-        except (StaleEpoch, StoreUnavailable):
+        except StoreUnavailable:
             raise
-        except asyncio.CancelledError:
-            with suppress(StaleEpoch, StoreUnavailable):  # this start was no failure
-                async with self._context.step() as step:
-                    await agents.set_starts(step.tx, self._context.agent_id, self._starts - 1)
+        except (StaleEpoch, asyncio.CancelledError):
+            with suppress(StoreUnavailable):
+                async with self._services.database.write() as tx:
+                    await agents.no_failure(tx, self._context.agent_id)
             raise
         except Exception:
             log.exception("agent_crashed", starts=self._starts)

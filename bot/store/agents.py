@@ -95,6 +95,13 @@ async def set_starts(tx: Tx, agent_id: AgentId, starts: int) -> None:
     await tx.execute(update(agents).where(agents.c.id == agent_id).values(starts=starts))
 
 
+async def no_failure(tx: Tx, agent_id: AgentId) -> None:
+    """One start less counts: it was cut off from outside. Whoever has the agent now may have counted anew already."""
+    await tx.execute(
+        update(agents).where(agents.c.id == agent_id, agents.c.starts > 0).values(starts=agents.c.starts - 1)
+    )
+
+
 async def epoch(tx: Tx, agent_id: AgentId) -> int:
     """The epoch in force; 0 for an unknown agent."""
     row = await tx.execute(select(agents.c.epoch).where(agents.c.id == agent_id))

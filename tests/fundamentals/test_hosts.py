@@ -7,12 +7,14 @@ import random
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from sqlalchemy import select, text
 from structlog.testing import capture_logs
 
+from bot.agent import Agent
 from bot.app import inner_roles, services_of
 from bot.context import Context
 from bot.errors import StaleEpoch
@@ -23,6 +25,7 @@ from bot.settings import AgentsSettings
 from bot.shutdown import Shutdown
 from bot.store import agents, histories, inbox, outbox
 from bot.store.schema import entries
+from bot.stranded import MOST_STARTS
 from tests.conftest import MakeSettings, OpenHouse
 from tests.house import PATIENCE, House, Room
 from tests.servers.messages import MessagesServer
@@ -47,6 +50,24 @@ async def test_a_host_that_lost_an_agent_cannot_write_for_it(house: OpenHouse, r
             async with loser.step() as step:
                 await step.append("user", [text_block("too late")], EntryKind.SAID)
         assert (await running.history()).entries == before
+
+
+async def test_a_start_that_another_host_cut_off_is_no_failed_one(house: OpenHouse, room: Room) -> None:
+    async with house(("gateway",)) as running:
+        async with running.parts.database.write() as tx:
+            await agents.ensure(tx, ADDRESS, now=1.0)
+        services = services_of(running.parts)
+        for _ in range(MOST_STARTS + 1):
+            async with running.parts.database.write() as tx:
+                robbed = await agents.claim(tx, AGENT)
+                await agents.claim(tx, AGENT)
+                await agents.set_starts(tx, AGENT, 2)  # so that it writes when it is set up
+            assert robbed
+            with pytest.RaisesGroup(StaleEpoch):
+                await Agent(services, replace(robbed, starts=2)).run()
+            async with running.parts.database.read() as tx:
+                row = await tx.execute(text("SELECT starts FROM agents"))
+            assert row.scalar_one() == 1
 
 
 async def test_two_hosts_pass_a_lease_back_and_forth_under_load_without_a_lost_or_doubled_message(
