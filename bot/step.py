@@ -12,7 +12,7 @@ from bot.history import Anchor, Entry, EntryKind
 from bot.measure import calibration
 from bot.messages import Address, Audience, Block, Button, OutFile, Role
 from bot.meter import Meter, meter_json
-from bot.store import Tx, agents, histories, inbox, outbox, withdrawing
+from bot.store import Tx, agents, histories, inbox, outbox, runs, withdrawing
 
 if TYPE_CHECKING:
     from bot.context import Context
@@ -97,6 +97,7 @@ class Step:
 
         if hide:
             files = await withdrawing.hide(self.tx, agent_id, key, tokens_of) or files
+            await runs.discard_folds(self.tx, agent_id, now=self.now)
         else:
             await withdrawing.mark(self.tx, agent_id, key, tokens_of)
         self.history = await histories.load(self.tx, agent_id, self._context.family)

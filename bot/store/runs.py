@@ -162,6 +162,16 @@ async def folds(tx: Tx, agent_id: AgentId) -> list[Run]:
     return [run_of(row) for row in (await tx.execute(query)).mappings()]
 
 
+async def discard_folds(tx: Tx, agent_id: AgentId, *, now: float) -> None:
+    """Somebody took words back that may stand in them: no compaction may find them any more."""
+    usable = compactions.c.state.in_((*OPEN, RunState.DONE))
+    await tx.execute(
+        update(compactions)
+        .where(compactions.c.agent_id == agent_id, compactions.c.trigger == "rolling", usable)
+        .values(state=RunState.FAILED, reason="a message in it was taken back", result=None, finished_at=now)
+    )
+
+
 async def latest(tx: Tx, agent_id: AgentId, *, done: bool = False, before: float | None = None) -> Run | None:
     """The newest run of this agent that is no fold; with ``done``, whose layer is on the page; with ``before``, begun
     earlier."""

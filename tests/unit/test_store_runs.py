@@ -235,3 +235,15 @@ async def test_another_plan_may_be_carried_out_than_the_one_it_began_with(databa
         await begin(tx)
         await runs.replan(tx, "run1", {**PLAN.as_json(), "strategy": "fallback"})
         assert (await got(tx)).plan["strategy"] == "fallback"
+
+
+async def test_running_summaries_are_found_newest_first_until_somebody_takes_words_back(database: Database) -> None:
+    async with database.write() as tx:
+        for number in (1, 2):
+            await begin(tx, f"fold{number}", trigger="rolling", at=float(number))
+            await end(tx, RunState.DONE, f"fold{number}")
+        await begin(tx, "run1", at=3.0)
+        assert [run.id for run in await runs.folds(tx, ADA)] == ["fold2", "fold1"]
+        await runs.discard_folds(tx, ADA, now=9.0)
+        assert await runs.folds(tx, ADA) == []
+        assert [(await got(tx, name)).state for name in ("fold2", "run1")] == [RunState.FAILED, RunState.PLANNED]
