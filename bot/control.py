@@ -173,8 +173,10 @@ class Control:
         return await self._abort_turn(await self._compactor.abort(with_turn=turn is not None))
 
     async def _abort_compaction(self, turn: Turn | None) -> str:
-        waiting = turn.id if turn and turn.waits_for_compaction else None
-        stopped = await self._compactor.abort(waiting=waiting)
+        waiting = turn if turn and turn.waits_for_compaction else None
+        stopped = await self._compactor.abort(waiting=waiting.id if waiting else None)
+        if waiting and stopped is Stopped.SAID:
+            waiting.leave_whole()
         METRICS.aborted(turn=False, compaction=stopped is not Stopped.NOTHING)
         told = {Stopped.SAID: "", Stopped.UNSAID: "Stopped the compaction."}
         return told.get(stopped, "The compaction is over already.")

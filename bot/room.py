@@ -49,8 +49,16 @@ class Room:
         self._turn = row.id
         self._compactions = row.recoveries
         self._stopped_upto = row.stopped_upto
-        self.waits = False
-        """Whether the turn waits for a compaction just now."""
+        self._waits = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether the turn waits for a compaction just now; after a restart it will, before it asks anything."""
+        return self._waits or self._compactor.is_of(self._turn)
+
+    def leave_whole(self) -> None:
+        """A person stopped the compaction: the answer is given without one."""
+        self._stopped_upto = self._context.history.last_seq
 
     async def make(self) -> None:
         """The gate before every request."""
@@ -111,15 +119,15 @@ class Room:
             await self._give_up_on(self._blame(surely=True))
 
     async def _joined(self) -> Outcome:
-        began, self.waits = time.monotonic(), True
+        began, self._waits = time.monotonic(), True
         try:
             with self._timing.of("compaction"):
                 outcome = await self._interruption.unless(self._compactor.join())
         finally:
-            self.waits = False
+            self._waits = False
             METRICS.compaction_waited_for(time.monotonic() - began)
         if outcome is Outcome.ABORTED:
-            self._stopped_upto = self._context.history.last_seq
+            self.leave_whole()
         return outcome
 
     def _is_left_whole(self) -> bool:

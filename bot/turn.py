@@ -150,6 +150,10 @@ class Turn:
         """Whether it asks nothing before a compaction has ended."""
         return self._room.waits
 
+    def leave_whole(self) -> None:
+        """The compaction that it waits for was stopped, perhaps before it came to wait: it goes on without one."""
+        self._room.leave_whole()
+
     async def again(self) -> bool:
         """Something broke: begin from the last step once more, which counts as a try. False when it had ended."""
         await self._context.reload()

@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from bot.compaction_status import ON_ALL, STAYS, STOP_COMPACTING, STOP_THE_ANSWER, WAS_ON_ALL
+from bot.messages import Address, Inbound
+from bot.store import inbox
 from bot.trace import CUT_OFF
 from tests.conftest import OpenHouse
 from tests.house import House, Room, Shown
@@ -125,6 +127,25 @@ async def test_a_restart_after_the_abort_answers_on_the_whole_conversation_and_c
         assert summaries(model) == 1
         await room.asks("And now?")
         assert summaries(model) == 1, "the two messages after an aborted compaction are answered without one"
+
+
+async def test_an_abort_that_came_while_nothing_ran_stops_the_compaction_and_not_the_answer_that_will_wait_for_it(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    async with waiting(house, room, model) as running:
+        answered, parts = len(room.replies()), running.parts
+        await running.end()
+        async with parts.database.write() as tx:
+            abort = Inbound(Address("room", "1"), "message:1:abort", "message", 999, "ada", "/abort", ref="999")
+            await inbox.add(tx, abort, now=parts.database.clock())
+        asked = summaries(model)
+    room.forget_intake()
+    async with house(**WAITS):
+        await room.until(lambda: len(room.replies()) == answered + 1)
+        assert room.replies()[-1] == "The launch code is ZEBRA-4417."
+        await room.until(lambda: status(room).text == f"{ABORTED} {WAS_ON_ALL}")
+        assert len(room.notices()) == 1, "and nothing else is said of it"
+        assert summaries(model) <= asked + 1, "a worker may have begun with it again, and nobody else"
 
 
 def refuses_what_is_whole(model: MessagesServer) -> None:
