@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import structlog
 import typer
 
-from bot.cli_flags import pair_of
+from bot.cli_flags import values_of
 from bot.cli_process import one_line_errors, run_to_its_end
 from bot.errors import ConfigurationError
 
@@ -95,7 +95,7 @@ def _chosen(settings: Settings, name: str, options: Sequence[str]) -> Strategy:
     from bot.strategy_path import named
 
     known = configured(STRATEGIES, settings)
-    values: dict[str, object] = dict(map(pair_of, options))
+    values: dict[str, object] = {**values_of(options)}
     try:
         there = {each: found for each in known.names if (found := known.get(each))}
         return for_once(named(name, there), values)

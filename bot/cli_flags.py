@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -26,22 +27,48 @@ def overrides(
 ) -> dict[str, dict[str, Any]]:
     """The settings that these flags make, by their groups. Raises BadParameter."""
     agents: dict[str, Any] = {}
+    values = values_of(options or (), strategy or "")
+    if values and strategy is None:
+        raise typer.BadParameter("--option is one of a strategy: name that with --strategy")
     if strategy is not None:
+        _check(strategy, values)
         agents["strategy"] = strategy
     if limit is not None:
         agents["emergency_context_limit"] = limit
     if no_compact:
         agents |= {"warning": 0.0, "compact_ahead": False}
     found: dict[str, dict[str, Any]] = {"agents": agents} if agents else {}
-    if options:
-        if strategy is None:
-            raise typer.BadParameter("--option is one of a strategy: name that with --strategy")
-        found["strategy"] = {strategy: dict(pair_of(option, strategy) for option in options)}
+    if values:
+        found["strategy"] = {str(strategy): values}
     return found
 
 
-def pair_of(option: str, strategy: str = "") -> tuple[str, str]:
-    """``KEY=VALUE``, with the key as the strategy's field. Raises BadParameter."""
+def values_of(options: Iterable[str], strategy: str = "") -> dict[str, str]:
+    """Each ``KEY=VALUE``, with the key as the strategy's field. Raises BadParameter."""
+    values: dict[str, str] = {}
+    for key, value in (_pair_of(option, strategy) for option in options):
+        if key in values:
+            raise typer.BadParameter(f"--option {key} is given twice")
+        values[key] = value
+    return values
+
+
+def _check(strategy: str, values: Mapping[str, str]) -> None:
+    """Somebody's own strategy is looked at with the settings, which say what else it needs. Raises BadParameter."""
+    from bot.compaction import STRATEGIES
+    from bot.compaction.options import with_options
+    from bot.errors import ConfigurationError
+    from bot.strategy_path import named
+
+    if ":" in strategy:
+        return
+    try:
+        with_options(named(strategy, STRATEGIES), values)
+    except (ConfigurationError, ValueError) as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def _pair_of(option: str, strategy: str) -> tuple[str, str]:
     from bot.compaction import STRATEGIES
     from bot.compaction.options import field_name
 

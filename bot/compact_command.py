@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -62,8 +63,11 @@ def asked(argument: str, known: Known, usual: Strategy) -> Asked:
         pairs, focus = _at_the_end(argument, known, usual)
     if not pairs:
         return Asked(focus)
-    values = {key: value for key, value in pairs if key != STRATEGY}
-    strategy = _named(dict(pairs).get(STRATEGY), known) or usual
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise ValueError(f"{twice} is given twice. {_IN_WORDS}")
+    strategy = _named(values.pop(STRATEGY, None), known) or usual
     try:
         chosen = for_once(strategy, values)
     except ValueError as error:

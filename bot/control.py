@@ -230,14 +230,15 @@ class Control:
             "manual", asked.focus, closes=[message.id], answers=message.ref, strategy=asked.strategy, given=asked.given
         )
         self._compactor.start(request)
-        self._aside(message, self._see_planned(message))
+        by = f" by {asked.strategy.name}" if asked.strategy else ""
+        self._aside(message, self._see_planned(message, by))
 
-    async def _see_planned(self, message: Waiting) -> None:
-        """A compaction that was asked for shows itself, unless it does not come to that."""
+    async def _see_planned(self, message: Waiting, by: str) -> None:
+        """A compaction that was asked for shows itself, unless it does not come to that. ``by``: how it was to be."""
         if not await self._compactor.planned():
             outcome = await self._compactor.join()
             stopped = "Stopped." if outcome is Outcome.ABORTED else ""
-            text = stopped or self._compactor.problem or "There is nothing to compact yet."
+            text = stopped or self._compactor.problem or f"There is nothing to compact yet{by}."
             await self._answer(message, text)
 
     async def _recall(self, command: Command, message: Waiting) -> None:

@@ -51,7 +51,8 @@ def statistics_of(before: Mapping[str, Any], after: Mapping[str, Any] | None) ->
 def messages_text(stats: Stats) -> str:
     """What became of the messages, for people and for operators: ``63 → 21 messages (66.7% fewer)``."""
     count, left = stats["originalCount"], stats["compactedCount"]
+    what = "message" if left == 1 else "messages"
     if left == count:
-        return f"{count:,} {'message' if count == 1 else 'messages'}, none fewer"
+        return f"{count:,} {what}, none fewer"
     fewer = f" ({stats['reductionPercent']}% fewer)" if left < count else ""
-    return f"{count:,} → {left:,} messages{fewer}"
+    return f"{count:,} → {left:,} {what}{fewer}"

@@ -38,3 +38,18 @@ def test_flags_win_over_what_is_set_and_leave_the_rest(monkeypatch: pytest.Monke
 def test_an_option_needs_its_strategy_and_a_value(strategy: str | None, option: str) -> None:
     with pytest.raises(typer.BadParameter, match="--option"):
         overrides(strategy, None, [option], no_compact=False)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "options", "told"),
+    [
+        ("nought", [], "'nought' is not a strategy; there is: memory"),
+        ("monologue", ["nope=1"], "has no option 'nope'"),
+        ("monologue", ["keep=many"], "cannot be 'many'"),
+        ("monologue", ["keep=1", "keep=2"], "min_segments_to_keep is given twice"),
+        ("two_phase", ["preserve_recent=3", "preserve_recent_messages=4"], "preserve_recent is given twice"),
+    ],
+)
+def test_a_flag_that_cannot_be_meant_is_a_wrong_call(strategy: str, options: list[str], told: str) -> None:
+    with pytest.raises(typer.BadParameter, match=told):
+        overrides(strategy, None, options, no_compact=False)

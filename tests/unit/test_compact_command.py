@@ -71,6 +71,8 @@ def test_behind_two_hyphens_there_are_words_alone(argument: str) -> None:
         ("strategy=monologue keep=-1", "min_segments_to_keep=-1 must not be negative"),
         ("strategy=monologue keep=many", "min_segments_to_keep of the strategy monologue cannot be 'many'"),
         ("strategy=monologue keep=1 minSegmentsToKeep=2", "min_segments_to_keep .* is given twice"),
+        ("strategy=monologue keep=1 keep=2", "keep is given twice"),
+        ("strategy=monologue strategy=reset", "strategy is given twice"),
     ],
 )
 def test_what_cannot_be_is_one_sentence_that_says_what_there_is(argument: str, sentence: str) -> None:

@@ -24,6 +24,7 @@ def test_a_compaction_during_which_much_was_said_is_told_without_a_share_below_n
     ("before", "after", "text"),
     [
         (63, 21, "63 → 21 messages (66.7% fewer)"),
+        (13, 1, "13 → 1 message (92.3% fewer)"),
         (1_200, 600, "1,200 → 600 messages (50.0% fewer)"),
         (9, 9, "9 messages, none fewer"),
         (1, 1, "1 message, none fewer"),

@@ -68,6 +68,7 @@ async def test_there_are_three_ways_to_ask_for_a_compaction(served: Served, ada:
 
 async def test_there_may_be_nothing_to_compact_undo_or_stop(served: Served, ada: Talk) -> None:
     await ada.told("/compact", "There is nothing to compact yet.")
+    await ada.told("/compact strategy=monologue", "There is nothing to compact yet by monologue.")
     await ada.told("/undo", "There is nothing to undo.")
     await ada.told("/new", "This is a fresh conversation already.")
     await ada.told("/abort", "There is nothing to stop.")
