@@ -42,21 +42,22 @@ async def test_a_tool_gives_what_its_server_answers(tmp_path: Path) -> None:
             assert await call(tools(servers)["box__echo"], text=text) == text
 
 
-class BreaksOnce(Connection):
-    """A defect in what keeps it, which comes once."""
+def breaks_once() -> type[Connection]:
+    """A defect in what keeps the connection, which comes once."""
+    defects = [ZeroDivisionError()]
 
-    broken = 0
+    class Broken(Connection):
+        async def run(self) -> None:
+            if defects:
+                raise defects.pop()
+            await super().run()
 
-    async def run(self) -> None:
-        if not type(self).broken:
-            type(self).broken += 1
-            raise ZeroDivisionError
-        await super().run()
+    return Broken
 
 
 async def test_a_connection_whose_task_a_defect_has_ended_is_begun_again_when_it_is_used_next(tmp_path: Path) -> None:
     path = write(tmp_path / "mcp.json", {"box": program()})
-    async with McpServers(path, {}, connection=BreaksOnce) as servers:
+    async with McpServers(path, {}, connection=breaks_once()) as servers:
         await servers.look()
         await until(lambda: status(servers, "box").state is State.FAILED)
         assert status(servers, "box").reason == "ZeroDivisionError in this program"
@@ -69,9 +70,8 @@ async def test_a_connection_whose_task_a_defect_has_ended_is_begun_again_when_it
 
 
 async def test_that_mcp_json_no_longer_names_a_connection_whose_task_has_ended_harms_nothing(tmp_path: Path) -> None:
-    BreaksOnce.broken = 0
     path = write(tmp_path / "mcp.json", {"box": program()})
-    async with McpServers(path, {}, connection=BreaksOnce) as servers:
+    async with McpServers(path, {}, connection=breaks_once()) as servers:
         await servers.look()
         await until(lambda: status(servers, "box").state is State.FAILED)
         write(path, {})
