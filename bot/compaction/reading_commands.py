@@ -89,7 +89,7 @@ _DEEPEST = 3
 
 def only_reads(command: str, shell: Shell, deep: int = 0) -> bool:
     """Whether each step of it reads and does nothing else. ``command``: with :data:`PLACE` where paths are to stand."""
-    if deep > _DEEPEST:
+    if deep > _DEEPEST or "\r" in command.replace("\r\n", "" if shell is not Shell.POSIX else "\r"):
         return False
     if shell is not Shell.POSIX and _WINDOWS_DOES.search(command):
         return False
@@ -313,7 +313,7 @@ _RULES: Mapping[str, Callable[[Sequence[str]], bool]] = {
     "xxd": lambda arguments: _at_most_one_file(arguments) and _has_none("-r")(arguments),
     "find": _finds,
     "fd": _has_no_letter("xX", "--exec"),
-    "sort": _has_no_letter("o", "--o", "/o", "/O", "--co"),
+    "sort": _has_no_letter("oT", "--o", "/o", "/O", "--co", "--te", "/t", "/T"),
     "tree": _has_no_letter("oR", "--output"),
     "file": _has_no_letter("C", "--com"),
     "less": _has_no_letter("oO", "--log", "--LOG", "+"),

@@ -271,6 +271,8 @@ def test_a_command_with_an_absolute_path_runs_as_it_is(command: str) -> None:
         "sort %USERPROFILE%\\Desktop\\a /o b",
         "copy %USERPROFILE%\\Desktop\\a b",
         "fd -Hx rm . ~/Desktop",
+        "sort -T ~/Desktop ~/Desktop/a",
+        "ls ~/Desktop\rrm x",
         "sort -uo ~/Desktop/a ~/Desktop/a",
         "sort --out=~/Desktop/a ~/Desktop/b",
         "tree -ao x ~/Desktop",
