@@ -163,6 +163,14 @@ def test_the_rules_of_an_operator_are_kept_wherever_they_match() -> None:
         must_keep(TALK, rules=["("])
 
 
+@pytest.mark.parametrize(
+    "value",
+    ["ORD-55123", "INV-2024-00123", "SN-AB12-CD34-9", "ISO-8859-1", "555-1234", "+49-30-1234567", "ord-55123-b"],
+)
+def test_no_part_of_a_value_is_a_detail(value: str) -> None:
+    assert must_keep([user("And?"), assistant(f"so it is {value}, and")], latest=False) == (value,)
+
+
 def test_ordinary_words_are_no_details() -> None:
     assert must_keep([assistant("This is fine and/or good. I think it is. The end, as I'm sure you know.")]) == ()
 
