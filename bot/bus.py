@@ -27,7 +27,7 @@ from bot.bus_names import SHARED_LEASES, BusNames
 from bot.errors import BusUnavailable
 from bot.garbage import GarbageCount
 from bot.leases import Lease, Leases
-from bot.redis_pool import ANSWER_SECONDS, pool_at
+from bot.redis_pool import ANSWER_SECONDS, Client, pool_at
 from bot.supervisor import Supervisor
 from bot.tasks import stop, to_the_end
 
@@ -54,7 +54,7 @@ class Bus:
         listen: tuple[str, ...] = (),
         revive: Callable[[], Awaitable[object]] | None = None,
     ) -> None:
-        self.redis: Redis = Redis.from_pool(pool_at(url))
+        self.redis: Redis = Client.from_pool(pool_at(url))
         self.names = BusNames(installation)
         self.supervisor = Supervisor()
         """Of what this process does in the background: whoever has the bus finds it here."""

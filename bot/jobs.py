@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 
 from bot.bus_names import BusNames
 from bot.errors import BusUnavailable
-from bot.redis_pool import ANSWER_SECONDS, pool_at
+from bot.redis_pool import ANSWER_SECONDS, Client, pool_at
 from bot.tasks import to_the_end
 
 if TYPE_CHECKING:
@@ -129,7 +129,10 @@ def queue_at(url: str, queue: str) -> ArqRedis:
     """
     from arq.connections import ArqRedis  # slow to import
 
-    return ArqRedis(pool_or_conn=pool_at(url), job_serializer=pack, job_deserializer=unpack, default_queue_name=queue)
+    class Queue(Client, ArqRedis):  # type: ignore[misc]  # redis-py's own bases disagree
+        """Workers, and whoever asks for a job, watch keys in pipelines, and are cancelled while they do."""
+
+    return Queue(pool_or_conn=pool_at(url), job_serializer=pack, job_deserializer=unpack, default_queue_name=queue)
 
 
 def new_job_id() -> str:

@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from redis.asyncio import Redis
+from redis.asyncio.client import Pipeline
 from redis.asyncio.connection import (
     Connection,
     ConnectionPool,
@@ -93,6 +94,36 @@ class _TlsMaster(_Bounded, SentinelManagedSSLConnection):
 
 
 _KINDS = {Connection: _Plain, SSLConnection: _Tls, UnixDomainSocketConnection: _Unix}
+
+
+class _Pipeline(Pipeline):
+    """Gives its connection back however it ends.
+
+    redis-py's says first, over the connection, that it watches no more; cancelled while it waits for the answer to
+    that, or for another connection to say it over, it would keep the one it has.
+    """
+
+    async def reset(self) -> None:
+        """See redis-py's."""
+        connection = self.connection
+        if connection and not connection.is_connected:
+            self.watching = False  # what was watched went with the connection
+        try:
+            await super().reset()  # type: ignore[no-untyped-call]
+        finally:
+            if connection and self.connection:
+                self.connection, self.watching, self.explicit_transaction = None, False, False
+                # Nothing below waits, so that no other cancellation can come in between.
+                await connection.disconnect(nowait=True)
+                await self.connection_pool.release(connection)
+
+
+class Client(Redis):
+    """redis-py's, with pipelines whose users may be cancelled."""
+
+    def pipeline(self, transaction: bool = True, shard_hint: str | None = None) -> Pipeline:  # noqa: FBT001, FBT002  # redis-py's signature
+        """See redis-py's."""
+        return _Pipeline(self.connection_pool, self.response_callbacks, transaction, shard_hint)
 
 
 class _MasterPool(SentinelConnectionPool):

@@ -6,11 +6,16 @@ import asyncio
 import datetime as dt
 import ipaddress
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+from arq.connections import ArqRedis
+from arq.constants import in_progress_key_prefix
+from arq.worker import Worker, func
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -27,6 +32,7 @@ from bot.redis_pool import pool_at
 from tests import ports
 from tests.servers.proxy import Proxy
 from workers.shift import Shift
+from workers.summarize import summarize
 
 
 class Certificates:
@@ -278,3 +284,82 @@ async def test_whoever_is_cancelled_while_letting_go_of_redis_leaves_no_connecti
     await asyncio.wait({closing})
     assert [connection.is_connected for connection in pool._available_connections] == [False]
     await pool.disconnect()
+
+
+class _Cancelled:
+    """Work whose task is cancelled so many times, from the given wait on: each wait of it that is met by a cancellation
+    can be tried like this, however quick the server is."""
+
+    def __init__(self, work: Awaitable[object], waits: range) -> None:
+        self._work = work
+        self._waits = waits
+        self.seen = 0
+
+    def __await__(self) -> Generator[Any, None, None]:
+        task = asyncio.current_task()
+        assert task is not None
+        inner = self._work.__await__()
+        step = partial(inner.send, None)
+        while True:
+            try:
+                waited_for = step()
+            except StopIteration:
+                return
+            if self.seen in self._waits:
+                task.cancel()
+            self.seen += 1
+            try:
+                yield waited_for
+            except BaseException as error:  # noqa: BLE001  # it is the work's, as by `yield from`
+                step = partial(inner.throw, error)
+            else:
+                step = partial(inner.send, None)
+
+
+async def _a_job_is_asked_for(queue: ArqRedis) -> None:
+    await queue.enqueue_job("summarize", "run", _job_id=new_job_id())
+
+
+async def _a_job_is_asked_for_twice(queue: ArqRedis) -> None:
+    await queue.enqueue_job("summarize", "run", _job_id="1" * 32)
+
+
+async def _a_job_is_under_way_elsewhere(queue: ArqRedis) -> None:
+    worker = Worker(
+        [func(summarize, name="summarize")],
+        queue_name=queue.default_queue_name,
+        redis_pool=queue,
+        handle_signals=False,
+    )
+    await worker.start_jobs([b"1" * 32])
+    assert not worker.tasks
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+@pytest.mark.parametrize(
+    "work",
+    [_a_job_is_asked_for, _a_job_is_asked_for_twice, _a_job_is_under_way_elsewhere],
+    ids=lambda work: work.__name__,
+)
+async def test_whoever_is_cancelled_at_any_wait_for_the_queue_gives_the_connection_back(
+    external_valkey: str, work: Callable[[ArqRedis], Awaitable[None]], times: int
+) -> None:
+    queue = queue_at(external_valkey, "palimpsest:test:jobs")
+    await _a_job_is_asked_for_twice(queue)
+    await queue.set(in_progress_key_prefix + "1" * 32, b"1")
+    pool, first, kept = queue.connection_pool, 0, []
+    while await queue.ping():  # connected, so that the waits are the work's own
+        cancelled = _Cancelled(work(queue), range(first, first + times))
+
+        async def run(cancelled: _Cancelled = cancelled) -> None:
+            await cancelled
+
+        await asyncio.wait({asyncio.create_task(run())})
+        kept += [(first, connection) for connection in pool._in_use_connections]
+        pool._in_use_connections.clear()
+        if cancelled.seen <= first:
+            break
+        first += 1
+    assert first > 2, "it waits for Redis"
+    assert kept == []
+    await queue.aclose(close_connection_pool=True)
