@@ -31,7 +31,7 @@ async def test_it_compacts_by_itself_says_so_and_then_answers(play: Play) -> Non
         buttons("Stop compacting"),
         typing(),
         goes_on(),
-        bot_changes("🗜 Compacted: * → * tokens (*% freed), * messages (*% fewer). /undo takes it back."),
+        bot_changes("🗜 Compacted: * → * tokens (*% freed), * message* (*% fewer). /undo takes it back."),
         bot("Noted*"),
         no_typing(),
         heard("Session context compacted.", "The dog is Rex", "My cat is Tom."),
