@@ -38,7 +38,7 @@ from bot.compaction_status import (
     undo,
 )
 from bot.context import Context
-from bot.errand import Errand
+from bot.errand import Errand, look_at
 from bot.errors import StaleEpoch, StoreUnavailable, StrategyFailed
 from bot.meter import run_meter
 from bot.outage import came_through, until_back
@@ -228,7 +228,7 @@ class Compactor:
         await until_back(self._context)
         if self._run_id is None:
             return Outcome.NOTHING
-        run = await self._run(self._run_id)
+        run = await look_at(self._services.database, self._run_id)
         if run.state in runs.OPEN:
             return await self._see_through(run)
         await self._finished(run.id)
@@ -289,7 +289,7 @@ class Compactor:
                 raise
         self._run_id = run_id
         tell_begun(run_id, request.trigger, meter, self._context.level)
-        return await self._run(run_id)
+        return await look_at(self._services.database, run_id)
 
     async def _write_down(
         self, run_id: str, plan: Plan, request: Request, stack: tuple[int, ...], written: Result | None
@@ -319,14 +319,6 @@ class Compactor:
                 result=written,
             )
             await runs.begin(step.tx, new, now=self._services.database.clock())
-
-    async def _run(self, run_id: str) -> Run:
-        """Raises StaleEpoch where the conversation was forgotten, and its runs with it."""
-        async with self._services.database.read() as tx:
-            run = await runs.get(tx, run_id)
-        if run is None:
-            raise StaleEpoch(f"the compaction {run_id} was forgotten")
-        return run
 
     async def _see_through(self, run: Run) -> Outcome:
         async with self._context.presence:
@@ -442,7 +434,7 @@ class Compactor:
 
     async def _finished(self, run_id: str) -> None:
         self._ended = run_id
-        run = await self._run(run_id)
+        run = await look_at(self._services.database, run_id)
         tell(run)
         await record(self._context, run)
         self._context.show_meter()

@@ -11,7 +11,7 @@ import structlog
 from bot.context import Context
 from bot.errors import BusUnavailable, StaleEpoch, StoreUnavailable
 from bot.jobs import new_job_id
-from bot.store import runs
+from bot.store import Database, runs
 from bot.store.runs import Run, RunState
 
 log = structlog.get_logger(__name__)
@@ -66,7 +66,7 @@ class Errand:
 
     async def _see(self, run_id: str) -> tuple[bool, Run | None]:
         """Whether there is nothing more to wait for, and what has been found."""
-        seen = await self._look(run_id)
+        seen = await look_at(self._services.database, run_id)
         if seen.result or seen.state not in runs.OPEN:
             return True, seen
         if not await self._has_worker(seen):
@@ -100,9 +100,11 @@ class Errand:
             with suppress(BusUnavailable):  # the next look finds that Redis does not know the job
                 await self._services.jobs.summarize(run.id, job_id)
 
-    async def _look(self, run_id: str) -> Run:
-        async with self._services.database.read() as tx:
-            run = await runs.get(tx, run_id)
-        if run is None:
-            raise StaleEpoch(f"the compaction {run_id} was forgotten")
-        return run
+
+async def look_at(database: Database, run_id: str) -> Run:
+    """The run as it is now. Raises StaleEpoch where the conversation was forgotten, and its runs with it."""
+    async with database.read() as tx:
+        run = await runs.get(tx, run_id)
+    if run is None:
+        raise StaleEpoch(f"the compaction {run_id} was forgotten")
+    return run

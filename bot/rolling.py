@@ -21,7 +21,7 @@ import structlog
 from bot.compaction import Plan
 from bot.compaction.checks import is_no_summary
 from bot.context import Context
-from bot.errand import Errand
+from bot.errand import Errand, look_at
 from bot.errors import StaleEpoch, StoreUnavailable, StrategyFailed
 from bot.meter import run_meter
 from bot.planner import Planner
@@ -134,7 +134,7 @@ class RunningSummary:
             )
             await runs.begin(step.tx, new, now=self._services.database.clock())
         tell_begun(run_id, "rolling", meter, context.level)
-        return await self._run(run_id)
+        return await look_at(self._services.database, run_id)
 
     async def _see_through(self, run: Run) -> None:
         found = await Errand(self._context).result(run)
@@ -142,7 +142,7 @@ class RunningSummary:
         if found is None or found.state in runs.OPEN:
             async with self._context.step() as step:
                 await self._end(step, run, state, reason)
-        run = await self._run(run.id)
+        run = await look_at(self._services.database, run.id)
         if run.state is not RunState.DONE:
             self._not_before = self._context.next_seq + _FEWEST_ENTRIES
         tell(run)
@@ -156,13 +156,6 @@ class RunningSummary:
         step.rings.append(f"run:{run.id}")
         step.afterwards.append(lambda: count(run, state, now, run.strategy))
         return True
-
-    async def _run(self, run_id: str) -> Run:
-        async with self._services.database.read() as tx:
-            run = await runs.get(tx, run_id)
-        if run is None:
-            raise StaleEpoch(f"the fold {run_id} was forgotten")
-        return run
 
 
 def _outcome(run: Run | None) -> tuple[RunState, str]:
