@@ -74,7 +74,7 @@ class Writer:
         info = tarfile.TarInfo(name)
         info.size, info.mtime, info.mode = size, modified, 0o600
         with _writable(self._target):
-            self._tar.addfile(info, cast(BinaryIO, content))
+            self._tar.addfile(info, cast("BinaryIO", content))
 
 
 class _OfSize:
@@ -152,7 +152,7 @@ def _members(tar: tarfile.TarFile, source: str) -> Iterator[Member]:
             if content is None:
                 raise tarfile.TarError(f"{info.name!r} is no file")
         whole = info.name == END
-        yield Member(info.name, info.size, info.mtime, _Content(cast(BinaryIO, content), source))
+        yield Member(info.name, info.size, info.mtime, _Content(cast("BinaryIO", content), source))
     with _whole(source):
         if not whole:
             raise tarfile.TarError("its end is missing")

@@ -21,10 +21,9 @@ from bot import (
     cli_traces,
     cli_volume,
 )
-from bot.chat_name import NAMES, is_name
 from bot.cli_process import log_quietly, one_line_errors, run_to_its_end, written_or_said
 from bot.errors import ConfigurationError
-from bot.messages import Address
+from bot.messages import NAMES, Address, is_name
 
 app = typer.Typer(
     name="palimpsest",

@@ -13,7 +13,7 @@ from bot.cli_move import export, import_
 from bot.cli_process import WronglyCalled, one_line_errors, run_to_its_end
 from bot.cli_text import as_json as dumped
 from bot.cli_text import columns, cut, line, utc
-from bot.meter import percent
+from bot.estimate.meter import percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

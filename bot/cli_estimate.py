@@ -41,9 +41,8 @@ def estimate(
 def parts_of(transcript: Transcript, model: str | None) -> dict[str, int]:
     """Tokens by part; together what ``estimate_tokens`` says of the whole request. A message's framing counts to its
     role, or to the tool results where it has nothing else."""
-    from bot import chat_form
-    from bot.estimate import estimate_tokens
-    from bot.meter import SYSTEM_PROMPT, TOOLS
+    from bot.estimate import chat_form, estimate_tokens
+    from bot.estimate.meter import SYSTEM_PROMPT, TOOLS
 
     tools = transcript.tools
     system: list[Any] = [transcript.system, chat_form.system_of(transcript.messages)]

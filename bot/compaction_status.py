@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bot.compaction.statistics import Stats, messages_text
+from bot.estimate.meter import Meter, percent
 from bot.messages import ABORT_ANSWER, ABORT_COMPACTION, Button
-from bot.meter import Meter, percent
 
 STOP_COMPACTING = Button("Stop compacting", ABORT_COMPACTION)
 STOP_THE_ANSWER = Button("Stop the answer", ABORT_ANSWER)

@@ -40,7 +40,7 @@ from bot.compaction_status import (
 from bot.context import Context
 from bot.errand import Errand, look_at
 from bot.errors import StaleEpoch, StoreUnavailable, StrategyFailed
-from bot.meter import run_meter
+from bot.estimate.meter import run_meter
 from bot.outage import came_through, until_back
 from bot.planner import Planner
 from bot.recorder import count, record, tell, tell_begun

@@ -15,6 +15,7 @@ from bot.bus_messages import Marked, Measured, MeterFacts
 from bot.compaction import Strategy
 from bot.errors import StoreUnavailable
 from bot.estimate import Family, Level, Meter, Part, family_of
+from bot.estimate.meter import share_kept
 from bot.files import filled, has_media
 from bot.gate import Restraint, is_automatic
 from bot.head import Head
@@ -22,7 +23,6 @@ from bot.history import History
 from bot.live import Presence
 from bot.measure import NEW, Counted, entry_tokens, guess, head_parts, measure, trusted
 from bot.messages import Block, Message, Role
-from bot.meter import share_kept
 from bot.model import Limits, Reply
 from bot.model_queue import Wait
 from bot.server_tools import continued

@@ -9,12 +9,11 @@ from typing import Literal
 import structlog
 
 from bot import operators
-from bot.causes import Cause
 from bot.compaction import Plan
 from bot.compaction.plan import Inserted
 from bot.compaction_status import STAYS, WAS_ON_ALL, aborted
 from bot.context import Context
-from bot.errors import StaleEpoch, StoreUnavailable
+from bot.errors import Cause, StaleEpoch, StoreUnavailable
 from bot.history import Entry, EntryKind, Usage, ranges_of
 from bot.messages import text_block
 from bot.metrics import METRICS

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from bot.cuts import head_of
+from bot.estimate.cuts import head_of
 from bot.messages import Block
 from bot.quotations import as_read
 

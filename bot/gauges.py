@@ -19,8 +19,7 @@ from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 
-from bot.causes import OF_PROVIDER
-from bot.errors import BusUnavailable, StoreUnavailable
+from bot.errors import OF_PROVIDER, BusUnavailable, StoreUnavailable
 from bot.http import Check, state_of
 from bot.metrics import METRICS
 from bot.parts import Parts

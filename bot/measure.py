@@ -13,9 +13,9 @@ from itertools import takewhile
 from typing import Any
 
 from bot.estimate import Family, Meter, Part, estimate_tokens, message_tokens
+from bot.estimate.meter import SYSTEM_PROMPT, TOOLS
 from bot.history import Anchor, History
 from bot.messages import Block, Role
-from bot.meter import SYSTEM_PROMPT, TOOLS
 
 _TRUSTED = (0.6, 3.0)
 """A provider that counts less or more than so many times our guess counts something else."""

@@ -242,3 +242,15 @@ def text_of(content: str | Sequence[Block]) -> str:
 def tool_calls(blocks: Sequence[Block]) -> list[Block]:
     """The tool_use blocks in order."""
     return [block for block in blocks if block.get("type") == "tool_use"]
+
+
+# Names that people give to conversations, in a terminal and on the page. Pure.
+
+_NAME = re.compile(r"[a-z0-9_][a-z0-9_-]{0,59}")
+NAMES = "a conversation's name has small letters, digits, _ and -, 60 at most, for example 'work'"
+"""What whoever gave another one is told."""
+
+
+def is_name(text: str) -> bool:
+    """Whether a conversation can be called so."""
+    return _NAME.fullmatch(text) is not None

@@ -16,7 +16,7 @@ from typing import Literal, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 
-from bot.causes import OF_REQUEST, Cause
+from bot.errors import OF_REQUEST, Cause
 from bot.history import Usage
 from bot.prices import cost
 

@@ -17,9 +17,9 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from bot.cache_marks import Life, mark_for, marked, marked_head
-from bot.causes import Cause, cause_of
-from bot.cuts import beginning
-from bot.errors import ModelError, ModelOverflow, ModelRefused, ModelUnavailable
+from bot.errors import Cause, ModelError, ModelOverflow, ModelRefused, ModelUnavailable, cause_of
+from bot.estimate.cuts import beginning
+from bot.estimate.learned_windows import LONGEST_SAID, Learned, OwnWindows, Windows, place_of
 from bot.head import Head
 from bot.history import Usage
 from bot.messages import Block, Message
@@ -30,7 +30,6 @@ from bot.overflow import is_context_overflow, stated_numbers
 from bot.provider_errors import message_in, retry_after, said_in, type_in, types_in
 from bot.reply_blocks import for_head
 from bot.reply_stream import ReplyStream
-from bot.windows import LONGEST_SAID, Learned, OwnWindows, Windows, place_of
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic, AsyncStream

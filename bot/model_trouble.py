@@ -6,8 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from bot.causes import OF_PROVIDER, Cause
-from bot.errors import ModelError
+from bot.errors import OF_PROVIDER, Cause, ModelError
 
 _OF_ALL_MODELS = frozenset({Cause.KEY, Cause.CREDIT, Cause.AWAY})
 """An answer of any model shows that it is over; each of the others may be of one model alone."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 import structlog
 
 from bot.access import is_own
-from bot.causes import OF_PROVIDER, Cause
 from bot.context import Context
+from bot.errors import OF_PROVIDER, Cause
 from bot.redact import redact
 from bot.step import Step
 from bot.store import outages

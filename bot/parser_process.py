@@ -22,7 +22,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, BinaryIO, NoReturn
 
-from bot.cuts import cut_before
+from bot.estimate.cuts import cut_before
 from bot.pictures import NotAPicture, TooLarge, view_of
 
 MOST_PDF_BYTES = 20_000_000

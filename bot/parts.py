@@ -18,13 +18,13 @@ from bot.bus_names import BusNames
 from bot.embedded.local_model import LOCAL_CONTEXT, LOCAL_MODEL_NAME, LocalModel
 from bot.embedded.valkey import EmbeddedValkey
 from bot.errors import BusUnavailable, ConfigurationError, StoreUnavailable
+from bot.estimate.learned_windows import Windows
 from bot.jobs import Jobs
 from bot.model import Limits, Model, SettingNames
 from bot.settings import DEFAULT_MODEL, LOCAL_API_KEY, Settings
 from bot.store import Database
 from bot.store.windows import BookWindows
 from bot.tasks import patiently, stop
-from bot.windows import Windows
 
 log = structlog.get_logger(__name__)
 

@@ -6,14 +6,14 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from bot.cuts import beginning, cut_before
 from bot.entry_text import RECALLED
+from bot.estimate.bounds import fitting, tokens_of
+from bot.estimate.cuts import beginning, cut_before
 from bot.history import ASKED, EntryKind
 from bot.messages import AgentId
 from bot.snippets import snippet
 from bot.store import Database, recall
 from bot.store.recall import Recalled
-from bot.tools.bounds import fitting, tokens_of
 from bot.words import query_words
 
 MOST_HITS = 10

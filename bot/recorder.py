@@ -12,7 +12,7 @@ import structlog
 from bot.compaction.plan import Trigger
 from bot.compaction.statistics import statistics_of
 from bot.context import Context
-from bot.meter import Level, Meter
+from bot.estimate.meter import Level, Meter
 from bot.metrics import METRICS
 from bot.redact import redact
 from bot.store import facts, histories, runs

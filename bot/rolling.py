@@ -23,7 +23,7 @@ from bot.compaction.checks import is_no_summary
 from bot.context import Context
 from bot.errand import Errand, look_at
 from bot.errors import StaleEpoch, StoreUnavailable, StrategyFailed
-from bot.meter import run_meter
+from bot.estimate.meter import run_meter
 from bot.planner import Planner
 from bot.recorder import count, record, tell, tell_begun
 from bot.step import Step

@@ -7,9 +7,9 @@ import time
 import structlog
 
 from bot.blame import Blame, blame, last_words
-from bot.causes import Cause
 from bot.compactor import Compactor, Outcome, Request
 from bot.context import Context
+from bot.errors import Cause
 from bot.gate import Gate, before_request
 from bot.interruption import AbortedError, Interruption
 from bot.metrics import METRICS

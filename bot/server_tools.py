@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
-from bot.cuts import beginning
+from bot.estimate.cuts import beginning
 from bot.messages import Block, Message, text_block
 
 PAUSED = "pause_turn"

@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import islice
 
-from bot.cuts import cut_after, cut_before, head_of
+from bot.estimate.cuts import cut_after, cut_before, head_of
 from bot.words import PREFIX, STEM, Wanted
 
 _SEARCHED = 100_000

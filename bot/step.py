@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from bot.compaction import Plan
 from bot.entry_text import RECALL
+from bot.estimate.meter import Meter, meter_json
 from bot.history import Anchor, Entry, EntryKind
 from bot.measure import calibration
 from bot.messages import Address, Audience, Block, Button, OutFile, Role
-from bot.meter import Meter, meter_json
 from bot.store import Tx, agents, histories, inbox, outbox, runs, withdrawing
 
 if TYPE_CHECKING:

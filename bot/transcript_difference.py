@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Literal
 
-from bot import chat_form
 from bot.compaction.given import Shown
 from bot.compaction.transcript import render
+from bot.estimate import chat_form
 
 Sign = Literal["-", "+", "~", "="]
 """Gone, new, changed, as it was."""

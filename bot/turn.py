@@ -23,11 +23,10 @@ from uuid import uuid4
 import structlog
 
 from bot import begun, said
-from bot.causes import Cause
 from bot.compactor import Compactor
 from bot.context import Context
 from bot.ending import Ending
-from bot.errors import ModelError, ModelOverflow, ModelRefused
+from bot.errors import Cause, ModelError, ModelOverflow, ModelRefused
 from bot.hearing import Heard, portion, unmark
 from bot.history import Anchor, EntryKind, Usage
 from bot.interruption import AbortedError, Interruption

@@ -21,9 +21,9 @@ from bot.compaction.checks import is_no_summary, missing, with_exact_details
 from bot.compaction.goal import SUMMARY_SHARE
 from bot.compaction.instruction import GO_ON, SYSTEM, correction, from_outside, instruction, shorter
 from bot.compaction.transcript import REMOVAL_SHARES, chunks, render, without_tool_results
-from bot.cuts import beginning
 from bot.errors import ModelError, ModelOverflow, StoreUnavailable
 from bot.estimate import block_tokens, family_of, message_tokens
+from bot.estimate.cuts import beginning
 from bot.files import filled, folder_of
 from bot.head import Head
 from bot.history import Entry, EntryKind, History, Usage, as_request, valid_request

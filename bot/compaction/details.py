@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, dropwhile, islice, takewhile
 from typing import Any
 
-from bot.cuts import beginning, head_and_end_of
+from bot.estimate.cuts import beginning, head_and_end_of
 from bot.messages import text_of
 
 LONGEST_ITEM = 200

@@ -14,7 +14,7 @@ from bot.compaction.fact_speech import clipped, speech_candidates
 from bot.compaction.fact_tools import path_candidates, tool_candidates
 from bot.compaction.facts import Candidate, FactKind, Speaker
 from bot.compaction.places import said_places
-from bot.cuts import head_of
+from bot.estimate.cuts import head_of
 from bot.history import Entry, EntryKind
 from bot.messages import Block, text_of, tool_calls
 

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bot.cuts import beginning, head_of
+from bot.estimate.cuts import beginning, head_of
 
 Fields = dict[str, str]
 """A record: values by their names, in order."""

@@ -15,7 +15,7 @@ from bot.compaction.fact_quotes import QUOTED, own_words, parts_of
 from bot.compaction.fact_splits import split_sentences
 from bot.compaction.fact_words import terms_of, values_of
 from bot.compaction.facts import Candidate, Decision, FactKind, Reason, Speaker
-from bot.cuts import beginning, head_and_end_of
+from bot.estimate.cuts import beginning, head_and_end_of
 
 LONGEST_SENTENCE = 320
 """Characters of one line of memory."""

@@ -22,7 +22,7 @@ from bot.compaction.fact_records import (
 )
 from bot.compaction.fact_speech import clipped
 from bot.compaction.facts import Candidate, Decision, FactKind, FactStatus, Reason, Speaker
-from bot.cuts import head_of
+from bot.estimate.cuts import head_of
 from bot.messages import Block, text_of
 
 LONGEST_EXCERPT = 200

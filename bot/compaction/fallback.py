@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from bot.compaction.plan import Inserted, Plan, details_of, everything_but
-from bot.cuts import beginning
+from bot.estimate.cuts import beginning
 from bot.history import Entry, EntryKind
 from bot.messages import Audience, Block, text_block, text_of
 

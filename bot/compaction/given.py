@@ -2,8 +2,8 @@
 
 What no layer touched comes back exactly as it was given: a string stays a string, and keys that nobody here knows
 stay. Blocks are shared with what was given, and never changed. Messages in the form of the Chat Completions API go back
-in that form (:mod:`bot.chat_form`); system messages among the others are never touched, and stay before what they stood
-before.
+in that form (:mod:`bot.estimate.chat_form`); system messages among the others are never touched, and stay before what
+they stood before.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-from bot import chat_form
 from bot.compaction.refusals import BadMessages
-from bot.estimate import Family, message_tokens
+from bot.estimate import Family, chat_form, message_tokens
 from bot.history import Entry, EntryKind, History, result_or_parts, valid_request
 from bot.messages import Block, Message, Role, text_block
 

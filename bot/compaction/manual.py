@@ -19,10 +19,10 @@ from bot.compaction.refusals import CannotFit, NeedsSummary, NoSummary
 from bot.compaction.similarity import comparable_text
 from bot.compaction.statistics import Stats, statistics
 from bot.estimate import Family, Meter, Part, estimate_tokens, family_of
+from bot.estimate.meter import SYSTEM_PROMPT, TOOLS
 from bot.history import Entry, EntryKind, History, as_request
 from bot.measure import entry_tokens
 from bot.messages import Block
-from bot.meter import SYSTEM_PROMPT, TOOLS
 
 __all__ = ["CompactionResult", "Embed", "Stats", "compact_history", "entries_of"]
 

@@ -19,7 +19,7 @@ from bot.compaction.facts import Fact, FactKind, FactStatus, Speaker
 from bot.compaction.folder_probes import FOLDERS, Probe, Shell, probes_in, replaced, shell_of
 from bot.compaction.places import LONGEST, last_name, named_places, whole_place
 from bot.compaction.reading_commands import PLACE, only_reads
-from bot.cuts import beginning
+from bot.estimate.cuts import beginning
 
 GATE = "[CFPM_TOOL_GATE_V1]"
 """What its notices for machines begin with."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from bot.cuts import beginning
+from bot.estimate.cuts import beginning
 
 MOST_LINES = 30
 MOST_CHARACTERS = 1_500

@@ -36,8 +36,8 @@ def statistics(*, count: int, compacted: int, tokens: int, compacted_tokens: int
 
 
 def statistics_of(before: Mapping[str, Any], after: Mapping[str, Any] | None) -> Stats | None:
-    """Of a run, by its meters as :func:`bot.meter.run_meter` makes them; None where nothing was changed, and of runs
-    of earlier versions, which did not count messages."""
+    """Of a run, by its meters as :func:`bot.estimate.meter.run_meter` makes them; None where nothing was changed, and
+    of runs of earlier versions, which did not count messages."""
     if after is None or "messages" not in before or "messages" not in after:
         return None
     return statistics(

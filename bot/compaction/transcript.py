@@ -11,10 +11,10 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from bot.cuts import middle_of
+from bot.estimate.cuts import middle_of
+from bot.estimate.text import Family, text_tokens
 from bot.messages import Block, Message
 from bot.server_tools import is_result, told
-from bot.text_tokens import Family, text_tokens
 
 REMOVAL_SHARES = (0.0, 0.10, 0.20, 0.50, 1.0)
 """Shares of the tool results that are taken out in turn while the request for a summary overflows (AGIME's
@@ -111,7 +111,7 @@ def _emptied(message: Message, row: int, gone: set[tuple[int, int]]) -> Message:
     if isinstance(content, str):
         return message
     blocks = [
-        cast(Block, {**block, "content": REMOVED}) if (row, column) in gone else block
+        cast("Block", {**block, "content": REMOVED}) if (row, column) in gone else block
         for column, block in enumerate(content)
     ]
     return {"role": message["role"], "content": blocks}

@@ -13,13 +13,13 @@ from bot.doctor.case import Case, revealed
 from bot.doctor.web import Unreachable
 from bot.embedded.local_model import find_weights
 from bot.errors import ModelError, ModelRefused, StoreUnavailable
+from bot.estimate.learned_windows import Learned
 from bot.finding import Finding, ok, problem, warning
 from bot.model import Model
 from bot.parts import named_model, named_summary_model
 from bot.platforms import LOCAL_MODEL_NOTE
 from bot.settings import Settings
 from bot.store import windows
-from bot.windows import Learned
 
 PART = "model"
 _SECONDS = 4.0

@@ -22,10 +22,9 @@ from starlette.routing import Route
 
 from bot import access
 from bot.access import OPERATOR, OPERATOR_NAME, WEB
-from bot.chat_name import NAMES, is_name
 from bot.commands import COMMANDS
 from bot.files import folder_of
-from bot.messages import Address, Attachment, Inbound
+from bot.messages import NAMES, Address, Attachment, Inbound, is_name
 from bot.page.chat_files import file_response
 from bot.page.chat_live import Moments
 from bot.page.chat_stream import MOST_LINES, Stream, look

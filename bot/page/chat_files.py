@@ -16,8 +16,8 @@ from urllib.parse import quote
 
 from starlette.responses import Response, StreamingResponse
 
+from bot.estimate.media import kind_and_size
 from bot.files import FOLDER
-from bot.image_size import kind_and_size
 from bot.page.refusal import Refused, not_found
 from bot.pictures import MOST_PIXELS
 from bot.tools import own_folder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bot.compaction import STRATEGIES, Strategy
-from bot.meter import Level, Meter
+from bot.estimate.meter import Level, Meter
 from bot.settings import Settings
 from bot.strategies import configured
 

@@ -12,8 +12,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from bot.causes import Cause
-from bot.errors import BusUnavailable
+from bot.errors import BusUnavailable, Cause
+from bot.estimate.learned_windows import Learned, place_of
 from bot.page.figures import DAY, Week, counts, figures, spent
 from bot.page.live import Live
 from bot.page.query import chosen, number, text
@@ -22,7 +22,6 @@ from bot.page.words import duration, plural
 from bot.store import conversations, overview, windows
 from bot.store.overview import Day, Helpless, OpenRun, Queue, Waits
 from bot.store.runs import RunState
-from bot.windows import Learned, place_of
 
 _A_PAGE = 25
 _LATE_SECONDS = 30.0

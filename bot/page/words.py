@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from bot import meter
+from bot.estimate import meter
 
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 _THOUSAND, _MILLION = 1_000, 1_000_000

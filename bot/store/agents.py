@@ -125,7 +125,7 @@ async def keep_above(tx: Tx, epoch: int) -> None:
 
 class Remembered(TypedDict, total=False):
     """What an agent keeps for its next compaction (see :class:`AgentRow`), and how full its context is, as
-    :func:`bot.meter.meter_json` says it."""
+    :func:`bot.estimate.meter.meter_json` says it."""
 
     paused: bool
     cooldown: int

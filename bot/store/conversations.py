@@ -17,9 +17,10 @@ Order = Literal["fill", "recent"]
 
 @dataclass(frozen=True)
 class Conversation:
-    """One of them. ``meter`` as :func:`bot.meter.meter_json` makes it, None before its first answer; ``strategy``:
-    what it chose, empty for none; ``touched_at`` in seconds since 1970; ``waiting``: messages that nobody answered yet;
-    ``entries`` and ``compactions``: how many it ever had; ``people``: the names of those who wrote lately."""
+    """One of them. ``meter`` as :func:`bot.estimate.meter.meter_json` makes it, None before its first answer;
+    ``strategy``: what it chose, empty for none; ``touched_at`` in seconds since 1970; ``waiting``: messages that nobody
+    answered yet; ``entries`` and ``compactions``: how many it ever had; ``people``: the names of those who wrote
+    lately."""
 
     agent_id: AgentId
     address: Address

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, func, literal_column, select
 
-from bot.causes import OF_PROVIDER
+from bot.errors import OF_PROVIDER
 from bot.history import Usage
 from bot.messages import AgentId
 from bot.store.runs import OPEN, RunState

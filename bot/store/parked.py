@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import RowMapping, select, update
 
-from bot.causes import Cause
+from bot.errors import Cause
 from bot.messages import Address, AgentId, Attachment, Inbound, Quote
 from bot.store import agents, outbox
 from bot.store import inbox as inbox_rows

@@ -58,7 +58,7 @@ class PostgresServer:
         async with self._engine.connect() as connection:
             await connection.execution_options(isolation_level="REPEATABLE READ")
             async with connection.begin():
-                tx = cast(Tx, connection)  # its overloads say the same
+                tx = cast("Tx", connection)  # its overloads say the same
                 if long:
                     await tx.execute(_MAY_REST)
                 yield tx
@@ -67,13 +67,13 @@ class PostgresServer:
     async def glance(self) -> AsyncIterator[Tx]:
         """One statement, and no transaction around it."""
         async with self._engine.connect() as connection:
-            yield cast(Tx, await connection.execution_options(isolation_level="AUTOCOMMIT"))
+            yield cast("Tx", await connection.execution_options(isolation_level="AUTOCOMMIT"))
 
     @asynccontextmanager
     async def write(self, *, long: bool) -> AsyncIterator[Tx]:
         """A transaction, committed at the end."""
         async with self._engine.begin() as connection:
-            tx = cast(Tx, connection)
+            tx = cast("Tx", connection)
             if long:
                 await tx.execute(_MAY_REST)
             elif self._pooler == "transaction":  # what was set for a session would stay with whoever comes next
@@ -86,7 +86,7 @@ class PostgresServer:
         engine = self._passing_engine()
         try:
             async with engine.begin() as connection:
-                yield cast(Tx, connection)
+                yield cast("Tx", connection)
         finally:
             await engine.dispose()
 

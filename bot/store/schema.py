@@ -209,7 +209,7 @@ turns = Table(
     Column("context_tokens", Integer),  # the meter's total and limit at its end
     Column("context_limit", Integer),
     Column("timing", JSON),  # seconds, by what they were spent on
-    Column("cause", String(20), nullable=False, server_default=text("''")),  # why it failed, as bot.causes says it
+    Column("cause", String(20), nullable=False, server_default=text("''")),  # why it failed, as bot.errors says it
     Column("stopped_run", String(40), nullable=False, server_default=text("''")),  # a person stopped it
     Column("stopped_upto", Integer, nullable=False, server_default=text("0")),  # … of a context up to this entry
     Index("turns_agent", "agent_id", "started_at"),

@@ -76,8 +76,8 @@ class Place:
 
 @dataclass(frozen=True)
 class Conversation:
-    """One conversation of a connector. ``meter`` as :func:`bot.meter.meter_json` makes it, None before its first
-    answer; ``last``: what was said last, as far as the queues know it."""
+    """One conversation of a connector. ``meter`` as :func:`bot.estimate.meter.meter_json` makes it, None before its
+    first answer; ``last``: what was said last, as far as the queues know it."""
 
     address: Address
     touched_at: float
@@ -298,6 +298,6 @@ async def count(tx: Tx, connector: str) -> int:
 
 
 async def meter(tx: Tx, address: Address) -> Any:
-    """How full its context was when it last changed, as :func:`bot.meter.meter_json` says it, or None."""
+    """How full its context was when it last changed, as :func:`bot.estimate.meter.meter_json` says it, or None."""
     found = await tx.execute(select(agents.c.meter).where(agents.c.id == address.agent_id))
     return found.scalar_one_or_none()

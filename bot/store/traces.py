@@ -27,7 +27,8 @@ MOST = 10_000
 @dataclass(frozen=True)
 class Ran:
     """One compaction in brief; :func:`bot.store.runs.get` has all of it. ``before`` and ``after`` are meters as
-    :func:`bot.meter.meter_json` makes them; times in seconds since 1970. ``undone``: its layer was taken off."""
+    :func:`bot.estimate.meter.meter_json` makes them; times in seconds since 1970. ``undone``: its layer was taken
+    off."""
 
     id: str
     agent_id: AgentId

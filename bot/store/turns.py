@@ -8,9 +8,9 @@ from enum import StrEnum
 
 from sqlalchemy import bindparam, func, literal, select, update
 
+from bot.estimate.meter import Meter
 from bot.history import Usage
 from bot.messages import AgentId
-from bot.meter import Meter
 from bot.store.schema import entries, inbox, turns
 from bot.store.tx import Tx
 

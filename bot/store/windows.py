@@ -1,4 +1,4 @@
-"""The windows of models as refusals stated them: see :mod:`bot.windows`."""
+"""The windows of models as refusals stated them: see :mod:`bot.estimate.learned_windows`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from sqlalchemy import delete, inspect, select
 
 from bot.errors import StoreUnavailable
+from bot.estimate.learned_windows import REMEMBERED_SECONDS, Learned, OwnWindows
 from bot.store.database import Database
 from bot.store.schema import learned_windows
 from bot.store.tx import Tx, insert_into
-from bot.windows import REMEMBERED_SECONDS, Learned, OwnWindows
 
 _THIS = ("place", "model")
 
@@ -23,7 +23,7 @@ class BookWindows:
         self._read = OwnWindows()
 
     async def learned(self, place: str, model: str) -> Learned | None:
-        """See :class:`bot.windows.Windows`."""
+        """See :class:`bot.estimate.learned_windows.Windows`."""
         try:
             async with self._database.read() as tx:
                 found = await of(tx, place, model, now=self._database.clock())
@@ -36,7 +36,7 @@ class BookWindows:
         return found
 
     async def learn(self, place: str, model: str, learned: Learned) -> None:
-        """See :class:`bot.windows.Windows`. A book that is away learns it from the next refusal."""
+        """See :class:`bot.estimate.learned_windows.Windows`. A book that is away learns it from the next refusal."""
         await self._read.learn(place, model, learned)
         values = {"tokens": learned.window, "said": learned.said, "listed_tokens": learned.listed}
         try:
@@ -48,7 +48,7 @@ class BookWindows:
             return
 
     async def forget(self, place: str, model: str) -> None:
-        """See :class:`bot.windows.Windows`."""
+        """See :class:`bot.estimate.learned_windows.Windows`."""
         await self._read.forget(place, model)
         this = (learned_windows.c.place == place, learned_windows.c.model == model)
         try:

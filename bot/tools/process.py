@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.cuts import cut_after, cut_before
+from bot.estimate.cuts import cut_after, cut_before
 from bot.tasks import stop, told_of
 
 _MARK = "PALIMPSEST_CALL"

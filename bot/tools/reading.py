@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from bot.cuts import cut_before
+from bot.estimate.bounds import fitting
+from bot.estimate.cuts import cut_before
 from bot.tools import own_folder
-from bot.tools.bounds import fitting
 from bot.tools.tool import ToolError
 from bot.tools.views import MOST_BYTES, ending_of
 

@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
+from bot.estimate.bounds import head_and_tail, tokens_of
 from bot.files import FOLDER_SOURCE
 from bot.messages import Block, text_block
 from bot.parser_pool import Parser
 from bot.tools import own_folder
-from bot.tools.bounds import head_and_tail, tokens_of
 from bot.tools.tool import ToolError
 from bot.tools.views import picture_block
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from bot.estimate.bounds import MOST_TOKENS
 from bot.messages import Block, OutFile
 from bot.parser_pool import Parser
-from bot.tools.bounds import MOST_TOKENS
 
 INTERRUPTED = "[interrupted: the program stopped while this tool ran; it may have run]"
 

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Protocol
 
-from bot.graphemes import is_boundary
+from bot.estimate.cuts import is_boundary
 from connectors.text.measure import Measure
 
 _PARAGRAPH = re.compile(r"(?<=\S)(?=[^\S\n]*\n[^\S\n]*\n)")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.cuts import beginning
+from bot.estimate.cuts import beginning
 
 LONGEST_QUOTE = 500
 """Characters of the words."""

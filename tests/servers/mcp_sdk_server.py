@@ -36,4 +36,4 @@ if __name__ == "__main__":
     if transport == "stdio":
         server.run("stdio")
     else:
-        server.run(cast(Any, transport), host="127.0.0.1", port=int(sys.argv[2]))
+        server.run(cast("Any", transport), host="127.0.0.1", port=int(sys.argv[2]))

@@ -25,8 +25,8 @@ from bot.compaction.segmented import Segmented
 from bot.compaction.tiered import Tiered
 from bot.compaction.two_phase import TwoPhase, TwoPhaseOptions
 from bot.estimate import Part
+from bot.estimate.meter import Meter
 from bot.gate import Restraint
-from bot.meter import Meter
 from bot.store.runs import RunState
 from tests.unit.entries import full
 from tests.unit.one_run import a_run

@@ -6,8 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bot.causes import Cause, cause_of
-from bot.errors import ModelError
+from bot.errors import Cause, ModelError, cause_of
 from bot.head import Head
 from bot.messages import Message, text_block
 from bot.metrics import METRICS

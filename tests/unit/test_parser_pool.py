@@ -243,7 +243,7 @@ def test_a_child_imports_little_of_this_program() -> None:
     asked = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True)
     names = asked.stdout.split()
     own = {name for name in names if name.partition(".")[0] == "bot"}
-    assert own == {"bot", "bot.cuts", "bot.graphemes", "bot.parser_process", "bot.pictures"}
+    assert own == {"bot", "bot.estimate", "bot.estimate.cuts", "bot.parser_process", "bot.pictures"}
     assert not {"asyncio", "pydantic", "sqlalchemy", "structlog", "PIL", "pypdf"} & set(names)
 
 

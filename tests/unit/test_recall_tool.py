@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from bot.estimate.bounds import tokens_of
 from bot.history import Entry, EntryKind
 from bot.messages import AgentId, text_block
 from bot.recalling import USAGE, answer_people
 from bot.snippets import snippet
 from bot.store import Database, histories
-from bot.tools.bounds import tokens_of
 from bot.tools.recall import Recall
 from bot.tools.tool import Occasion, ToolError
 from bot.words import query_words

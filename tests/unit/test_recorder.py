@@ -6,7 +6,7 @@ import pytest
 import structlog
 
 from bot.compaction.plan import Trigger
-from bot.meter import Level
+from bot.estimate.meter import Level
 from bot.recorder import tell_begun
 from tests.unit.entries import full
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from bot.estimate.bounds import fitting, head_and_tail, tokens_of
 from bot.messages import Block, text_block
-from bot.tools.bounds import fitting, head_and_tail, tokens_of
 from bot.tools.files import FILE_TOOLS
 from bot.tools.tool import Occasion, ToolError
 from bot.tools.toolbox import Toolbox

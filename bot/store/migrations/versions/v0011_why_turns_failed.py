@@ -1,6 +1,6 @@
 """why a turn failed
 
-A word of bot.causes; empty for turns that did not fail, and for those that failed before.
+A word of bot.errors; empty for turns that did not fail, and for those that failed before.
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.estimate import (
-    _REMEMBERED_CHARACTERS,
     BLOCK_TOKENS,
     MESSAGE_TOKENS,
     PDF_PAGE_TOKENS,
@@ -19,12 +18,12 @@ from bot.estimate import (
     UNKNOWN_DOCUMENT_TOKENS,
     UNKNOWN_IMAGE_TOKENS,
     Family,
-    _Memory,
     block_tokens,
     estimate_tokens,
     message_tokens,
     text_tokens,
 )
+from bot.estimate.request import _REMEMBERED_CHARACTERS, _Memory
 
 TOOL = {
     "name": "read_file",

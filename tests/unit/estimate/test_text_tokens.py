@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.text_tokens import Family, family_of, text_tokens, texts_tokens
+from bot.estimate.text import Family, family_of, text_tokens, texts_tokens
 
-_LINES = (Path(__file__).parent / "token_vectors.jsonl").read_text(encoding="utf-8").splitlines()
+_LINES = (Path(__file__).parents[1] / "token_vectors.jsonl").read_text(encoding="utf-8").splitlines()
 VECTORS: list[dict[str, Any]] = [json.loads(line) for line in _LINES]
 """Pieces of text that the rates were not fitted to, with their tokens in both families."""
 CLOSE_ENOUGH = {"base64_hex_ids": 0.25}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.meter import Level, Meter, Part, meter_json, percent
+from bot.estimate.meter import Level, Meter, Part, meter_json, percent
 
 
 def meter(total: int, limit: int) -> Meter:

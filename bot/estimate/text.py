@@ -1,6 +1,6 @@
 """How many tokens a text takes in one of Claude's two tokenizer families, guessed from its characters.
 
-A linear estimate: every character is charged by its class and those of its two neighbours (:mod:`bot.token_rates`).
+A linear estimate: every character is charged by its class and those of its two neighbours (:mod:`bot.estimate.rates`).
 Looking up and adding up is done for many texts at once, so that a megabyte takes milliseconds.
 
 Pure: no I/O, no clock, no settings.
@@ -14,8 +14,8 @@ from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING
 
-from bot.characters import ASCII_CLASSES, Class, classes
-from bot.token_rates import CLASS_BITS, NEWER, OLDER, charges
+from bot.estimate.characters import ASCII_CLASSES, Class, classes
+from bot.estimate.rates import CLASS_BITS, NEWER, OLDER, charges
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,9 +11,18 @@ from hypothesis import strategies as st
 
 from bot.compaction.details import must_keep
 from bot.compaction.fallback import excerpt
-from bot.cuts import beginning, cut_after, cut_before, ending, head_and_end_of, head_of, may_cut, middle_of
-from bot.graphemes import is_boundary
-from bot.tools.bounds import head_and_tail
+from bot.estimate.bounds import head_and_tail
+from bot.estimate.cuts import (
+    beginning,
+    cut_after,
+    cut_before,
+    ending,
+    head_and_end_of,
+    head_of,
+    is_boundary,
+    may_cut,
+    middle_of,
+)
 from bot.tools.process import _Output
 from bot.tools.reading import read
 from tests.unit.entries import said

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bot.cuts import cut_after, cut_before
-from bot.text_tokens import Family, text_tokens
+from bot.estimate.cuts import cut_after, cut_before
+from bot.estimate.text import Family, text_tokens
 
 MOST_TOKENS = 4_000
 """Of one result, unless a small window allows less."""

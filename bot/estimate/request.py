@@ -13,12 +13,11 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from bot import chat_form
-from bot.image_size import image_size
+from bot.estimate import chat_form
+from bot.estimate.media import image_size, pdf_pages
+from bot.estimate.meter import Level, Meter, Part
+from bot.estimate.text import Family, family_of, text_tokens, texts_tokens
 from bot.messages import Block
-from bot.meter import Level, Meter, Part
-from bot.pdf_pages import pdf_pages
-from bot.text_tokens import Family, family_of, text_tokens, texts_tokens
 
 __all__ = [
     "Family",
@@ -73,8 +72,8 @@ def estimate_tokens(
 
     ``messages``: ``{"role", "content"}`` with a string or a list of blocks. ``system``: a string or a list
     of blocks. ``tools``: tool definitions. ``model`` chooses the tokenizer family (:func:`family_of`), the
-    newest by default. Messages may also have the form of the Chat Completions API (:mod:`bot.chat_form`); their system
-    messages count as the system prompt. What is malformed is counted as it stands, and raises nothing.
+    newest by default. Messages may also have the form of the Chat Completions API (:mod:`bot.estimate.chat_form`);
+    their system messages count as the system prompt. What is malformed is counted as it stands, and raises nothing.
     """
     request = _Contents(family_of(model))
     messages = list(messages)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from bot.characters import Class
+from bot.estimate.characters import Class
 
 if TYPE_CHECKING:
     import numpy as np
