@@ -20,12 +20,12 @@ from bot.files import filled, has_media
 from bot.gate import Restraint, is_automatic
 from bot.head import Head
 from bot.history import History
+from bot.history.measure import NEW, Counted, entry_tokens, guess, head_parts, measure, trusted
+from bot.history.server_tools import continued
 from bot.live import Presence
-from bot.measure import NEW, Counted, entry_tokens, guess, head_parts, measure, trusted
 from bot.messages import Block, Message, Role
 from bot.model import Limits, Reply
 from bot.model_queue import Wait
-from bot.server_tools import continued
 from bot.services import Services
 from bot.step import Step
 from bot.store import agents, histories

@@ -15,10 +15,10 @@ from bot.compaction_status import STAYS, WAS_ON_ALL, aborted
 from bot.context import Context
 from bot.errors import Cause, StaleEpoch, StoreUnavailable
 from bot.history import Entry, EntryKind, Usage, ranges_of
+from bot.history.replies import closed, noted
 from bot.messages import text_block
 from bot.metrics import METRICS
 from bot.redact import redact
-from bot.spoken import closed, noted
 from bot.step import Step
 from bot.store import inbox, outbox, parked, runs, turns
 from bot.store.turns import TurnRow, TurnState

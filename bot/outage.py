@@ -16,8 +16,8 @@ import structlog
 
 from bot.context import Context
 from bot.errors import StoreUnavailable
+from bot.history.replies import noted
 from bot.live import RENEW_SECONDS, show_written
-from bot.spoken import noted
 from bot.store import Tx, turns
 from bot.tasks import stop
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from bot.entry_text import RECALLED
 from bot.estimate.bounds import fitting, tokens_of
 from bot.estimate.cuts import beginning, cut_before
 from bot.history import ASKED, EntryKind
+from bot.history.entry_text import RECALLED
 from bot.messages import AgentId
 from bot.snippets import snippet
 from bot.store import Database, recall

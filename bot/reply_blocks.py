@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bot.history.server_tools import CALL, as_texts, is_result, is_server_tool
 from bot.messages import Block, Message
-from bot.server_tools import CALL, as_texts, is_result, is_server_tool
 
 
 def for_head(tools: Sequence[Mapping[str, Any]], messages: Sequence[Message]) -> Sequence[Message]:

@@ -9,9 +9,9 @@ from pathlib import Path
 from bot.compaction import Plan
 from bot.files import blocks_of, is_media, parts_of, unseen
 from bot.history import Entry
+from bot.history.quotations import quotation_block
 from bot.messages import Block, text_block
 from bot.parser_pool import Parser
-from bot.quotations import quotation_block
 from bot.store.inbox import Waiting
 
 WITHOUT_WORDS = "(sent without words)"

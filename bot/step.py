@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.compaction import Plan
-from bot.entry_text import RECALL
 from bot.estimate.meter import Meter, meter_json
 from bot.history import Anchor, Entry, EntryKind
-from bot.measure import calibration
+from bot.history.entry_text import RECALL
+from bot.history.measure import calibration
 from bot.messages import Address, Audience, Block, Button, OutFile, Role
 from bot.store import Tx, agents, histories, inbox, outbox, runs, withdrawing
 

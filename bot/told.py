@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 
 from bot.context import Context
+from bot.history.replies import noted
 from bot.live import show_written
 from bot.model_queue import Wait
-from bot.spoken import noted
 
 
 class Told:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot import begun
 from bot.context import Context
+from bot.history import replies
 from bot.live import show_written
 from bot.memory import AgentMemory
 from bot.messages import Block
@@ -27,7 +27,7 @@ class ToolUse:
         self._turn_id = turn_id
         self._slot = slot
         self._progress = Progress(context.services.settings.secrets)
-        self._repeats = Repeats(begun.results(context.history, turn_id))
+        self._repeats = Repeats(replies.results(context.history, turn_id))
         self._memory = AgentMemory(context)
 
     @property

@@ -22,13 +22,15 @@ from uuid import uuid4
 
 import structlog
 
-from bot import begun, said
+from bot import said
 from bot.compactor import Compactor
 from bot.context import Context
 from bot.ending import Ending
 from bot.errors import Cause, ModelError, ModelOverflow, ModelRefused
 from bot.hearing import Heard, portion, unmark
-from bot.history import Anchor, EntryKind, Usage
+from bot.history import Anchor, EntryKind, Usage, replies
+from bot.history.replies import for_people, spoken
+from bot.history.server_tools import PAUSED, open_calls, uses_server_tools
 from bot.interruption import AbortedError, Interruption
 from bot.live import LiveReply
 from bot.messages import Audience, Block, text_block, text_of, tool_calls
@@ -36,8 +38,6 @@ from bot.metrics import METRICS
 from bot.model import Reply
 from bot.outage import see_written, telling, until_back
 from bot.room import CannotGoOnError, Room
-from bot.server_tools import PAUSED, open_calls, uses_server_tools
-from bot.spoken import for_people, spoken
 from bot.step import Step
 from bot.store import turns
 from bot.store.inbox import Waiting
@@ -216,7 +216,7 @@ class Turn:
     async def _answer(self) -> None:
         await self._context.choose_tools()
         await self._settle_open_calls()
-        self._rounds = begun.replies(self._context.history, self.id)
+        self._rounds = replies.replies(self._context.history, self.id)
         while self._rounds < self._context.services.settings.tools.most_rounds:
             try:
                 reply = _as_far_as_meant(await self._ask())
@@ -301,7 +301,7 @@ class Turn:
             await self._room.make()
             context = self._context
             stack, guessed = context.history.stack, context.guessed
-            before = spoken(begun.paused(context.history, self.id))
+            before = spoken(replies.paused(context.history, self.id))
             try:
                 async with LiveReply(context.services.bus, context.address, self._slot, before) as live:
                     try:
@@ -330,7 +330,7 @@ class Turn:
 
     async def _go_on_alone(self) -> bool:
         """A server may refuse to go on with a search that it paused: then that is over."""
-        if not open_calls(begun.paused(self._context.history, self.id)):
+        if not open_calls(replies.paused(self._context.history, self.id)):
             return False
         await self._note(NOT_FINISHED)
         return True
@@ -393,7 +393,7 @@ class Turn:
     async def _finish(self, reply: Reply, *, below: str = "") -> None:
         """The last step: the reply, the end of the turn, its inbox rows and its slot, in one transaction. ``below``:
         what the program says below the reply."""
-        whole = [*begun.paused(self._context.history, self.id), *reply.blocks]
+        whole = [*replies.paused(self._context.history, self.id), *reply.blocks]
         shown = for_people(whole, reply.stop_reason, below)
 
         async def write() -> None:

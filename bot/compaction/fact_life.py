@@ -21,8 +21,8 @@ from bot.compaction.fact_candidates import candidates_in, note_calls
 from bot.compaction.fact_merge import merged
 from bot.compaction.fact_tools import is_place
 from bot.compaction.facts import Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
-from bot.entry_text import RECALL
 from bot.history import Entry, EntryKind, History
+from bot.history.entry_text import RECALL
 from bot.messages import Block, text_of
 
 MOST_FACTS = 1_500

@@ -13,8 +13,8 @@ from typing import Any, cast
 
 from bot.estimate.cuts import middle_of
 from bot.estimate.text import Family, text_tokens
+from bot.history.server_tools import is_result, told
 from bot.messages import Block, Message
-from bot.server_tools import is_result, told
 
 REMOVAL_SHARES = (0.0, 0.10, 0.20, 0.50, 1.0)
 """Shares of the tool results that are taken out in turn while the request for a summary overflows (AGIME's

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bot.entry_text import text_to_read
 from bot.history import ASKED, Entry, EntryKind
+from bot.history.entry_text import text_to_read
 from bot.messages import Audience, Block
 from bot.store.pages import Cover
 from bot.store.recall import Recalled

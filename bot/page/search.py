@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bot.entry_text import text_to_read
+from bot.history.entry_text import text_to_read
 from bot.messages import AgentId
 from bot.page.entries import is_prose
 from bot.page.markup import plain

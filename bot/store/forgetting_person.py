@@ -15,11 +15,11 @@ from typing import Any
 from sqlalchemy import RowMapping, delete, null, select, update
 
 from bot.days import day_of
-from bot.entry_text import RECALLED, text_to_read
 from bot.estimate import Family, message_tokens
 from bot.history import Entry, EntryKind
+from bot.history.entry_text import RECALLED, text_to_read
+from bot.history.quotations import apart
 from bot.messages import AgentId, Block, tool_calls
-from bot.quotations import apart
 from bot.store import facts, outbox, word_index
 from bot.store.forgetting import blank_newest, forget_heads, keep_out
 from bot.store.quotations import Taken, quoting, take_files_out, take_out, take_out_of_inbox

@@ -15,8 +15,8 @@ from sqlalchemy import ColumnElement, Text, cast, delete, select, update
 
 from bot.compaction.fact_life import found_in
 from bot.history import Entry, EntryKind
+from bot.history.quotations import GONE, apart, names, repeats, without
 from bot.messages import AgentId, Block, Quote
-from bot.quotations import GONE, apart, names, repeats, without
 from bot.store import facts, word_index
 from bot.store.histories import entry_of, quoted_columns
 from bot.store.schema import entries, inbox, layers, memory_candidates, memory_facts, vectors

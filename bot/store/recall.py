@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from sqlalchemy import RowMapping, func, or_, select
 
-from bot.entry_text import is_result, text_to_read
 from bot.history import ASKED, Entry, EntryKind, History, Layer
+from bot.history.entry_text import is_result, text_to_read
 from bot.messages import AgentId, Audience, tool_calls
 from bot.store import histories, word_index
 from bot.store.schema import entries, inbox

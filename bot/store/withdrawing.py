@@ -13,9 +13,9 @@ from typing import Any
 
 from sqlalchemy import String, Text, cast, delete, literal_column, or_, select, union_all, update
 
-from bot.entry_text import text_to_read
+from bot.history.entry_text import text_to_read
+from bot.history.quotations import apart
 from bot.messages import AgentId, Block, Inbound, text_block
-from bot.quotations import apart
 from bot.store import parked, word_index
 from bot.store.forgetting_person import files_in, forget_facts
 from bot.store.quotations import Taken, TokensOf, quoting, take_files_out, take_out, take_out_of_inbox, uncover

@@ -15,8 +15,8 @@ from itertools import groupby
 
 from sqlalchemy import TextClause, bindparam, literal, select, text, tuple_
 
-from bot.entry_text import text_to_find
 from bot.history import Entry
+from bot.history.entry_text import text_to_find
 from bot.messages import AgentId
 from bot.store.schema import entries, indexed_agents
 from bot.store.tx import Tx, insert_into

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from bot.history.server_tools import definitions
 from bot.messages import AgentId
-from bot.server_tools import definitions
 from bot.services import Services
 from bot.settings import Settings, ToolsSettings
 from bot.tools.files import file_tools

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.entry_text import RECALL
+from bot.history.entry_text import RECALL
 from bot.messages import AgentId
 from bot.recalling import MOST_HITS, hits_for_model, range_for_model
 from bot.store import Database, recall

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.entry_text import text_to_read
+from bot.history.entry_text import text_to_read
 from tests.conftest import OpenHouse
 from tests.house import House, Room
 from tests.servers.messages import MessagesServer

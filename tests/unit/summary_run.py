@@ -12,7 +12,7 @@ from bot.compaction.reset import Reset, ResetOptions
 from bot.estimate import Family
 from bot.head import Head
 from bot.history import Entry, History
-from bot.measure import entry_tokens
+from bot.history.measure import entry_tokens
 from bot.messages import AgentId
 from bot.store import histories, runs
 from bot.store.runs import NewRun, Result, Run

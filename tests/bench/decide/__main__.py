@@ -19,7 +19,7 @@ from bot.compaction import STRATEGIES, PlanContext
 from bot.compaction.given import Given
 from bot.estimate import Meter, Part, estimate_tokens
 from bot.history import History
-from bot.measure import measure
+from bot.history.measure import measure
 from bot.messages import Message, text_block
 from tests.bench.decide.conversation import agent_history, characters
 from tests.bench.decide.langchain import REFERENCE, counted, translated, trimmed

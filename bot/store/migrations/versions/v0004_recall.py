@@ -7,7 +7,7 @@ from itertools import groupby
 import sqlalchemy as sa
 from alembic import op
 
-from bot.entry_text import text_to_find
+from bot.history.entry_text import text_to_find
 from bot.store.word_index import insertion
 from bot.words import words_in
 

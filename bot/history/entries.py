@@ -16,9 +16,9 @@ from enum import StrEnum
 from functools import cached_property
 
 from bot.estimate import Family, message_tokens
+from bot.history.quotations import as_read
+from bot.history.server_tools import paired
 from bot.messages import Audience, Block, Message, Role, text_block
-from bot.quotations import as_read
-from bot.server_tools import paired
 
 Ranges = tuple[tuple[int, int], ...]
 """Seqs as sorted, disjoint, inclusive ranges."""
@@ -258,7 +258,7 @@ def valid_request(messages: Sequence[Message]) -> list[Message]:
     Adjacent messages of one role are merged; a user message comes first; results stand at the front of the message
     right after their calls; a result without its call, and a call without its result, become text, and so do those
     whose id was used before. Thinking that nothing of its reply follows goes. Tools that the provider runs:
-    see :func:`bot.server_tools.paired`.
+    see :func:`bot.history.server_tools.paired`.
     """
     merged = _merged(messages)
     used: set[str] = set()

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from bot.estimate.cuts import head_of
+from bot.history.quotations import as_read
 from bot.messages import Block
-from bot.quotations import as_read
 
 RECALL = "recall"
 """The tool that finds earlier entries. What it was asked, and what it answered, is found already."""

@@ -1,15 +1,48 @@
-"""A reply as people read it: its text in one piece, its sources, and why it ends where it does. Pure."""
+"""What a turn has come to already, as its history has it: also before a crash. Pure."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from bot.messages import Block
-from bot.server_tools import citations_of
+from bot.history.entries import EntryKind, History
+from bot.history.server_tools import citations_of
+from bot.messages import Block, tool_calls
+
+
+def replies(history: History, turn: str) -> int:
+    """How often the model has answered in it."""
+    return sum(entry.turn == turn and entry.kind is EntryKind.REPLY for entry in history.entries)
+
+
+def paused(history: History, turn: str) -> list[Block]:
+    """What the model has said of a reply that it is to go on with."""
+    entries = (entry for entry in reversed(history.entries) if entry.layer is None)
+    begun = [*takewhile(lambda entry: entry.turn == turn and entry.kind is EntryKind.REPLY, entries)]
+    return [block for entry in reversed(begun) for block in entry.blocks]
+
+
+def results(history: History, turn: str) -> list[list[tuple[Block, Block]]]:
+    """The calls of each of its replies, with what they came to."""
+    made: dict[str, tuple[Block, list[tuple[Block, Block]]]] = {}
+    found: list[list[tuple[Block, Block]]] = []
+    for entry in history.entries:
+        if entry.turn != turn or entry.layer is not None:
+            continue
+        if entry.kind is EntryKind.REPLY:
+            found.append([])
+            made |= {call["id"]: (call, found[-1]) for call in tool_calls(entry.blocks)}
+        for block in entry.blocks if entry.kind is EntryKind.RESULT else ():
+            if known := made.get(str(block.get("tool_use_id"))):
+                known[1].append((known[0], block))
+    return found
+
+
+# A reply as people read it: its text in one piece, its sources, and why it ends where it does. Pure.
 
 _MOST_SOURCES = 8
 _LONGEST_TITLE = 80

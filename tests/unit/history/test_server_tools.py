@@ -15,10 +15,10 @@ from bot.compaction.transcript import render
 from bot.estimate import Family, block_tokens, text_tokens
 from bot.head import Head
 from bot.history import valid_request
+from bot.history.replies import spoken
+from bot.history.server_tools import as_texts, continued, definitions
 from bot.messages import Block, Message, text_block
 from bot.model import Model
-from bot.server_tools import as_texts, continued, definitions
-from bot.spoken import spoken
 from tests.servers.messages import MessagesServer, Reply
 from tests.servers.messages_rules import Rules
 from tests.servers.messages_server_tools import call, cited, fetched, found, sealed

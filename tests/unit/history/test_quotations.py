@@ -12,8 +12,8 @@ from sqlalchemy import Table, select, update
 
 from bot.compaction.fact_life import found_in, refreshed
 from bot.history import Entry, EntryKind, History, Layer
+from bot.history.quotations import GONE, apart, as_read, quotation_block, repeats, without
 from bot.messages import Address, Block, Inbound, Quote, text_block
-from bot.quotations import GONE, apart, as_read, quotation_block, repeats, without
 from bot.said import words_of
 from bot.store import (
     Database,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from bot.history.replies import closed, for_people, noted
 from bot.messages import text_block
-from bot.spoken import closed, for_people, noted
 from connectors.text.parsing import parse
 from connectors.text.tree import Paragraph, plain
 

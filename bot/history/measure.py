@@ -14,7 +14,7 @@ from typing import Any
 
 from bot.estimate import Family, Meter, Part, estimate_tokens, message_tokens
 from bot.estimate.meter import SYSTEM_PROMPT, TOOLS
-from bot.history import Anchor, History
+from bot.history.entries import Anchor, History
 from bot.messages import Block, Role
 
 _TRUSTED = (0.6, 3.0)
