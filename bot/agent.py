@@ -16,6 +16,7 @@ import structlog
 from bot import commands
 from bot.attempts import DIED, Attempts, hand_over, see_through
 from bot.bells import Bell
+from bot.compaction.gate import after_reply, ahead_margin
 from bot.compactor import Compactor, Request
 from bot.context import Context
 from bot.control import Control, UnderWay
@@ -23,7 +24,6 @@ from bot.ending import MOST_TRIES
 from bot.errors import StaleEpoch, StoreUnavailable
 from bot.estimate import Level
 from bot.files import remove_sent
-from bot.gate import after_reply, ahead_margin
 from bot.hearing import portion
 from bot.memory import AgentMemory
 from bot.services import Services

@@ -18,8 +18,8 @@ from bot.estimate.meter import percent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bot.compaction.fact_life import Known
-    from bot.compaction.facts import Candidate
+    from bot.compaction.facts.fact import Candidate
+    from bot.compaction.facts.life import Known
     from bot.settings import Settings
     from bot.store.conversations import Conversation, LayerRow, Order
 

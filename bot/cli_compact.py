@@ -16,7 +16,7 @@ from bot.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from bot.compaction import CompactionResult, Strategy
-    from bot.compaction.refusals import NeedsSummary
+    from bot.compaction.manual.refusals import NeedsSummary
     from bot.settings import Settings
     from bot.transcript_file import Transcript
 
@@ -114,7 +114,7 @@ def _compacted(
     with_model: bool,
 ) -> CompactionResult:
     from bot.compaction import compact_history
-    from bot.compaction.refusals import NeedsSummary
+    from bot.compaction.manual.refusals import NeedsSummary
 
     compacted = partial(
         compact_history,
@@ -151,11 +151,11 @@ def _embedded(settings: Settings, texts: Sequence[str]) -> Sequence[Sequence[flo
 
 async def _written(settings: Settings, needs: NeedsSummary) -> str:
     """A summary by the model of the settings, asked for again where it was cut off. Raises a ModelError, NoSummary."""
-    from bot.compaction.checks import is_no_summary
     from bot.compaction.goal import SUMMARY_SHARE
-    from bot.compaction.instruction import SYSTEM, from_outside, instruction, shorter
-    from bot.compaction.refusals import NoSummary
-    from bot.compaction.transcript import render
+    from bot.compaction.manual.refusals import NoSummary
+    from bot.compaction.summary.checks import is_no_summary
+    from bot.compaction.summary.instruction import SYSTEM, from_outside, instruction, shorter
+    from bot.compaction.summary.transcript import render
     from bot.errors import ModelOverflow
     from bot.estimate import estimate_tokens
     from bot.head import Head

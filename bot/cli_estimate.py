@@ -19,7 +19,7 @@ def estimate(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
     """How many tokens a transcript takes as a request, and where they are."""
-    from bot.compaction.given import Given
+    from bot.compaction.manual.given import Given
     from bot.estimate import family_of
     from bot.transcript_file import as_json as dumped
     from bot.transcript_file import read_transcript

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from bot.compaction import Strategy
+from bot.compaction.gate import Restraint, ahead_margin
 from bot.compaction.statistics import messages_text, statistics_of
 from bot.estimate import Level, Meter
 from bot.estimate.meter import percent
-from bot.gate import Restraint, ahead_margin
 from bot.store.runs import Run
 from bot.tools.mcp_state import ServerStatus, State
 

@@ -22,11 +22,8 @@ import structlog
 
 from bot import operators
 from bot.compaction import Plan, Strategy
-from bot.compaction.checks import is_no_summary
 from bot.compaction.fallback import FALLBACK
-from bot.compaction.plan import Trigger
-from bot.compaction.statistics import statistics_of
-from bot.compaction_status import (
+from bot.compaction.notices import (
     ON_ALL,
     STAYS,
     STOP_COMPACTING,
@@ -37,6 +34,9 @@ from bot.compaction_status import (
     unchanged,
     undo,
 )
+from bot.compaction.plan import Trigger
+from bot.compaction.statistics import statistics_of
+from bot.compaction.summary.checks import is_no_summary
 from bot.context import Context
 from bot.errand import Errand, look_at
 from bot.errors import StaleEpoch, StoreUnavailable, StrategyFailed

@@ -10,14 +10,14 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
-from bot.blame import UNBOUND, Bound
 from bot.bus_messages import Marked, Measured, MeterFacts
 from bot.compaction import Strategy
+from bot.compaction.gate import Restraint, is_automatic
+from bot.compaction.oversize import UNBOUND, Bound
 from bot.errors import StoreUnavailable
 from bot.estimate import Family, Level, Meter, Part, family_of
 from bot.estimate.meter import share_kept
 from bot.files import filled, has_media
-from bot.gate import Restraint, is_automatic
 from bot.head import Head
 from bot.history import History
 from bot.history.measure import NEW, Counted, entry_tokens, guess, head_parts, measure, trusted

@@ -13,8 +13,8 @@ import structlog
 from bot import access, commands, compact_command
 from bot.attempts import DIED, Attempts
 from bot.commands import DEFAULT, Command
+from bot.compaction.notices import taken_back
 from bot.compaction.plan import Plan, everything_but
-from bot.compaction_status import taken_back
 from bot.compactor import Compactor, Outcome, Request, Stopped
 from bot.context import Context
 from bot.ending import PARKED

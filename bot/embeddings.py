@@ -21,7 +21,7 @@ from typing import Any, Protocol
 import aiohttp
 import structlog
 
-from bot.compaction.similarity import LONGEST_TEXT, comparable_text
+from bot.compaction.parts.similarity import LONGEST_TEXT, comparable_text
 from bot.errors import EmbeddingsUnavailable
 from bot.history import Entry
 from bot.messages import AgentId

@@ -10,8 +10,8 @@ import structlog
 
 from bot import operators
 from bot.compaction import Plan
+from bot.compaction.notices import STAYS, WAS_ON_ALL, aborted
 from bot.compaction.plan import Inserted
-from bot.compaction_status import STAYS, WAS_ON_ALL, aborted
 from bot.context import Context
 from bot.errors import Cause, StaleEpoch, StoreUnavailable
 from bot.history import Entry, EntryKind, Usage, ranges_of

@@ -27,7 +27,7 @@ from uuid import uuid4
 
 from bot import trace_files
 from bot.bus import Bus
-from bot.compaction_status import aborted
+from bot.compaction.notices import aborted
 from bot.embedded.valkey import EmbeddedValkey
 from bot.errors import BusUnavailable, PalimpsestError
 from bot.files import folder_of, remove_sent

@@ -19,7 +19,8 @@ from zlib import crc32
 
 import structlog
 
-from bot.compaction.fact_life import (
+from bot.compaction.facts.fact import Fact, FactKind, Speaker
+from bot.compaction.facts.life import (
     Known,
     Refreshed,
     Source,
@@ -30,13 +31,12 @@ from bot.compaction.fact_life import (
     plain,
     refreshed,
 )
-from bot.compaction.fact_speech import clipped, speech_candidates
-from bot.compaction.facts import Fact, FactKind, Speaker
-from bot.compaction.memory_gate import Rewrite, looks_for_a_folder, rewrite
+from bot.compaction.facts.report import USAGE, Changes, audit_of, line_of, page_of, runtime_line, runtime_notice
+from bot.compaction.facts.speech import clipped, speech_candidates
+from bot.compaction.memory_gate.gate import Rewrite, looks_for_a_folder, rewrite
 from bot.context import Context
 from bot.errors import StaleEpoch, StoreUnavailable
 from bot.history import Entry, EntryKind
-from bot.memory_view import USAGE, Changes, audit_of, line_of, page_of, runtime_line, runtime_notice
 from bot.messages import Audience, Block, text_block, text_of
 from bot.redact import redact
 from bot.step import Step

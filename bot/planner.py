@@ -13,13 +13,13 @@ import structlog
 
 from bot.compaction import Plan, PlanContext, Strategy
 from bot.compaction.fallback import last_resorts
+from bot.compaction.gate import ahead_margin
 from bot.compaction.goal import SUMMARY_RATE, SUMMARY_SHARE, WORTH_SHARE
 from bot.compaction.plan import Trigger
 from bot.context import Context
 from bot.embeddings import vectors_for
 from bot.errors import StrategyFailed
 from bot.estimate import Level, Meter, Part
-from bot.gate import ahead_margin
 from bot.history import Entry, History
 from bot.history.entry_text import RECALL
 from bot.memory import AgentMemory

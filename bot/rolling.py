@@ -19,7 +19,7 @@ from uuid import uuid4
 import structlog
 
 from bot.compaction import Plan
-from bot.compaction.checks import is_no_summary
+from bot.compaction.summary.checks import is_no_summary
 from bot.context import Context
 from bot.errand import Errand, look_at
 from bot.errors import StaleEpoch, StoreUnavailable, StrategyFailed

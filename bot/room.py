@@ -6,11 +6,11 @@ import time
 
 import structlog
 
-from bot.blame import Blame, blame, last_words
+from bot.compaction.gate import Gate, before_request
+from bot.compaction.oversize import Blame, blame, last_words
 from bot.compactor import Compactor, Outcome, Request
 from bot.context import Context
 from bot.errors import Cause
-from bot.gate import Gate, before_request
 from bot.interruption import AbortedError, Interruption
 from bot.metrics import METRICS
 from bot.store import turns

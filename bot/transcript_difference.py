@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Literal
 
-from bot.compaction.given import Shown
-from bot.compaction.transcript import render
+from bot.compaction.manual.given import Shown
+from bot.compaction.summary.transcript import render
 from bot.estimate import chat_form
 
 Sign = Literal["-", "+", "~", "="]

@@ -17,10 +17,10 @@ from typing import Any
 import structlog
 
 from bot.compaction import Plan
-from bot.compaction.checks import is_no_summary, missing, with_exact_details
 from bot.compaction.goal import SUMMARY_SHARE
-from bot.compaction.instruction import GO_ON, SYSTEM, correction, from_outside, instruction, shorter
-from bot.compaction.transcript import REMOVAL_SHARES, chunks, render, without_tool_results
+from bot.compaction.summary.checks import is_no_summary, missing, with_exact_details
+from bot.compaction.summary.instruction import GO_ON, SYSTEM, correction, from_outside, instruction, shorter
+from bot.compaction.summary.transcript import REMOVAL_SHARES, chunks, render, without_tool_results
 from bot.errors import ModelError, ModelOverflow, StoreUnavailable
 from bot.estimate import block_tokens, family_of, message_tokens
 from bot.estimate.cuts import beginning

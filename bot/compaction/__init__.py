@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from bot.compaction.manual import CompactionResult, compact_history
-from bot.compaction.memory import Memory
-from bot.compaction.monologue import Monologue
+from bot.compaction.manual.manual import CompactionResult, compact_history
 from bot.compaction.plan import Plan, PlanContext, Strategy
-from bot.compaction.reset import Reset
-from bot.compaction.segmented import Segmented
-from bot.compaction.tiered import Tiered
-from bot.compaction.two_phase import TwoPhase
+from bot.compaction.strategies.memory import Memory
+from bot.compaction.strategies.monologue import Monologue
+from bot.compaction.strategies.reset import Reset
+from bot.compaction.strategies.segmented import Segmented
+from bot.compaction.strategies.tiered import Tiered
+from bot.compaction.strategies.two_phase import TwoPhase
 
 STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
     {strategy.name: strategy for strategy in (Reset(), Segmented(), Memory(), Monologue(), Tiered(), TwoPhase())}

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
-from bot.compaction.details import must_keep
-from bot.compaction.fact_checkpoint import is_checkpoint
-from bot.compaction.facts import Fact
+from bot.compaction.facts.checkpoint import is_checkpoint
+from bot.compaction.facts.fact import Fact
+from bot.compaction.summary.details import must_keep
 from bot.estimate import Family, Level, Meter, text_tokens
 from bot.history import Entry, EntryKind, Layer, Ranges
 from bot.messages import Audience, Block, text_block, text_of

@@ -9,8 +9,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from bot.compaction.memory_gate import gates_in
-from bot.memory_view import REASONS, runtime_in
+from bot.compaction.facts.report import REASONS, runtime_in
+from bot.compaction.memory_gate.gate import gates_in
 from bot.messages import Address
 from bot.page import chat_files, markup
 from bot.page.chat_live import Moment

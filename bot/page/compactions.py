@@ -13,9 +13,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from bot.compaction.checks import missing
 from bot.compaction.plan import Plan, Trigger
 from bot.compaction.statistics import messages_text, statistics_of
+from bot.compaction.summary.checks import missing
 from bot.history import Usage
 from bot.messages import AgentId
 from bot.page.change import counts, difference, side_by_side

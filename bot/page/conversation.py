@@ -16,8 +16,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from bot.compaction.facts import Reason
-from bot.memory_view import REASONS
+from bot.compaction.facts.fact import Reason
+from bot.compaction.facts.report import REASONS
 from bot.messages import AgentId
 from bot.page.entries import shown
 from bot.page.files import files_in

@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import RowMapping, bindparam, delete, select
 
-from bot.compaction.fact_life import MOST_CANDIDATES, Known, Source
-from bot.compaction.facts import Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
+from bot.compaction.facts.fact import Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
+from bot.compaction.facts.life import MOST_CANDIDATES, Known, Source
 from bot.history import Entry, EntryKind
 from bot.messages import AgentId
 from bot.store.histories import entry_of

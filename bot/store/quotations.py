@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from sqlalchemy import ColumnElement, Text, cast, delete, select, update
 
-from bot.compaction.fact_life import found_in
+from bot.compaction.facts.life import found_in
 from bot.history import Entry, EntryKind
 from bot.history.quotations import GONE, apart, names, repeats, without
 from bot.messages import AgentId, Block, Quote

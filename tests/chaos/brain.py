@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from bot.compaction.reset import GO_ON
+from bot.compaction.strategies.reset import GO_ON
 from tests.servers.messages import MessagesRequest, Reply, ToolCall
 from tests.servers.messages_wire import Json, blocks_of
 

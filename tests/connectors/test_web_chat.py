@@ -13,7 +13,7 @@ import pytest_asyncio
 
 from bot.access import TOO_FAST
 from bot.commands import COMMANDS
-from bot.memory_view import RUNTIME
+from bot.compaction.facts.report import RUNTIME
 from bot.messages import ABORT_ANSWER, ABORT_COMPACTION, Address
 from bot.store import agents, outbox
 from tests.connectors.browser import Browser

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from bot.compaction.fact_checkpoint import HEADING
-from bot.compaction.fact_life import Known
-from bot.compaction.facts import Candidate
+from bot.compaction.facts.checkpoint import HEADING
+from bot.compaction.facts.fact import Candidate
+from bot.compaction.facts.life import Known
 from bot.messages import Address
 from bot.store import facts, histories
 from bot.store.facts import MemoryRow

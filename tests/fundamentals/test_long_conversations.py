@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bot.compaction import STRATEGIES
-from bot.gate import COOLDOWN
+from bot.compaction.gate import COOLDOWN
 from tests.bench.sawtooth.conversation import TURNS, Asks, conversation
 from tests.bench.sawtooth.picture import picture
 from tests.bench.sawtooth.running import WINDOW, Course, course_of

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from bot.compaction.fact_life import Known, Source
-from bot.compaction.facts import Decision
+from bot.compaction.facts.fact import Decision
+from bot.compaction.facts.life import Known, Source
+from bot.compaction.facts.report import NOT_COLLECTED, USAGE
 from bot.history import EntryKind
-from bot.memory_view import NOT_COLLECTED, USAGE
 from bot.messages import text_of
 from bot.store.facts import MemoryRow
 from tests.conftest import OpenHouse

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.compaction import STRATEGIES
-from bot.compaction.fact_checkpoint import HEADING
+from bot.compaction.facts.checkpoint import HEADING
 from tests.conftest import OpenHouse
 from tests.house import Room
 from tests.servers.messages import MessagesRequest, MessagesServer, Reply, ToolCall, remembering_brain

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.compaction.two_phase import ASKS
+from bot.compaction.strategies.two_phase import ASKS
 from bot.messages import text_of
 from tests.conftest import OpenHouse
 from tests.house import Room

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.compaction.tiers import ASKS
+from bot.compaction.strategies.tiers import ASKS
 from bot.history import EntryKind
 from bot.messages import Address, text_of
 from bot.store import runs

@@ -8,7 +8,7 @@ from typing import Any
 
 from bot.compaction import PlanContext
 from bot.compaction.plan import Trigger
-from bot.compaction.reset import Reset, ResetOptions
+from bot.compaction.strategies.reset import Reset, ResetOptions
 from bot.estimate import Family
 from bot.head import Head
 from bot.history import Entry, History

@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 from bot.cli import app
 from bot.cli_compact import _written
 from bot.compaction import Plan, compact_history
-from bot.compaction.refusals import NeedsSummary, NoSummary
+from bot.compaction.manual.refusals import NeedsSummary, NoSummary
 from bot.estimate import estimate_tokens
 from bot.messages import Message
 from tests.house import settings_for

@@ -9,8 +9,8 @@ import typer
 
 from bot.cli_flags import overrides
 from bot.compaction import STRATEGIES
-from bot.compaction.two_phase import TwoPhaseOptions
-from bot.gate import is_automatic
+from bot.compaction.gate import is_automatic
+from bot.compaction.strategies.two_phase import TwoPhaseOptions
 from bot.settings import load_settings
 from bot.strategies import configured
 

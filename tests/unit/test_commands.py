@@ -20,13 +20,13 @@ from bot.commands import (
     unknown_strategy,
 )
 from bot.compaction import STRATEGIES
-from bot.compaction.reset import Reset, ResetOptions
-from bot.compaction.segmented import Segmented
-from bot.compaction.tiered import Tiered
-from bot.compaction.two_phase import TwoPhase, TwoPhaseOptions
+from bot.compaction.gate import Restraint
+from bot.compaction.strategies.reset import Reset, ResetOptions
+from bot.compaction.strategies.segmented import Segmented
+from bot.compaction.strategies.tiered import Tiered
+from bot.compaction.strategies.two_phase import TwoPhase, TwoPhaseOptions
 from bot.estimate import Part
 from bot.estimate.meter import Meter
-from bot.gate import Restraint
 from bot.store.runs import RunState
 from tests.unit.entries import full
 from tests.unit.one_run import a_run

@@ -6,8 +6,8 @@ import pytest
 
 from bot.compact_command import Asked, asked, continues
 from bot.compaction import STRATEGIES, Strategy
-from bot.compaction.monologue import Monologue, MonologueOptions
-from bot.compaction.reset import Reset
+from bot.compaction.strategies.monologue import Monologue, MonologueOptions
+from bot.compaction.strategies.reset import Reset
 from bot.strategies import Strategies
 
 KNOWN = Strategies(STRATEGIES, "reset")

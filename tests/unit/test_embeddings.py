@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from bot.compaction.similarity import LONGEST_TEXT, cosine
+from bot.compaction.parts.similarity import LONGEST_TEXT, cosine
 from bot.embeddings import HttpEmbedder, WordLlamaEmbedder, vectors_for
 from bot.errors import EmbeddingsUnavailable, PalimpsestError
 from bot.history import Entry

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.compaction.fact_life import MOST_CANDIDATES, Known, Source
-from bot.compaction.facts import Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
+from bot.compaction.facts.fact import Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
+from bot.compaction.facts.life import MOST_CANDIDATES, Known, Source
 from bot.messages import Address, AgentId
 from bot.store import Database, agents, facts, histories
 from bot.store.facts import MemoryRow

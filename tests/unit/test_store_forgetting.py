@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from bot.compaction.fact_life import Known, Source
-from bot.compaction.facts import Candidate, Decision, Fact, FactKind, Reason, Speaker
+from bot.compaction.facts.fact import Candidate, Decision, Fact, FactKind, Reason, Speaker
+from bot.compaction.facts.life import Known, Source
 from bot.history import Anchor, Entry, EntryKind, Layer, Usage
 from bot.messages import Address, AgentId, Inbound, text_block
 from bot.store import (

@@ -15,7 +15,7 @@ from bot.strategy_path import named
 
 MODULE = """
     from dataclasses import dataclass, replace
-    from bot.compaction.monologue import Monologue, MonologueOptions
+    from bot.compaction.strategies.monologue import Monologue, MonologueOptions
 
     @dataclass(frozen=True)
     class Mine(Monologue):

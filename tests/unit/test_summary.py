@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from bot.compaction import PlanContext
-from bot.compaction.reset import Reset
+from bot.compaction.strategies.reset import Reset
 from bot.history import History
 from bot.store import histories, runs
 from bot.store.runs import RunState

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bot.compaction import Plan, PlanContext
-from bot.compaction.tiered import Tiered, TieredOptions
+from bot.compaction.strategies.tiered import Tiered, TieredOptions
 from bot.estimate import Family, Meter, Part, message_tokens
 from bot.history import Entry, EntryKind, History
 from bot.messages import text_block

@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import update
 
 from bot import volume
-from bot.compaction.fact_candidates import candidates_of
+from bot.compaction.facts.candidates import candidates_of
 from bot.messages import Address, Inbound
 from bot.store import Database, agents, facts, histories, inbox, people
 from bot.store.schema import entries

@@ -80,7 +80,7 @@ async def test_a_model_that_refuses_us_is_one_line(programs: Programs) -> None:
 async def test_a_strategy_in_the_folder_is_found(programs: Programs) -> None:
     programs.folder.mkdir(exist_ok=True)
     (programs.folder / "of_mine.py").write_text(
-        "from bot.compaction.monologue import Monologue, MonologueOptions\n"
+        "from bot.compaction.strategies.monologue import Monologue, MonologueOptions\n"
         "def make():\n    return Monologue(MonologueOptions(min_segments_to_keep=2), 'mine')\n"
     )
     program = await palimpsest(programs, "compact", "-", "--json", "--strategy", "of_mine:make", content=talk(4))

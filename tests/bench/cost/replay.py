@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bot.cache_marks import mark_for, marked
-from bot.compaction.instruction import instruction
+from bot.compaction.summary.instruction import instruction
 from bot.history import EntryKind, valid_request
 from bot.messages import Message, text_block
 from tests.bench.cost.bill import MODEL, Ledger

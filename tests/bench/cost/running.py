@@ -11,7 +11,7 @@ from pathlib import Path
 from sqlalchemy import select
 
 from bot.compaction import STRATEGIES
-from bot.gate import AHEAD_BELOW_WARNING, ahead_margin
+from bot.compaction.gate import AHEAD_BELOW_WARNING, ahead_margin
 from bot.history import Entry
 from bot.messages import Address, Audience
 from bot.store.histories import entry_of

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from bot.compaction import STRATEGIES, PlanContext
-from bot.compaction.given import Given
+from bot.compaction.manual.given import Given
 from bot.estimate import Meter, Part, estimate_tokens
 from bot.history import History
 from bot.history.measure import measure

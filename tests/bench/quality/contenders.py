@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.compaction import STRATEGIES
-from bot.compaction.manual import Embed, compact_history
-from bot.compaction.refusals import CannotFit, NeedsSummary, NotCompacted
+from bot.compaction.manual.manual import Embed, compact_history
+from bot.compaction.manual.refusals import CannotFit, NeedsSummary, NotCompacted
 from bot.estimate import estimate_tokens
 from bot.history import valid_request
 from bot.messages import Block, Message

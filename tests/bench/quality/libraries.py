@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from bot.compaction.manual import Embed
+from bot.compaction.manual.manual import Embed
 from bot.estimate import BLOCK_TOKENS, MESSAGE_TOKENS, Family, estimate_tokens, text_tokens
 from bot.messages import Block, Message, Role, text_block, text_of
 from tests.bench.quality.contenders import Contender

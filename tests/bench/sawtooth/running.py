@@ -11,8 +11,8 @@ from functools import cached_property
 from pathlib import Path
 
 from bot.compaction import STRATEGIES, Strategy
+from bot.compaction.gate import AHEAD_BELOW_WARNING, COOLDOWN
 from bot.estimate import Meter, Part
-from bot.gate import AHEAD_BELOW_WARNING, COOLDOWN
 from bot.messages import Address, Message
 from bot.store import runs
 from bot.store.runs import Run, RunState

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bot.compaction import compact_history
-from bot.compaction.refusals import BadMessages
+from bot.compaction.manual.refusals import BadMessages
 from bot.estimate import chat_form, estimate_tokens
 from bot.history import valid_request
 from tests.unit.by_hand import talk

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.compaction.details import must_keep
 from bot.compaction.fallback import excerpt
+from bot.compaction.summary.details import must_keep
 from bot.estimate.bounds import head_and_tail
 from bot.estimate.cuts import (
     beginning,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Table, select, update
 
-from bot.compaction.fact_life import found_in, refreshed
+from bot.compaction.facts.life import found_in, refreshed
 from bot.history import Entry, EntryKind, History, Layer
 from bot.history.quotations import GONE, apart, as_read, quotation_block, repeats, without
 from bot.messages import Address, Block, Inbound, Quote, text_block

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.compaction.transcript import render
+from bot.compaction.summary.transcript import render
 from bot.estimate import Family, block_tokens, text_tokens
 from bot.head import Head
 from bot.history import valid_request

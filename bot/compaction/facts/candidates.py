@@ -1,0 +1,90 @@
+"""The candidates of one entry: the first of the two stages of finding facts. Pure; what it answers can be kept.
+
+The second stage is :mod:`bot.compaction.facts.merge`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from bot.compaction.facts.checkpoint import apart, facts_in, is_checkpoint
+from bot.compaction.facts.dates import date_candidates
+from bot.compaction.facts.fact import Candidate, FactKind, Speaker
+from bot.compaction.facts.places import said_places
+from bot.compaction.facts.quotes import SENT, parts_of
+from bot.compaction.facts.speech import clipped, speech_candidates
+from bot.compaction.facts.tools import path_candidates, tool_candidates
+from bot.estimate.cuts import head_of
+from bot.history import Entry, EntryKind
+from bot.messages import Block, text_of, tool_calls
+
+_HEAD_OF_A_FILE = 200
+"""Characters in which the name and the place of a file stand."""
+
+_LONGEST_SEARCHED = 20_000
+"""Characters of one message in which places are looked for."""
+_LONGEST_NOTE = 160
+_WEIGHT_OF_A_NOTE = 4.0
+
+_SPEAKERS = {
+    EntryKind.SAID: Speaker.PERSON,
+    EntryKind.REPLY: Speaker.MODEL,
+    EntryKind.SUMMARY: Speaker.MODEL,
+    EntryKind.NOTE: Speaker.MODEL,
+}
+
+
+def candidates_in(entry: Entry, calls: Mapping[str, Block] | None = None) -> tuple[Candidate, ...]:
+    """The lines of this entry that may become facts, and those that may not, with the reason.
+
+    ``calls``: the tool calls that its results answer, by their ids (:func:`note_calls`). The answer depends on
+    nothing else, so that it can be kept with the entry.
+    """
+    found: list[Candidate] = []
+    for block in entry.blocks:
+        if block.get("type") == "tool_result":
+            call = (calls or {}).get(str(block.get("tool_use_id")))
+            found.extend(tool_candidates(call, block, entry.seq))
+            found.extend(date_candidates(head_of(text_of(block.get("content") or ""), _LONGEST_SEARCHED), entry.seq))
+    text = text_of(entry.blocks)
+    if entry.role == "user" and is_checkpoint(text):
+        checkpoint, text = apart(text)
+        found.extend(facts_in(checkpoint, entry.seq))
+    speaker = _SPEAKERS.get(entry.kind)
+    if entry.kind in (EntryKind.SAID, EntryKind.FILE):
+        found.extend(_sent(entry, text))
+    if speaker is not None and text.strip():
+        found.extend(speech_candidates(text, entry.seq, speaker))
+        found.extend(date_candidates(head_of(text, _LONGEST_SEARCHED), entry.seq, speaker))
+    if speaker is Speaker.PERSON:  # what a model says of a place is shown by what its tools return
+        own = (part for quoted, part in parts_of(head_of(text, _LONGEST_SEARCHED)) if not quoted)
+        named = (place for part in own for place in said_places(part))
+        found.extend(path_candidates(named, entry.seq, Speaker.PERSON))
+    return tuple(found)
+
+
+def _sent(entry: Entry, text: str) -> Iterator[Candidate]:
+    """A note of the pictures and documents that a message brings: they go with it."""
+    for kind, name in (("image", "picture"), ("document", "document")):
+        blocks = [block for block in entry.blocks if block.get("type") == kind]
+        if blocks:
+            titles = ", ".join(str(block["title"]) for block in blocks if block.get("title"))
+            what = f"a {name}" if len(blocks) == 1 else f"{len(blocks)} {name}s"
+            note = f"{SENT}{what}{': ' if titles else ''}{titles}] {head_of(text, _HEAD_OF_A_FILE)}"
+            yield Candidate(FactKind.STATEMENT, clipped(note, _LONGEST_NOTE), entry.seq, weight=_WEIGHT_OF_A_NOTE)
+
+
+def note_calls(entry: Entry, calls: dict[str, Block]) -> None:
+    """Remember the tool calls of an entry for the results that follow. An id that comes again means the later call."""
+    for call in tool_calls(entry.blocks):
+        calls[str(call.get("id"))] = call
+
+
+def candidates_of(entries: Iterable[Entry]) -> tuple[Candidate, ...]:
+    """All candidates of entries in reading order."""
+    calls: dict[str, Block] = {}
+    found: list[Candidate] = []
+    for entry in entries:
+        note_calls(entry, calls)
+        found.extend(candidates_in(entry, calls))
+    return tuple(found)

@@ -1,0 +1,121 @@
+"""Facts: what a conversation established, found in it without a model. Pure and deterministic.
+
+An entry yields *candidates* (:mod:`bot.compaction.facts.candidates`); merging them
+(:mod:`bot.compaction.facts.merge`) accepts or rejects each with a reason, and the accepted ones are the facts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class FactKind(StrEnum):
+    """What a fact is about (FEATURES A7)."""
+
+    GOAL = "goal"
+    """What the person wants."""
+    CONSTRAINT = "constraint"
+    """A rule, preference or decision of the person."""
+    STATEMENT = "statement"
+    """What somebody said besides: a finding, a value in a sentence, an answer to a question."""
+    ACTION = "action"
+    """An action that was carried out, and is known to have succeeded; or the last failure of one that never did."""
+    VALUE = "value"
+    """A record of values that later steps may need, each under its name (:mod:`bot.compaction.facts.records`)."""
+    PATH = "path"
+    """A key path, URL or other place."""
+
+
+class FactStatus(StrEnum):
+    """What became of a fact."""
+
+    ACTIVE = "active"
+    """It holds; of a goal: it is open."""
+    DONE = "done"
+    """A goal that was reached."""
+    CANCELLED = "cancelled"
+    """It was taken back."""
+    REPLACED = "replaced"
+    """A newer line says otherwise; what else it says may hold."""
+    FAILED = "failed"
+    """An action whose last try went wrong."""
+
+
+class Speaker(StrEnum):
+    """Whose words a fact is made of."""
+
+    PERSON = "person"
+    MODEL = "model"
+    TOOL = "tool"
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One line of memory. ``seqs``: the entries that it stands in, oldest first."""
+
+    kind: FactKind
+    text: str
+    seqs: tuple[int, ...] = ()
+    pinned: bool = False
+    key: str = ""
+    """What it is about: of two facts with one key, the newer holds. Empty: only what it says counts."""
+    status: FactStatus = FactStatus.ACTIVE
+    speaker: Speaker = Speaker.PERSON
+    brief: str = ""
+    """The same in fewer words, for when room is short; empty: there is no shorter form."""
+    weight: float = 5.0
+    """How much a later step would miss it, from 0 (not at all) to 10."""
+    number: int = 0
+    """What it is called in the book of its agent, also when it says something newer; 0: it is in none yet."""
+
+
+class Decision(StrEnum):
+    """What became of a candidate."""
+
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+
+
+class Reason(StrEnum):
+    """Why a candidate was accepted or rejected (FEATURES A8)."""
+
+    NEW = "new"
+    """Accepted: nobody had said so before."""
+    UPDATE = "update"
+    """Accepted: it replaces or corrects what was known."""
+    DUPLICATE = "duplicate"
+    """Known already; the fact notes that it was said again."""
+    SUPERSEDED = "superseded"
+    """Something newer says otherwise."""
+    LOW_VALUE = "low_value"
+    """Thanks, small talk, questions back, offers: nothing that a later step needs."""
+    REDUNDANT = "redundant"
+    """All its values are known from records."""
+    ERROR_NOISE = "error_noise"
+    """Error output: a stack trace, a log line of a failure."""
+    RETRIED = "retried"
+    """A failure that a later call made good."""
+    DATE_LIKE = "date_like"
+    """It looks like a path but is a date, such as ``2024/7/19``."""
+    FORGOTTEN = "forgotten"
+    """A person had it forgotten."""
+    OVER_CAP = "over_cap"
+    """There are too many of its kind; the least useful go."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A line that may become a fact, as it was found in one entry, and what was decided about it."""
+
+    kind: FactKind
+    text: str
+    seq: int
+    key: str = ""
+    speaker: Speaker = Speaker.PERSON
+    status: FactStatus = FactStatus.ACTIVE
+    weight: float = 5.0
+    names: tuple[str, ...] = ()
+    """Names of the arguments that a tool was called with: values under these names are what calls need."""
+    decision: Decision = Decision.ACCEPTED
+    reason: Reason = Reason.NEW

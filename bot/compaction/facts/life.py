@@ -1,0 +1,241 @@
+"""The life of facts: what a turn adds to those that are known, and what goes again. Pure (FEATURES A8).
+
+::
+
+    new entries ─▶ candidates ─▶ merged with the known facts ─▶ facts, every candidate with its decision
+                                      └ nothing new: prune ─▶ fewer facts
+
+What a person pinned or added stays until that person has it forgotten; and what was forgotten stays forgotten, unless
+a person says it again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from bot.compaction.facts.candidates import candidates_in, note_calls
+from bot.compaction.facts.fact import Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
+from bot.compaction.facts.merge import merged
+from bot.compaction.facts.tools import is_place
+from bot.history import Entry, EntryKind, History
+from bot.history.entry_text import RECALL
+from bot.messages import Block, text_of
+
+MOST_FACTS = 1_500
+"""Facts of one agent that were found by themselves; the least useful, then the oldest, go."""
+MOST_CANDIDATES = 2_000
+"""Candidates that are kept of one agent; the oldest go."""
+MOST_FORGOTTEN = 500
+"""Facts that an agent knows it has to forget; the oldest go."""
+RUN_AS = "[Run with what memory knows: "
+"""What a tool's result says below it where the memory gate changed the command; that is no news."""
+
+_NO_VALUE = 1.0
+_LOW_VALUE = 1.5
+_SOON, _LATE = 50, 500
+"""Entries after which a fact of low value, and one that does not hold any more, is of no use."""
+_MOST_SEQS = 8
+_PLAIN = re.compile(r"\W+")
+_NEWS = frozenset({EntryKind.SAID, EntryKind.FILE, EntryKind.REPLY, EntryKind.RESULT})
+_MARKED = frozenset({FactKind.GOAL, FactKind.CONSTRAINT, FactKind.STATEMENT})
+"""Kinds whose lines say that they are done, cancelled or from earlier."""
+
+
+class Source(StrEnum):
+    """Who put a fact into the book."""
+
+    AUTO = "cfpm_auto"
+    """It was found in what was said."""
+    PERSON = "person"
+    """A person added it, or pinned it."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """A fact in the book. ``forgotten``: a tombstone; it is shown to nobody, and keeps others like it out."""
+
+    fact: Fact
+    source: Source = Source.AUTO
+    forgotten: bool = False
+
+    @property
+    def protected(self) -> bool:
+        """Whether only a person may take it out."""
+        return self.fact.pinned or self.source is Source.PERSON
+
+
+@dataclass(frozen=True)
+class Refreshed:
+    """``facts``: all that are known now, tombstones included; those that are new have no number yet. ``pruned``: how
+    many of the facts from before are gone. ``candidates``: with their decisions, in the order in which they came."""
+
+    facts: tuple[Known, ...]
+    candidates: tuple[Candidate, ...] = ()
+    pruned: int = 0
+
+    @property
+    def accepted(self) -> int:
+        """How many candidates were."""
+        return sum(item.decision is Decision.ACCEPTED for item in self.candidates)
+
+    @property
+    def rejected(self) -> Mapping[str, int]:
+        """How many were not, by reason."""
+        reasons = (item.reason.value for item in self.candidates if item.decision is Decision.REJECTED)
+        return dict(sorted(Counter(reasons).items()))
+
+
+def found_in(entries: Iterable[Entry], earlier: Iterable[Entry] = ()) -> tuple[Candidate, ...]:
+    """The candidates of entries in reading order. ``earlier``: what came before them, for its tool calls.
+
+    What layers inserted, what the program said and what ``recall`` found again is not news.
+    """
+    calls: dict[str, Block] = {}
+    for entry in earlier:
+        note_calls(entry, calls)
+    found: list[Candidate] = []
+    for entry in entries:
+        note_calls(entry, calls)
+        if entry.layer is None and entry.kind in _NEWS:
+            blocks = tuple(_without_note(block) for block in entry.blocks if not _is_recalled(block, calls))
+            found.extend(candidates_in(replace(entry, blocks=blocks), calls))
+    return tuple(found)
+
+
+def floor_of(history: History) -> int:
+    """What was said up to this seq is out of memory: the last `/new` hides it. 0: nothing is."""
+    return max((layer.upto for layer in history.layers if layer.kind == "new"), default=0)
+
+
+def in_scope(fact: Fact, floor: int) -> bool:
+    """Whether a fact was said after the last `/new`, or in no message at all."""
+    return not fact.seqs or max(fact.seqs) > floor
+
+
+def refreshed(known: Sequence[Known], found: Sequence[Candidate], floor: int = 0) -> Refreshed:
+    """What is known after these candidates. What lies beneath `/new` and what stands above it do not mix."""
+    facts: list[Known] = [item for item in known if item.forgotten]
+    decided: list[Candidate] = []
+    for beneath in (True, False):
+        same = [item for item in known if not item.forgotten and in_scope(item.fact, floor) is not beneath]
+        same.sort(key=lambda item: _age(item.fact))
+        news = [item for item in found if (item.seq <= floor) is beneath]
+        merging = merged(_not_forgotten(news, facts), [item.fact for item in same]) if news else None
+        facts += _merged_with(same, merging.facts) if merging else same
+        decided += merging.candidates if merging else ()
+    life = Refreshed(tuple(facts), tuple(decided))
+    kept = life.facts if life.accepted else pruned(life.facts, floor)
+    capped = _capped(kept)
+    numbers = {item.fact.number for item in capped}
+    gone = sum(item.fact.number not in numbers for item in known if not item.forgotten)
+    return Refreshed(capped, life.candidates, gone)
+
+
+def pruned(facts: Sequence[Known], floor: int = 0) -> tuple[Known, ...]:
+    """Without what was found and is of no use: dates that look like paths, what has little value, what was said twice
+    (in what is in memory, and apart from that in what `/new` put out of it)."""
+    newest = max((seq for item in facts for seq in item.fact.seqs), default=0)
+    useful = [item for item in facts if item.forgotten or item.protected or _is_useful(item.fact, newest)]
+    above = _without_doubles([item for item in useful if not item.forgotten and in_scope(item.fact, floor)])
+    rest = [item for item in useful if item.forgotten or not in_scope(item.fact, floor)]
+    return tuple(sorted((*rest, *above), key=lambda item: _age(item.fact)))
+
+
+def injected(facts: Iterable[Known], floor: int) -> tuple[Fact, ...]:
+    """The facts that a checkpoint may hold: what is active or pinned, and what says itself that it is over; places
+    only if they are places. Oldest first."""
+    shown = (item.fact for item in facts if not item.forgotten and in_scope(item.fact, floor) and _may_show(item.fact))
+    return tuple(sorted(shown, key=_age))
+
+
+def plain(text: str) -> str:
+    """What two texts have in common that say the same."""
+    return _PLAIN.sub(" ", text.casefold()).strip() or text
+
+
+def _age(fact: Fact) -> tuple[int, int]:
+    return max(fact.seqs, default=0), fact.number
+
+
+def _may_show(fact: Fact) -> bool:
+    if fact.kind is FactKind.PATH and not is_place(fact.text):
+        return False
+    return fact.status in (FactStatus.ACTIVE, FactStatus.FAILED) or fact.kind in _MARKED
+
+
+def _is_recalled(block: Block, calls: Mapping[str, Block]) -> bool:
+    call = calls.get(str(block.get("tool_use_id"))) if block.get("type") == "tool_result" else None
+    return call is not None and call.get("name") == RECALL
+
+
+def _without_note(block: Block) -> Block:
+    if block.get("type") != "tool_result" or RUN_AS not in text_of(block.get("content") or ""):
+        return block
+    return {**block, "content": text_of(block["content"]).rpartition(f"\n{RUN_AS}")[0]}
+
+
+def _not_forgotten(found: Sequence[Candidate], facts: Sequence[Known]) -> list[Candidate]:
+    """What was forgotten is rejected: in the entries that it stood in whatever says so, and later unless a person
+    does."""
+    texts = {plain(item.fact.text): max(item.fact.seqs, default=0) for item in facts if item.forgotten}
+    keys = {(item.fact.key, seq) for item in facts if item.forgotten and item.fact.key for seq in item.fact.seqs}
+
+    def is_forgotten(candidate: Candidate) -> bool:
+        last = texts.get(plain(candidate.text))
+        if last is not None and (candidate.speaker is not Speaker.PERSON or candidate.seq <= last):
+            return True
+        return (candidate.key, candidate.seq) in keys
+
+    return [
+        replace(item, decision=Decision.REJECTED, reason=Reason.FORGOTTEN) if is_forgotten(item) else item
+        for item in found
+    ]
+
+
+def _merged_with(before: Sequence[Known], after: Sequence[Fact]) -> list[Known]:
+    """The merged facts, with their sources; what a person wants kept and is outdated stays, and says so."""
+    known = {item.fact.number: item for item in before}
+    facts = [replace(known.pop(fact.number, Known(fact)), fact=fact) for fact in after]
+    outdated = (item for item in known.values() if item.protected)
+    return [*facts, *(replace(item, fact=_outdated(item.fact)) for item in outdated)]
+
+
+def _outdated(fact: Fact) -> Fact:
+    return replace(fact, status=FactStatus.REPLACED) if fact.status is FactStatus.ACTIVE else fact
+
+
+def _is_useful(fact: Fact, newest: int) -> bool:
+    if fact.kind is FactKind.PATH:
+        return is_place(fact.text)
+    age = newest - max(fact.seqs, default=newest)
+    if fact.status in (FactStatus.DONE, FactStatus.CANCELLED, FactStatus.REPLACED):
+        return age <= _LATE
+    return fact.weight >= _NO_VALUE and (fact.weight > _LOW_VALUE or len(fact.seqs) > 1 or age <= _SOON)
+
+
+def _without_doubles(facts: Sequence[Known]) -> list[Known]:
+    """Of those that say the same, and of those that are about the same thing, the newest, or what a person keeps."""
+    kept: dict[str, Known] = {}
+    order = sorted(facts, key=lambda item: (item.protected, max(item.fact.seqs, default=0), item.fact.number))
+    for item in reversed(order):
+        fact = item.fact
+        name = f"text {plain(fact.text)}" if not fact.key or fact.key.startswith("part:") else f"key {fact.key}"
+        first = kept.get(name)
+        if first is None or item.protected:
+            kept[name if first is None else f"{name} {fact.number}"] = item
+        else:
+            seqs = tuple(sorted({*first.fact.seqs, *fact.seqs}))
+            kept[name] = replace(first, fact=replace(first.fact, seqs=(*seqs[:1], *seqs[1:][-_MOST_SEQS + 1 :])))
+    return list(kept.values())
+
+
+def _capped(facts: Sequence[Known]) -> tuple[Known, ...]:
+    forgotten = sorted((item for item in facts if item.forgotten), key=lambda item: item.fact.number)
+    kept = [item for item in facts if not item.forgotten and item.protected]
+    auto = [item for item in facts if not item.forgotten and not item.protected]
+    auto.sort(key=lambda item: (item.fact.weight, max(item.fact.seqs, default=0)), reverse=True)
+    return (*forgotten[-MOST_FORGOTTEN:], *kept, *auto[:MOST_FACTS])

@@ -1,0 +1,98 @@
+"""``reset``: everything summarised, a reset marker, the summary, and the latest request after it.
+
+From Daycare (FEATURES D1, D6): warning at 75 % and critical at 90 % of the limit; after a compaction the page reads:
+the marker ``Session context compacted.``, the summary as a user message with an instruction to go on, and the latest
+user message. A request that was answered already stays with its answer, when both are small, so that nothing is
+answered twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from bot.compaction.plan import DONE_IS_HISTORY, SUMMARY, Inserted, Plan, PlanContext, Scale, details_of, everything_but
+from bot.compaction.strategies.recent import RECENT_TOKENS, PresetShare, Recent
+from bot.estimate import Level, Meter
+from bot.history import ASKED, Entry, EntryKind
+from bot.messages import Audience
+
+MARKER = "Session context compacted."
+GO_ON = "Above is a summary of everything that was said before. Continue the conversation from here. " + DONE_IS_HISTORY
+DETAILS_SHARE = 0.1
+"""Exact details that a summary must hold may take this share of the limit."""
+
+
+@dataclass(frozen=True)
+class ResetOptions:
+    """The levels as shares of the limit, and the share up to which an answered exchange stays word for word."""
+
+    warning: float = 0.75
+    critical: float = 0.90
+    keep_exchange_share: float = PresetShare(0.15)
+    recent_tokens: int = RECENT_TOKENS
+    """Of that exchange; see :mod:`bot.compaction.strategies.recent`."""
+
+    def __post_init__(self) -> None:
+        """Raise ``ValueError`` for a share that is none."""
+        if not 0 <= self.keep_exchange_share <= 1:
+            raise ValueError(f"keep_exchange_share={self.keep_exchange_share} must be from 0 to 1")
+        if self.recent_tokens < 0:
+            raise ValueError(f"recent_tokens={self.recent_tokens} must not be negative")
+
+
+@dataclass(frozen=True)
+class Reset:
+    """Everything summarised, and the latest request after the summary."""
+
+    options: ResetOptions = ResetOptions()
+    name: str = "reset"
+
+    def level(self, meter: Meter) -> Level:
+        """Daycare's two thresholds."""
+        return meter.level(self.options.warning, self.options.critical)
+
+    def plan(self, view: Sequence[Entry], meter: Meter, context: PlanContext) -> Plan | None:
+        """None when there is nothing but the latest request and earlier summaries."""
+        kept = self._kept(view, meter)
+        staying = {entry.seq for entry in kept}
+        rest = [entry for entry in view if entry.seq not in staying]
+        if not any(entry.kind in (EntryKind.SAID, EntryKind.REPLY, EntryKind.RESULT) for entry in rest):
+            return None
+        upto = max(entry.seq for entry in view)
+        place = min((entry.seq for entry in kept), default=upto + 1)
+        return Plan(
+            strategy=self.name,
+            upto=upto,
+            floor=place,
+            hidden=everything_but(kept, upto),
+            inserted=(
+                Inserted(place, EntryKind.MARKER, MARKER, Audience.EVERYONE),
+                Inserted(place, EntryKind.SUMMARY, f"{SUMMARY}\n\n{GO_ON}"),
+            ),
+            summarise=tuple(entry.seq for entry in rest if entry.kind is not EntryKind.MARKER),
+            must_keep=details_of(rest, DETAILS_SHARE * meter.limit, context.rules, kept=kept),
+            focus=context.focus,
+        )
+
+    def _kept(self, view: Sequence[Entry], meter: Meter) -> list[Entry]:
+        requests = [index for index, entry in enumerate(view) if entry.kind is EntryKind.SAID]
+        if not requests:
+            return []
+        if not _is_answered(view):
+            # Several messages that one turn collected belong together, and so do messages that wait for an answer.
+            before = takewhile(lambda entry: entry.kind in ASKED, reversed(view[: requests[-1]]))
+            files = takewhile(lambda entry: entry.kind is EntryKind.FILE, view[requests[-1] + 1 :])
+            return [*reversed(list(before)), view[requests[-1]], *files]
+        exchange = list(view[requests[-1] :])
+        options = self.options
+        recent = Recent.of(options.keep_exchange_share, options.recent_tokens, Scale.of(view, meter), meter)
+        most = recent.at_most(options.keep_exchange_share * meter.limit)
+        return exchange if sum(entry.tokens for entry in exchange) <= most else []
+
+
+def _is_answered(view: Sequence[Entry]) -> bool:
+    last = view[-1]
+    calls = any(block.get("type") == "tool_use" for block in last.blocks)
+    return last.kind is EntryKind.REPLY and not last.interrupted and not calls

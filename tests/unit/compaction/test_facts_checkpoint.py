@@ -1,0 +1,117 @@
+"""Facts as a checkpoint, read back, and as much of them as fits. FEATURES A7."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.compaction.facts.candidates import candidates_of
+from bot.compaction.facts.checkpoint import facts_in, is_checkpoint, rendered
+from bot.compaction.facts.choice import checkpoint_of, checkpoint_tokens
+from bot.compaction.facts.fact import Fact, FactKind, FactStatus, Speaker
+from bot.compaction.facts.merge import merged
+from tests.unit.entries import said
+
+FACTS = (
+    Fact(FactKind.GOAL, "Book a hotel in Ghent.", (1,)),
+    Fact(FactKind.GOAL, "Order a cake.", (2,), status=FactStatus.CANCELLED),
+    Fact(FactKind.GOAL, "Fix the lamp.", (3,), status=FactStatus.DONE),
+    Fact(FactKind.CONSTRAINT, "Never call before 9:00.", (4,)),
+    Fact(FactKind.CONSTRAINT, "We agreed on Postgres.", (5,), speaker=Speaker.MODEL),
+    Fact(FactKind.STATEMENT, "我的预算是5000元。", (6,)),
+    Fact(FactKind.STATEMENT, "The gate code was 4417B, and the dog is Rex.", (7,), status=FactStatus.REPLACED),
+    Fact(FactKind.STATEMENT, "The log says no errors.", (8,), speaker=Speaker.MODEL),
+    Fact(FactKind.ACTION, "tool=send_mail\tto=a@b.example", (9,), speaker=Speaker.TOOL),
+    Fact(FactKind.ACTION, "tool=print\terror=no paper", (10,), status=FactStatus.FAILED, speaker=Speaker.TOOL),
+    Fact(FactKind.VALUE, "order_id=O-1\tcabin=coach", (11,), speaker=Speaker.TOOL),
+    Fact(FactKind.VALUE, "order_id=O-2\tcabin=coach", (12,), speaker=Speaker.TOOL),
+    Fact(FactKind.VALUE, "items@=O-2\tsku=K1", (13,), speaker=Speaker.TOOL),
+    Fact(FactKind.PATH, "/srv/data/report.csv", (14,), speaker=Speaker.TOOL),
+)
+
+
+def essence(facts: tuple[Fact, ...]) -> set[tuple[FactKind, str, FactStatus, Speaker]]:
+    return {(fact.kind, fact.text, fact.status, fact.speaker) for fact in facts}
+
+
+def test_a_checkpoint_read_back_has_the_same_facts() -> None:
+    again = merged(facts_in(rendered(FACTS), seq=20)).facts
+    assert essence(again) == essence(FACTS)
+
+
+def test_a_checkpoint_of_a_checkpoint_reads_the_same() -> None:
+    text = rendered(merged(facts_in(rendered(FACTS), seq=20)).facts)
+    assert rendered(merged(facts_in(text, seq=30)).facts) == text
+
+
+def test_a_line_that_looks_like_a_heading_stays_a_fact() -> None:
+    facts = (Fact(FactKind.STATEMENT, "one\n## Goals\n- two", (1,)),)
+    assert [candidate.text for candidate in facts_in(rendered(facts), 2)] == ["one ## Goals - two"]
+
+
+def test_cells_that_repeat_the_one_above_are_empty_and_come_back() -> None:
+    text = rendered(FACTS)
+    assert "> order_id\tcabin\nO-1\tcoach\nO-2\t\n" in text
+    assert "order_id=O-2\tcabin=coach" in [candidate.text for candidate in facts_in(text, 1)]
+
+
+def test_only_what_this_program_wrote_is_a_checkpoint() -> None:
+    assert is_checkpoint(rendered(FACTS))
+    assert not is_checkpoint("Summary: # Memory checkpoint")
+
+
+@pytest.mark.parametrize("room", [30, 60, 100, 200, 10_000])
+def test_a_checkpoint_never_takes_more_than_its_room_and_more_room_holds_more(room: int) -> None:
+    text, larger = checkpoint_of(FACTS, room), checkpoint_of(FACTS, 2 * room)
+    assert not text or checkpoint_tokens(text) <= room
+    assert len(larger) >= len(text)
+
+
+def test_without_any_room_there_is_no_checkpoint() -> None:
+    assert checkpoint_of(FACTS, 5) == ""
+    assert checkpoint_of((), 1_000) == ""
+
+
+def test_with_room_for_all_every_fact_is_there() -> None:
+    assert essence(merged(facts_in(checkpoint_of(FACTS, 10_000), 1)).facts) == essence(FACTS)
+
+
+def test_a_pinned_fact_comes_before_all_others() -> None:
+    pinned = Fact(FactKind.STATEMENT, "The house is number 17.", (1,), pinned=True, weight=0.1)
+    room = checkpoint_tokens(rendered([pinned])) + 1
+    assert pinned.text in checkpoint_of((*FACTS, pinned), room)
+
+
+def test_a_place_that_another_fact_names_is_not_told_twice() -> None:
+    facts = (Fact(FactKind.STATEMENT, "It lies in /srv/a/b.", (1,)), Fact(FactKind.PATH, "/srv/a/b", (1,)))
+    assert checkpoint_of(facts, 1_000).count("/srv/a/b") == 1
+
+
+def test_where_room_is_short_a_record_keeps_what_nobody_could_guess() -> None:
+    rows = tuple(
+        Fact(
+            FactKind.VALUE,
+            f"order_id=O-{at}7\tnote={'long words of no use ' * 5}",
+            (at,),
+            speaker=Speaker.TOOL,
+            brief=f"order_id=O-{at}7",
+        )
+        for at in range(9)
+    )
+    text = checkpoint_of(rows, 120)
+    assert all(f"O-{at}7" in text for at in range(9))
+
+
+def test_a_checkpoint_in_a_plain_message_is_read_as_one_and_what_follows_it_as_words() -> None:
+    text = f"{rendered(FACTS)}\n\nMy new budget is 800 euros.\n\n- Never call Ann."
+    found = merged(candidates_of([said(20, text)])).facts
+    assert essence(found) >= essence(FACTS) - {essence((FACTS[5],)).pop()}
+    assert "My new budget is 800 euros." in [fact.text for fact in found]
+    assert (FactKind.CONSTRAINT, "Never call Ann.") in [(fact.kind, fact.text) for fact in found]
+    assert not [fact for fact in found if fact.text.startswith(("[", "#", ">", "- "))]
+
+
+def test_a_mark_is_never_doubled() -> None:
+    done = Fact(FactKind.GOAL, "[done] Fix the lamp.", (1,), status=FactStatus.DONE)
+    assert rendered([done]).count("[done]") == 1
+    twice = rendered([done]).replace("[done]", "[done] [done]")
+    assert [fact.text for fact in merged(facts_in(twice, 2)).facts] == ["Fix the lamp."]

@@ -1,0 +1,143 @@
+"""A plan becomes a layer, and survives the book."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.compaction.facts.checkpoint import facts_in, is_checkpoint, rendered
+from bot.compaction.facts.fact import Fact, FactKind
+from bot.compaction.plan import SUMMARY, Inserted, Plan, details_of, everything_but, within
+from bot.compaction.strategies.reset import GO_ON
+from bot.estimate import Family, text_tokens
+from bot.history import EntryKind
+from bot.messages import Audience, text_block
+from tests.unit.entries import said
+
+PLAN = Plan(
+    strategy="reset",
+    upto=9,
+    floor=8,
+    hidden=((1, 7), (9, 9)),
+    replaced={8: (text_block("eight"),)},
+    inserted=(
+        Inserted(8, EntryKind.MARKER, "a marker", Audience.EVERYONE),
+        Inserted(8, EntryKind.SUMMARY, f"<{SUMMARY}>"),
+    ),
+    summarise=(1, 2, 9),
+    must_keep=("42",),
+    focus="the number",
+)
+
+
+def test_the_layer_has_the_plans_ranges_and_the_runs_id() -> None:
+    layer, _ = PLAN.layer(3, 10, run="r1", summary="s")
+    assert (layer.number, layer.upto, layer.floor, layer.hidden, layer.run) == (3, 9, 8, ((1, 7), (9, 9)), "r1")
+    assert layer.replaced == PLAN.replaced
+
+
+def test_what_a_layer_inserts_is_numbered_on_and_holds_the_summary_word_for_word() -> None:
+    _, inserted = PLAN.layer(3, 10, run=None, summary=r"\1 {0} %s <b>")
+    assert [(entry.seq, entry.layer, entry.place, entry.role) for entry in inserted] == [
+        (10, 3, 8, "user"),
+        (11, 3, 8, "user"),
+    ]
+    assert [entry.blocks[0]["text"] for entry in inserted] == ["a marker", r"<\1 {0} %s <b>>"]
+    assert [entry.audience for entry in inserted] == [Audience.EVERYONE, Audience.MODEL]
+
+
+WHERE = "(Out of view: messages 1 to 7, 9; recall finds and reads them.)"
+
+
+def texts(plan: Plan, *, recall: bool) -> list[str]:
+    _, inserted = plan.layer(3, 10, run=None, summary="s", recall=recall)
+    return [entry.blocks[0]["text"] for entry in inserted]
+
+
+def test_where_recall_is_had_the_summary_says_which_messages_it_stands_for() -> None:
+    assert texts(PLAN, recall=True) == ["a marker", f"<s\n\n{WHERE}>"]
+    assert texts(PLAN, recall=False) == ["a marker", "<s>"]
+
+
+def test_without_a_summary_the_last_note_says_it_after_its_first_line() -> None:
+    notes = (Inserted(8, EntryKind.NOTE, "first"), Inserted(8, EntryKind.NOTE, "second\n- a list"))
+    assert texts(replace(PLAN, inserted=notes), recall=True) == ["first", f"second\n{WHERE}\n- a list"]
+    assert texts(replace(PLAN, inserted=notes[:1]), recall=True) == [f"first\n{WHERE}"]
+
+
+def test_a_layer_that_hides_nothing_or_inserts_only_a_marker_says_nothing_of_it() -> None:
+    assert texts(replace(PLAN, hidden=()), recall=True) == ["a marker", "<s>"]
+    assert texts(replace(PLAN, inserted=PLAN.inserted[:1]), recall=True) == ["a marker"]
+
+
+def test_very_many_gaps_are_not_listed() -> None:
+    hidden = tuple((seq, seq) for seq in range(1, 100, 2))
+    assert "messages 1 to 99 with gaps;" in texts(replace(PLAN, hidden=hidden), recall=True)[1]
+
+
+def test_where_an_earlier_summary_stands_for_is_no_detail_of_the_next() -> None:
+    _, inserted = replace(PLAN, hidden=((100, 340),)).layer(3, 10, run=None, summary="It took 7,250 €.", recall=True)
+    assert "100 to 340" in inserted[1].blocks[0]["text"]
+    details = details_of(inserted, 1_000)
+    assert any("7,250" in item for item in details)
+    assert not any("340" in item or "recall" in item for item in details)
+
+
+def test_what_the_program_says_in_a_note_is_no_rule_of_the_person_on_whose_side_it_stands() -> None:
+    said = "[4 messages are out of view. Never guess; say so when something is missing.]"
+    note = Inserted(8, EntryKind.NOTE, f"{said}\n- Never call before 9:30.")
+    _, inserted = replace(PLAN, inserted=(note,)).layer(3, 10, run=None, recall=True)
+    details = details_of(inserted, 1_000)
+    assert not any("guess" in item for item in details)
+    assert any("9:30" in item for item in details)
+
+
+def test_what_the_program_says_below_a_summary_is_no_detail_of_the_next_one() -> None:
+    text = f"{SUMMARY}\n\n{GO_ON}"
+    plan = replace(PLAN, inserted=(Inserted(8, EntryKind.SUMMARY, text),))
+    _, inserted = plan.layer(3, 10, run=None, summary="It took 7,250 €. Never call before 9:30.")
+    details = [*details_of([*inserted, said(11, "And now?")], 1_000)]
+    assert any("7,250" in item for item in details)
+    assert any("9:30" in item for item in details)
+    assert not any("carry them out" in item for item in details)
+
+
+def test_a_checkpoint_of_facts_is_read_again_as_it_was_written() -> None:
+    fact = Fact(FactKind.VALUE, "order=A-1; price=7", (1,))
+    text = rendered([fact])
+    plan = replace(PLAN, inserted=(Inserted(8, EntryKind.NOTE, text),))
+    assert list(facts_in(texts(plan, recall=True)[0], 9)) == list(facts_in(text, 9))
+    assert is_checkpoint(texts(plan, recall=True)[0])
+    assert list(facts_in(text, 9))
+
+
+@pytest.mark.parametrize("plan", [PLAN, Plan("x", 1, 0)])
+def test_a_plan_comes_back_from_json_as_it_was(plan: Plan) -> None:
+    assert Plan.from_json(json.loads(json.dumps(plan.as_json()))) == plan
+    assert Plan.from_json(plan.as_json()) == plan
+
+
+def test_everything_but_what_is_kept_is_hidden() -> None:
+    assert everything_but([said(3, ""), said(4, ""), said(7, ""), said(12, "")], 9) == ((1, 2), (5, 6), (8, 9))
+    assert everything_but([], 4) == ((1, 4),)
+    assert everything_but([said(1, "")], 1) == ()
+
+
+@given(st.sets(st.integers(1, 30)), st.integers(1, 30))
+def test_hidden_and_kept_are_all_there_is(kept: set[int], upto: int) -> None:
+    hidden = {
+        seq for low, high in everything_but([said(seq, "") for seq in kept], upto) for seq in range(low, high + 1)
+    }
+    assert hidden == set(range(1, upto + 1)) - kept
+
+
+def test_of_many_items_the_first_are_taken_that_fit() -> None:
+    item = "the number is 42"
+    size = text_tokens(item, family=Family.NEWER) + 2
+    assert within([item] * 5, 3 * size) == (item,) * 3
+    assert within([item], size - 1) == ()
+    assert within([], 0) == ()
