@@ -158,9 +158,9 @@ async def _written(settings: Settings, needs: NeedsSummary) -> str:
     from bot.compaction.summary.transcript import render
     from bot.errors import ModelOverflow
     from bot.estimate import estimate_tokens
-    from bot.head import Head
     from bot.messages import Message, text_block, text_of, tool_calls
-    from bot.model import CUT_OFF
+    from bot.model.anthropic import CUT_OFF
+    from bot.model.head import Head
     from bot.parts import open_model, open_summary_model
 
     async with AsyncExitStack() as stack:

@@ -18,14 +18,14 @@ from bot.errors import StoreUnavailable
 from bot.estimate import Family, Level, Meter, Part, family_of
 from bot.estimate.meter import share_kept
 from bot.files import filled, has_media
-from bot.head import Head
 from bot.history import History
 from bot.history.measure import NEW, Counted, entry_tokens, guess, head_parts, measure, trusted
 from bot.history.server_tools import continued
 from bot.live import Presence
 from bot.messages import Block, Message, Role
-from bot.model import Limits, Reply
-from bot.model_queue import Wait
+from bot.model.anthropic import Limits, Reply
+from bot.model.head import Head
+from bot.model.queue import Wait
 from bot.services import Services
 from bot.step import Step
 from bot.store import agents, histories

@@ -19,7 +19,7 @@ from bot.gauges import Gauges
 from bot.http import Check
 from bot.messages import AgentId
 from bot.metrics import METRICS, Known
-from bot.model import RETRIED
+from bot.model.anthropic import RETRIED
 from bot.parts import Parts
 from bot.redact import redact
 from bot.services import Services

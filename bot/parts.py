@@ -20,7 +20,7 @@ from bot.embedded.valkey import EmbeddedValkey
 from bot.errors import BusUnavailable, ConfigurationError, StoreUnavailable
 from bot.estimate.learned_windows import Windows
 from bot.jobs import Jobs
-from bot.model import Limits, Model, SettingNames
+from bot.model.anthropic import Limits, Model, SettingNames
 from bot.settings import DEFAULT_MODEL, LOCAL_API_KEY, Settings
 from bot.store import Database
 from bot.store.windows import BookWindows

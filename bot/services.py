@@ -11,7 +11,7 @@ from bot.embeddings import Embedder
 from bot.files import folder_of
 from bot.jobs import Jobs
 from bot.messages import AgentId
-from bot.model import Model
+from bot.model.anthropic import Model
 from bot.parser_pool import ParserPool
 from bot.settings import Settings
 from bot.store import Database

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from bot.context import Context
 from bot.history.replies import noted
 from bot.live import show_written
-from bot.model_queue import Wait
+from bot.model.queue import Wait
 
 
 class Told:

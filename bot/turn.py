@@ -35,7 +35,7 @@ from bot.interruption import AbortedError, Interruption
 from bot.live import LiveReply
 from bot.messages import Audience, Block, text_block, text_of, tool_calls
 from bot.metrics import METRICS
-from bot.model import Reply
+from bot.model.anthropic import Reply
 from bot.outage import see_written, telling, until_back
 from bot.room import CannotGoOnError, Room
 from bot.step import Step

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bot.bus import Bus
-from bot.model import Model
+from bot.model.anthropic import Model
 from bot.parts import Parts
 from bot.store import Database
 

@@ -25,11 +25,11 @@ from bot.errors import ModelError, ModelOverflow, StoreUnavailable
 from bot.estimate import block_tokens, family_of, message_tokens
 from bot.estimate.cuts import beginning
 from bot.files import filled, folder_of
-from bot.head import Head
 from bot.history import Entry, EntryKind, History, Usage, as_request, valid_request
 from bot.history.server_tools import uses_server_tools
 from bot.messages import Message, text_block, text_of, tool_calls
-from bot.model import CUT_OFF, Limits, Reply
+from bot.model.anthropic import CUT_OFF, Limits, Reply
+from bot.model.head import Head
 from bot.store import histories, runs
 from bot.store.runs import Result, Run
 from workers.desk import Desk

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.bus import Bus
-from bot.model import Model
+from bot.model.anthropic import Model
 from bot.store import Database
 from tests.servers.messages import MessagesServer
 from workers.desk import Desk

@@ -10,10 +10,10 @@ from bot.compaction import PlanContext
 from bot.compaction.plan import Trigger
 from bot.compaction.strategies.reset import Reset, ResetOptions
 from bot.estimate import Family
-from bot.head import Head
 from bot.history import Entry, History
 from bot.history.measure import entry_tokens
 from bot.messages import AgentId
+from bot.model.head import Head
 from bot.store import histories, runs
 from bot.store.runs import NewRun, Result, Run
 from tests.servers.messages import Brain, MessagesRequest, Reply

@@ -15,7 +15,7 @@ from bot.gauges import Gauges
 from bot.history import Usage
 from bot.jobs import Jobs
 from bot.metrics import METRICS, Known, Metrics
-from bot.model import Model
+from bot.model.anthropic import Model
 from bot.parts import Parts
 from bot.settings import Settings
 from bot.store import Database

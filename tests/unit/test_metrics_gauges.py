@@ -16,7 +16,7 @@ from bot.compaction.plan import Plan
 from bot.gauges import FRESH_SECONDS, Gauges
 from bot.jobs import Jobs
 from bot.messages import Address, AgentId, Inbound
-from bot.model import Model
+from bot.model.anthropic import Model
 from bot.parts import Parts
 from bot.settings import Settings
 from bot.store import Database, agents, inbox, outbox, parked, queues, runs, turns

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.cache_marks import mark_for, marked
 from bot.compaction.summary.instruction import instruction
 from bot.history import EntryKind, valid_request
 from bot.messages import Message, text_block
+from bot.model.cache_marks import mark_for, marked
 from tests.bench.cost.bill import MODEL, Ledger
 from tests.bench.cost.brain import Brain, answer
 from tests.bench.cost.pauses import HABITS, SECONDS_A_REQUEST, SECONDS_A_TOKEN, Clock

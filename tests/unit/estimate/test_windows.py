@@ -8,9 +8,9 @@ import pytest
 
 from bot.errors import ModelOverflow
 from bot.estimate.learned_windows import REMEMBERED_SECONDS, Learned, place_of
-from bot.head import Head
 from bot.messages import Message
-from bot.model import DEFAULT_ANSWER, Limits, Model
+from bot.model.anthropic import DEFAULT_ANSWER, Limits, Model
+from bot.model.head import Head
 from bot.store import Database
 from bot.store.windows import BookWindows, all_of
 from tests.servers.messages import MessagesServer

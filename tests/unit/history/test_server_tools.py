@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from bot.compaction.summary.transcript import render
 from bot.estimate import Family, block_tokens, text_tokens
-from bot.head import Head
 from bot.history import valid_request
 from bot.history.replies import spoken
 from bot.history.server_tools import as_texts, continued, definitions
 from bot.messages import Block, Message, text_block
-from bot.model import Model
+from bot.model.anthropic import Model
+from bot.model.head import Head
 from tests.servers.messages import MessagesServer, Reply
 from tests.servers.messages_rules import Rules
 from tests.servers.messages_server_tools import call, cited, fetched, found, sealed

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from bot.wording import normalized
+from bot.model.overflow.wording import normalized
 
 
 @dataclass(frozen=True)

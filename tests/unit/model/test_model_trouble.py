@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from bot.errors import Cause, ModelError, cause_of
-from bot.head import Head
 from bot.messages import Message, text_block
 from bot.metrics import METRICS
-from bot.model import Model
+from bot.model.anthropic import Model
+from bot.model.head import Head
 from tests.servers.messages import MessagesServer, Reply
 
 HEAD, SMALL = Head("claude-test", 500, ""), Head("claude-small", 500, "")

@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from bot.errors import ModelRefused, ModelUnavailable
-from bot.head import Head
 from bot.messages import Message, text_block
-from bot.model import Model
+from bot.model.anthropic import Model
+from bot.model.head import Head
 from tests.servers.messages import MessagesServer, Reply
 
 HEAD = Head("claude-test", 500, "Be kind.")

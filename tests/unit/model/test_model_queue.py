@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from bot.model_queue import Call, ModelQueue, Wait
+from bot.model.queue import Call, ModelQueue, Wait
 
 
 class Clock:

@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.overflow import StatedNumbers, is_context_overflow, stated_numbers
-from bot.wording import LONGEST, normalized
+from bot.model.overflow.detection import StatedNumbers, stated_numbers
+from bot.model.overflow.wording import LONGEST, normalized
+from bot.overflow import is_context_overflow
 
-COLLECTION = Path(__file__).parent / "provider_errors.jsonl"
+COLLECTION = Path(__file__).parents[1] / "provider_errors.jsonl"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from bot.errors import ModelError, ModelOverflow, ModelRefused
-from bot.head import Head
 from bot.history import Usage
 from bot.messages import Message, text_block
-from bot.model import DEFAULT_ANSWER, DEFAULT_WINDOW, Limits, Model
+from bot.model.anthropic import DEFAULT_ANSWER, DEFAULT_WINDOW, Limits, Model
+from bot.model.head import Head
 from tests.servers.messages import MessagesServer, Reply, ToolCall
 
 TOOLS = ({"name": "look", "description": "Looks.", "input_schema": {"type": "object", "properties": {}}},)

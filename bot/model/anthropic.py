@@ -16,20 +16,20 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from bot.cache_marks import Life, mark_for, marked, marked_head
 from bot.errors import Cause, ModelError, ModelOverflow, ModelRefused, ModelUnavailable, cause_of
 from bot.estimate.cuts import beginning
 from bot.estimate.learned_windows import LONGEST_SAID, Learned, OwnWindows, Windows, place_of
-from bot.head import Head
 from bot.history import Usage
 from bot.messages import Block, Message
 from bot.metrics import METRICS, Outcome
-from bot.model_queue import ModelQueue, Wait
-from bot.model_trouble import Troubles
-from bot.overflow import is_context_overflow, stated_numbers
-from bot.provider_errors import message_in, retry_after, said_in, type_in, types_in
-from bot.reply_blocks import for_head
-from bot.reply_stream import ReplyStream
+from bot.model.cache_marks import Life, mark_for, marked, marked_head
+from bot.model.head import Head
+from bot.model.overflow.detection import is_context_overflow, stated_numbers
+from bot.model.provider_errors import message_in, retry_after, said_in, type_in, types_in
+from bot.model.queue import ModelQueue, Wait
+from bot.model.reply_blocks import for_head
+from bot.model.reply_stream import ReplyStream
+from bot.model.trouble import Troubles
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic, AsyncStream

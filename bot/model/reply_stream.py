@@ -15,7 +15,7 @@ from pydantic_core import from_json
 
 from bot.history import Usage
 from bot.messages import Block
-from bot.reply_blocks import plain
+from bot.model.reply_blocks import plain
 
 _GROWS = {"text_delta": "text", "thinking_delta": "thinking"}
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bot.cache_marks import mark_for, marked, marked_head
 from bot.messages import Block, Message, Role, text_block
+from bot.model.cache_marks import mark_for, marked, marked_head
 from bot.settings import Settings
 
 MARK = mark_for("5m")
