@@ -15,7 +15,7 @@ import structlog
 
 from bot import commands
 from bot.attempts import DIED, Attempts, hand_over, see_through
-from bot.bells import Bell
+from bot.bus.bells import Bell
 from bot.compaction.gate import after_reply, ahead_margin
 from bot.compactor import Compactor, Request
 from bot.context import Context

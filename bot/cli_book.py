@@ -12,7 +12,7 @@ from bot.cli_process import WronglyCalled, log_quietly
 from bot.errors import ConfigurationError, PalimpsestError
 
 if TYPE_CHECKING:
-    from bot.bus import Bus
+    from bot.bus.bus import Bus
     from bot.settings import Settings
     from bot.store import Database
 

@@ -10,7 +10,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
-from bot.bus_messages import Marked, Measured, MeterFacts
+from bot.bus.events import Marked, Measured, MeterFacts
+from bot.bus.live_events import Presence
 from bot.compaction import Strategy
 from bot.compaction.gate import Restraint, is_automatic
 from bot.compaction.oversize import UNBOUND, Bound
@@ -21,7 +22,6 @@ from bot.files import filled, has_media
 from bot.history import History
 from bot.history.measure import NEW, Counted, entry_tokens, guess, head_parts, measure, trusted
 from bot.history.server_tools import continued
-from bot.live import Presence
 from bot.messages import Block, Message, Role
 from bot.model.anthropic import Limits, Reply
 from bot.model.head import Head

@@ -8,9 +8,9 @@ from contextlib import suppress
 
 import structlog
 
+from bot.bus.jobs import new_job_id
 from bot.context import Context
 from bot.errors import BusUnavailable, StaleEpoch, StoreUnavailable
-from bot.jobs import new_job_id
 from bot.store import Database, runs
 from bot.store.runs import Run, RunState
 

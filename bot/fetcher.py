@@ -10,7 +10,7 @@ from pathlib import Path
 
 import structlog
 
-from bot.bus import Bus
+from bot.bus.bus import Bus
 from bot.connector import Connector
 from bot.errors import DeliveryDelayed, DeliveryError, DeliveryRefused, StoreUnavailable
 from bot.files import FOLDER, path_for

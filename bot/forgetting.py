@@ -26,7 +26,7 @@ from typing import Any
 from uuid import uuid4
 
 from bot import trace_files
-from bot.bus import Bus
+from bot.bus.bus import Bus
 from bot.compaction.notices import aborted
 from bot.embedded.valkey import EmbeddedValkey
 from bot.errors import BusUnavailable, PalimpsestError

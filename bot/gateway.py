@@ -16,9 +16,10 @@ from pathlib import Path
 
 import structlog
 
-from bot.bells import Bell
-from bot.bus import Bus
-from bot.bus_messages import AtWork, LiveEvent, Marked, Measured, Written
+from bot.bus.bells import Bell
+from bot.bus.bus import Bus
+from bot.bus.events import AtWork, LiveEvent, Marked, Measured, Written
+from bot.bus.leases import Lease
 from bot.chats import Chats
 from bot.connector import Connector, Guarded, Hooked, Receiving, unguarded
 from bot.courtesies import Courtesies
@@ -27,7 +28,6 @@ from bot.errors import BusUnavailable, NotReady, PalimpsestError, StoreUnavailab
 from bot.fetcher import Fetcher
 from bot.files import remove_sent
 from bot.lane import Lane
-from bot.leases import Lease
 from bot.messages import Address, AgentId, Inbound, React, Status, Typing
 from bot.metrics import METRICS
 from bot.shutdown import Shutdown

@@ -17,9 +17,9 @@ from functools import partial
 import structlog
 
 from bot.agent import SWEEP_SECONDS, Agent
-from bot.bells import Bell
+from bot.bus.bells import Bell
+from bot.bus.leases import Lease
 from bot.errors import BusUnavailable, StaleEpoch, StoreUnavailable
-from bot.leases import Lease
 from bot.messages import AgentId
 from bot.metrics import METRICS
 from bot.services import Services

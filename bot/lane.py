@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 import structlog
 
-from bot.bus import Bus
+from bot.bus.bus import Bus
 from bot.chats import Chats
 from bot.connector import Connector, Counting
 from bot.errors import (

@@ -14,10 +14,10 @@ from functools import partial
 
 import structlog
 
+from bot.bus.live_events import RENEW_SECONDS, show_written
 from bot.context import Context
 from bot.errors import StoreUnavailable
 from bot.history.replies import noted
-from bot.live import RENEW_SECONDS, show_written
 from bot.store import Tx, turns
 from bot.tasks import stop
 

@@ -13,13 +13,13 @@ from pydantic import SecretStr
 
 from bot import volume
 from bot.book import bell_of, database_of
-from bot.bus import Bus
-from bot.bus_names import BusNames
+from bot.bus.bus import Bus
+from bot.bus.jobs import Jobs
+from bot.bus.topics import BusNames
 from bot.embedded.local_model import LOCAL_CONTEXT, LOCAL_MODEL_NAME, LocalModel
 from bot.embedded.valkey import EmbeddedValkey
 from bot.errors import BusUnavailable, ConfigurationError, StoreUnavailable
 from bot.estimate.learned_windows import Windows
-from bot.jobs import Jobs
 from bot.model.anthropic import Limits, Model, SettingNames
 from bot.settings import DEFAULT_MODEL, LOCAL_API_KEY, Settings
 from bot.store import Database

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bot.access import Access
-from bot.bus import Bus
+from bot.bus.bus import Bus
+from bot.bus.jobs import Jobs
 from bot.embeddings import Embedder
 from bot.files import folder_of
-from bot.jobs import Jobs
 from bot.messages import AgentId
 from bot.model.anthropic import Model
 from bot.parser_pool import ParserPool

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from bot.bus import Bus
+from bot.bus.bus import Bus
 from bot.chats import Chats
 from bot.door import Door
 from bot.errors import StoreUnavailable

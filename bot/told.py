@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from bot.bus.live_events import show_written
 from bot.context import Context
 from bot.history.replies import noted
-from bot.live import show_written
 from bot.model.queue import Wait
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from bot.bus.live_events import show_written
 from bot.context import Context
 from bot.history import replies
-from bot.live import show_written
 from bot.memory import AgentMemory
 from bot.messages import Block
 from bot.store import inbox

@@ -23,6 +23,7 @@ from uuid import uuid4
 import structlog
 
 from bot import said
+from bot.bus.live_events import LiveReply
 from bot.compactor import Compactor
 from bot.context import Context
 from bot.ending import Ending
@@ -32,7 +33,6 @@ from bot.history import Anchor, EntryKind, Usage, replies
 from bot.history.replies import for_people, spoken
 from bot.history.server_tools import PAUSED, open_calls, uses_server_tools
 from bot.interruption import AbortedError, Interruption
-from bot.live import LiveReply
 from bot.messages import Audience, Block, text_block, text_of, tool_calls
 from bot.metrics import METRICS
 from bot.model.anthropic import Reply

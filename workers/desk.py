@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.bus import Bus
+from bot.bus.bus import Bus
 from bot.model.anthropic import Model
 from bot.parts import Parts
 from bot.store import Database

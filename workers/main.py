@@ -9,8 +9,8 @@ from typing import Any
 from arq.worker import func
 
 from bot import logs
+from bot.bus.jobs import SEEN_SECONDS, SUMMARIZE, pack, queue_at, unpack
 from bot.http import Check
-from bot.jobs import SEEN_SECONDS, SUMMARIZE, pack, queue_at, unpack
 from bot.parts import Parts, jobs_at, open_parts
 from bot.settings import load_settings
 from bot.settings_check import checked_settings, log_notes

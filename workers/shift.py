@@ -11,8 +11,8 @@ from arq.connections import ArqRedis
 from arq.worker import Worker
 from redis.exceptions import RedisError
 
+from bot.bus.garbage import GarbageCount
 from bot.errors import NotReady
-from bot.garbage import GarbageCount
 from bot.tasks import to_the_end
 from workers.vetting import clear, vetted
 

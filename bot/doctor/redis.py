@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from bot.book import database_of
-from bot.bus import Bus
-from bot.bus_state import BusState, state_of
+from bot.bus.bus import Bus
+from bot.bus.state import BusState, state_of
 from bot.doctor.case import Case, revealed
 from bot.embedded.valkey import EmbeddedValkey, binary_version
 from bot.errors import BusUnavailable, PalimpsestError

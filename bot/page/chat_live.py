@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from bot.bus import Bus
-from bot.bus_messages import AtWork, LiveEvent, Marked, Measured, Written
+from bot.bus.bus import Bus
+from bot.bus.events import AtWork, LiveEvent, Marked, Measured, Written
 from bot.messages import Address, AgentId
 
 _TYPING_SECONDS = 6.0

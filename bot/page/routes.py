@@ -14,9 +14,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from bot.bus import Bus
+from bot.bus.bus import Bus
+from bot.bus.jobs import Jobs
 from bot.errors import BusUnavailable, StoreUnavailable
-from bot.jobs import Jobs
 from bot.page.chat import Chat, Store
 from bot.page.compactions import Compactions
 from bot.page.conversation import ConversationPage

@@ -9,8 +9,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from bot.bus import Bus
-from bot.jobs import Jobs
+from bot.bus.bus import Bus
+from bot.bus.jobs import Jobs
 from bot.page.caller import Callers, is_loopback
 from bot.page.keys import Keys
 from bot.page.rendering import Rendering

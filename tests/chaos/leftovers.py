@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from arq.constants import in_progress_key_prefix
 from redis.asyncio import Redis
 
-from bot.live import RENEW_SECONDS
+from bot.bus.live_events import RENEW_SECONDS
 from tests.chaos.processes import processes_of
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from arq.constants import in_progress_key_prefix
 from sqlalchemy import text
 
 from bot.app import inner_roles
-from bot.bus import Bus
+from bot.bus.bus import Bus
 from bot.embedded.detached import Detached
 from bot.embedded.valkey import EmbeddedValkey
 from bot.errors import BusUnavailable

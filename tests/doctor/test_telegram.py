@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from bot.bus import Bus
+from bot.bus.bus import Bus
 from bot.doctor import Case
 from bot.doctor.telegram import check_telegram
 from bot.doctor.telegram_webhook import check_webhook

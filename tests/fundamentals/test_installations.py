@@ -16,10 +16,10 @@ from sqlalchemy import text
 
 from bot.app import gateway_for, inner_roles
 from bot.book import bell_of, database_of
-from bot.bus import Bus
-from bot.bus_messages import Written
-from bot.bus_names import SHARED_LEASES, SHARED_RINGS
-from bot.bus_state import state_of
+from bot.bus.bus import Bus
+from bot.bus.events import Written
+from bot.bus.state import state_of
+from bot.bus.topics import SHARED_LEASES, SHARED_RINGS
 from bot.messages import Address
 from bot.parts import Parts, open_parts
 from bot.settings import Settings

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.bus import Bus
+from bot.bus.bus import Bus
 from bot.model.anthropic import Model
 from bot.store import Database
 from tests.servers.messages import MessagesServer

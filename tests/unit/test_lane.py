@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.bus import Bus
+from bot.bus.bus import Bus
 from bot.chats import Chats
 from bot.lane import Lane
 from bot.messages import Address, Outbound

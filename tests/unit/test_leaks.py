@@ -6,7 +6,7 @@ import asyncio
 
 from redis.asyncio import Redis
 
-from bot.bus_names import BusNames
+from bot.bus.topics import BusNames
 from bot.shutdown import Shutdown
 from bot.tasks import stop
 from tests.leaks import lasting_keys, own_tasks

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from bot.bus import Bus
+from bot.bus.bus import Bus
+from bot.bus.jobs import Jobs
 from bot.gauges import Gauges
 from bot.history import Usage
-from bot.jobs import Jobs
 from bot.metrics import METRICS, Known, Metrics
 from bot.model.anthropic import Model
 from bot.parts import Parts

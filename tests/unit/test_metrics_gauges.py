@@ -11,10 +11,10 @@ from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families as families_of
 from sqlalchemy import text
 
-from bot.bus import Bus
+from bot.bus.bus import Bus
+from bot.bus.jobs import Jobs
 from bot.compaction.plan import Plan
 from bot.gauges import FRESH_SECONDS, Gauges
-from bot.jobs import Jobs
 from bot.messages import Address, AgentId, Inbound
 from bot.model.anthropic import Model
 from bot.parts import Parts

@@ -16,7 +16,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from bot.access import Access
-from bot.bus import Bus
+from bot.bus.bus import Bus
 from bot.chats import Chats
 from bot.door import Door
 from bot.errors import StoreUnavailable

@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 import pytest
 from structlog.testing import capture_logs
 
-from bot.bus import Bus
+from bot.bus.bus import Bus
+from bot.bus.leases import Lease
 from bot.errors import NotReady
-from bot.leases import Lease
 from bot.metrics import METRICS
 from bot.shutdown import Shutdown
 from bot.supervisor import Supervisor, UnexpectedEnd

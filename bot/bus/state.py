@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
-from bot.bus import Bus
-from bot.bus_names import ALL_RINGS, SHARED_RINGS
+from bot.bus.bus import Bus
+from bot.bus.topics import ALL_RINGS, SHARED_RINGS
 from bot.errors import BusUnavailable
 
 

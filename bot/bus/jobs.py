@@ -11,9 +11,9 @@ from uuid import uuid4
 from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 from redis.exceptions import RedisError
 
-from bot.bus_names import BusNames
+from bot.bus.redis_pool import ANSWER_SECONDS, Client, pool_at
+from bot.bus.topics import BusNames
 from bot.errors import BusUnavailable
-from bot.redis_pool import ANSWER_SECONDS, Client, pool_at
 from bot.tasks import to_the_end
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Self
 
-from bot.bus import Bus
-from bot.bus_messages import AtWork, Written
+from bot.bus.bus import Bus
+from bot.bus.events import AtWork, Written
 from bot.messages import Address
 from bot.tasks import stop
 
