@@ -16,8 +16,9 @@ from bot.ending import MOST_TRIES, PUT_ASIDE
 from bot.errors import StaleEpoch, StoreUnavailable
 from bot.metrics import METRICS
 from bot.redact import redact
-from bot.store import inbox, parked
+from bot.store import inbox
 from bot.store.inbox import Waiting
+from bot.store.operators import parked
 from bot.turn import Turn
 
 log = structlog.get_logger(__name__)

@@ -16,7 +16,8 @@ from pathlib import Path
 from bot import __version__, archive
 from bot.errors import ConfigurationError
 from bot.settings import Settings
-from bot.store import Database, Tx, backup
+from bot.store import Database, Tx
+from bot.store.archive import backup
 
 FORMAT = 1
 UNFINISHED = ".restoring"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bot.compaction.facts.fact import Candidate
     from bot.compaction.facts.life import Known
     from bot.settings import Settings
-    from bot.store.conversations import Conversation, LayerRow, Order
+    from bot.store.operators.conversations import Conversation, LayerRow, Order
 
 app = typer.Typer(help="Conversations: lists and single ones; take one along, bring it back, forget it.")
 app.command()(export)
@@ -157,7 +157,7 @@ def _context_said(meter: dict[str, Any] | None) -> str:
 
 
 async def _listed(settings: Settings, like: str, order: Order, most: int) -> tuple[list[Conversation], int]:
-    from bot.store import conversations
+    from bot.store.operators import conversations
 
     async with opened(settings) as database, database.read(long=True) as tx:
         found = await conversations.listed(tx, like=like, order=order, most=most)
@@ -168,7 +168,9 @@ async def _shown(settings: Settings, name: str) -> dict[str, Any]:
     from bot.files import folder_of
     from bot.folder_contents import contents
     from bot.messages import AgentId
-    from bot.store import conversations, facts, whereabouts
+    from bot.store import facts
+    from bot.store.archive import whereabouts
+    from bot.store.operators import conversations
 
     agent_id = AgentId(name)
     async with opened(settings) as database, database.read(long=True) as tx:

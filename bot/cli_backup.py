@@ -49,7 +49,7 @@ def _settings() -> Settings:
 
 async def _backup(settings: Settings, target: str) -> Extent:
     from bot import backup as work
-    from bot.book import database_of
+    from bot.store.book import database_of
 
     if not settings.database_url and not (settings.data_dir / "palimpsest.db").exists():
         raise ConfigurationError(
@@ -65,7 +65,7 @@ async def _backup(settings: Settings, target: str) -> Extent:
 
 async def _restore(settings: Settings, source: str) -> Extent:
     from bot import backup as work
-    from bot.book import database_of
+    from bot.store.book import database_of
 
     database = database_of(settings)
     try:

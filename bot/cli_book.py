@@ -77,7 +77,7 @@ def day_bounds(text: str, now: float) -> tuple[float, float]:
 @asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator[Database]:
     """The book of the program. Raises ConfigurationError where there is none yet."""
-    from bot.book import database_of
+    from bot.store.book import database_of
 
     if not settings.database_url and not (settings.data_dir / "palimpsest.db").exists():
         raise ConfigurationError(
@@ -102,8 +102,7 @@ async def opened_with_files(settings: Settings) -> AsyncIterator[Database]:
 
 async def refuse_strange_files(settings: Settings, database: Database) -> None:
     """Raises ConfigurationError where the folders in DATA_DIR are those of another book."""
-    from bot import volume
-    from bot.store import volumes
+    from bot.store import volume, volumes
 
     async with database.read() as tx:
         known = await volumes.known(tx) if settings.database_url else None
@@ -118,9 +117,9 @@ async def bus_of(settings: Settings, database: Database) -> AsyncIterator[Bus]:
     """The bell of a program that runs; no server is started for it, and none may answer."""
     import asyncio
 
-    from bot.book import bell_of
     from bot.embedded.valkey import EmbeddedValkey
     from bot.parts import bus_at
+    from bot.store.book import bell_of
     from bot.tasks import stop
 
     url = settings.redis_url.get_secret_value() if settings.redis_url else EmbeddedValkey(settings.data_dir).url

@@ -113,7 +113,7 @@ async def _import(settings: Settings, path: Path, most_bytes: int) -> Exported:
     from zipfile import BadZipFile, ZipFile
 
     from bot import imported
-    from bot.book import database_of
+    from bot.store.book import database_of
 
     try:
         with ZipFile(path) as packed:

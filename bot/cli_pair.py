@@ -110,9 +110,9 @@ async def _revoke(settings: Settings, connector: str, person: str) -> bool:
 
 async def ring(settings: Settings, database: Database, topic: str) -> None:
     """For a program that runs; without a bell its sweep finds the message within 5 s. No server is started for it."""
-    from bot.book import bell_of
     from bot.bus.bus import Bus
     from bot.embedded.valkey import EmbeddedValkey
+    from bot.store.book import bell_of
 
     url = settings.redis_url.get_secret_value() if settings.redis_url else EmbeddedValkey(settings.data_dir).url
     bell = await bell_of(database)

@@ -15,7 +15,7 @@ from bot.errors import PalimpsestError
 
 if TYPE_CHECKING:
     from bot.settings import Settings
-    from bot.store.parked import Parked
+    from bot.store.operators.parked import Parked
 
 app = typer.Typer(help="Messages that broke the program, and were put aside.", no_args_is_help=True)
 _Id = Annotated[str, typer.Argument(help="As the list names it, e.g. 17 or u3.")]
@@ -72,21 +72,21 @@ def _settings() -> Settings:
 
 
 async def _listed(settings: Settings) -> list[Parked]:
-    from bot.store import parked
+    from bot.store.operators import parked
 
     async with opened(settings) as database, database.read() as tx:
         return await parked.listed(tx)
 
 
 async def _shown(settings: Settings, name: str) -> Parked:
-    from bot.store import parked
+    from bot.store.operators import parked
 
     async with opened(settings) as database, database.read() as tx:
         return _found(await parked.get(tx, name), name)
 
 
 async def _retry(settings: Settings, name: str) -> Parked:
-    from bot.store import parked
+    from bot.store.operators import parked
 
     async with opened(settings) as database:
         try:

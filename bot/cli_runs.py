@@ -12,7 +12,7 @@ from bot.cli_process import WronglyCalled
 from bot.cli_text import cut, utc
 
 if TYPE_CHECKING:
-    from bot.store.traces import Ran, Wanted
+    from bot.store.operators.traces import Ran, Wanted
 
 Agent = Annotated[str | None, typer.Option(help="Of this conversation alone, e.g. telegram-12345.")]
 DayOption = Annotated[str | None, typer.Option("--day", help="Of this UTC day: 20261121, today or yesterday.")]
@@ -41,8 +41,8 @@ def wanted_of(
 
     from bot.compaction.plan import Trigger
     from bot.messages import AgentId
+    from bot.store.operators.traces import Wanted
     from bot.store.runs import OPEN, RunState
-    from bot.store.traces import Wanted
 
     now, triggers = time.time(), get_args(Trigger)
     if day and (since or until):

@@ -14,7 +14,7 @@ from bot.cli_text import columns
 
 if TYPE_CHECKING:
     from bot.settings import Settings
-    from bot.store.traces import Ran, Wanted
+    from bot.store.operators.traces import Ran, Wanted
     from bot.trace_statistics import Total
 
 _ALL = 10_000_000
@@ -62,7 +62,7 @@ def stats(
 
 
 async def _runs(settings: Settings, wanted: Wanted) -> list[Ran]:
-    from bot.store import traces
+    from bot.store.operators import traces
 
     async with opened(settings) as database, database.read(long=True) as tx:
         return await traces.listed(tx, wanted, most=_ALL)

@@ -17,7 +17,7 @@ from bot.cli_text import columns
 if TYPE_CHECKING:
     from bot.settings import Settings
     from bot.store import Database, Tx
-    from bot.store.traces import Ran, Wanted
+    from bot.store.operators.traces import Ran, Wanted
 
 _SWEEP_SECONDS = 5.0
 _SLACK_SECONDS = 60.0
@@ -70,7 +70,7 @@ class _Watch:
 
     async def begin(self, most: int) -> list[Ran]:
         """The last so many that have ended, in the order of their beginning; from now on they are known."""
-        from bot.store import traces
+        from bot.store.operators import traces
         from bot.store.runs import ENDED, OPEN
 
         async with self._database.read(long=True) as tx:
@@ -87,7 +87,7 @@ class _Watch:
         return sorted(new, key=lambda ran: ran.finished_at or ran.started_at)
 
     async def _look(self, tx: Tx) -> list[Ran]:
-        from bot.store import traces
+        from bot.store.operators import traces
 
         found = await traces.listed(tx, replace(self._wanted, since=self._since))
         new = [ran for ran in found if not ran.is_open and ran.id not in self._known]

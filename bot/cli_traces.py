@@ -31,7 +31,7 @@ from bot.cli_trace_tail import tail
 
 if TYPE_CHECKING:
     from bot.settings import Settings
-    from bot.store.traces import Ran, Wanted
+    from bot.store.operators.traces import Ran, Wanted
 
 app = typer.Typer(help="What compactions did: lists, single ones, sums, and the daily files.", no_args_is_help=True)
 app.command()(tail)
@@ -115,7 +115,7 @@ def _table(found: list[Ran]) -> list[str]:
 
 
 async def _listed(settings: Settings, wanted: Wanted, most: int) -> list[Ran]:
-    from bot.store import traces
+    from bot.store.operators import traces
 
     async with opened(settings) as database, database.read(long=True) as tx:
         return await traces.listed(tx, wanted, most=most)
@@ -123,14 +123,15 @@ async def _listed(settings: Settings, wanted: Wanted, most: int) -> list[Ran]:
 
 async def _is_there(settings: Settings, agent: str) -> bool:
     from bot.messages import AgentId
-    from bot.store import conversations
+    from bot.store.operators import conversations
 
     async with opened(settings) as database, database.read() as tx:
         return await conversations.get(tx, AgentId(agent)) is not None
 
 
 async def _text(settings: Settings, name: str, day: str | None) -> str:
-    from bot.store import runs, traces
+    from bot.store import runs
+    from bot.store.operators import traces
 
     async with opened(settings) as database, database.read() as tx:
         if day is None and (run_id := await _run_called(tx, name)):
@@ -144,7 +145,8 @@ async def _text(settings: Settings, name: str, day: str | None) -> str:
 
 
 async def _details(settings: Settings, name: str, day: str | None) -> Any:
-    from bot.store import runs, traces
+    from bot.store import runs
+    from bot.store.operators import traces
 
     async with opened(settings) as database, database.read() as tx:
         if day is None and (run_id := await _run_called(tx, name)):
@@ -173,7 +175,7 @@ async def _details(settings: Settings, name: str, day: str | None) -> Any:
 
 async def _run_called(tx: Any, name: str) -> str | None:
     """The id of the one compaction that begins so; None where none does."""
-    from bot.store import traces
+    from bot.store.operators import traces
 
     found = await traces.called(tx, name) if name else []
     if len(found) > 1:
@@ -183,7 +185,7 @@ async def _run_called(tx: Any, name: str) -> str | None:
 
 async def _day_of(tx: Any, name: str, day: str | None, now: float) -> Any:
     from bot.messages import AgentId
-    from bot.store import traces
+    from bot.store.operators import traces
 
     agent_id = AgentId(name)
     days = await traces.days(tx, traces.Wanted(agents=(agent_id,)))
@@ -205,7 +207,7 @@ async def _rebuilt(settings: Settings, agent: str | None, day: str | None, *, ch
     import time
 
     from bot import trace_files
-    from bot.store import traces
+    from bot.store.operators import traces
 
     wanted = wanted_of(agent=agent, day=day)
     async with opened_with_files(settings) as database:

@@ -45,7 +45,7 @@ def _settings() -> Settings:
 
 @asynccontextmanager
 async def _open(settings: Settings) -> AsyncIterator[Database]:
-    from bot.book import database_of
+    from bot.store.book import database_of
 
     database = database_of(settings)
     try:
@@ -56,8 +56,7 @@ async def _open(settings: Settings) -> AsyncIterator[Database]:
 
 
 async def _show(settings: Settings) -> str:
-    from bot import volume
-    from bot.store import volumes
+    from bot.store import volume, volumes
 
     async with _open(settings) as database, database.read() as tx:
         known = await volumes.known(tx)
@@ -69,7 +68,7 @@ async def _show(settings: Settings) -> str:
 
 
 async def _adopt(settings: Settings) -> str:
-    from bot import volume
+    from bot.store import volume
 
     async with _open(settings) as database:
         return await volume.adopt(database, settings.data_dir)

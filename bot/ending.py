@@ -20,7 +20,8 @@ from bot.messages import text_block
 from bot.metrics import METRICS
 from bot.redact import redact
 from bot.step import Step
-from bot.store import inbox, outbox, parked, runs, turns
+from bot.store import inbox, outbox, runs, turns
+from bot.store.operators import parked
 from bot.store.turns import TurnRow, TurnState
 from bot.timing import Timing
 from bot.tools.tool import INTERRUPTED, result_block

@@ -26,8 +26,10 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from bot.errors import PalimpsestError
 from bot.folder_contents import Contents, contents
 from bot.messages import AgentId
-from bot.store import Database, Tx, conversations, exporting, state
-from bot.store.exporting import TABLES
+from bot.store import Database, Tx
+from bot.store.archive import exporting
+from bot.store.archive.exporting import TABLES
+from bot.store.operators import conversations, state
 
 FORMAT = "palimpsest-conversation"
 VERSION = 1

@@ -34,7 +34,9 @@ from bot.files import folder_of, remove_sent
 from bot.folder_contents import LOCK, contents
 from bot.messages import AgentId
 from bot.settings import Settings
-from bot.store import Database, agents, forgetting, forgetting_person, parked, traces, whereabouts, work
+from bot.store import Database, agents, work
+from bot.store.archive import forgetting, forgetting_person, whereabouts
+from bot.store.operators import parked, traces
 
 _LEASE_SECONDS = 60.0
 _PATIENCE_SECONDS = 10.0

@@ -23,8 +23,8 @@ from bot.errors import OF_PROVIDER, BusUnavailable, StoreUnavailable
 from bot.http import Check, state_of
 from bot.metrics import METRICS
 from bot.parts import Parts
-from bot.store import queues
-from bot.store.queues import Depths
+from bot.store.operators import queues
+from bot.store.operators.queues import Depths
 
 FRESH_SECONDS = 5.0
 """What was looked up is good for so long."""

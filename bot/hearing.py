@@ -11,8 +11,8 @@ from bot.history import EntryKind
 from bot.said import Files
 from bot.step import Step
 from bot.store import inbox
+from bot.store.archive.withdrawing import message_key
 from bot.store.inbox import Waiting
-from bot.store.withdrawing import message_key
 
 FILE_SHARE = 0.25
 """Of the limit: what is shown at once of one text file."""

@@ -25,10 +25,11 @@ from bot.exported import FORMAT, HEADS, MANIFEST, VERSION, Exported
 from bot.files import folder_of
 from bot.folder_contents import LOCK, is_place, stays_inside
 from bot.messages import Address, AgentId
-from bot.store import Database, Tx, importing
+from bot.store import Database, Tx
+from bot.store.archive import importing
+from bot.store.archive.exporting import TABLES, Row
+from bot.store.archive.importing import BadRowError, Importing
 from bot.store.database import migration_scripts
-from bot.store.exporting import TABLES, Row
-from bot.store.importing import BadRowError, Importing
 
 MOST_BYTES = 4_000_000_000
 """Of all that an archive holds, unpacked, if nobody says otherwise."""

@@ -11,8 +11,6 @@ from urllib.parse import urlsplit
 import structlog
 from pydantic import SecretStr
 
-from bot import volume
-from bot.book import bell_of, database_of
 from bot.bus.bus import Bus
 from bot.bus.jobs import Jobs
 from bot.bus.topics import BusNames
@@ -22,7 +20,8 @@ from bot.errors import BusUnavailable, ConfigurationError, StoreUnavailable
 from bot.estimate.learned_windows import Windows
 from bot.model.anthropic import Limits, Model, SettingNames
 from bot.settings import DEFAULT_MODEL, LOCAL_API_KEY, Settings
-from bot.store import Database
+from bot.store import Database, volume
+from bot.store.book import bell_of, database_of
 from bot.store.windows import BookWindows
 from bot.tasks import patiently, stop
 

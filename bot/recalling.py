@@ -11,10 +11,11 @@ from bot.estimate.cuts import beginning, cut_before
 from bot.history import ASKED, EntryKind
 from bot.history.entry_text import RECALLED
 from bot.messages import AgentId
-from bot.snippets import snippet
-from bot.store import Database, recall
-from bot.store.recall import Recalled
-from bot.words import query_words
+from bot.store import Database
+from bot.store.search import recall
+from bot.store.search.recall import Recalled
+from bot.store.search.snippets import snippet
+from bot.store.search.words import query_words
 
 MOST_HITS = 10
 _WIDEST, _NARROWEST = 300, 100

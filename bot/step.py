@@ -12,7 +12,8 @@ from bot.history import Anchor, Entry, EntryKind
 from bot.history.entry_text import RECALL
 from bot.history.measure import calibration
 from bot.messages import Address, Audience, Block, Button, OutFile, Role
-from bot.store import Tx, agents, histories, inbox, outbox, runs, withdrawing
+from bot.store import Tx, agents, histories, inbox, outbox, runs
+from bot.store.archive import withdrawing
 
 if TYPE_CHECKING:
     from bot.context import Context

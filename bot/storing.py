@@ -17,8 +17,10 @@ from bot.door import Door
 from bot.errors import StoreUnavailable
 from bot.messages import AgentId, Inbound, Say
 from bot.metrics import METRICS
-from bot.store import Database, chats, dismissed, inbox, outages, parked
-from bot.store.withdrawing import Withdrawn, withdraw
+from bot.store import Database, chats, inbox, outages
+from bot.store.archive import dismissed
+from bot.store.archive.withdrawing import Withdrawn, withdraw
+from bot.store.operators import parked
 
 log = structlog.get_logger(__name__)
 

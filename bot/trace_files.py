@@ -18,8 +18,9 @@ from typing import Literal
 from bot import trace
 from bot.files import folder_of
 from bot.messages import AgentId
-from bot.store import Database, traces
-from bot.store.traces import Day
+from bot.store import Database
+from bot.store.operators import traces
+from bot.store.operators.traces import Day
 
 NAME = re.compile(r"compaction_(\d{8})\.md")
 

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from bot.days import day_of
 from bot.prices import cost
+from bot.store.operators.traces import Ran
 from bot.store.runs import RunState
-from bot.store.traces import Ran
 
 By = Literal["day", "strategy", "trigger", "outcome", "agent"]
 

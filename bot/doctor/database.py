@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from bot.book import database_of
 from bot.doctor.case import Case, revealed
 from bot.errors import StoreUnavailable
 from bot.finding import Finding, ok, problem, warning
 from bot.settings import Settings
-from bot.store.state import StoreState, damage, state_of
+from bot.store.book import database_of
+from bot.store.operators.state import StoreState, damage, state_of
 
 PART = "database"
 _OLDEST_POSTGRES = 13

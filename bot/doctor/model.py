@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from bot.book import database_of
 from bot.doctor.case import Case, revealed
 from bot.doctor.web import Unreachable
 from bot.embedded.local_model import find_weights
@@ -20,6 +19,7 @@ from bot.parts import named_model, named_summary_model
 from bot.platforms import LOCAL_MODEL_NOTE
 from bot.settings import Settings
 from bot.store import windows
+from bot.store.book import database_of
 
 PART = "model"
 _SECONDS = 4.0

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 
-from bot.book import database_of
 from bot.bus.bus import Bus
 from bot.bus.state import BusState, state_of
 from bot.doctor.case import Case, revealed
@@ -16,6 +15,7 @@ from bot.finding import Finding, ok, problem, warning
 from bot.parts import bus_at
 from bot.settings import Settings
 from bot.store import installation
+from bot.store.book import database_of
 
 PART = "redis"
 _BOOK_SECONDS = 4.0

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from bot.book import database_of
 from bot.doctor.case import Case
 from bot.errors import StoreUnavailable
 from bot.finding import Finding, ok, problem
 from bot.store import volumes
-from bot.volume import ADOPT, read, strange
+from bot.store.book import database_of
+from bot.store.volume import ADOPT, read, strange
 
 PART = "volume"
 _SECONDS = 8.0

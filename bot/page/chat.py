@@ -34,8 +34,9 @@ from bot.page.live import Live
 from bot.page.refusal import Refused, not_found, wants_json
 from bot.page.site import Site
 from bot.page.visitor import visitor_of
-from bot.store import inbox, talk
-from bot.store.talk import Place
+from bot.store import inbox
+from bot.store.operators import talk
+from bot.store.operators.talk import Place
 
 _KEY = re.compile(r"[A-Za-z0-9_-]{8,64}")
 _MOST_LISTED = 50

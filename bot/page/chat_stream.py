@@ -24,7 +24,7 @@ from bot.page.chat_view import Shown, View, written
 from bot.page.live import event
 from bot.page.site import Site
 from bot.page.visitor import Visitor
-from bot.store import talk
+from bot.store.operators import talk
 
 MOST_LINES = 50
 _SWEEP_SECONDS = 5.0

@@ -17,7 +17,7 @@ from bot.page.chat_live import Moment
 from bot.page.site import Site
 from bot.page.visitor import Visitor
 from bot.store.inbox import Kept
-from bot.store.talk import Line, Place
+from bot.store.operators.talk import Line, Place
 
 
 @dataclass(frozen=True)

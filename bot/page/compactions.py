@@ -27,9 +27,10 @@ from bot.page.query import named, number, text
 from bot.page.refusal import not_found
 from bot.page.site import Site
 from bot.prices import cost
-from bot.store import Tx, conversations, histories, pages, runs, traces
+from bot.store import Tx, histories, runs
+from bot.store.operators import conversations, pages, traces
+from bot.store.operators.traces import Ran, Wanted
 from bot.store.runs import Run, RunState
-from bot.store.traces import Ran, Wanted
 
 _A_PAGE = 50
 _MOST_ENTRIES = 500

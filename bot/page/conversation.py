@@ -28,10 +28,11 @@ from bot.page.query import chosen, named, number, seq, text
 from bot.page.refusal import Refused, not_found
 from bot.page.site import Site
 from bot.page.slowness import slowness
-from bot.store import Tx, conversations, facts, operators, pages
-from bot.store.conversations import Conversation
-from bot.store.pages import Cover
-from bot.words import query_words
+from bot.store import Tx, facts
+from bot.store.operators import conversations, orders, pages
+from bot.store.operators.conversations import Conversation
+from bot.store.operators.pages import Cover
+from bot.store.search.words import query_words
 
 log = structlog.get_logger(__name__)
 
@@ -166,7 +167,7 @@ class ConversationPage:
         async with database.write() as tx:
             one = await _existing(tx, agent_id)
             said = f"/{name} {argument}".strip()
-            new = await operators.command(tx, one.address, said, f"{name}:{key}", now=database.clock())
+            new = await orders.command(tx, one.address, said, f"{name}:{key}", now=database.clock())
         if new:
             self._site.bus.ring(f"inbox:{agent_id}")
             log.info("page_command", agent=agent_id, command=name)

@@ -10,8 +10,8 @@ from typing import Any, Literal
 from bot.history import ASKED, Entry, EntryKind
 from bot.history.entry_text import text_to_read
 from bot.messages import Audience, Block
-from bot.store.pages import Cover
-from bot.store.recall import Recalled
+from bot.store.operators.pages import Cover
+from bot.store.search.recall import Recalled
 
 Fate = Literal["seen", "hidden", "replaced", "inserted", "people"]
 """Whether the model sees it: as it is, not, with other content, as something that a layer put in; or it never was for

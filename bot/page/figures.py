@@ -11,9 +11,9 @@ from bot.history import Usage
 from bot.page.words import count, dollars, duration, short, trigger
 from bot.prices import cost
 from bot.store import Tx
-from bot.store.overview import Day
+from bot.store.operators.overview import Day
+from bot.store.operators.trends import Stretch, stretches
 from bot.store.runs import RunState
-from bot.store.trends import Stretch, stretches
 
 HOUR = 3_600.0
 DAY = 24 * HOUR

@@ -13,8 +13,8 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
-from bot.snippets import found_in
-from bot.words import Wanted
+from bot.store.search.snippets import found_in
+from bot.store.search.words import Wanted
 
 _NESTING = 24
 LONGEST = 200_000

@@ -19,8 +19,9 @@ from bot.page.live import Live
 from bot.page.query import chosen, number, text
 from bot.page.site import Site
 from bot.page.words import duration, plural
-from bot.store import conversations, overview, windows
-from bot.store.overview import Day, Helpless, OpenRun, Queue, Waits
+from bot.store import windows
+from bot.store.operators import conversations, overview
+from bot.store.operators.overview import Day, Helpless, OpenRun, Queue, Waits
 from bot.store.runs import RunState
 
 _A_PAGE = 25

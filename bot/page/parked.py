@@ -14,7 +14,7 @@ from bot.errors import PalimpsestError
 from bot.page.query import named, text
 from bot.page.refusal import Refused, not_found
 from bot.page.site import Site
-from bot.store import parked
+from bot.store.operators import parked
 
 log = structlog.get_logger(__name__)
 

@@ -20,7 +20,7 @@ from markupsafe import Markup
 
 from bot.page.levels import Levels
 from bot.page.words import count, percent, short, trigger
-from bot.store.pages import Drop, Fill
+from bot.store.operators.pages import Drop, Fill
 
 WIDTH, HEIGHT = 1_000, 300
 """Of the width the lines are stretched to what there is; the height is in pixels."""

@@ -15,8 +15,8 @@ from bot.page import words
 from bot.page.markup import marked, plain, rendered, with_marks
 from bot.page.slowness import lasted, spent
 from bot.redact import redact
-from bot.snippets import found_in
-from bot.words import Wanted
+from bot.store.search.snippets import found_in
+from bot.store.search.words import Wanted
 
 _HERE = Path(__file__).parent
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}

@@ -15,9 +15,10 @@ from bot.page.entries import is_prose
 from bot.page.markup import plain
 from bot.page.query import text
 from bot.page.site import Site
-from bot.snippets import excerpt, snippet
-from bot.store import conversations, finding
-from bot.words import Wanted, query_words
+from bot.store.operators import conversations
+from bot.store.search import finding
+from bot.store.search.snippets import excerpt, snippet
+from bot.store.search.words import Wanted, query_words
 
 _MOST = 30
 _LONGEST_QUERY = 300

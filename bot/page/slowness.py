@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from bot.store.pages import Turn
+from bot.store.operators.pages import Turn
 
 _NAMES = {
     "queued": "waiting to begin",

@@ -24,10 +24,10 @@ from sqlalchemy.exc import ArgumentError
 from bot.errors import ConfigurationError, StaleEpoch, StoreUnavailable
 from bot.messages import AgentId
 from bot.store import schema
-from bot.store.failures import translated
-from bot.store.postgres_server import CONNECTIONS, Pooler, PostgresServer
-from bot.store.scrubbing import Scrubbed, scrub_file, scrub_server
-from bot.store.sqlite_file import SqliteFile
+from bot.store.archive.scrubbing import Scrubbed, scrub_file, scrub_server
+from bot.store.servers.failures import translated
+from bot.store.servers.postgres import CONNECTIONS, Pooler, PostgresServer
+from bot.store.servers.sqlite import SqliteFile
 from bot.store.tx import Tx
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from bot.estimate.text import Family
 from bot.history import Anchor, Entry, EntryKind, History, Layer, Usage, merge_ranges
 from bot.history.quotations import quoted_in
 from bot.messages import AgentId, Audience, Block, Quote
-from bot.store import word_index
 from bot.store.schema import entries, heads, layers
+from bot.store.search import word_index
 from bot.store.tx import Tx, insert_into
 
 _LAYERS = (

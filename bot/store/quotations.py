@@ -17,9 +17,10 @@ from bot.compaction.facts.life import found_in
 from bot.history import Entry, EntryKind
 from bot.history.quotations import GONE, apart, names, repeats, without
 from bot.messages import AgentId, Block, Quote
-from bot.store import facts, word_index
+from bot.store import facts
 from bot.store.histories import entry_of, quoted_columns
 from bot.store.schema import entries, inbox, layers, memory_candidates, memory_facts, vectors
+from bot.store.search import word_index
 from bot.store.tx import Tx
 
 TokensOf: TypeAlias = Callable[[Sequence[Block]], int]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import ColumnElement, Delete, Table, and_, bindparam, delete, func, or_, select
 
-from bot.store import dismissed
+from bot.store.archive import dismissed
 from bot.store.schema import inbox, outbox
 from bot.store.tx import Tx
 

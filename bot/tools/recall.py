@@ -9,7 +9,8 @@ from typing import Any
 from bot.history.entry_text import RECALL
 from bot.messages import AgentId
 from bot.recalling import MOST_HITS, hits_for_model, range_for_model
-from bot.store import Database, recall
+from bot.store import Database
+from bot.store.search import recall
 from bot.tools.tool import Occasion, ToolError, schema
 
 _DESCRIPTION = (

@@ -14,7 +14,7 @@ from bot.other_words import IN_A_FILE, SORRY
 from bot.parts import Parts
 from bot.platforms import platforms
 from bot.store import people
-from bot.store.withdrawing import DELETED, HIDDEN
+from bot.store.archive.withdrawing import DELETED, HIDDEN
 from connectors.discord import Discord
 from tests.connectors.at_work import at_work
 from tests.house import settings_for

@@ -13,12 +13,13 @@ import pytest
 
 from bot import archive, cli_backup
 from bot.backup import make, restore
-from bot.book import database_of
 from bot.errors import ConfigurationError
 from bot.messages import Address
 from bot.settings import Settings
-from bot.store import Database, word_index
-from bot.words import query_words
+from bot.store import Database
+from bot.store.book import database_of
+from bot.store.search import word_index
+from bot.store.search.words import query_words
 from tests.conftest import BOOKS, OpenHouse, new_database
 from tests.house import Room, open_house, settings_for
 from tests.servers.messages import MessagesServer

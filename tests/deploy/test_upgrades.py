@@ -11,11 +11,11 @@ import pytest
 from sqlalchemy import make_url, text
 from typing_extensions import override
 
-from bot.book import database_of
 from bot.errors import ConfigurationError
 from bot.parts import open_parts
 from bot.settings import Settings
 from bot.store import Database
+from bot.store.book import database_of
 from tests.chaos.processes import eventually
 from tests.conftest import OpenHouse
 from tests.house import Room, settings_for

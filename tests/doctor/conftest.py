@@ -10,10 +10,10 @@ from typing import Any
 import aiohttp
 import pytest
 
-from bot.book import bell_of, database_of
 from bot.doctor import Case, Finding
 from bot.doctor.web import Web
 from bot.settings import Settings, load_settings
+from bot.store.book import bell_of, database_of
 from tests.servers.discord import DiscordServer
 from tests.servers.discord_routes import Route
 from tests.servers.messages import MessagesServer

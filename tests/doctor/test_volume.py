@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bot.book import database_of
 from bot.doctor.volume import check_volume
-from bot.volume import settle
+from bot.store.book import database_of
+from bot.store.volume import settle
 from tests.doctor.conftest import MakeCase, said, the_one
 
 

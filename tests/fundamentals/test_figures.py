@@ -9,7 +9,8 @@ from sqlalchemy import select
 
 from bot.compaction.statistics import statistics
 from bot.messages import Address
-from bot.store import runs, schema, traces
+from bot.store import runs, schema
+from bot.store.operators import traces
 from tests.conftest import OpenHouse
 from tests.house import House, Room
 from tests.servers.messages import MessagesServer

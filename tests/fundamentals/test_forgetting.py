@@ -13,13 +13,13 @@ import pytest
 from sqlalchemy import text
 
 from bot import imported
-from bot.book import database_of
 from bot.cli_book import bus_of
 from bot.exported import export
 from bot.forgetting import Forgetting, Forgotten
 from bot.messages import Address, AgentId, Quote
 from bot.settings import Settings
 from bot.store import inbox, outbox, work
+from bot.store.book import database_of
 from tests.conftest import MakeSettings, OpenHouse
 from tests.fundamentals.memory_book import until
 from tests.house import House, Room

@@ -15,7 +15,6 @@ from redis.asyncio import Redis
 from sqlalchemy import text
 
 from bot.app import gateway_for, inner_roles
-from bot.book import bell_of, database_of
 from bot.bus.bus import Bus
 from bot.bus.events import Written
 from bot.bus.state import state_of
@@ -24,6 +23,7 @@ from bot.messages import Address
 from bot.parts import Parts, open_parts
 from bot.settings import Settings
 from bot.store import Database, installation
+from bot.store.book import bell_of, database_of
 from tests.conftest import new_database
 from tests.house import PATIENCE, Room, open_house, settings_for
 from tests.servers.messages import MessagesServer

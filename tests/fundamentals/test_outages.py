@@ -20,8 +20,10 @@ from bot.messages import Address, text_block
 from bot.outage import AWAY, see_written, telling
 from bot.parts import open_parts
 from bot.settings import load_settings
-from bot.store import agents, parked, postgres_server
+from bot.store import agents
 from bot.store import database as store_database
+from bot.store.operators import parked
+from bot.store.servers import postgres as postgres_server
 from tests.conftest import OpenHouse
 from tests.house import PATIENCE, House, Room
 from tests.servers.messages import MessagesServer

@@ -17,9 +17,10 @@ from bot.compactor import BROKEN, Compactor, Outcome, Request
 from bot.context import Context
 from bot.ending import MOST_TRIES, ONE_BY_ONE, PUT_ASIDE
 from bot.messages import Address, Inbound
-from bot.store import Database, agents, inbox, parked
-from bot.store.parked import Parked
-from bot.store.withdrawing import withdraw
+from bot.store import Database, agents, inbox
+from bot.store.archive.withdrawing import withdraw
+from bot.store.operators import parked
+from bot.store.operators.parked import Parked
 from bot.stranded import AFRESH, STRANDED
 from bot.tasks import stop
 from tests.conftest import OpenHouse

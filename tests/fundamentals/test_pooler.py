@@ -15,7 +15,7 @@ from bot.messages import Address
 from bot.parts import open_parts
 from bot.settings import load_settings
 from bot.store import Database, agents, inbox
-from bot.store.postgres_server import Pooler
+from bot.store.servers.postgres import Pooler
 from tests.conftest import OpenHouse
 from tests.house import Room
 from tests.servers.pgbouncer import PGBOUNCER, pgbouncer
@@ -78,7 +78,7 @@ async def test_many_transactions_share_few_connections_of_the_server(pooled: str
 async def test_what_stands_still_in_a_transaction_loses_it_behind_a_pooler_too(
     pooled: str, mode: Pooler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.store.postgres_server._REST_SECONDS", 1)
+    monkeypatch.setattr("bot.store.servers.postgres._REST_SECONDS", 1)
     database = Database(pooled, pooler=mode)
     await database.open()
 

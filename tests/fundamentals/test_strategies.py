@@ -10,7 +10,8 @@ from bot.errors import ConfigurationError
 from bot.estimate import estimate_tokens
 from bot.history import EntryKind
 from bot.messages import Address
-from bot.store import conversations, runs
+from bot.store import runs
+from bot.store.operators import conversations
 from bot.store.schema import agents
 from tests.conftest import OpenHouse
 from tests.house import House, Room

@@ -15,7 +15,9 @@ from sqlalchemy import delete, select, update
 from bot.history import Usage
 from bot.messages import Address
 from bot.page.figures import DAY, HOUR, Week
-from bot.store import Database, agents, conversations, finding, outbox, overview, pages, schema, turns
+from bot.store import Database, agents, outbox, schema, turns
+from bot.store.operators import conversations, overview, pages
+from bot.store.search import finding
 from bot.store.turns import TurnState
 from tests.bench.page.__main__ import paths_of
 from tests.bench.page.book import Size, write

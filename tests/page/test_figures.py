@@ -20,8 +20,8 @@ from bot.page.plot import HEIGHT, MOST_POINTS, WIDTH, points_of, sawtooth
 from bot.page.slowness import slowness
 from bot.page.slowness import spent as spent_of
 from bot.page.words import ago, bytes_, duration, percent, plural, short, visible
-from bot.store.overview import Day, Helpless, OpenRun, Queue, Waits
-from bot.store.pages import Drop, Fill, Turn
+from bot.store.operators.overview import Day, Helpless, OpenRun, Queue, Waits
+from bot.store.operators.pages import Drop, Fill, Turn
 from bot.store.runs import RunState
 from bot.store.turns import TurnState
 

@@ -19,7 +19,8 @@ from bot.messages import Address, AgentId, Inbound
 from bot.model.anthropic import Model
 from bot.parts import Parts
 from bot.settings import Settings
-from bot.store import Database, agents, inbox, outbox, parked, queues, runs, turns
+from bot.store import Database, agents, inbox, outbox, runs, turns
+from bot.store.operators import parked, queues
 from bot.store.runs import NewRun
 
 NOBODY = "redis://127.0.0.1:1"

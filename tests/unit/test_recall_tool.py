@@ -13,14 +13,14 @@ from bot.estimate.bounds import tokens_of
 from bot.history import Entry, EntryKind
 from bot.messages import AgentId, text_block
 from bot.recalling import USAGE, answer_people
-from bot.snippets import snippet
 from bot.store import Database, histories
+from bot.store.search.snippets import snippet
+from bot.store.search.words import query_words
 from bot.tools.recall import Recall
 from bot.tools.tool import Occasion, ToolError
-from bot.words import query_words
 from tests.parser import HERE
 from tests.unit.entries import replied, returned, said
-from tests.unit.test_store_recall import cover
+from tests.unit.store.test_store_recall import cover
 
 ADA, BO = AgentId("room-1"), AgentId("room-2")
 _MORE = re.compile(r"\n\[More: recall from_seq=(\d+) to_seq=(\d+)(?: offset=(\d+))?\]$")

@@ -18,7 +18,9 @@ from bot.chats import Chats
 from bot.door import Door
 from bot.errors import StoreUnavailable
 from bot.messages import Address, Attachment, Inbound
-from bot.store import Database, dismissed, forgetting, inbox, parked, people, settled, work
+from bot.store import Database, inbox, people, settled, work
+from bot.store.archive import dismissed, forgetting
+from bot.store.operators import parked
 from bot.storing import SKIPPED, UNREAD, Storing
 
 HERE = Address("room", "1")

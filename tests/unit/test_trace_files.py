@@ -10,7 +10,7 @@ import pytest
 from bot import trace, trace_files
 from bot.messages import Address
 from bot.store import Database
-from bot.store.traces import Day
+from bot.store.operators.traces import Day
 from tests.unit.one_run import STARTED, a_run
 from tests.wire.command_line import ADA, ran
 

@@ -14,10 +14,9 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 from sqlalchemy import update
 
-from bot import volume
 from bot.compaction.facts.candidates import candidates_of
 from bot.messages import Address, Inbound
-from bot.store import Database, agents, facts, histories, inbox, people
+from bot.store import Database, agents, facts, histories, inbox, people, volume
 from bot.store.schema import entries
 from tests.servers.messages import MessagesServer
 from tests.servers.telegram import BotApiServer

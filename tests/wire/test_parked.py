@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from bot.messages import Address, Inbound
-from bot.store import Database, agents, inbox, parked
+from bot.store import Database, agents, inbox
+from bot.store.operators import parked
 from tests.wire.program import Program, Programs
 
 HERE = Address("telegram", "1001")

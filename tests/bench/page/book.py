@@ -19,8 +19,8 @@ from bot.compaction.plan import Inserted, Plan
 from bot.history import Entry, EntryKind, Usage
 from bot.messages import Address, Audience, text_block
 from bot.store import Database, Tx, schema
-from bot.store.word_index import insertion
-from bot.words import words_in
+from bot.store.search.word_index import insertion
+from bot.store.search.words import words_in
 
 _BATCH = 2_000
 _DAYS = 14

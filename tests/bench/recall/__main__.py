@@ -23,7 +23,8 @@ from typing import Any
 
 from bot.history import Entry, EntryKind
 from bot.messages import AgentId, text_block
-from bot.store import Database, histories, recall
+from bot.store import Database, histories
+from bot.store.search import recall
 
 _ALONE = AgentId("bench-alone")
 _AT_ONCE = 1_000

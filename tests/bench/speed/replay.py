@@ -32,8 +32,8 @@ CHATS = 200
 PARTS = 11
 WARM = 3
 """After so many of them it is warm, and what comes later is compared with that: everything that is loaded on demand has
-been, what is remembered of words (bot/words.py) is full, which takes 10,000 turns, and pools have about as many
-connections as this load ever needs at once."""
+been, what is remembered of words (bot/store/search/words.py) is full, which takes 10,000 turns, and pools have about as
+many connections as this load ever needs at once."""
 COMMAND = (sys.executable, "-m", "tests.bench.speed.program")
 ENVIRONMENT = {
     "IDLE_SECONDS": "2",

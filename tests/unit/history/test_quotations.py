@@ -15,23 +15,12 @@ from bot.history import Entry, EntryKind, History, Layer
 from bot.history.quotations import GONE, apart, as_read, quotation_block, repeats, without
 from bot.messages import Address, Block, Inbound, Quote, text_block
 from bot.said import words_of
-from bot.store import (
-    Database,
-    Tx,
-    agents,
-    facts,
-    forgetting_person,
-    histories,
-    inbox,
-    parked,
-    recall,
-    schema,
-    vectors,
-    whereabouts,
-    withdrawing,
-)
+from bot.store import Database, Tx, agents, facts, histories, inbox, schema, vectors
+from bot.store.archive import forgetting_person, whereabouts, withdrawing
 from bot.store.facts import MemoryRow
 from bot.store.inbox import Kept
+from bot.store.operators import parked
+from bot.store.search import recall
 
 GROUP = Address("room", "group")
 HERE = GROUP.agent_id

@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from alembic import op
 
 from bot.history.entry_text import text_to_find
-from bot.store.word_index import insertion
-from bot.words import words_in
+from bot.store.search.word_index import insertion
+from bot.store.search.words import words_in
 
 revision = "0004"
 down_revision = "0003"
