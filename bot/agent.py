@@ -23,7 +23,7 @@ from bot.control import Control, UnderWay
 from bot.ending import MOST_TRIES
 from bot.errors import StaleEpoch, StoreUnavailable
 from bot.estimate import Level
-from bot.files import remove_sent
+from bot.files.blocks import remove_sent
 from bot.hearing import portion
 from bot.memory import AgentMemory
 from bot.services import Services

@@ -170,7 +170,7 @@ async def _agents(services: Services, shutdown: Shutdown | None) -> None:
 def services_of(parts: Parts) -> Services:
     """What the agents of this process share."""
     from bot.compaction import STRATEGIES
-    from bot.parser_pool import ParserPool, bounds_of
+    from bot.files.parser_pool import ParserPool, bounds_of
     from bot.services import Services
     from bot.strategies import configured
     from bot.tools.mcp import servers_of
@@ -196,7 +196,7 @@ def gateway_for(
 ) -> Any:
     """The gateway of a connector; ``chat``: the only one that it delivers to."""
     from bot.door import Door
-    from bot.files import folder_of
+    from bot.files.blocks import folder_of
     from bot.gateway import Gateway
 
     settings = parts.settings

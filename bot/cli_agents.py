@@ -165,8 +165,8 @@ async def _listed(settings: Settings, like: str, order: Order, most: int) -> tup
 
 
 async def _shown(settings: Settings, name: str) -> dict[str, Any]:
-    from bot.files import folder_of
-    from bot.folder_contents import contents
+    from bot.files.blocks import folder_of
+    from bot.files.contents import contents
     from bot.messages import AgentId
     from bot.store import facts
     from bot.store.archive import whereabouts

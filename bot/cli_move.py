@@ -71,7 +71,7 @@ def _said(done: Exported) -> str:
 
 async def _export(settings: Settings, name: str, path: str) -> Exported:
     from bot.exported import export as write
-    from bot.files import folder_of
+    from bot.files.blocks import folder_of
     from bot.messages import AgentId
 
     agent_id = AgentId(name)

@@ -18,7 +18,7 @@ from bot.compaction.oversize import UNBOUND, Bound
 from bot.errors import StoreUnavailable
 from bot.estimate import Family, Level, Meter, Part, family_of
 from bot.estimate.meter import share_kept
-from bot.files import filled, has_media
+from bot.files.blocks import filled, has_media
 from bot.history import History
 from bot.history.measure import NEW, Counted, entry_tokens, guess, head_parts, measure, trusted
 from bot.history.server_tools import continued

@@ -24,7 +24,7 @@ from typing import IO, Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from bot.errors import PalimpsestError
-from bot.folder_contents import Contents, contents
+from bot.files.contents import Contents, contents
 from bot.messages import AgentId
 from bot.store import Database, Tx
 from bot.store.archive import exporting

@@ -13,7 +13,7 @@ import structlog
 from bot.bus.bus import Bus
 from bot.connector import Connector
 from bot.errors import DeliveryDelayed, DeliveryError, DeliveryRefused, StoreUnavailable
-from bot.files import FOLDER, path_for
+from bot.files.blocks import FOLDER, path_for
 from bot.messages import AgentId, Attachment
 from bot.metrics import METRICS
 from bot.store import Database, inbox

@@ -30,8 +30,8 @@ from bot.bus.bus import Bus
 from bot.compaction.notices import aborted
 from bot.embedded.valkey import EmbeddedValkey
 from bot.errors import BusUnavailable, PalimpsestError
-from bot.files import folder_of, remove_sent
-from bot.folder_contents import LOCK, contents
+from bot.files.blocks import folder_of, remove_sent
+from bot.files.contents import LOCK, contents
 from bot.messages import AgentId
 from bot.settings import Settings
 from bot.store import Database, agents, work

@@ -26,7 +26,7 @@ from bot.courtesies import Courtesies
 from bot.door import Door
 from bot.errors import BusUnavailable, NotReady, PalimpsestError, StoreUnavailable
 from bot.fetcher import Fetcher
-from bot.files import remove_sent
+from bot.files.blocks import remove_sent
 from bot.lane import Lane
 from bot.messages import Address, AgentId, Inbound, React, Status, Typing
 from bot.metrics import METRICS

@@ -22,8 +22,8 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from bot.errors import PalimpsestError
 from bot.exported import FORMAT, HEADS, MANIFEST, VERSION, Exported
-from bot.files import folder_of
-from bot.folder_contents import LOCK, is_place, stays_inside
+from bot.files.blocks import folder_of
+from bot.files.contents import LOCK, is_place, stays_inside
 from bot.messages import Address, AgentId
 from bot.store import Database, Tx
 from bot.store.archive import importing

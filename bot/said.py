@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bot.compaction import Plan
-from bot.files import blocks_of, is_media, parts_of, unseen
+from bot.files.blocks import blocks_of, is_media, parts_of, unseen
+from bot.files.parser_pool import Parser
 from bot.history import Entry
 from bot.history.quotations import quotation_block
 from bot.messages import Block, text_block
-from bot.parser_pool import Parser
 from bot.store.inbox import Waiting
 
 WITHOUT_WORDS = "(sent without words)"

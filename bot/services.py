@@ -9,10 +9,10 @@ from bot.access import Access
 from bot.bus.bus import Bus
 from bot.bus.jobs import Jobs
 from bot.embeddings import Embedder
-from bot.files import folder_of
+from bot.files.blocks import folder_of
+from bot.files.parser_pool import ParserPool
 from bot.messages import AgentId
 from bot.model.anthropic import Model
-from bot.parser_pool import ParserPool
 from bot.settings import Settings
 from bot.store import Database
 from bot.strategies import Strategies

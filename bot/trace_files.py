@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from bot import trace
-from bot.files import folder_of
+from bot.files.blocks import folder_of
 from bot.messages import AgentId
 from bot.store import Database
 from bot.store.operators import traces

@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from bot import parser_process
-from bot.parser_pool import CannotOpen, Parsed, understood
+from bot.files import parser_process
+from bot.files.parser_pool import CannotOpen, Parsed, understood
 
 
 class ParserHere:
     """Opens files in this process, without bounds."""
 
     async def parse(self, path: Path, *, of: str, room: int = 0) -> Parsed:
-        """See :class:`bot.parser_pool.Parser`."""
+        """See :class:`bot.files.parser_pool.Parser`."""
         answer = await asyncio.to_thread(parser_process.answer_to, {"path": str(path), "room": room})
         found = understood(answer, path)
         if isinstance(found, str):

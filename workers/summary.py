@@ -24,7 +24,7 @@ from bot.compaction.summary.transcript import REMOVAL_SHARES, chunks, render, wi
 from bot.errors import ModelError, ModelOverflow, StoreUnavailable
 from bot.estimate import block_tokens, family_of, message_tokens
 from bot.estimate.cuts import beginning
-from bot.files import filled, folder_of
+from bot.files.blocks import filled, folder_of
 from bot.history import Entry, EntryKind, History, Usage, as_request, valid_request
 from bot.history.server_tools import uses_server_tools
 from bot.messages import Message, text_block, text_of, tool_calls

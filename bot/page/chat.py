@@ -23,7 +23,7 @@ from starlette.routing import Route
 from bot import access
 from bot.access import OPERATOR, OPERATOR_NAME, WEB
 from bot.commands import COMMANDS
-from bot.files import folder_of
+from bot.files.blocks import folder_of
 from bot.messages import NAMES, Address, Attachment, Inbound, is_name
 from bot.page.chat_files import file_response
 from bot.page.chat_live import Moments

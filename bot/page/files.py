@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.files import FOLDER, folder_of
+from bot.files.blocks import FOLDER, folder_of
 from bot.messages import AgentId
 
 _MOST = 100

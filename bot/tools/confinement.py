@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from bot.tools import own_folder
+from bot.files import own_folder
 
 INSIDE = "/folder"
 """The agent's folder as a confined command sees it."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bot.files import own_folder
+from bot.files.reading import read
+from bot.files.views import picture_block
 from bot.messages import Block, OutFile, text_block
-from bot.tools import own_folder
-from bot.tools.reading import read
 from bot.tools.tool import Occasion, Sending, Tool, ToolError, schema
-from bot.tools.views import picture_block
 
 MOST_FILE_BYTES = 1_000_000
 MOST_FOLDER_BYTES = 500_000_000

@@ -14,12 +14,12 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from bot.estimate.bounds import head_and_tail, tokens_of
-from bot.files import FOLDER_SOURCE
+from bot.files import own_folder
+from bot.files.blocks import FOLDER_SOURCE
+from bot.files.parser_pool import Parser
+from bot.files.views import picture_block
 from bot.messages import Block, text_block
-from bot.parser_pool import Parser
-from bot.tools import own_folder
 from bot.tools.tool import ToolError
-from bot.tools.views import picture_block
 
 MOST_KEPT_BYTES = 2_000_000
 """Of one result, in its file."""

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from bot.estimate.bounds import MOST_TOKENS
+from bot.files.parser_pool import Parser
 from bot.messages import Block, OutFile
-from bot.parser_pool import Parser
 
 INTERRUPTED = "[interrupted: the program stopped while this tool ran; it may have run]"
 

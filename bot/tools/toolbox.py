@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from bot.estimate.bounds import MOST_TOKENS
+from bot.files.parser_pool import Parser
 from bot.messages import Block
-from bot.parser_pool import Parser
 from bot.tools.files import FILE_TOOLS
 from bot.tools.results import bounded, bounded_text
 from bot.tools.tool import Done, Occasion, OfServer, Sending, SometimesIdempotent, Tool, ToolError, result_block

@@ -20,7 +20,7 @@ from typing import Any
 
 import bot.context
 from bot.cli import main
-from bot.parser_pool import Parser
+from bot.files.parser_pool import Parser
 from bot.store import Database
 from bot.tools.files import FILE_TOOLS
 from bot.tools.tool import Occasion, Tool

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from bot.files.own_folder import OWNED_FOLDERS
 from bot.tools import confinement
-from bot.tools.own_folder import OWNED_FOLDERS
 from bot.tools.process import Limits
 from bot.tools.shell import FOR_ADMINS, NO_WALLS, Shell, shell
 from bot.tools.tool import Occasion, ToolError

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from bot.files import filled
+from bot.files import own_folder
+from bot.files.blocks import filled
 from bot.messages import Message
-from bot.tools import own_folder
 from bot.tools.files import FILE_TOOLS
 from bot.tools.tool import Occasion, Tool, ToolError
 from bot.tools.toolbox import Toolbox

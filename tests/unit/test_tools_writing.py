@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from bot.files.own_folder import OWNED_FOLDERS
 from bot.tools.files import file_tools
-from bot.tools.own_folder import OWNED_FOLDERS
 from bot.tools.toolbox import Toolbox
 from tests.parser import HERE
 

@@ -13,8 +13,8 @@ from sqlalchemy import JSON, BigInteger, Boolean, Column, Double, Integer, Large
 from sqlalchemy.exc import IntegrityError
 
 from bot.compaction import Plan
-from bot.files import FOLDER_SOURCE
-from bot.folder_contents import is_place
+from bot.files.blocks import FOLDER_SOURCE
+from bot.files.contents import is_place
 from bot.messages import Address, AgentId, Attachment, Button, OutFile
 from bot.store import facts, histories, runs
 from bot.store.archive.exporting import LEFT_OUT, TABLES, Row

@@ -241,7 +241,7 @@ def _said(row: RowMapping) -> Line:
 
 
 _FILE = re.compile(r"\[File: (files/.+?)(?:, [\d,]+ (?:characters|bytes, which cannot be shown: .*))?\]")
-"""How :mod:`bot.files` names a file to a model."""
+"""How :mod:`bot.files.blocks` names a file to a model."""
 
 
 def _kept(row: RowMapping) -> Line | None:

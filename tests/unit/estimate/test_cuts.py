@@ -23,8 +23,8 @@ from bot.estimate.cuts import (
     may_cut,
     middle_of,
 )
+from bot.files.reading import read
 from bot.tools.process import _Output
-from bot.tools.reading import read
 from tests.unit.entries import said
 
 VALUES = (

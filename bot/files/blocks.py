@@ -16,9 +16,9 @@ from typing import Any
 
 from pathvalidate import sanitize_filename
 
+from bot.files.parser_pool import CannotOpen, Document, Parser, Text
+from bot.files.pictures import View, smaller
 from bot.messages import AgentId, Block, Message, text_block
-from bot.parser_pool import CannotOpen, Document, Parser, Text
-from bot.pictures import View, smaller
 from bot.store.inbox import Kept
 
 FOLDER = "files"

@@ -18,7 +18,7 @@ import uvloop
 from PIL import Image
 from structlog.testing import capture_logs
 
-from bot.parser_pool import (
+from bot.files.parser_pool import (
     BROKEN,
     BUSY,
     TOO_LONG,
@@ -31,11 +31,11 @@ from bot.parser_pool import (
     Text,
     understood,
 )
-from bot.pictures import View, view_of
+from bot.files.pictures import View, view_of
 from tests.connectors.intake import until
 from tests.hostile import hostile_pdf
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 needs_proc = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="there is no /proc here")
 
 
@@ -239,18 +239,25 @@ async def test_a_child_holds_nothing_of_ours(
 
 
 def test_a_child_imports_little_of_this_program() -> None:
-    code = "import sys; from bot import parser_process; print(*sys.modules)"
+    code = "import sys; from bot.files import parser_process; print(*sys.modules)"
     asked = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True)
     names = asked.stdout.split()
     own = {name for name in names if name.partition(".")[0] == "bot"}
-    assert own == {"bot", "bot.estimate", "bot.estimate.cuts", "bot.parser_process", "bot.pictures"}
+    assert own == {
+        "bot",
+        "bot.estimate",
+        "bot.estimate.cuts",
+        "bot.files",
+        "bot.files.parser_process",
+        "bot.files.pictures",
+    }
     assert not {"asyncio", "pydantic", "sqlalchemy", "structlog", "PIL", "pypdf"} & set(names)
 
 
 PROGRAM = """
 import asyncio, sys
 from pathlib import Path
-from bot.parser_pool import Bounds, ParserPool
+from bot.files.parser_pool import Bounds, ParserPool
 async def main():
     async with ParserPool(Bounds(seconds=3600, cpu_seconds=3600)) as pool:
         work = asyncio.create_task(pool.parse(Path(sys.argv[1]), of="ada"))

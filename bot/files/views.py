@@ -6,11 +6,11 @@ import asyncio
 import hashlib
 from pathlib import Path, PurePath
 
-from bot.files import picture_source
+from bot.files import own_folder
+from bot.files.blocks import picture_source
+from bot.files.parser_pool import CannotOpen, Parser
+from bot.files.pictures import View
 from bot.messages import Block
-from bot.parser_pool import CannotOpen, Parser
-from bot.pictures import View
-from bot.tools import own_folder
 from bot.tools.tool import ToolError
 
 MOST_BYTES = 20_000_000

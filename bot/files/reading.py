@@ -11,9 +11,9 @@ from typing import BinaryIO
 
 from bot.estimate.bounds import fitting
 from bot.estimate.cuts import cut_before
-from bot.tools import own_folder
+from bot.files import own_folder
+from bot.files.views import MOST_BYTES, ending_of
 from bot.tools.tool import ToolError
-from bot.tools.views import MOST_BYTES, ending_of
 
 _SNIFFED = 8_192
 _SKIPPED = 65_536

@@ -41,7 +41,7 @@ class View:
 
 def view_of(path: Path) -> View:
     """The picture itself, or a smaller one made of it, kept beside it. Reads and writes on disk, and takes as much
-    time and memory as the file wants: :mod:`bot.parser_pool` bounds both.
+    time and memory as the file wants: :mod:`bot.files.parser_pool` bounds both.
 
     Raises NotAPicture, TooLarge, and ValueError or OSError for a broken one.
     """

@@ -1,9 +1,9 @@
 """Opens the files that people send, and pictures that tools come by, in processes that can be ended.
 
 A parser of a hostile file may take for ever, all memory, or the process that it runs in; a thread cannot be ended. So
-files are opened by :mod:`bot.parser_process`, in children that hold nothing of ours. They are started when they are
-needed and end when nothing was to be opened for a while, so that nobody pays for them who sends no files. There are so
-many at once, one for each chat, and chats take turns.
+files are opened by :mod:`bot.files.parser_process`, in children that hold nothing of ours. They are started when they
+are needed and end when nothing was to be opened for a while, so that nobody pays for them who sends no files. There are
+so many at once, one for each chat, and chats take turns.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from typing import Any, Protocol, Self, TypeAlias
 import structlog
 
 import bot
-from bot.pictures import MEDIA_TYPES, View, smaller
+from bot.files.pictures import MEDIA_TYPES, View, smaller
 from bot.settings import FilesSettings
 
 log = structlog.get_logger(__name__)
 
-_MODULE = "bot.parser_process"
+_MODULE = "bot.files.parser_process"
 _KEPT = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 """Of the environment: where libraries are. Nothing else of it is a child's business."""
 _CLOCK = 4

@@ -1,4 +1,5 @@
-"""What opens the files that people send, in a process of its own: :mod:`bot.parser_pool` starts, bounds and ends it.
+"""What opens the files that people send, in a process of its own: :mod:`bot.files.parser_pool` starts, bounds and ends
+it.
 
 It imports little of this program and holds nothing of it: no settings, no keys, no connections. A line on its standard
 input asks for one file; the answer is a line with a length and so many bytes of JSON. It ends with its standard input,
@@ -23,7 +24,7 @@ from queue import SimpleQueue
 from typing import Any, BinaryIO, NoReturn
 
 from bot.estimate.cuts import cut_before
-from bot.pictures import NotAPicture, TooLarge, view_of
+from bot.files.pictures import NotAPicture, TooLarge, view_of
 
 MOST_PDF_BYTES = 20_000_000
 MOST_PDF_PAGES = 100
