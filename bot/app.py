@@ -16,14 +16,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from bot.access import WEB
 from bot.errors import ConfigurationError
 from bot.messages import Address
 from bot.platforms import local_note, platforms, terminal
-from bot.settings import Settings
-from bot.shutdown import Shutdown, until_signal
-from bot.supervisor import UnexpectedEnd
-from bot.tasks import stop
+from bot.runtime.access import WEB
+from bot.runtime.settings import Settings
+from bot.runtime.shutdown import Shutdown, until_signal
+from bot.runtime.supervisor import UnexpectedEnd
+from bot.runtime.tasks import stop
 
 if TYPE_CHECKING:
     from bot.connector import Connector
@@ -171,8 +171,8 @@ def services_of(parts: Parts) -> Services:
     """What the agents of this process share."""
     from bot.compaction import STRATEGIES
     from bot.files.parser_pool import ParserPool, bounds_of
+    from bot.runtime.strategies import configured
     from bot.services import Services
-    from bot.strategies import configured
     from bot.tools.mcp import servers_of
 
     return Services(
@@ -235,7 +235,7 @@ def _embedder(settings: Settings) -> Any:
 
 
 def _access(settings: Settings) -> Any:
-    from bot.access import Access
+    from bot.runtime.access import Access
 
     return Access(settings.access, settings.allow, settings.admins)
 

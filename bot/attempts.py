@@ -14,8 +14,8 @@ import structlog
 from bot.context import Context
 from bot.ending import MOST_TRIES, PUT_ASIDE
 from bot.errors import StaleEpoch, StoreUnavailable
-from bot.metrics import METRICS
-from bot.redact import redact
+from bot.runtime.metrics import METRICS
+from bot.runtime.redact import redact
 from bot.store import inbox
 from bot.store.inbox import Waiting
 from bot.store.operators import parked

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bot import __version__, archive
 from bot.errors import ConfigurationError
-from bot.settings import Settings
+from bot.runtime.settings import Settings
 from bot.store import Database, Tx
 from bot.store.archive import backup
 

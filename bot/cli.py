@@ -68,7 +68,7 @@ def chat(
     no_compact: cli_flags.NoCompact = False,
 ) -> None:
     """Talk in this terminal. When standard input is not a terminal, each line is a message."""
-    from bot.settings_check import checked_settings
+    from bot.runtime.settings_check import checked_settings
 
     address = _terminal_address(agent)
     flags = cli_flags.overrides(strategy, limit, option, no_compact=no_compact)
@@ -101,9 +101,9 @@ def run(
         raise typer.BadParameter(f"a role is one of {', '.join(ROLES)}")
     flags = cli_flags.overrides(strategy, limit, option, no_compact=no_compact)
     with one_line_errors():
-        from bot import logs
         from bot.app import run as serve
-        from bot.settings_check import checked_settings, log_notes
+        from bot.runtime import logs
+        from bot.runtime.settings_check import checked_settings, log_notes
 
         settings, notes = checked_settings(wanted, **flags)
         logs.configure(settings)
@@ -127,7 +127,7 @@ def _terminal_address(agent: str) -> Address:
 
 def _log_to_file(settings: Any) -> None:
     """The terminal belongs to the conversation."""
-    from bot import logs
+    from bot.runtime import logs
 
     try:
         settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)

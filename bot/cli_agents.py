@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from bot.compaction.facts.fact import Candidate
     from bot.compaction.facts.life import Known
-    from bot.settings import Settings
+    from bot.runtime.settings import Settings
     from bot.store.operators.conversations import Conversation, LayerRow, Order
 
 app = typer.Typer(help="Conversations: lists and single ones; take one along, bring it back, forget it.")

@@ -12,7 +12,7 @@ from bot.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from bot.backup import Extent
-    from bot.settings import Settings
+    from bot.runtime.settings import Settings
 
 
 def backup(
@@ -40,7 +40,7 @@ def restore(
 
 
 def _settings() -> Settings:
-    from bot.settings import load_settings
+    from bot.runtime.settings import load_settings
 
     settings = load_settings()
     log_quietly(settings)

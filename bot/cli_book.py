@@ -13,7 +13,7 @@ from bot.errors import ConfigurationError, PalimpsestError
 
 if TYPE_CHECKING:
     from bot.bus.bus import Bus
-    from bot.settings import Settings
+    from bot.runtime.settings import Settings
     from bot.store import Database
 
 _AGO = re.compile(r"(\d{1,6})([mhdw])")
@@ -26,7 +26,7 @@ class NothingFound(PalimpsestError):
 
 def settings_for_looking() -> Settings:
     """The settings, with a log that only says errors."""
-    from bot.settings import load_settings
+    from bot.runtime.settings import load_settings
 
     settings = load_settings()
     log_quietly(settings)
@@ -69,7 +69,7 @@ def day_named(text: str, now: float) -> str:
 
 def day_bounds(text: str, now: float) -> tuple[float, float]:
     """When that day begins and ends, in seconds since 1970. Raises WronglyCalled for what is none."""
-    from bot.days import bounds_of
+    from bot.runtime.utc_day import bounds_of
 
     return bounds_of(day_named(text, now))
 
@@ -119,8 +119,8 @@ async def bus_of(settings: Settings, database: Database) -> AsyncIterator[Bus]:
 
     from bot.embedded.valkey import EmbeddedValkey
     from bot.parts import bus_at
+    from bot.runtime.tasks import stop
     from bot.store.book import bell_of
-    from bot.tasks import stop
 
     url = settings.redis_url.get_secret_value() if settings.redis_url else EmbeddedValkey(settings.data_dir).url
     bus = bus_at(url, await bell_of(database))

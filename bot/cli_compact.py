@@ -17,7 +17,7 @@ from bot.errors import ConfigurationError
 if TYPE_CHECKING:
     from bot.compaction import CompactionResult, Strategy
     from bot.compaction.manual.refusals import NeedsSummary
-    from bot.settings import Settings
+    from bot.runtime.settings import Settings
     from bot.transcript_file import Transcript
 
 log = structlog.get_logger(__name__)
@@ -79,8 +79,8 @@ def compact(
 
 
 def _settings() -> Settings:
-    from bot import logs
-    from bot.settings import load_settings
+    from bot.runtime import logs
+    from bot.runtime.settings import load_settings
 
     settings = load_settings()
     logs.configure(settings)
@@ -90,9 +90,8 @@ def _settings() -> Settings:
 def _chosen(settings: Settings, name: str, options: Sequence[str]) -> Strategy:
     """With the options of the settings, and then with those of the command. Raises BadParameter."""
     from bot.compaction import STRATEGIES
-    from bot.foreign_strategy import for_once
-    from bot.strategies import configured
-    from bot.strategy_path import named
+    from bot.runtime.foreign_strategy import for_once
+    from bot.runtime.strategies import configured, named
 
     known = configured(STRATEGIES, settings)
     values: dict[str, object] = {**values_of(options)}

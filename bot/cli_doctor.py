@@ -12,7 +12,7 @@ from bot.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from bot.doctor import Finding
-    from bot.settings import Settings
+    from bot.runtime.settings import Settings
 
 
 def doctor(
@@ -31,8 +31,8 @@ def doctor(
 
 
 def _findings(*, probe: bool) -> list[Finding]:
-    from bot.finding import problem
-    from bot.settings import load_settings
+    from bot.runtime.checks import problem
+    from bot.runtime.settings import load_settings
 
     try:
         settings = load_settings()
@@ -47,8 +47,8 @@ async def _examine(settings: Settings, *, probe: bool) -> list[Finding]:
 
     from bot.doctor import Case, examine
     from bot.doctor.web import Web
-    from bot.env_file import read_env_file
-    from bot.settings import variables
+    from bot.runtime.env_file import read_env_file
+    from bot.runtime.settings import variables
 
     async with aiohttp.ClientSession() as session:
         return await examine(Case(settings, Web(session, time.time), variables(), probe, env_file=read_env_file()))

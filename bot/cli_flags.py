@@ -58,7 +58,7 @@ def _check(strategy: str, values: Mapping[str, str]) -> None:
     from bot.compaction import STRATEGIES
     from bot.compaction.options import with_options
     from bot.errors import ConfigurationError
-    from bot.strategy_path import named
+    from bot.runtime.strategies import named
 
     if ":" in strategy:
         return

@@ -16,7 +16,7 @@ from bot.cli_text import line
 if TYPE_CHECKING:
     from bot.forgetting import Forgotten
     from bot.messages import AgentId
-    from bot.settings import Settings
+    from bot.runtime.settings import Settings
 
 STAYS = (
     "What the assistant said itself stays, also where it repeats that person. What stands in the chats themselves, at "

@@ -18,7 +18,7 @@ from bot.cli_text import line
 
 if TYPE_CHECKING:
     from bot.exported import Exported
-    from bot.settings import Settings
+    from bot.runtime.settings import Settings
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 _SHOWN = 10

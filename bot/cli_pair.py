@@ -15,7 +15,7 @@ from bot.cli_process import log_quietly, one_line_errors, run_to_its_end
 from bot.errors import PalimpsestError
 
 if TYPE_CHECKING:
-    from bot.settings import Settings
+    from bot.runtime.settings import Settings
     from bot.store import Database
     from bot.store.people import Person
 
@@ -69,7 +69,7 @@ def revoke(person: Annotated[str, typer.Argument(help="As the list names them, e
 
 
 def _settings() -> Settings:
-    from bot.settings import load_settings
+    from bot.runtime.settings import load_settings
 
     settings = load_settings()
     log_quietly(settings)
@@ -84,7 +84,7 @@ async def _everybody(settings: Settings) -> list[Person]:
 
 
 async def _approve(settings: Settings, code: str) -> Person:
-    from bot import access
+    from bot.runtime import access
     from bot.store import outbox, people
 
     async with opened(settings) as database:

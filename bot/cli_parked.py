@@ -14,7 +14,7 @@ from bot.cli_text import cut, line, printable, utc
 from bot.errors import PalimpsestError
 
 if TYPE_CHECKING:
-    from bot.settings import Settings
+    from bot.runtime.settings import Settings
     from bot.store.operators.parked import Parked
 
 app = typer.Typer(help="Messages that broke the program, and were put aside.", no_args_is_help=True)
@@ -64,7 +64,7 @@ def retry(id: _Id) -> None:  # noqa: A002  # as it is called in the help
 
 
 def _settings() -> Settings:
-    from bot.settings import load_settings
+    from bot.runtime.settings import load_settings
 
     settings = load_settings()
     log_quietly(settings)

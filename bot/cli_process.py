@@ -72,6 +72,6 @@ def _fast_loop() -> asyncio.AbstractEventLoop:
 
 def log_quietly(settings: Any) -> None:
     """Only errors, on standard error: standard output belongs to what was asked for."""
-    from bot import logs
+    from bot.runtime import logs
 
     logs.configure(settings, level="DEBUG" if settings.log_level == "DEBUG" else "ERROR")

@@ -64,8 +64,8 @@ def wanted_of(
 
 def ran_json(ran: Ran) -> dict[str, Any]:
     """A compaction in brief."""
-    from bot.days import day_of
-    from bot.prices import cost
+    from bot.runtime.prices import cost
+    from bot.runtime.utc_day import day_of
     from bot.trace_statistics import freed_by, pause_of
 
     ended = ran.finished_at

@@ -13,7 +13,7 @@ from bot.cli_text import as_json as dumped
 from bot.cli_text import columns
 
 if TYPE_CHECKING:
-    from bot.settings import Settings
+    from bot.runtime.settings import Settings
     from bot.store.operators.traces import Ran, Wanted
     from bot.trace_statistics import Total
 

@@ -30,7 +30,7 @@ from bot.cli_trace_stats import stats
 from bot.cli_trace_tail import tail
 
 if TYPE_CHECKING:
-    from bot.settings import Settings
+    from bot.runtime.settings import Settings
     from bot.store.operators.traces import Ran, Wanted
 
 app = typer.Typer(help="What compactions did: lists, single ones, sums, and the daily files.", no_args_is_help=True)

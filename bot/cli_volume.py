@@ -12,7 +12,7 @@ from bot.cli_process import log_quietly, one_line_errors, run_to_its_end
 from bot.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from bot.settings import Settings
+    from bot.runtime.settings import Settings
     from bot.store import Database
 
 app = typer.Typer(help="The volume that all hosts share: is it the right one, and which is it.", no_args_is_help=True)
@@ -34,7 +34,7 @@ def adopt() -> None:
 
 
 def _settings() -> Settings:
-    from bot.settings import load_settings
+    from bot.runtime.settings import load_settings
 
     settings = load_settings()
     log_quietly(settings)

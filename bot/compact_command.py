@@ -18,7 +18,7 @@ from bot.commands import DEFAULT
 from bot.commands import STRATEGIES as TOLD
 from bot.compaction import STRATEGIES, Strategy
 from bot.compaction.options import option_names
-from bot.foreign_strategy import for_once
+from bot.runtime.foreign_strategy import for_once
 
 STRATEGY = "strategy"
 _PAIR = r"[A-Za-z][\w-]{0,60}=\S{0,200}"

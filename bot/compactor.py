@@ -45,10 +45,10 @@ from bot.outage import came_through, until_back
 from bot.planner import Planner
 from bot.recorder import count, record, tell, tell_begun
 from bot.rolling import RunningSummary, covering
+from bot.runtime.tasks import stop
 from bot.step import Step
 from bot.store import histories, runs, turns
 from bot.store.runs import NewRun, Result, Run, RunState
-from bot.tasks import stop
 
 log = structlog.get_logger(__name__)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import structlog
 
-from bot import access, commands, compact_command
+from bot import commands, compact_command
 from bot.attempts import DIED, Attempts
 from bot.commands import DEFAULT, Command
 from bot.compaction.notices import taken_back
@@ -21,8 +21,9 @@ from bot.ending import PARKED
 from bot.errors import StaleEpoch, StoreUnavailable, StrategyFailed
 from bot.memory import AgentMemory
 from bot.messages import ANSWER, COMPACTION
-from bot.metrics import METRICS
 from bot.recalling import answer_people
+from bot.runtime import access
+from bot.runtime.metrics import METRICS
 from bot.step import Step
 from bot.store import people, runs
 from bot.store.inbox import Waiting

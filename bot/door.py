@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import structlog
 
-from bot import access
-from bot.access import CODE_HOURS, Access
 from bot.messages import Inbound, Say
-from bot.metrics import METRICS
 from bot.rate import Rate
+from bot.runtime import access
+from bot.runtime.access import CODE_HOURS, Access
+from bot.runtime.metrics import METRICS
 from bot.store import Tx, people
 
 log = structlog.get_logger(__name__)

@@ -17,8 +17,8 @@ from bot.errors import Cause, StaleEpoch, StoreUnavailable
 from bot.history import Entry, EntryKind, Usage, ranges_of
 from bot.history.replies import closed, noted
 from bot.messages import text_block
-from bot.metrics import METRICS
-from bot.redact import redact
+from bot.runtime.metrics import METRICS
+from bot.runtime.redact import redact
 from bot.step import Step
 from bot.store import inbox, outbox, runs, turns
 from bot.store.operators import parked

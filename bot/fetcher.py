@@ -15,7 +15,7 @@ from bot.connector import Connector
 from bot.errors import DeliveryDelayed, DeliveryError, DeliveryRefused, StoreUnavailable
 from bot.files.blocks import FOLDER, path_for
 from bot.messages import AgentId, Attachment
-from bot.metrics import METRICS
+from bot.runtime.metrics import METRICS
 from bot.store import Database, inbox
 from bot.store.inbox import MOST_FETCHING, Fetching, Kept
 

@@ -33,7 +33,7 @@ from bot.errors import BusUnavailable, PalimpsestError
 from bot.files.blocks import folder_of, remove_sent
 from bot.files.contents import LOCK, contents
 from bot.messages import AgentId
-from bot.settings import Settings
+from bot.runtime.settings import Settings
 from bot.store import Database, agents, work
 from bot.store.archive import forgetting, forgetting_person, whereabouts
 from bot.store.operators import parked, traces

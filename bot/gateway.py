@@ -29,12 +29,12 @@ from bot.fetcher import Fetcher
 from bot.files.blocks import remove_sent
 from bot.lane import Lane
 from bot.messages import Address, AgentId, Inbound, React, Status, Typing
-from bot.metrics import METRICS
-from bot.shutdown import Shutdown
+from bot.runtime.metrics import METRICS
+from bot.runtime.shutdown import Shutdown
+from bot.runtime.tasks import stop
 from bot.signals import Signals
 from bot.store import Database, chats, inbox, outbox, runs
 from bot.storing import Storing
-from bot.tasks import stop
 from bot.tenure import Tenure
 
 log = structlog.get_logger(__name__)

@@ -21,8 +21,8 @@ from prometheus_client.exposition import choose_encoder
 
 from bot.errors import OF_PROVIDER, BusUnavailable, StoreUnavailable
 from bot.http import Check, state_of
-from bot.metrics import METRICS
 from bot.parts import Parts
+from bot.runtime.metrics import METRICS
 from bot.store.operators import queues
 from bot.store.operators.queues import Depths
 

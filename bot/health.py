@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from bot import __version__
-from bot.access import CONNECTORS
 from bot.commands import COMMANDS
 from bot.compaction import STRATEGIES
 from bot.compaction.fallback import FALLBACK
@@ -18,12 +17,13 @@ from bot.gateway import Gateway
 from bot.gauges import Gauges
 from bot.http import Check
 from bot.messages import AgentId
-from bot.metrics import METRICS, Known
 from bot.model.anthropic import RETRIED
 from bot.parts import Parts
-from bot.redact import redact
+from bot.runtime.access import CONNECTORS
+from bot.runtime.metrics import METRICS, Known
+from bot.runtime.redact import redact
+from bot.runtime.strategies import configured
 from bot.services import Services
-from bot.strategies import configured
 from bot.tools.choosing import tools_of
 from bot.tools.mcp_state import State
 

@@ -21,12 +21,12 @@ from bot.bus.bells import Bell
 from bot.bus.leases import Lease
 from bot.errors import BusUnavailable, StaleEpoch, StoreUnavailable
 from bot.messages import AgentId
-from bot.metrics import METRICS
+from bot.runtime.metrics import METRICS
+from bot.runtime.shutdown import Shutdown
+from bot.runtime.tasks import stop
 from bot.services import Services
-from bot.shutdown import Shutdown
 from bot.store import agents, turns, work
 from bot.store.agents import AgentRow
-from bot.tasks import stop
 
 log = structlog.get_logger(__name__)
 

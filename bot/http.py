@@ -16,8 +16,8 @@ from typing import Any
 import structlog
 
 from bot.errors import ConfigurationError, PalimpsestError
-from bot.shutdown import Shutdown
-from bot.tasks import stop
+from bot.runtime.shutdown import Shutdown
+from bot.runtime.tasks import stop
 
 log = structlog.get_logger(__name__)
 

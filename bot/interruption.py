@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 from contextlib import suppress
 from typing import TypeVar
 
-from bot.tasks import stop
+from bot.runtime.tasks import stop
 
 T = TypeVar("T")
 

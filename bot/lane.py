@@ -24,8 +24,8 @@ from bot.errors import (
     StoreUnavailable,
 )
 from bot.messages import Address, AgentId, Edit, OutFile, Say, Withdraw
-from bot.metrics import METRICS
 from bot.other_words import FILE_NAME, other_words
+from bot.runtime.metrics import METRICS
 from bot.store import Database, outbox
 from bot.store.outbox import AGAIN, NOTICE, OutboxRow
 from bot.tenure import Tenure

@@ -38,7 +38,7 @@ from bot.context import Context
 from bot.errors import StaleEpoch, StoreUnavailable
 from bot.history import Entry, EntryKind
 from bot.messages import Audience, Block, text_block, text_of
-from bot.redact import redact
+from bot.runtime.redact import redact
 from bot.step import Step
 from bot.store import facts, histories
 from bot.store.facts import MemoryRow

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import structlog
 
-from bot.access import is_own
 from bot.context import Context
 from bot.errors import OF_PROVIDER, Cause
-from bot.redact import redact
+from bot.runtime.access import is_own
+from bot.runtime.redact import redact
 from bot.step import Step
 from bot.store import outages
 

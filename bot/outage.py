@@ -18,8 +18,8 @@ from bot.bus.live_events import RENEW_SECONDS, show_written
 from bot.context import Context
 from bot.errors import StoreUnavailable
 from bot.history.replies import noted
+from bot.runtime.tasks import stop
 from bot.store import Tx, turns
-from bot.tasks import stop
 
 log = structlog.get_logger(__name__)
 

@@ -19,11 +19,11 @@ from bot.embedded.valkey import EmbeddedValkey
 from bot.errors import BusUnavailable, ConfigurationError, StoreUnavailable
 from bot.estimate.learned_windows import Windows
 from bot.model.anthropic import Limits, Model, SettingNames
-from bot.settings import DEFAULT_MODEL, LOCAL_API_KEY, Settings
+from bot.runtime.settings import DEFAULT_MODEL, LOCAL_API_KEY, Settings
+from bot.runtime.tasks import patiently, stop
 from bot.store import Database, volume
 from bot.store.book import bell_of, database_of
 from bot.store.windows import BookWindows
-from bot.tasks import patiently, stop
 
 log = structlog.get_logger(__name__)
 

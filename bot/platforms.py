@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bot.messages import Address
-from bot.settings import Settings
+from bot.runtime.settings import Settings
 
 if TYPE_CHECKING:
     from bot.connector import Connector

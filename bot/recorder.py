@@ -13,8 +13,8 @@ from bot.compaction.plan import Trigger
 from bot.compaction.statistics import statistics_of
 from bot.context import Context
 from bot.estimate.meter import Level, Meter
-from bot.metrics import METRICS
-from bot.redact import redact
+from bot.runtime.metrics import METRICS
+from bot.runtime.redact import redact
 from bot.store import facts, histories, runs
 from bot.store.runs import Run, RunState
 from bot.trace import render, write

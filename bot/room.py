@@ -12,7 +12,7 @@ from bot.compactor import Compactor, Outcome, Request
 from bot.context import Context
 from bot.errors import Cause
 from bot.interruption import AbortedError, Interruption
-from bot.metrics import METRICS
+from bot.runtime.metrics import METRICS
 from bot.store import turns
 from bot.store.turns import TurnRow
 from bot.timing import Timing

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.access import Access
 from bot.bus.bus import Bus
 from bot.bus.jobs import Jobs
 from bot.embeddings import Embedder
@@ -13,9 +12,10 @@ from bot.files.blocks import folder_of
 from bot.files.parser_pool import ParserPool
 from bot.messages import AgentId
 from bot.model.anthropic import Model
-from bot.settings import Settings
+from bot.runtime.access import Access
+from bot.runtime.settings import Settings
+from bot.runtime.strategies import Strategies
 from bot.store import Database
-from bot.strategies import Strategies
 from bot.tools.mcp import McpServers
 
 

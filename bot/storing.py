@@ -16,7 +16,7 @@ from bot.chats import Chats
 from bot.door import Door
 from bot.errors import StoreUnavailable
 from bot.messages import AgentId, Inbound, Say
-from bot.metrics import METRICS
+from bot.runtime.metrics import METRICS
 from bot.store import Database, chats, inbox, outages
 from bot.store.archive import dismissed
 from bot.store.archive.withdrawing import Withdrawn, withdraw

@@ -14,7 +14,7 @@ from bot import commands
 from bot.compaction.plan import Plan, everything_but
 from bot.context import Context
 from bot.ending import end_unseen
-from bot.metrics import METRICS
+from bot.runtime.metrics import METRICS
 from bot.store import Tx, agents, histories, inbox, outbox
 from bot.store.inbox import Waiting
 from bot.store.operators import parked

@@ -21,12 +21,12 @@ from uuid import uuid4
 
 from bot.compaction import Plan
 from bot.compaction.statistics import messages_text, statistics_of
-from bot.days import day_of
 from bot.estimate.meter import percent
 from bot.history import Entry, Ranges, Usage
 from bot.history.entry_text import text_to_read
 from bot.messages import text_of
-from bot.prices import cost
+from bot.runtime.prices import cost
+from bot.runtime.utc_day import day_of
 from bot.store.runs import Run
 
 _PIECE_BYTES = 65_536

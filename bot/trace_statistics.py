@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bot.days import day_of
-from bot.prices import cost
+from bot.runtime.prices import cost
+from bot.runtime.utc_day import day_of
 from bot.store.operators.traces import Ran
 from bot.store.runs import RunState
 

@@ -34,15 +34,15 @@ from bot.history.replies import for_people, spoken
 from bot.history.server_tools import PAUSED, open_calls, uses_server_tools
 from bot.interruption import AbortedError, Interruption
 from bot.messages import Audience, Block, text_block, text_of, tool_calls
-from bot.metrics import METRICS
 from bot.model.anthropic import Reply
 from bot.outage import see_written, telling, until_back
 from bot.room import CannotGoOnError, Room
+from bot.runtime.metrics import METRICS
+from bot.runtime.tasks import stop
 from bot.step import Step
 from bot.store import turns
 from bot.store.inbox import Waiting
 from bot.store.turns import TurnRow, TurnState
-from bot.tasks import stop
 from bot.timing import Timing
 from bot.told import Told
 from bot.tool_use import ToolUse

@@ -1,7 +1,7 @@
 """Writes `docs/configuration.md`, the reference of all settings: `make docs`.
 
 What is known elsewhere is taken from there: sections, sentences and defaults from `.env.example`, what a value may be
-from `bot.settings` and from the options of the strategies. Only who needs a setting is said here.
+from `bot.runtime.settings` and from the options of the strategies. Only who needs a setting is said here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pydantic import BaseModel, SecretStr
 from pydantic_settings import NoDecode
 
 from bot.compaction import STRATEGIES
-from bot.settings import Settings
+from bot.runtime.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / ".env.example"

@@ -26,8 +26,8 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from bot.app import ROLES, Role
 from bot.embedded.valkey import EmbeddedValkey
-from bot.logs import LOUD
-from bot.settings import Settings
+from bot.runtime.logs import LOUD
+from bot.runtime.settings import Settings
 from bot.store import Database
 from tests import ports
 from tests.house import House, Room, open_house, settings_for

@@ -21,7 +21,7 @@ from bot.gateway import Gateway
 from bot.history import History
 from bot.messages import Address, Attachment, Edit, Inbound, Outbound, OutFile, React, Say, Status, Typing, Withdraw
 from bot.parts import Parts, open_parts
-from bot.settings import Settings
+from bot.runtime.settings import Settings
 from bot.store import histories
 from tests.leaks import lasting_keys, own_tasks
 from tests.servers.messages import MessagesServer

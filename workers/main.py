@@ -8,14 +8,14 @@ from typing import Any
 
 from arq.worker import func
 
-from bot import logs
 from bot.bus.jobs import SEEN_SECONDS, SUMMARIZE, pack, queue_at, unpack
 from bot.http import Check
 from bot.parts import Parts, jobs_at, open_parts
-from bot.settings import load_settings
-from bot.settings_check import checked_settings, log_notes
-from bot.shutdown import Shutdown
-from bot.tasks import stop
+from bot.runtime import logs
+from bot.runtime.settings import load_settings
+from bot.runtime.settings_check import checked_settings, log_notes
+from bot.runtime.shutdown import Shutdown
+from bot.runtime.tasks import stop
 from workers.desk import Desk
 from workers.shift import Shift
 from workers.summarize import summarize

@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 
 from bot.bus.garbage import GarbageCount
 from bot.errors import NotReady
-from bot.tasks import to_the_end
+from bot.runtime.tasks import to_the_end
 from workers.vetting import clear, vetted
 
 log = structlog.get_logger(__name__)

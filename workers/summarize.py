@@ -13,9 +13,9 @@ from typing import Any
 import structlog
 
 from bot.errors import StoreUnavailable
+from bot.runtime.tasks import stop
 from bot.store import runs
 from bot.store.runs import Result, Run
-from bot.tasks import stop
 from workers.desk import Desk
 from workers.summary import write_summary
 

@@ -5,7 +5,7 @@ who waits on a :class:`Bell` then reads the book. A bell may be lost: whoever wa
 time, and after a reconnect all bells ring once. ``live`` carries typing and half-written replies to the gateway.
 
 Whatever comes over a channel may be anybody's: what is no message of ours is counted and left out
-(:mod:`bot.bus.events`), and nothing that breaks here ends unseen (:mod:`bot.supervisor`).
+(:mod:`bot.bus.events`), and nothing that breaks here ends unseen (:mod:`bot.runtime.supervisor`).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from bot.bus.leases import Lease, Leases
 from bot.bus.redis_pool import ANSWER_SECONDS, Client, pool_at
 from bot.bus.topics import SHARED_LEASES, BusNames
 from bot.errors import BusUnavailable
-from bot.supervisor import Supervisor
-from bot.tasks import stop, to_the_end
+from bot.runtime.supervisor import Supervisor
+from bot.runtime.tasks import stop, to_the_end
 
 log = structlog.get_logger(__name__)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import structlog
 
-from bot.metrics import METRICS, GarbagePlace
+from bot.runtime.metrics import METRICS, GarbagePlace
 
 log = structlog.get_logger(__name__)
 

@@ -14,7 +14,7 @@ from redis.exceptions import RedisError
 from bot.bus.redis_pool import ANSWER_SECONDS, Client, pool_at
 from bot.bus.topics import BusNames
 from bot.errors import BusUnavailable
-from bot.tasks import to_the_end
+from bot.runtime.tasks import to_the_end
 
 if TYPE_CHECKING:
     from arq.connections import ArqRedis

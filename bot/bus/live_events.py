@@ -8,7 +8,7 @@ from typing import Self
 from bot.bus.bus import Bus
 from bot.bus.events import AtWork, Written
 from bot.messages import Address
-from bot.tasks import stop
+from bot.runtime.tasks import stop
 
 RENEW_SECONDS = 3.0
 """A sign of life is good for a little longer than that; who stops renewing it stops typing."""

@@ -6,6 +6,6 @@ is started that stays, nothing is confirmed, taken or changed, so they may run b
 
 from bot.doctor.case import Case
 from bot.doctor.examine import examine
-from bot.finding import Finding
+from bot.runtime.checks import Finding
 
 __all__ = ["Case", "Finding", "examine"]

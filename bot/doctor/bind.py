@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from bot.doctor.case import Case
 from bot.doctor.web import Unreachable
-from bot.finding import Finding, ok, problem, warning
+from bot.runtime.checks import Finding, ok, problem, warning
 
 PART = "http"
 _PATIENCE = 2.0

@@ -9,9 +9,9 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from pydantic import SecretStr
 
 from bot.doctor.web import Web
-from bot.env_file import EnvFile
-from bot.finding import Finding
-from bot.settings import Settings
+from bot.runtime.checks import Finding
+from bot.runtime.env_file import EnvFile
+from bot.runtime.settings import Settings
 
 
 @dataclass(frozen=True)

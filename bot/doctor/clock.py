@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from bot.doctor.case import Case
 from bot.doctor.web import Unreachable
-from bot.finding import Finding, ok, warning
+from bot.runtime.checks import Finding, ok, warning
 
 PART = "clock"
 _MOST_SECONDS = 60.0

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from bot.doctor.case import Case, revealed
 from bot.errors import StoreUnavailable
-from bot.finding import Finding, ok, problem, warning
-from bot.settings import Settings
+from bot.runtime.checks import Finding, ok, problem, warning
+from bot.runtime.settings import Settings
 from bot.store.book import database_of
 from bot.store.operators.state import StoreState, damage, state_of
 

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from bot.doctor.case import Case, revealed
 from bot.doctor.web import Answer, Unreachable
-from bot.finding import Finding, ok, problem, warning
-from bot.settings import Settings
+from bot.runtime.checks import Finding, ok, problem, warning
+from bot.runtime.settings import Settings
 
 PART = "discord"
 _MESSAGE_CONTENT = 1 << 18 | 1 << 19

@@ -22,8 +22,8 @@ from bot.doctor.telegram import check_telegram
 from bot.doctor.variables import check_variables
 from bot.doctor.volume import check_volume
 from bot.errors import PalimpsestError
-from bot.finding import Finding, problem
-from bot.redact import redact
+from bot.runtime.checks import Finding, problem
+from bot.runtime.redact import redact
 
 CHECKS: Sequence[tuple[str, Check]] = (
     ("settings", check_variables),

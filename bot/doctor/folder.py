@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bot.doctor.case import Case
-from bot.finding import Finding, ok, problem, warning
+from bot.runtime.checks import Finding, ok, problem, warning
 
 PART = "data folder"
 _FULL = 100_000_000

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from bot.doctor.case import Case
 from bot.errors import ConfigurationError
-from bot.finding import Finding, ok, problem, warning
-from bot.settings_check import mcp_file
+from bot.runtime.checks import Finding, ok, problem, warning
+from bot.runtime.settings_check import mcp_file
 from bot.tools.mcp_config import McpConfig, ServerConfig, config_path, read_config
 from bot.tools.mcp_state import Lost
 

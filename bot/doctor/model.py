@@ -13,11 +13,11 @@ from bot.doctor.web import Unreachable
 from bot.embedded.local_model import find_weights
 from bot.errors import ModelError, ModelRefused, StoreUnavailable
 from bot.estimate.learned_windows import Learned
-from bot.finding import Finding, ok, problem, warning
 from bot.model.anthropic import Model
 from bot.parts import named_model, named_summary_model
 from bot.platforms import LOCAL_MODEL_NOTE
-from bot.settings import Settings
+from bot.runtime.checks import Finding, ok, problem, warning
+from bot.runtime.settings import Settings
 from bot.store import windows
 from bot.store.book import database_of
 

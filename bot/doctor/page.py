@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot.doctor.case import Case
-from bot.finding import Finding, ok, warning
 from bot.page.site import why_shut
+from bot.runtime.checks import Finding, ok, warning
 
 PART = "page"
 _ANY = ("", "0.0.0.0", "[::]", "::")  # noqa: S104  # to be told about, not to be listened on

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot.doctor.case import Case
-from bot.finding import Finding, ok, warning
-from bot.settings_check import ACCESS, people
+from bot.runtime.checks import Finding, ok, warning
+from bot.runtime.settings_check import ACCESS, people
 
 _KNOWN = {
     "pairing": "Unknown people get a code; `palimpsest pair approve CODE` lets them in.",

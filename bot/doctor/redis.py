@@ -11,9 +11,9 @@ from bot.bus.state import BusState, state_of
 from bot.doctor.case import Case, revealed
 from bot.embedded.valkey import EmbeddedValkey, binary_version
 from bot.errors import BusUnavailable, PalimpsestError
-from bot.finding import Finding, ok, problem, warning
 from bot.parts import bus_at
-from bot.settings import Settings
+from bot.runtime.checks import Finding, ok, problem, warning
+from bot.runtime.settings import Settings
 from bot.store import installation
 from bot.store.book import database_of
 

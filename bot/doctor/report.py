@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from bot.finding import Finding, State
+from bot.runtime.checks import Finding, State
 
 _MARKS: dict[State, str] = {"ok": "✓", "warning": "!", "problem": "✗"}
 _WORST: tuple[State, ...] = ("problem", "warning", "ok")

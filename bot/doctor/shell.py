@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from bot.doctor.case import Case
-from bot.finding import Finding, ok, problem, warning
+from bot.runtime.checks import Finding, ok, problem, warning
 from bot.tools.confinement import find_bubblewrap, works
 
 PART = "shell"

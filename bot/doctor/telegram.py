@@ -10,8 +10,8 @@ from bot.doctor.case import Case, revealed
 from bot.doctor.redis import is_held
 from bot.doctor.telegram_webhook import check_webhook
 from bot.doctor.web import Answer, Unreachable
-from bot.finding import Finding, ok, problem, warning
-from bot.settings import Settings
+from bot.runtime.checks import Finding, ok, problem, warning
+from bot.runtime.settings import Settings
 
 PART = "telegram"
 _MANY = 100

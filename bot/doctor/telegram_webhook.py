@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from bot.doctor.case import Case
 from bot.doctor.web import Unreachable
-from bot.finding import Finding, ok, problem, warning
-from bot.settings_check import webhook_address
+from bot.runtime.checks import Finding, ok, problem, warning
+from bot.runtime.settings_check import webhook_address
 
 PART = "telegram"
 _LATELY = 3600.0

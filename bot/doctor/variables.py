@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot.doctor.case import Case
-from bot.finding import Finding, ok
-from bot.settings_check import PART, check
+from bot.runtime.checks import Finding, ok
+from bot.runtime.settings_check import PART, check
 
 
 async def check_variables(case: Case) -> Sequence[Finding]:

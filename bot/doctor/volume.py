@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from bot.doctor.case import Case
 from bot.errors import StoreUnavailable
-from bot.finding import Finding, ok, problem
+from bot.runtime.checks import Finding, ok, problem
 from bot.store import volumes
 from bot.store.book import database_of
 from bot.store.volume import ADOPT, read, strange

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bot.embedded import EmbeddedError
 from bot.embedded.membership import Membership
-from bot.tasks import to_the_end
+from bot.runtime.tasks import to_the_end
 
 
 class SharedServer(ABC):

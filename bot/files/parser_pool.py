@@ -25,7 +25,7 @@ import structlog
 
 import bot
 from bot.files.pictures import MEDIA_TYPES, View, smaller
-from bot.settings import FilesSettings
+from bot.runtime.settings import FilesSettings
 
 log = structlog.get_logger(__name__)
 

@@ -21,7 +21,6 @@ from bot.estimate.cuts import beginning
 from bot.estimate.learned_windows import LONGEST_SAID, Learned, OwnWindows, Windows, place_of
 from bot.history import Usage
 from bot.messages import Block, Message
-from bot.metrics import METRICS, Outcome
 from bot.model.cache_marks import Life, mark_for, marked, marked_head
 from bot.model.head import Head
 from bot.model.overflow.detection import is_context_overflow, stated_numbers
@@ -30,6 +29,7 @@ from bot.model.queue import ModelQueue, Wait
 from bot.model.reply_blocks import for_head
 from bot.model.reply_stream import ReplyStream
 from bot.model.trouble import Troubles
+from bot.runtime.metrics import METRICS, Outcome
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic, AsyncStream

@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count
 
-from bot.metrics import METRICS, Purpose
+from bot.runtime.metrics import METRICS, Purpose
 
 TELL_SECONDS = 3.0
 """Who waits longer is told, and then again and again."""

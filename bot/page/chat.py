@@ -20,8 +20,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from bot import access
-from bot.access import OPERATOR, OPERATOR_NAME, WEB
 from bot.commands import COMMANDS
 from bot.files.blocks import folder_of
 from bot.messages import NAMES, Address, Attachment, Inbound, is_name
@@ -34,6 +32,8 @@ from bot.page.live import Live
 from bot.page.refusal import Refused, not_found, wants_json
 from bot.page.site import Site
 from bot.page.visitor import visitor_of
+from bot.runtime import access
+from bot.runtime.access import OPERATOR, OPERATOR_NAME, WEB
 from bot.store import inbox
 from bot.store.operators import talk
 from bot.store.operators.talk import Place

@@ -26,7 +26,7 @@ from bot.page.live import Live
 from bot.page.query import named, number, text
 from bot.page.refusal import not_found
 from bot.page.site import Site
-from bot.prices import cost
+from bot.runtime.prices import cost
 from bot.store import Tx, histories, runs
 from bot.store.operators import conversations, pages, traces
 from bot.store.operators.traces import Ran, Wanted

@@ -9,7 +9,7 @@ from typing import Any
 
 from bot.history import Usage
 from bot.page.words import count, dollars, duration, short, trigger
-from bot.prices import cost
+from bot.runtime.prices import cost
 from bot.store import Tx
 from bot.store.operators.overview import Day
 from bot.store.operators.trends import Stretch, stretches

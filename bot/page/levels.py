@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from bot.compaction import STRATEGIES, Strategy
 from bot.estimate.meter import Level, Meter
-from bot.settings import Settings
-from bot.strategies import configured
+from bot.runtime.settings import Settings
+from bot.runtime.strategies import configured
 
 _STEPS = 1_000
 

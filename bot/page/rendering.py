@@ -14,7 +14,7 @@ from markupsafe import Markup
 from bot.page import words
 from bot.page.markup import marked, plain, rendered, with_marks
 from bot.page.slowness import lasted, spent
-from bot.redact import redact
+from bot.runtime.redact import redact
 from bot.store.search.snippets import found_in
 from bot.store.search.words import Wanted
 

@@ -29,7 +29,7 @@ from bot.page.parked import ParkedPage
 from bot.page.refusal import Refused, refusal
 from bot.page.search import Search
 from bot.page.site import Site
-from bot.settings import Settings
+from bot.runtime.settings import Settings
 from bot.store import Database
 
 log = structlog.get_logger(__name__)

@@ -15,7 +15,7 @@ from bot.page.caller import Callers, is_loopback
 from bot.page.keys import Keys
 from bot.page.rendering import Rendering
 from bot.page.visitor import Visitor, visitor_of
-from bot.settings import DEFAULT_MODEL, Settings
+from bot.runtime.settings import DEFAULT_MODEL, Settings
 from bot.store import Database, sessions
 
 THEME_COOKIE = "palimpsest_theme"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.settings import Settings
+from bot.runtime.settings import Settings
 from bot.store import Database, installation
 
 

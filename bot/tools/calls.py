@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from bot.messages import Block, text_block
-from bot.redact import redact
+from bot.runtime.redact import redact
 
 _SIGN = "🔧"
 _LONGEST_LINE = 80

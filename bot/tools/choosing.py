@@ -8,8 +8,8 @@ from typing import Any
 
 from bot.history.server_tools import definitions
 from bot.messages import AgentId
+from bot.runtime.settings import Settings, ToolsSettings
 from bot.services import Services
-from bot.settings import Settings, ToolsSettings
 from bot.tools.files import file_tools
 from bot.tools.recall import Recall
 from bot.tools.shell import shell

@@ -19,8 +19,8 @@ import structlog
 
 from bot.errors import ConfigurationError
 from bot.messages import AgentId, Block
-from bot.settings import Settings, variables
-from bot.tasks import stop, told_of
+from bot.runtime.settings import Settings, variables
+from bot.runtime.tasks import stop, told_of
 from bot.tools.mcp_config import McpConfig, ServerConfig, config_path, read_config
 from bot.tools.mcp_connection import Connection
 from bot.tools.mcp_results import shown

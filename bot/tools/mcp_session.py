@@ -30,8 +30,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 import bot
-from bot.redact import redact
-from bot.tasks import stop
+from bot.runtime.redact import redact
+from bot.runtime.tasks import stop
 from bot.tools.mcp_config import ServerConfig
 from bot.tools.mcp_http import http_streams
 from bot.tools.mcp_state import Lost

@@ -23,7 +23,7 @@ from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
-from bot.redact import redact
+from bot.runtime.redact import redact
 from bot.tools.mcp_allowance import MOST_MESSAGE_BYTES, Allowance, Flooding
 from bot.tools.mcp_config import ServerConfig
 from bot.tools.mcp_state import Lost

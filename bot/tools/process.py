@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bot.estimate.cuts import cut_after, cut_before
-from bot.tasks import stop, told_of
+from bot.runtime.tasks import stop, told_of
 
 _MARK = "PALIMPSEST_CALL"
 """In the environment of everything that a call starts: how it is found again."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from sqlalchemy import make_url
 from sqlalchemy.exc import DBAPIError
 
-from bot.tasks import stop
+from bot.runtime.tasks import stop
 from tests.chaos.brain import ASKED, NOTES, TALK, AnsweringBrain
 from tests.chaos.ledger import Ledger
 from tests.chaos.people import People

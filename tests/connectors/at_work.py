@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from bot.app import ROLES, gateway_for, inner_roles
 from bot.connector import Connector
 from bot.parts import Parts, open_parts
-from bot.settings import Settings
-from bot.tasks import stop
+from bot.runtime.settings import Settings
+from bot.runtime.tasks import stop
 
 
 @asynccontextmanager

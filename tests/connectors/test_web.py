@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from bot.access import OPERATOR, Access
 from bot.errors import DeliveryRefused
 from bot.messages import Address, Attachment, Edit, Say, Typing
 from bot.platforms import platforms
-from bot.settings import Settings
+from bot.runtime.access import OPERATOR, Access
+from bot.runtime.settings import Settings
 from connectors.web import Web
 
 HERE = Address("web", "work")

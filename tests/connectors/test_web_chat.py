@@ -11,10 +11,10 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from bot.access import TOO_FAST
 from bot.commands import COMMANDS
 from bot.compaction.facts.report import RUNTIME
 from bot.messages import ABORT_ANSWER, ABORT_COMPACTION, Address
+from bot.runtime.access import TOO_FAST
 from bot.store import agents, outbox
 from tests.connectors.browser import Browser
 from tests.connectors.page_lines import lines_of, tags_of

@@ -13,7 +13,7 @@ from bot.http import HttpServer
 from bot.messages import Address
 from bot.page.routes import page_app
 from bot.parts import Parts, open_parts
-from bot.settings import Settings
+from bot.runtime.settings import Settings
 from connectors.web import Web
 from tests.leaks import lasting_keys, own_tasks
 

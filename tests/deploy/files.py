@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from bot.settings import Settings
+from bot.runtime.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

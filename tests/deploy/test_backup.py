@@ -15,7 +15,7 @@ from bot import archive, cli_backup
 from bot.backup import make, restore
 from bot.errors import ConfigurationError
 from bot.messages import Address
-from bot.settings import Settings
+from bot.runtime.settings import Settings
 from bot.store import Database
 from bot.store.book import database_of
 from bot.store.search import word_index

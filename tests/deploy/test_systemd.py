@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bot.app import ROLES
-from bot.settings import Settings
+from bot.runtime.settings import Settings
 from tests.deploy.files import DEPLOY, GRACE, ROOT, is_setting
 
 FOLDER = DEPLOY / "systemd"

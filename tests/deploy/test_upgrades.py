@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from bot.errors import ConfigurationError
 from bot.parts import open_parts
-from bot.settings import Settings
+from bot.runtime.settings import Settings
 from bot.store import Database
 from bot.store.book import database_of
 from tests.chaos.processes import eventually

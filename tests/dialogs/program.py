@@ -13,9 +13,9 @@ from bot.app import gateway_for, inner_roles
 from bot.connector import Connector
 from bot.http import HttpServer
 from bot.parts import Parts, open_parts
-from bot.settings import Settings
+from bot.runtime.settings import Settings
+from bot.runtime.tasks import stop
 from bot.store.schema import inbox
-from bot.tasks import stop
 
 _UNDER_WAY = text(
     "SELECT (SELECT count(*) FROM inbox WHERE state <> 'done') + (SELECT count(*) FROM turns WHERE state = 'running')"

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 
 from bot.connector import Connector
 from bot.parts import Parts
-from bot.settings import Settings
+from bot.runtime.settings import Settings
 
 
 @dataclass(frozen=True)

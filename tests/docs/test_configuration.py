@@ -10,7 +10,7 @@ import pytest
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from bot.settings import Settings
+from bot.runtime.settings import Settings
 from scripts.configuration import EXAMPLE, NEEDED_BY, PAGE, kinds, needed_by, page, sections, value_of
 
 EXTRA = """\

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from bot.compaction import STRATEGIES, Strategy, compact_history
 from bot.history import EntryKind, History
 from bot.messages import text_of
-from bot.strategy_path import named
+from bot.runtime.strategies import named
 from tests.conftest import OpenHouse
 from tests.docs.pages import DOCS, code_named
 from tests.house import Room

@@ -12,7 +12,7 @@ import pytest
 
 from bot.doctor import Case, Finding
 from bot.doctor.web import Web
-from bot.settings import Settings, load_settings
+from bot.runtime.settings import Settings, load_settings
 from bot.store.book import bell_of, database_of
 from tests.servers.discord import DiscordServer
 from tests.servers.discord_routes import Route

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.doctor.report import as_text
-from bot.finding import Finding, ok
+from bot.runtime.checks import Finding, ok
 from tests.servers.messages import MessagesServer
 from tests.servers.telegram import BotApiServer
 from tests.wire.program import KEY, Program, Programs

@@ -14,8 +14,8 @@ from bot.doctor.telegram import check_telegram
 from bot.doctor.web import Unreachable
 from bot.errors import ConfigurationError
 from bot.http import HttpServer
-from bot.settings import load_settings
-from bot.tasks import stop
+from bot.runtime.settings import load_settings
+from bot.runtime.tasks import stop
 from tests.doctor.conftest import MakeCase, said, the_one
 from tests.servers.messages import MessagesServer
 from tests.servers.telegram import BotApiServer

@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 from aiohttp import web
 
 from bot.doctor.model import check_model
-from bot.env_file import EnvFile
 from bot.estimate.learned_windows import Learned
 from bot.parts import named_model
-from bot.settings_check import check
+from bot.runtime.env_file import EnvFile
+from bot.runtime.settings_check import check
 from bot.store.book import database_of
 from bot.store.windows import BookWindows
 from tests.doctor.conftest import MakeCase, said, the_one

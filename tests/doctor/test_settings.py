@@ -6,9 +6,9 @@ import pytest
 
 from bot.doctor.people import check_people
 from bot.doctor.variables import check_variables
-from bot.env_file import EnvFile
 from bot.errors import ConfigurationError
-from bot.settings_check import unknown
+from bot.runtime.env_file import EnvFile
+from bot.runtime.settings_check import unknown
 from tests.doctor.conftest import MakeCase, said, the_one
 
 

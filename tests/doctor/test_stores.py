@@ -13,9 +13,9 @@ from bot.doctor.database import check_database
 from bot.doctor.redis import check_redis, is_held
 from bot.embedded.valkey import EmbeddedValkey
 from bot.parts import bus_at
-from bot.settings import Settings
+from bot.runtime.settings import Settings
+from bot.runtime.tasks import stop
 from bot.store.book import database_of
-from bot.tasks import stop
 from tests.doctor.conftest import MakeCase, bell_of_a_new_book, said, the_one
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from structlog.testing import capture_logs
 
 from bot.app import ROLES
-from bot.metrics import METRICS, Known
+from bot.runtime.metrics import METRICS, Known
 from bot.store.schema import agents, turns
 from tests.conftest import OpenHouse
 from tests.house import House, Room

@@ -17,7 +17,7 @@ from bot.cli_book import bus_of
 from bot.exported import export
 from bot.forgetting import Forgetting, Forgotten
 from bot.messages import Address, AgentId, Quote
-from bot.settings import Settings
+from bot.runtime.settings import Settings
 from bot.store import inbox, outbox, work
 from bot.store.book import database_of
 from tests.conftest import MakeSettings, OpenHouse

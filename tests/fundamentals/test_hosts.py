@@ -21,8 +21,8 @@ from bot.errors import StaleEpoch
 from bot.history import EntryKind
 from bot.messages import Address, text_block
 from bot.parts import open_parts
-from bot.settings import AgentsSettings
-from bot.shutdown import Shutdown
+from bot.runtime.settings import AgentsSettings
+from bot.runtime.shutdown import Shutdown
 from bot.store import agents, histories, inbox, outbox
 from bot.store.schema import entries
 from bot.stranded import MOST_STARTS

@@ -21,7 +21,7 @@ from bot.bus.state import state_of
 from bot.bus.topics import SHARED_LEASES, SHARED_RINGS
 from bot.messages import Address
 from bot.parts import Parts, open_parts
-from bot.settings import Settings
+from bot.runtime.settings import Settings
 from bot.store import Database, installation
 from bot.store.book import bell_of, database_of
 from tests.conftest import new_database

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bot.settings import Settings
+from bot.runtime.settings import Settings
 from bot.tools.tool import INTERRUPTED
 from tests.conftest import MakeSettings
 from tests.house import PATIENCE, Room, open_house

@@ -19,7 +19,7 @@ from bot.history import EntryKind
 from bot.messages import Address, text_block
 from bot.outage import AWAY, see_written, telling
 from bot.parts import open_parts
-from bot.settings import load_settings
+from bot.runtime.settings import load_settings
 from bot.store import agents
 from bot.store import database as store_database
 from bot.store.operators import parked

@@ -13,7 +13,7 @@ from sqlalchemy import text
 from bot.errors import StoreUnavailable
 from bot.messages import Address
 from bot.parts import open_parts
-from bot.settings import load_settings
+from bot.runtime.settings import load_settings
 from bot.store import Database, agents, inbox
 from bot.store.servers.postgres import Pooler
 from tests.conftest import OpenHouse

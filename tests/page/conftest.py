@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from bot.page.routes import page_app
-from bot.settings import Settings
+from bot.runtime.settings import Settings
 from bot.store import Database
 from tests.house import House
 

@@ -14,7 +14,7 @@ from bot.errors import ConfigurationError, StoreUnavailable
 from bot.page.keys import Keys
 from bot.page.login_rate import MOST_ADDRESSES, OF_ALL, OF_ONE, LoginRate
 from bot.page.site import why_shut
-from bot.settings import PageSettings, Settings, load_settings
+from bot.runtime.settings import PageSettings, Settings, load_settings
 from bot.store import Database, inbox
 from bot.store.schema import page_sessions
 from tests.page.conftest import PASSWORD, browser_of, csrf_of, log_in

@@ -14,7 +14,7 @@ from sqlalchemy import delete
 from bot.http import HttpServer
 from bot.page.live import MOST_OF_ONE
 from bot.page.routes import page_app
-from bot.settings import PageSettings
+from bot.runtime.settings import PageSettings
 from bot.store.schema import page_sessions
 from tests.conftest import MakeSettings
 from tests.house import House, Room, open_house

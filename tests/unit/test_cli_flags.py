@@ -11,8 +11,8 @@ from bot.cli_flags import overrides
 from bot.compaction import STRATEGIES
 from bot.compaction.gate import is_automatic
 from bot.compaction.strategies.two_phase import TwoPhaseOptions
-from bot.settings import load_settings
-from bot.strategies import configured
+from bot.runtime.settings import load_settings
+from bot.runtime.strategies import configured
 
 
 def test_without_a_flag_everything_is_as_it_is_set() -> None:

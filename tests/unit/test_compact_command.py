@@ -8,7 +8,7 @@ from bot.compact_command import Asked, asked, continues
 from bot.compaction import STRATEGIES, Strategy
 from bot.compaction.strategies.monologue import Monologue, MonologueOptions
 from bot.compaction.strategies.reset import Reset
-from bot.strategies import Strategies
+from bot.runtime.strategies import Strategies
 
 KNOWN = Strategies(STRATEGIES, "reset")
 

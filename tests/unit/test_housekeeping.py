@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from bot.days import bounds_of
 from bot.housekeeping import remove_trace_files
 from bot.messages import Address, Inbound
+from bot.runtime.utc_day import bounds_of
 from bot.store import Database, inbox, outbox, schema, settled, turns
 
 HERE = Address("room", "1")

@@ -12,8 +12,8 @@ from bot.bus.bus import Bus
 from bot.chats import Chats
 from bot.lane import Lane
 from bot.messages import Address, Outbound
+from bot.runtime.tasks import stop
 from bot.store import Database, agents, outbox
-from bot.tasks import stop
 from bot.tenure import Tenure
 from tests.house import Room
 

@@ -18,7 +18,7 @@ from bot.gauges import FRESH_SECONDS, Gauges
 from bot.messages import Address, AgentId, Inbound
 from bot.model.anthropic import Model
 from bot.parts import Parts
-from bot.settings import Settings
+from bot.runtime.settings import Settings
 from bot.store import Database, agents, inbox, outbox, runs, turns
 from bot.store.operators import parked, queues
 from bot.store.runs import NewRun

@@ -12,12 +12,12 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
-from bot.access import Access
 from bot.bus.bus import Bus
 from bot.chats import Chats
 from bot.door import Door
 from bot.errors import StoreUnavailable
 from bot.messages import Address, Attachment, Inbound
+from bot.runtime.access import Access
 from bot.store import Database, inbox, people, settled, work
 from bot.store.archive import dismissed, forgetting
 from bot.store.operators import parked

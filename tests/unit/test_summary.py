@@ -10,9 +10,9 @@ import pytest
 from bot.compaction import PlanContext
 from bot.compaction.strategies.reset import Reset
 from bot.history import History
+from bot.runtime.tasks import stop
 from bot.store import histories, runs
 from bot.store.runs import RunState
-from bot.tasks import stop
 from tests.servers.messages import MessagesServer, Reply, ToolCall
 from tests.servers.messages_cache import without_marks
 from tests.unit.entries import full, replied, said

@@ -11,7 +11,7 @@ for _name in (
     "bot.http",
     "bot.page.routes",
     "bot.services",
-    "bot.settings_check",
+    "bot.runtime.settings_check",
     "connectors.discord",
     "connectors.telegram",
     "connectors.terminal",

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from bot import access
 from bot.messages import Address
+from bot.runtime import access
 from bot.store import Database, outbox, people
 from tests.servers.messages import MessagesServer
 from tests.servers.telegram import BotApiServer

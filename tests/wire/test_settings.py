@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from bot.cli import app
 from bot.errors import ConfigurationError
-from bot.settings_check import checked_settings
+from bot.runtime.settings_check import checked_settings
 from tests.wire.program import Programs
 
 SECRET = "swordfish1"

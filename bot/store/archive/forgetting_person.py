@@ -14,12 +14,12 @@ from typing import Any
 
 from sqlalchemy import RowMapping, delete, null, select, update
 
-from bot.days import day_of
 from bot.estimate import Family, message_tokens
 from bot.history import Entry, EntryKind
 from bot.history.entry_text import RECALLED, text_to_read
 from bot.history.quotations import apart
 from bot.messages import AgentId, Block, tool_calls
+from bot.runtime.utc_day import day_of
 from bot.store import facts, outbox
 from bot.store.archive.forgetting import blank_newest, forget_heads, keep_out
 from bot.store.archive.whereabouts import BLOCKS, REMOVED

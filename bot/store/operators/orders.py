@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import func, select
 
-from bot.access import OPERATOR, OPERATOR_NAME
 from bot.messages import Address, Inbound
+from bot.runtime.access import OPERATOR, OPERATOR_NAME
 from bot.store import inbox
 from bot.store.schema import inbox as inbox_rows
 from bot.store.tx import Tx

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import ColumnElement, RowMapping, func, select
 
 from bot.compaction.statistics import Stats, statistics_of
-from bot.days import bounds_of
 from bot.history import Usage
 from bot.messages import AgentId
+from bot.runtime.utc_day import bounds_of
 from bot.store.runs import OPEN, RunState
 from bot.store.schema import compactions, layers
 from bot.store.tx import Tx

@@ -14,9 +14,9 @@ from bot.compaction import STRATEGIES
 from bot.compaction.gate import AHEAD_BELOW_WARNING, ahead_margin
 from bot.history import Entry
 from bot.messages import Address, Audience
+from bot.runtime.strategies import configured
 from bot.store.histories import entry_of
 from bot.store.schema import entries
-from bot.strategies import configured
 from tests.bench.cost.bill import MODEL, Bill, Ledger, ledgers
 from tests.bench.cost.brain import Brain
 from tests.bench.cost.pauses import HABITS, SECONDS_A_REQUEST, SECONDS_A_TOKEN, Clock

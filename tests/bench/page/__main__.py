@@ -23,7 +23,7 @@ from sqlalchemy import text
 
 from bot.http import HttpServer
 from bot.page.routes import page_app
-from bot.settings import Settings
+from bot.runtime.settings import Settings
 from bot.store import Database, schema
 from tests.bench.page.book import Size, write
 

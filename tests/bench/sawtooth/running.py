@@ -14,9 +14,9 @@ from bot.compaction import STRATEGIES, Strategy
 from bot.compaction.gate import AHEAD_BELOW_WARNING, COOLDOWN
 from bot.estimate import Meter, Part
 from bot.messages import Address, Message
+from bot.runtime.strategies import configured
 from bot.store import runs
 from bot.store.runs import Run, RunState
-from bot.strategies import configured
 from tests.bench.sawtooth.brain import LookingBrain
 from tests.bench.sawtooth.conversation import TURNS, Asks, Line
 from tests.house import House, Room, open_house, settings_for

@@ -19,7 +19,7 @@ import psutil
 
 from bot.embedded.detached import Detached
 from bot.embedded.valkey import EmbeddedValkey
-from bot.tasks import stop
+from bot.runtime.tasks import stop
 from tests.bench.speed.marks import KEY, MODEL, TOKEN
 from tests.bench.speed.stores import Store, open_store
 from tests.bench.speed.wire import Control

@@ -10,7 +10,7 @@ from typing import Any
 from bot.connector import Connector
 from bot.parts import Parts
 from bot.platforms import platforms
-from bot.settings import Settings
+from bot.runtime.settings import Settings
 from tests.dialogs.pattern import reads
 from tests.dialogs.stage import Place, Post, Where, Who
 from tests.servers.discord import Channel, DiscordServer, Message, Person

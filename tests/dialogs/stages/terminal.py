@@ -15,7 +15,7 @@ from bot.commands import COMMANDS
 from bot.connector import Connector
 from bot.messages import Address
 from bot.parts import Parts
-from bot.settings import Settings
+from bot.runtime.settings import Settings
 from connectors.terminal import Terminal
 from tests.dialogs.pattern import reads
 from tests.dialogs.stage import Post, Where, Who

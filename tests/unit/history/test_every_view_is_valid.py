@@ -14,7 +14,7 @@ from bot.compaction import STRATEGIES, Plan, Strategy
 from bot.compaction.fallback import excerpt, hide_oldest, last_resorts
 from bot.history import ASKED, Entry, EntryKind, History, valid_request
 from bot.messages import Message
-from bot.strategy_path import named
+from bot.runtime.strategies import named
 from tests.unit.any_history import Author, Dice, Draw, assert_valid, histories, texts
 from tests.unit.any_plan import (
     Planner,

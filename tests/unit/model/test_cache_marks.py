@@ -9,7 +9,7 @@ import pytest
 
 from bot.messages import Block, Message, Role, text_block
 from bot.model.cache_marks import mark_for, marked, marked_head
-from bot.settings import Settings
+from bot.runtime.settings import Settings
 
 MARK = mark_for("5m")
 

@@ -8,9 +8,9 @@ import pytest
 
 from bot.errors import Cause, ModelError, cause_of
 from bot.messages import Message, text_block
-from bot.metrics import METRICS
 from bot.model.anthropic import Model
 from bot.model.head import Head
+from bot.runtime.metrics import METRICS
 from tests.servers.messages import MessagesServer, Reply
 
 HEAD, SMALL = Head("claude-test", 500, ""), Head("claude-small", 500, "")

@@ -15,14 +15,14 @@ import structlog
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from bot.access import Access
 from bot.bus.bus import Bus
 from bot.chats import Chats
 from bot.door import Door
 from bot.errors import StoreUnavailable
-from bot.logs import configure
 from bot.messages import Address, Inbound
-from bot.settings import load_settings
+from bot.runtime.access import Access
+from bot.runtime.logs import configure
+from bot.runtime.settings import load_settings
 from bot.store import Database, inbox
 from bot.store.operators import parked
 from bot.storing import Storing

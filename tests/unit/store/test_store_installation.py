@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.backup import make, restore
-from bot.settings import Settings
+from bot.runtime.settings import Settings
 from bot.store import Database, installation
 from bot.store.book import database_of
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bot.days import bounds_of
 from bot.history import Usage
+from bot.runtime.utc_day import bounds_of
 from bot.store import Database
 from bot.store.operators import traces
 from bot.store.operators.traces import Day, Ran, Wanted

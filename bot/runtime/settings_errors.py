@@ -11,7 +11,7 @@ from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import SettingsError
 
-from bot.redact import redact
+from bot.runtime.redact import redact
 
 _LONGEST = 80
 _AS_JSON = 'Lists are written as JSON, for example \'["ABC", "DEF"]\'.'

@@ -14,14 +14,14 @@ from bot.bus.bus import Bus
 from bot.bus.jobs import Jobs
 from bot.gauges import Gauges
 from bot.history import Usage
-from bot.metrics import METRICS, Known, Metrics
 from bot.model.anthropic import Model
 from bot.parts import Parts
-from bot.settings import Settings
+from bot.runtime.metrics import METRICS, Known, Metrics
+from bot.runtime.settings import Settings
 from bot.store import Database
 from bot.timing import Timing
 
-PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
+PAGE = Path(__file__).parents[3] / "docs" / "metrics.md"
 _ROW = re.compile(r"\| `(palimpsest_\w+)` \| (\w+) \|([^|]*)\| [^|]+ \| [a-z, ]+ \| [^|]+ \|")
 NOBODY = "redis://127.0.0.1:1"
 TIMING = {"queued": 0.1, "compaction": 0.0, "model": 1.0, "first_token": 0.4, "tools": 0.0, "total": 1.2}

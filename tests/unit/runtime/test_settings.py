@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bot.errors import ConfigurationError
-from bot.settings import Settings, load_settings
+from bot.runtime.settings import Settings, load_settings
 
 TOKEN = "123456:not-a-real-token"
 

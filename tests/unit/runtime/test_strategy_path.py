@@ -11,7 +11,7 @@ import pytest
 
 from bot.compaction import STRATEGIES, compact_history
 from bot.errors import ConfigurationError
-from bot.strategy_path import named
+from bot.runtime.strategies import named
 
 MODULE = """
     from dataclasses import dataclass, replace

@@ -11,10 +11,10 @@ from structlog.testing import capture_logs
 from bot.bus.bus import Bus
 from bot.bus.leases import Lease
 from bot.errors import NotReady
-from bot.metrics import METRICS
-from bot.shutdown import Shutdown
-from bot.supervisor import Supervisor, UnexpectedEnd
-from bot.tasks import stop, told_of
+from bot.runtime.metrics import METRICS
+from bot.runtime.shutdown import Shutdown
+from bot.runtime.supervisor import Supervisor, UnexpectedEnd
+from bot.runtime.tasks import stop, told_of
 
 PATIENCE = 10.0
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from bot.compaction import STRATEGIES
-from bot.settings import Settings
-from bot.strategies import configured
+from bot.runtime.settings import Settings
+from bot.runtime.strategies import configured
 
-EXAMPLE = Path(__file__).parents[2] / ".env.example"
+EXAMPLE = Path(__file__).parents[3] / ".env.example"
 _LINE = re.compile(r"# ([A-Z][A-Z0-9_]*)=(.*)")
 
 

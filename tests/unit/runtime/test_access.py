@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.access import Access, refusal
 from bot.messages import Address, Inbound
+from bot.runtime.access import Access, refusal
 
 GROUP = Address("telegram", "-100123", "7")
 

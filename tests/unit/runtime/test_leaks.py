@@ -7,8 +7,8 @@ import asyncio
 from redis.asyncio import Redis
 
 from bot.bus.topics import BusNames
-from bot.shutdown import Shutdown
-from bot.tasks import stop
+from bot.runtime.shutdown import Shutdown
+from bot.runtime.tasks import stop
 from tests.leaks import lasting_keys, own_tasks
 
 

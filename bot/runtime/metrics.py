@@ -18,7 +18,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disa
 
 from bot.errors import OF_REQUEST, Cause
 from bot.history import Usage
-from bot.prices import cost
+from bot.runtime.prices import cost
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # when each series began: as many numbers again, for nobody
 

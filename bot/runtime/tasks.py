@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import structlog
 
-from bot.metrics import METRICS
+from bot.runtime.metrics import METRICS
 
 log = structlog.get_logger(__name__)
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from bot.tasks import patiently, stop, to_the_end
+from bot.runtime.tasks import patiently, stop, to_the_end
 
 
 async def forever() -> None:

@@ -14,12 +14,12 @@ import pytest
 import structlog
 from prometheus_client import CollectorRegistry
 
-from bot import logs
-from bot.metrics import METRICS
-from bot.settings import Settings
+from bot.runtime import logs
+from bot.runtime.metrics import METRICS
+from bot.runtime.settings import Settings
 from tests.log_calls import Event, events
 
-PAGE = Path(__file__).parents[2] / "docs" / "logs.md"
+PAGE = Path(__file__).parents[3] / "docs" / "logs.md"
 _ROW = re.compile(r"\| `(\w+)` \| ([a-z, ]+) \| ([^|]*) \| [^|]+ \|")
 _NAME = re.compile(r"[a-z]+(_[a-z]+)*")
 _EVERYWHERE = frozenset({"agent", "turn", "run"})

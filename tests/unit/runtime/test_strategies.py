@@ -7,8 +7,8 @@ import pytest
 from bot.compaction import STRATEGIES
 from bot.errors import ConfigurationError
 from bot.estimate import Level
-from bot.settings import AgentsSettings, Settings
-from bot.strategies import configured
+from bot.runtime.settings import AgentsSettings, Settings
+from bot.runtime.strategies import configured
 from tests.unit.entries import full
 
 

@@ -1,9 +1,9 @@
 """Whether the settings say what somebody meant: one check for `run`, `chat`, the worker and the doctor.
 
-Values that cannot be are refused when the settings are loaded (:mod:`bot.settings`). Here is what only all of them
-together show, and names that are no settings, of which pydantic says nothing. What cannot have been meant stops the
-program; what merely does nothing is said once. A name stops it only where it can be nobody else's, which is one of a
-group of ours (`AGENTS__…`): whatever else is in the environment may be a stranger's.
+Values that cannot be are refused when the settings are loaded (:mod:`bot.runtime.settings`). Here is what only all of
+them together show, and names that are no settings, of which pydantic says nothing. What cannot have been meant stops
+the program; what merely does nothing is said once. A name stops it only where it can be nobody else's, which is one of
+a group of ours (`AGENTS__…`): whatever else is in the environment may be a stranger's.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
-from bot.env_file import EnvFile, read_env_file
 from bot.errors import ConfigurationError
-from bot.finding import Finding, as_line, problem, warning
-from bot.settings import Settings, load_settings, variables
+from bot.runtime.checks import Finding, as_line, problem, warning
+from bot.runtime.env_file import EnvFile, read_env_file
+from bot.runtime.settings import Settings, load_settings, variables
 
 PART, ACCESS, MCP, TELEGRAM = "settings", "access", "mcp", "telegram"
 ROLES = ("gateway", "agents", "worker")
@@ -214,7 +214,7 @@ def _strategies(settings: Settings) -> Iterator[Finding]:
     if settings.agents.strategy == "reset" and not settings.strategy:
         return  # nothing was chosen, and loading them takes a while
     from bot.compaction import STRATEGIES
-    from bot.strategies import configured
+    from bot.runtime.strategies import configured
 
     try:
         known = configured(STRATEGIES, settings)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot.history import Usage
-from bot.prices import cost
-from bot.settings import DEFAULT_MODEL
+from bot.runtime.prices import cost
+from bot.runtime.settings import DEFAULT_MODEL
 
 MILLION = 1_000_000
 

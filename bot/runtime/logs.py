@@ -14,9 +14,9 @@ from typing import Any, TextIO
 
 import structlog
 
-from bot.metrics import METRICS
-from bot.redact import redact
-from bot.settings import Settings
+from bot.runtime.metrics import METRICS
+from bot.runtime.redact import redact
+from bot.runtime.settings import Settings
 
 LOUD = (
     "aiogram",

@@ -18,7 +18,7 @@ from typing import NoReturn
 import structlog
 
 from bot.errors import NotReady
-from bot.metrics import METRICS
+from bot.runtime.metrics import METRICS
 
 log = structlog.get_logger(__name__)
 

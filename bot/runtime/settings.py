@@ -16,10 +16,10 @@ from dotenv import dotenv_values
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
 
-from bot import setting_values
-from bot.env_file import ENCODING, ENV_FILE, read_env_file
 from bot.errors import ConfigurationError
-from bot.settings_errors import unreadable, wrong_values
+from bot.runtime import setting_values
+from bot.runtime.env_file import ENCODING, ENV_FILE, read_env_file
+from bot.runtime.settings_errors import unreadable, wrong_values
 
 DEFAULT_MODEL = "claude-sonnet-5"
 LOCAL_API_KEY = "local"
@@ -377,7 +377,7 @@ def variables() -> Mapping[str, str]:
 def load_settings(**overrides: object) -> Settings:
     """The settings of this process. Raises ConfigurationError with a sentence for each value that cannot be.
 
-    What only all of them together show, and names that are no settings, is for :mod:`bot.settings_check`.
+    What only all of them together show, and names that are no settings, is for :mod:`bot.runtime.settings_check`.
     """
     try:
         if overrides.get("_env_file", ENV_FILE) is not None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.redact import redact
+from bot.runtime.redact import redact
 
 TELEGRAM = "110201543:" + "AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsa" + "w1"
 ANTHROPIC = "sk-" + "ant-api03-" + "Zx9" * 20

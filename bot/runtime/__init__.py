@@ -1,0 +1,4 @@
+"""What every process has, whatever its role: settings, logs, counts, tasks that have an owner, an end.
+
+Settings are read and checked here, and nowhere else. Nothing here knows a conversation, the book or the bell.
+"""
