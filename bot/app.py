@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 Role = Literal["gateway", "agents", "worker"]
 ROLES: tuple[Role, ...] = ("gateway", "agents", "worker")
-_HEAVY = ("bot.parts", "bot.host", "bot.gateway", "workers.main", "anthropic", "alembic.command", "arq.jobs")
+_HEAVY = ("bot.parts", "bot.host", "bot.gateway.gateway", "workers.main", "anthropic", "alembic.command", "arq.jobs")
 
 
 async def run(settings: Settings, roles: Sequence[Role]) -> None:
@@ -195,9 +195,9 @@ def gateway_for(
     parts: Parts, connector: Connector, lease_name: str, chat: str | None = None, shutdown: Shutdown | None = None
 ) -> Any:
     """The gateway of a connector; ``chat``: the only one that it delivers to."""
-    from bot.door import Door
     from bot.files.blocks import folder_of
-    from bot.gateway import Gateway
+    from bot.gateway.admission import Door
+    from bot.gateway.gateway import Gateway
 
     settings = parts.settings
     return Gateway(

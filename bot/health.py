@@ -13,7 +13,7 @@ from bot import __version__
 from bot.commands import COMMANDS
 from bot.compaction import STRATEGIES
 from bot.compaction.fallback import FALLBACK
-from bot.gateway import Gateway
+from bot.gateway.gateway import Gateway
 from bot.gauges import Gauges
 from bot.http import Check
 from bot.messages import AgentId

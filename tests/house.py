@@ -17,7 +17,7 @@ from redis.exceptions import RedisError
 from bot.app import ROLES, Role, gateway_for, inner_roles
 from bot.connector import Intake
 from bot.errors import DeliveryRefused
-from bot.gateway import Gateway
+from bot.gateway.gateway import Gateway
 from bot.history import History
 from bot.messages import Address, Attachment, Edit, Inbound, Outbound, OutFile, React, Say, Status, Typing, Withdraw
 from bot.parts import Parts, open_parts

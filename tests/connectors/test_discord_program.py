@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from bot.gateway.refused import IN_A_FILE, SORRY
 from bot.messages import Address, Button, Say
-from bot.other_words import IN_A_FILE, SORRY
 from bot.parts import Parts
 from bot.platforms import platforms
 from bot.store import people

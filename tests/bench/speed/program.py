@@ -17,13 +17,13 @@ from pathlib import Path
 from types import ModuleType
 
 import bot.agent
+import bot.gateway.delivery
 import bot.housekeeping
-import bot.lane
 from bot.cli import main
 
 HOLDS = Path("holds.json")
 _TIMES: dict[str, list[tuple[ModuleType, str]]] = {
-    "IDLE_SECONDS": [(bot.agent, "IDLE_SECONDS"), (bot.lane, "_IDLE_SECONDS")],
+    "IDLE_SECONDS": [(bot.agent, "IDLE_SECONDS"), (bot.gateway.delivery, "_IDLE_SECONDS")],
     "CLEAN_SECONDS": [(bot.housekeeping, "EVERY_SECONDS")],
 }
 

@@ -16,16 +16,16 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from bot.bus.bus import Bus
-from bot.chats import Chats
-from bot.door import Door
 from bot.errors import StoreUnavailable
+from bot.gateway.admission import Door
+from bot.gateway.chats import Chats
+from bot.gateway.intake import Storing
 from bot.messages import Address, Inbound
 from bot.runtime.access import Access
 from bot.runtime.logs import configure
 from bot.runtime.settings import load_settings
 from bot.store import Database, inbox
 from bot.store.operators import parked
-from bot.storing import Storing
 
 HERE = Address("room", "1")
 HELLO = Inbound(HERE, "message:1:1", "message", 1, "ada", "hello", "Ada")

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import structlog
 
 from bot.bus.bus import Bus
-from bot.chats import Chats
-from bot.door import Door
 from bot.errors import StoreUnavailable
+from bot.gateway.admission import Door
+from bot.gateway.chats import Chats
 from bot.messages import AgentId, Inbound, Say
 from bot.runtime.metrics import METRICS
 from bot.store import Database, chats, inbox, outages

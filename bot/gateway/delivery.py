@@ -12,7 +12,6 @@ from tempfile import TemporaryDirectory
 import structlog
 
 from bot.bus.bus import Bus
-from bot.chats import Chats
 from bot.connector import Connector, Counting
 from bot.errors import (
     ChatClosed,
@@ -23,12 +22,13 @@ from bot.errors import (
     DeliveryUncertain,
     StoreUnavailable,
 )
+from bot.gateway.chats import Chats
+from bot.gateway.delivery_fence import Tenure
+from bot.gateway.refused import FILE_NAME, other_words
 from bot.messages import Address, AgentId, Edit, OutFile, Say, Withdraw
-from bot.other_words import FILE_NAME, other_words
 from bot.runtime.metrics import METRICS
 from bot.store import Database, outbox
 from bot.store.outbox import AGAIN, NOTICE, OutboxRow
-from bot.tenure import Tenure
 
 log = structlog.get_logger(__name__)
 

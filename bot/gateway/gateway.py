@@ -20,22 +20,21 @@ from bot.bus.bells import Bell
 from bot.bus.bus import Bus
 from bot.bus.events import AtWork, LiveEvent, Marked, Measured, Written
 from bot.bus.leases import Lease
-from bot.chats import Chats
 from bot.connector import Connector, Guarded, Hooked, Receiving, unguarded
-from bot.courtesies import Courtesies
-from bot.door import Door
 from bot.errors import BusUnavailable, NotReady, PalimpsestError, StoreUnavailable
-from bot.fetcher import Fetcher
 from bot.files.blocks import remove_sent
-from bot.lane import Lane
+from bot.gateway.admission import Door
+from bot.gateway.attachments import Fetcher
+from bot.gateway.chats import Chats
+from bot.gateway.delivery import Lane
+from bot.gateway.delivery_fence import Tenure
+from bot.gateway.ephemeral import Courtesies, Signals
+from bot.gateway.intake import Storing
 from bot.messages import Address, AgentId, Inbound, React, Status, Typing
 from bot.runtime.metrics import METRICS
 from bot.runtime.shutdown import Shutdown
 from bot.runtime.tasks import stop
-from bot.signals import Signals
 from bot.store import Database, chats, inbox, outbox, runs
-from bot.storing import Storing
-from bot.tenure import Tenure
 
 log = structlog.get_logger(__name__)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.rate import WINDOW_SECONDS, Rate
+from bot.gateway.admission import WINDOW_SECONDS, Rate
 
 
 def test_a_bucket_is_empty_after_its_limit_and_fills_again_with_time() -> None:

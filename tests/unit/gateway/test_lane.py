@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from bot.bus.bus import Bus
-from bot.chats import Chats
-from bot.lane import Lane
+from bot.gateway.chats import Chats
+from bot.gateway.delivery import Lane
+from bot.gateway.delivery_fence import Tenure
 from bot.messages import Address, Outbound
 from bot.runtime.tasks import stop
 from bot.store import Database, agents, outbox
-from bot.tenure import Tenure
 from tests.house import Room
 
 CHAT = Address("room", "1")

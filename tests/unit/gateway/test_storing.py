@@ -13,15 +13,15 @@ from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
 from bot.bus.bus import Bus
-from bot.chats import Chats
-from bot.door import Door
 from bot.errors import StoreUnavailable
+from bot.gateway.admission import Door
+from bot.gateway.chats import Chats
+from bot.gateway.intake import SKIPPED, UNREAD, Storing
 from bot.messages import Address, Attachment, Inbound
 from bot.runtime.access import Access
 from bot.store import Database, inbox, people, settled, work
 from bot.store.archive import dismissed, forgetting
 from bot.store.operators import parked
-from bot.storing import SKIPPED, UNREAD, Storing
 
 HERE = Address("room", "1")
 WELL = Inbound(HERE, "message:1:1", "message", 1, "ada", "hello", "Ada")
