@@ -26,14 +26,22 @@ from bot.runtime.supervisor import UnexpectedEnd
 from bot.runtime.tasks import stop
 
 if TYPE_CHECKING:
+    from bot.agent.services import Services
     from bot.connector import Connector
     from bot.health import Health
     from bot.parts import Parts
-    from bot.services import Services
 
 Role = Literal["gateway", "agents", "worker"]
 ROLES: tuple[Role, ...] = ("gateway", "agents", "worker")
-_HEAVY = ("bot.parts", "bot.host", "bot.gateway.gateway", "workers.main", "anthropic", "alembic.command", "arq.jobs")
+_HEAVY = (
+    "bot.parts",
+    "bot.agent.host",
+    "bot.gateway.gateway",
+    "workers.main",
+    "anthropic",
+    "alembic.command",
+    "arq.jobs",
+)
 
 
 async def run(settings: Settings, roles: Sequence[Role]) -> None:
@@ -156,7 +164,7 @@ def inner_roles(
 
 async def _agents(services: Services, shutdown: Shutdown | None) -> None:
     """The agents of this process, and after them what serves them, whose end no agent must see."""
-    from bot.host import Host
+    from bot.agent.host import Host
     from bot.housekeeping import keep_house
 
     async with services.mcp, services.parser:
@@ -169,11 +177,11 @@ async def _agents(services: Services, shutdown: Shutdown | None) -> None:
 
 def services_of(parts: Parts) -> Services:
     """What the agents of this process share."""
+    from bot.agent.services import Services
+    from bot.agent.tools.mcp.servers import servers_of
     from bot.compaction import STRATEGIES
     from bot.files.parser_pool import ParserPool, bounds_of
     from bot.runtime.strategies import configured
-    from bot.services import Services
-    from bot.tools.mcp import servers_of
 
     return Services(
         settings=parts.settings,
@@ -228,7 +236,7 @@ def _page(parts: Parts, talk: Any) -> Any:
 
 
 def _embedder(settings: Settings) -> Any:
-    from bot.embeddings import HttpEmbedder, WordLlamaEmbedder
+    from bot.agent.embeddings import HttpEmbedder, WordLlamaEmbedder
 
     chosen = settings.embeddings
     return HttpEmbedder(chosen.url, chosen.model) if chosen.url else WordLlamaEmbedder()

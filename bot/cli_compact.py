@@ -136,7 +136,7 @@ def _compacted(
 
 def _embedded(settings: Settings, texts: Sequence[str]) -> Sequence[Sequence[float]]:
     """Loaded when a strategy compares texts. It goes on without vectors that cannot be had."""
-    from bot.embeddings import HttpEmbedder, WordLlamaEmbedder
+    from bot.agent.embeddings import HttpEmbedder, WordLlamaEmbedder
     from bot.errors import EmbeddingsUnavailable
 
     chosen = settings.embeddings

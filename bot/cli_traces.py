@@ -206,7 +206,7 @@ async def _day_of(tx: Any, name: str, day: str | None, now: float) -> Any:
 async def _rebuilt(settings: Settings, agent: str | None, day: str | None, *, check: bool) -> list[dict[str, Any]]:
     import time
 
-    from bot import trace_files
+    from bot.agent.compacting import trace_files
     from bot.store.operators import traces
 
     wanted = wanted_of(agent=agent, day=day)

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from bot import trace_files
+from bot.agent.compacting import trace_files
 from bot.bus.bus import Bus
 from bot.compaction.notices import aborted
 from bot.embedded.valkey import EmbeddedValkey

@@ -10,7 +10,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from bot import __version__
-from bot.commands import COMMANDS
+from bot.agent.commands.texts import COMMANDS
+from bot.agent.services import Services
+from bot.agent.tools.choosing import tools_of
+from bot.agent.tools.mcp.state import State
 from bot.compaction import STRATEGIES
 from bot.compaction.fallback import FALLBACK
 from bot.gateway.gateway import Gateway
@@ -23,9 +26,6 @@ from bot.runtime.access import CONNECTORS
 from bot.runtime.metrics import METRICS, Known
 from bot.runtime.redact import redact
 from bot.runtime.strategies import configured
-from bot.services import Services
-from bot.tools.choosing import tools_of
-from bot.tools.mcp_state import State
 
 if TYPE_CHECKING:
     from bot.app import Role

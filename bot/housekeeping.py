@@ -12,9 +12,9 @@ from pathlib import Path
 
 import structlog
 
-from bot import trace_files
+from bot.agent.compacting import trace_files
+from bot.agent.services import Services
 from bot.errors import BusUnavailable, StoreUnavailable
-from bot.services import Services
 from bot.store import settled
 
 log = structlog.get_logger(__name__)

@@ -20,7 +20,7 @@ LOCAL_MODEL_NOTE = (
 
 def platforms(settings: Settings) -> list[Connector]:
     """Those of `palimpsest run`: the platforms that have a token, and the web where its page is open."""
-    from bot.commands import COMMANDS
+    from bot.agent.commands.texts import COMMANDS
     from bot.page.site import why_shut
 
     connectors: list[Connector] = []
@@ -66,8 +66,8 @@ def terminal(settings: Settings, address: Address, notes: Sequence[str] = ()) ->
 
         sys.stderr.writelines(f"{line}\n" for line in said)
         return Pipe(address, out=sys.stdout, err=sys.stderr)
-    from bot.commands import COMMANDS
-    from bot.compact_command import continues
+    from bot.agent.commands.compact import continues
+    from bot.agent.commands.texts import COMMANDS
     from connectors.terminal import Terminal
 
     banner = f"Palimpsest · {address.agent_id} · /help lists commands, Ctrl-C stops an answer, Ctrl-D leaves."

@@ -6,12 +6,12 @@ import asyncio
 import importlib
 from collections.abc import Sequence
 
+from bot.agent.tools.mcp.config import McpConfig, ServerConfig, config_path, read_config
+from bot.agent.tools.mcp.state import Lost
 from bot.doctor.case import Case
 from bot.errors import ConfigurationError
 from bot.runtime.checks import Finding, ok, problem, warning
 from bot.runtime.settings_check import mcp_file
-from bot.tools.mcp_config import McpConfig, ServerConfig, config_path, read_config
-from bot.tools.mcp_state import Lost
 
 PART = "mcp"
 _SECONDS = 7.0
@@ -39,12 +39,12 @@ async def _findings(config: McpConfig) -> list[Finding]:
         for name, reason in config.problems.items()
     ]
     if config.servers:
-        await asyncio.to_thread(importlib.import_module, "bot.tools.mcp_session")  # it takes a second
+        await asyncio.to_thread(importlib.import_module, "bot.agent.tools.mcp.session")  # it takes a second
     return [*wrong, *await asyncio.gather(*(_check(server) for server in config.servers.values()))]
 
 
 async def _check(server: ServerConfig) -> Finding:
-    from bot.tools.mcp_session import connected
+    from bot.agent.tools.mcp.session import connected
 
     try:
         async with asyncio.timeout(_SECONDS), connected(server) as session:

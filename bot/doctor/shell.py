@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from bot.agent.tools.confinement import find_bubblewrap, works
 from bot.doctor.case import Case
 from bot.runtime.checks import Finding, ok, problem, warning
-from bot.tools.confinement import find_bubblewrap, works
 
 PART = "shell"
 _OTHERWISE = "TOOLS__SHELL=off turns the shell off; TOOLS__SHELL=unconfined runs it with all that the program may do."

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
-from bot.tools.tool import ToolError
+from bot.agent.tools.tool import ToolError
 
 SENT_BY_PEOPLE, RESULTS, VIEWS, SENT, PARTS = "files", "results", ".views", ".sent", ".parts"
 OWNED_FOLDERS = (SENT_BY_PEOPLE, RESULTS, VIEWS, SENT, PARTS)

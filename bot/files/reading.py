@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from bot.agent.tools.tool import ToolError
 from bot.estimate.bounds import fitting
 from bot.estimate.cuts import cut_before
 from bot.files import own_folder
 from bot.files.views import MOST_BYTES, ending_of
-from bot.tools.tool import ToolError
 
 _SNIFFED = 8_192
 _SKIPPED = 65_536

@@ -6,12 +6,12 @@ import asyncio
 import hashlib
 from pathlib import Path, PurePath
 
+from bot.agent.tools.tool import ToolError
 from bot.files import own_folder
 from bot.files.blocks import picture_source
 from bot.files.parser_pool import CannotOpen, Parser
 from bot.files.pictures import View
 from bot.messages import Block
-from bot.tools.tool import ToolError
 
 MOST_BYTES = 20_000_000
 _ENDINGS = {b"\x89PNG": ".png", b"\xff\xd8\xff": ".jpg", b"GIF8": ".gif"}

@@ -16,12 +16,12 @@ from urllib.parse import quote
 
 from starlette.responses import Response, StreamingResponse
 
+from bot.agent.tools.tool import ToolError
 from bot.estimate.media import kind_and_size
 from bot.files import own_folder
 from bot.files.blocks import FOLDER
 from bot.files.pictures import MOST_PIXELS
 from bot.page.refusal import Refused, not_found
-from bot.tools.tool import ToolError
 
 _ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 _SHOWN_FOLDERS = (FOLDER, own_folder.SENT)

@@ -142,7 +142,7 @@ class Metrics:
             self._begin_model(known)
 
     def tools_known(self, tools: Collection[str]) -> None:
-        """As :meth:`bot.tools.toolbox.Toolbox.kind_of` names them."""
+        """As :meth:`bot.agent.tools.toolbox.Toolbox.kind_of` names them."""
         _begin(self._tool_calls, (*tools, OTHER), ("ok", "error"))
 
     def _begin_gateway(self, known: Known) -> None:
@@ -180,7 +180,8 @@ class Metrics:
         _begin(self._server_tool_calls, SERVER_TOOLS)
 
     def turn_ended(self, connector: str, state: str, share: float, timing: Mapping[str, float]) -> None:
-        """A turn's end is committed. ``share`` of the limit; ``timing`` as :meth:`bot.timing.Timing.ended` says it."""
+        """A turn's end is committed. ``share`` of the limit; ``timing`` as :meth:`bot.agent.turns.timing.Timing.ended`
+        says it."""
         self._turns.labels(connector, state).inc()
         self._context_share.observe(share)
         if state != "done":  # how long somebody looked at it before stopping it says nothing of us
@@ -204,7 +205,7 @@ class Metrics:
         self._commands.labels(command if known else OTHER).inc()
 
     def tool_called(self, tool: str, *, failed: bool) -> None:
-        """``tool``: as :meth:`bot.tools.toolbox.Toolbox.kind_of` names it."""
+        """``tool``: as :meth:`bot.agent.tools.toolbox.Toolbox.kind_of` names it."""
         self._tool_calls.labels(tool, "error" if failed else "ok").inc()
 
     def compaction_ended(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.async_api import Page, expect
 
-from bot.commands import COMMANDS
+from bot.agent.commands.texts import COMMANDS
 from tests.browser.conftest import PATIENCE_MS, begin, flaws, log_in, says
 from tests.servers.messages import MessagesServer, Reply
 

@@ -18,13 +18,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import bot.context
+import bot.agent.context
+from bot.agent.tools.files import FILE_TOOLS
+from bot.agent.tools.tool import Occasion, Tool
+from bot.agent.tools.toolbox import Toolbox
 from bot.cli import main
 from bot.files.parser_pool import Parser
 from bot.store import Database
-from bot.tools.files import FILE_TOOLS
-from bot.tools.tool import Occasion, Tool
-from bot.tools.toolbox import Toolbox
 
 PUNCHES = "punches.txt"
 PUNCH_SECONDS = 0.1
@@ -88,5 +88,5 @@ if __name__ == "__main__":
     if clock := os.environ.get("CHAOS_CLOCK"):
         assert Database.__init__.__kwdefaults__
         Database.__init__.__kwdefaults__["clock"] = partial(wrong_clock, Path(clock))
-    setattr(bot.context, "Toolbox", PunchingToolbox)  # noqa: B010  # in this process alone, before anything is made of it
+    setattr(bot.agent.context, "Toolbox", PunchingToolbox)  # noqa: B010  # in this process alone, before anything is made of it
     main()

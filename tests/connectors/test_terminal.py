@@ -11,7 +11,7 @@ import pytest
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import PipeInput, create_pipe_input
 
-from bot.compact_command import continues
+from bot.agent.commands.compact import continues
 from bot.errors import DeliveryDelayed
 from bot.messages import ABORT_COMPACTION, Address, Button, Edit, Outbound, Say, Status, Typing
 from connectors.prompt import _Steady

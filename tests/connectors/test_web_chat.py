@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from bot.commands import COMMANDS
+from bot.agent.commands.texts import COMMANDS
 from bot.compaction.facts.report import RUNTIME
 from bot.messages import ABORT_ANSWER, ABORT_COMPACTION, Address
 from bot.runtime.access import TOO_FAST

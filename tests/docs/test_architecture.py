@@ -24,5 +24,5 @@ def test_every_decision_is_in_the_list_of_decisions() -> None:
 
 
 def test_the_file_to_read_first_is_there() -> None:
-    assert "read `bot/turn.py` first" in PAGE.text
-    assert (ROOT / "bot" / "turn.py").exists()
+    assert "read `bot/agent/turn.py` first" in PAGE.text
+    assert (ROOT / "bot" / "agent" / "turn.py").exists()

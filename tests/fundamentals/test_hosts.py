@@ -14,9 +14,10 @@ import pytest
 from sqlalchemy import select, text
 from structlog.testing import capture_logs
 
-from bot.agent import Agent
+from bot.agent.agent import Agent
+from bot.agent.context import Context
+from bot.agent.quarantine import MOST_STARTS
 from bot.app import inner_roles, services_of
-from bot.context import Context
 from bot.errors import StaleEpoch
 from bot.history import EntryKind
 from bot.messages import Address, text_block
@@ -25,7 +26,6 @@ from bot.runtime.settings import AgentsSettings
 from bot.runtime.shutdown import Shutdown
 from bot.store import agents, histories, inbox, outbox
 from bot.store.schema import entries
-from bot.stranded import MOST_STARTS
 from tests.conftest import MakeSettings, OpenHouse
 from tests.house import PATIENCE, House, Room
 from tests.servers.messages import MessagesServer

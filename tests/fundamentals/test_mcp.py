@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from bot.agent.tools.tool import INTERRUPTED
 from bot.runtime.settings import Settings
-from bot.tools.tool import INTERRUPTED
 from tests.conftest import MakeSettings
 from tests.house import PATIENCE, Room, open_house
 from tests.servers.messages import MessagesServer

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from bot.agent.operators import TOLD, UNTOLD
 from bot.model.provider_errors import said_in
-from bot.operators import TOLD, UNTOLD
 from tests.conftest import OpenHouse
 from tests.house import Room
 from tests.servers.messages import MessagesServer

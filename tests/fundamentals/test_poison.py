@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from bot.agent.compacting.compactor import BROKEN, Compactor, Outcome, Request
+from bot.agent.context import Context
+from bot.agent.quarantine import AFRESH, STRANDED
+from bot.agent.turns.ending import MOST_TRIES, ONE_BY_ONE, PUT_ASIDE
 from bot.app import inner_roles, services_of
 from bot.compaction import Plan
-from bot.compactor import BROKEN, Compactor, Outcome, Request
-from bot.context import Context
-from bot.ending import MOST_TRIES, ONE_BY_ONE, PUT_ASIDE
 from bot.messages import Address, Inbound
 from bot.runtime.tasks import stop
 from bot.store import Database, agents, inbox
 from bot.store.archive.withdrawing import withdraw
 from bot.store.operators import parked
 from bot.store.operators.parked import Parked
-from bot.stranded import AFRESH, STRANDED
 from tests.conftest import OpenHouse
 from tests.fundamentals.mortal_host import DIED
 from tests.house import House, Room

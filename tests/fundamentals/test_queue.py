@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 
-from bot.control import MOST_ASIDE
-from bot.hearing import MOST_MESSAGES
+from bot.agent.commands.dispatch import MOST_ASIDE
+from bot.agent.turns.incoming import MOST_MESSAGES
 from bot.messages import Address, Inbound
 from bot.store import inbox
 from bot.store.inbox import MOST_SEEN

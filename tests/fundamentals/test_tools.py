@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from bot.agent.tools.shell import FOR_ADMINS
+from bot.agent.tools.tool import INTERRUPTED
+from bot.agent.turn import NO_MORE_TOOLS
 from bot.history import EntryKind
-from bot.tools.shell import FOR_ADMINS
-from bot.tools.tool import INTERRUPTED
-from bot.turn import NO_MORE_TOOLS
 from tests.conftest import OpenHouse
 from tests.house import House, Room
 from tests.servers.messages import MessagesServer

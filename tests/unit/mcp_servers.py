@@ -12,10 +12,10 @@ from typing import Any
 
 import psutil
 
+from bot.agent.tools.mcp.servers import McpServers, McpTool
+from bot.agent.tools.mcp.state import ServerStatus, State
+from bot.agent.tools.tool import Occasion, ToolError
 from bot.messages import AgentId, Block
-from bot.tools.mcp import McpServers, McpTool
-from bot.tools.mcp_state import ServerStatus, State
-from bot.tools.tool import Occasion, ToolError
 from tests.parser import HERE
 
 PROGRAM = Path(__file__).parents[1] / "servers" / "mcp_server.py"

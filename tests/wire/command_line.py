@@ -11,12 +11,12 @@ from typing import Any
 
 from typer.testing import CliRunner
 
+from bot.agent.compacting.trace import render
 from bot.cli import app
 from bot.history import Layer, Usage
 from bot.messages import Address, AgentId
 from bot.store import Database, Tx, agents, histories, runs, turns
 from bot.store.runs import NewRun, Result, RunState
-from bot.trace import render
 from tests.unit.entries import said
 from tests.unit.one_run import PLAN, meter_json
 

@@ -10,7 +10,7 @@ for _name in (
     "bot.health",
     "bot.http",
     "bot.page.routes",
-    "bot.services",
+    "bot.agent.services",
     "bot.runtime.settings_check",
     "connectors.discord",
     "connectors.telegram",

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from bot.trace import CUT_OFF
+from bot.agent.compacting.trace import CUT_OFF
 from tests.servers.messages import MessagesServer
 from tests.servers.telegram import BotApiServer
 from tests.wire.program import PATIENCE, Program, Programs

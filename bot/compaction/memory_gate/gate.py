@@ -73,7 +73,7 @@ _AGAIN = re.compile(
     re.IGNORECASE,
 )  # fmt: skip
 """Where it is in doubt, it is looked at again: that harms nothing. In a language that is not here a model that calls
-the same command twice running gets it run as it is written (:class:`bot.memory.AgentMemory`)."""
+the same command twice running gets it run as it is written (:class:`bot.agent.memory.AgentMemory`)."""
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,14 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-import bot.agent
+import bot.agent.agent
 import bot.gateway.delivery
 import bot.housekeeping
 from bot.cli import main
 
 HOLDS = Path("holds.json")
 _TIMES: dict[str, list[tuple[ModuleType, str]]] = {
-    "IDLE_SECONDS": [(bot.agent, "IDLE_SECONDS"), (bot.gateway.delivery, "_IDLE_SECONDS")],
+    "IDLE_SECONDS": [(bot.agent.agent, "IDLE_SECONDS"), (bot.gateway.delivery, "_IDLE_SECONDS")],
     "CLEAN_SECONDS": [(bot.housekeeping, "EVERY_SECONDS")],
 }
 

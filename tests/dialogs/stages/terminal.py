@@ -11,7 +11,7 @@ from typing import Any
 
 from prompt_toolkit.input import create_pipe_input
 
-from bot.commands import COMMANDS
+from bot.agent.commands.texts import COMMANDS
 from bot.connector import Connector
 from bot.messages import Address
 from bot.parts import Parts

@@ -103,7 +103,7 @@ def tool_result(text: str) -> dict[str, Any]:
 
 
 TALK = [
-    user("Please fix src/bot/agent.py. You must never touch the file /etc/palimpsest/secrets.toml. Thanks!"),
+    user("Please fix src/bot/agent/agent.py. You must never touch the file /etc/palimpsest/secrets.toml. Thanks!"),
     assistant("I will. The ticket is PAL-482, commit 3f78685, see https://example.com/wiki/Agents?x=1."),
     tool_result("read /var/log/syslog/today.log with id 123e4567-e89b-12d3-a456-426614174000, 987654 lines"),
     user("Ask Maria Lopez for the price: it was $1,299.50 on 2026-03-04, within 250 ms, reservation 4WQ150."),
@@ -115,7 +115,7 @@ TALK = [
 @pytest.mark.parametrize(
     "detail",
     [
-        "src/bot/agent.py",
+        "src/bot/agent/agent.py",
         "/etc/palimpsest/secrets.toml",
         "https://example.com/wiki/Agents?x=1",
         "PAL-482",
@@ -223,7 +223,7 @@ def test_a_long_history_of_long_messages_is_read_in_little_time() -> None:
 @pytest.mark.parametrize(
     ("item", "summary"),
     [
-        ("src/bot/agent.py", "The file `src/bot/agent.py` was fixed."),
+        ("src/bot/agent/agent.py", "The file `src/bot/agent/agent.py` was fixed."),
         ("Maria Lopez", "asked **MARIA\n lopez** for it"),
         ("$1,299.50", "It cost 1299.50 dollars."),
         ("250 ms", "within 250ms"),

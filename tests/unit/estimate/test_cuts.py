@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.agent.tools.process import _Output
 from bot.compaction.fallback import excerpt
 from bot.compaction.summary.details import must_keep
 from bot.estimate.bounds import head_and_tail
@@ -24,7 +25,6 @@ from bot.estimate.cuts import (
     middle_of,
 )
 from bot.files.reading import read
-from bot.tools.process import _Output
 from tests.unit.entries import said
 
 VALUES = (

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from bot.agent.turns.timing import Timing
 from bot.bus.bus import Bus
 from bot.bus.jobs import Jobs
 from bot.gauges import Gauges
@@ -19,7 +20,6 @@ from bot.parts import Parts
 from bot.runtime.metrics import METRICS, Known, Metrics
 from bot.runtime.settings import Settings
 from bot.store import Database
-from bot.timing import Timing
 
 PAGE = Path(__file__).parents[3] / "docs" / "metrics.md"
 _ROW = re.compile(r"\| `(palimpsest_\w+)` \| (\w+) \|([^|]*)\| [^|]+ \| [a-z, ]+ \| [^|]+ \|")

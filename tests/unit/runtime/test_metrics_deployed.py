@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from bot.errand import _NOBODY_SECONDS
+from bot.agent.compacting.summary_job import _NOBODY_SECONDS
 from tests.deployed import DASHBOARD, HANDBOOK, alerts, anchors
 
 

@@ -1,0 +1,96 @@
+"""What is said of a run that ended: its line in the log, its numbers, and its section of the trace.
+
+The section is kept in the book, and from there it goes into the daily file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from bot.agent.compacting.trace import render, write
+from bot.agent.context import Context
+from bot.compaction.plan import Trigger
+from bot.compaction.statistics import statistics_of
+from bot.estimate.meter import Level, Meter
+from bot.runtime.metrics import METRICS
+from bot.runtime.redact import redact
+from bot.store import facts, histories, runs
+from bot.store.runs import Run, RunState
+
+log = structlog.get_logger(__name__)
+
+
+def count(run: Run, state: RunState, now: float, strategy: str, after: int | None = None) -> None:
+    """Count its end, once that is committed. ``after``: tokens, where something was changed."""
+    METRICS.compaction_ended(
+        trigger=run.trigger,
+        outcome=state,
+        strategy=strategy,
+        seconds=now - run.started_at,
+        before=run.meter_before["total"],
+        after=after,
+    )
+
+
+def tell_begun(run_id: str, trigger: Trigger, meter: Meter, level: Level) -> None:
+    """Log its beginning, and why."""
+    why = {
+        "auto": f"level {level.value} reached",
+        "ahead": "close to the first level",
+        "manual": "a person asked for it",
+        "recovery": "context window limit exceeded",
+        "rolling": "talk became old",
+    }[trigger]
+    reason = "context window limit exceeded" if meter.over else why
+    log.info("compaction_started", run=run_id, trigger=trigger, reason=reason, total=meter.total, limit=meter.limit)
+
+
+def tell(run: Run) -> None:
+    """Log its end, with what was changed, if anything was."""
+    counts = statistics_of(run.meter_before, run.meter_after)
+    log.info(
+        "compaction_ended",
+        run=run.id,
+        trigger=run.trigger,
+        outcome=run.state.value,
+        reason=run.reason or None,
+        before=run.meter_before["total"],
+        after=(run.meter_after or run.meter_before)["total"],
+        removed=counts["removed"] if counts else 0,
+        reduction_percent=counts["reductionPercent"] if counts else 0.0,
+        tokens_saved=counts["tokensSaved"] if counts else 0,
+    )
+    if counts:
+        log.debug("compaction_statistics", run=run.id, **counts)
+
+
+async def record(context: Context, run: Run) -> None:
+    """Write a run's section to the book and then to the daily file, once.
+
+    A full disk costs the file, not the agent: the section is written when the agent starts the next time.
+    """
+    services, agent_id = context.services, context.agent_id
+    async with services.database.read() as tx:
+        head = await histories.head(tx, run.head)
+        previous = await runs.latest(tx, agent_id, done=True, before=run.started_at)
+        layer = await histories.layer_of_run(tx, agent_id, run.id)
+        inserted = await histories.inserted_by(tx, agent_id, layer) if layer is not None else ()
+        memory = (await facts.get(tx, agent_id)).told
+    said = previous.result.summary if previous and previous.result else None
+    assert isinstance(head, dict)
+    section = run.trace or render(run, head=head, previous_summary=said, layer=layer, memory=memory, inserted=inserted)
+    text = run.trace or redact(section, services.settings.secrets)
+    async with context.step() as step:
+        await runs.set_trace(step.tx, run.id, text)
+        if not run.trace:
+            await facts.take_told(step.tx, agent_id, memory)
+    try:
+        await asyncio.to_thread(write, services.folder(agent_id), run, text)
+    except OSError as error:
+        METRICS.not_written("trace")
+        log.warning("trace_not_written", run=run.id, reason=str(error))
+        return
+    async with context.step() as step:
+        await runs.traced(step.tx, run.id)

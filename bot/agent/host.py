@@ -1,0 +1,252 @@
+"""Hosts agents: takes the lease of an agent that has something to do, raises its epoch, and lets it live.
+
+A process keeps so many agents awake and no more. What it has no room for waits in the book, where whoever has waited
+longest is taken first, by this host or by another one. An agent that another host has is *watched*: its lease is tried
+again when it must have run out, so that a host that died is noticed by whoever has room for its agents.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+
+import structlog
+
+from bot.agent.agent import SWEEP_SECONDS, Agent
+from bot.agent.services import Services
+from bot.bus.bells import Bell
+from bot.bus.leases import Lease
+from bot.errors import BusUnavailable, StaleEpoch, StoreUnavailable
+from bot.messages import AgentId
+from bot.runtime.metrics import METRICS
+from bot.runtime.shutdown import Shutdown
+from bot.runtime.tasks import stop
+from bot.store import agents, turns, work
+from bot.store.agents import AgentRow
+
+log = structlog.get_logger(__name__)
+
+LEASE_SECONDS = 3.0
+"""A dead host is noticed after so long at most. It is renewed three times in that time: a host that stands still for
+two seconds keeps its agents, and one that stands still for longer only loses the step that it was at."""
+_JITTER_SECONDS = 0.2
+"""Hosts that wait for the same lease do not all ask for it at the same moment."""
+_MOST_SEEN = 10_000
+"""Agents that a look into the book finds at once, and that are watched."""
+_INBOX = "inbox:"
+
+
+class Host:
+    """The agents of this process."""
+
+    def __init__(self, services: Services, shutdown: Shutdown | None = None) -> None:
+        self._services = services
+        self._shutdown = shutdown or Shutdown()
+        self._most = services.settings.agents.at_once
+        self._running: dict[AgentId, asyncio.Task[None]] = {}
+        self._awake: dict[AgentId, Agent] = {}
+        self._watched: dict[AgentId, float] = {}
+        """Agents that others have, and when their leases are to be tried again."""
+        self._line: deque[AgentId] = deque()
+        """Who had no room when the book was looked at last, and has waited longest first. While anybody stands here,
+        nobody who comes later gets a place."""
+        self._more = False
+        """Somebody came later and found no room: there is more in the book than stands in the line."""
+        self._next_sweep = 0.0
+
+    async def run(self) -> None:
+        """Wake agents until cancelled, or until the end of the process: then let them come to their ends."""
+        async with asyncio.TaskGroup() as tasks, self._services.bus.bell(_INBOX) as bell:
+            self._tasks, self._bell = tasks, bell
+            told = tasks.create_task(self._until_told(bell))
+            try:
+                while not self._shutdown.begun:
+                    await self._wake(await bell.wait(self._patience()))
+                await self._hand_over()
+            finally:
+                told.cancel()
+                self._shutdown.agents_are_gone()
+
+    async def _until_told(self, bell: Bell) -> None:
+        await self._shutdown.wait()
+        bell.strike(None)
+
+    def _patience(self) -> float:
+        due = min(self._watched.values(), default=self._next_sweep)
+        return max(0.0, min(due, self._next_sweep) - _now())
+
+    async def _wake(self, rung: set[str | None]) -> None:
+        if self._shutdown.begun:
+            return
+        named = [AgentId(topic.removeprefix(_INBOX)) for topic in rung if topic]
+        is_short = self._more and not self._line and len(self._running) < self._most
+        if None in rung or is_short or _now() >= self._next_sweep:
+            await self._sweep()
+        due = [agent_id for agent_id, when in self._watched.items() if when <= _now()]
+        for agent_id in due:
+            del self._watched[agent_id]
+        self._line.extend(due)
+        self._start_from_line()
+        self._start(named)
+
+    def _start_from_line(self) -> None:
+        while self._line and len(self._running) < self._most:
+            agent_id = self._line.popleft()
+            if agent_id not in self._running:
+                self._running[agent_id] = self._tasks.create_task(self._live(agent_id, surely=False))
+        if self._line:
+            self._give_up_idle()
+
+    def _start(self, named: Sequence[AgentId]) -> None:
+        """Who was rung for. Whoever finds no room is found again by a look into the book, in fair order."""
+        for agent_id in named:
+            if agent_id in self._running:
+                continue
+            if self._line or self._more or len(self._running) >= self._most:
+                self._more = True
+                self._give_up_idle()
+                return
+            self._running[agent_id] = self._tasks.create_task(self._live(agent_id))
+
+    async def _sweep(self) -> None:
+        """Look for what a lost bell left, and for what found no room."""
+        self._next_sweep = _now() + SWEEP_SECONDS
+        try:
+            async with self._services.database.read() as tx:
+                waiting = await work.waiting_agents(tx, _MOST_SEEN)
+            for agent_id in waiting:
+                if agent_id in self._running:
+                    self._services.bus.wake(f"{_INBOX}{agent_id}")  # the bell for it may have been lost
+            others = [agent_id for agent_id in waiting if agent_id not in self._running]
+            left = await self._services.bus.leases.left([_lease_name(agent_id) for agent_id in others])
+        except (StoreUnavailable, BusUnavailable) as error:
+            log.warning("host_waits", reason=str(error))
+            return
+        self._more = False
+        self._watched.clear()
+        for agent_id in others:
+            if seconds := left.get(_lease_name(agent_id)):
+                self._watch(agent_id, seconds)
+        self._line = deque(agent_id for agent_id in others if agent_id not in self._watched)
+
+    def _give_up_idle(self) -> None:
+        """Whoever has something to do comes before whoever has not."""
+        for agent in self._awake.values():
+            if agent.is_idle:
+                agent.leave()
+
+    def _watch(self, agent_id: AgentId, seconds: float) -> None:
+        if len(self._watched) < _MOST_SEEN:
+            self._watched[agent_id] = _now() + seconds + random.uniform(0, _JITTER_SECONDS)
+
+    async def _live(self, agent_id: AgentId, *, surely: bool = True) -> None:
+        """``surely``: there is something to do for it; else that is looked up once it is ours."""
+        lease = self._services.bus.lease(_lease_name(agent_id), LEASE_SECONDS)
+        lease.on_again = partial(self._services.bus.wake, f"epoch:{agent_id}")  # is it still ours in the book?
+        try:
+            if await lease.take():
+                await self._with_lease(agent_id, lease, surely=surely)
+            else:
+                self._watch(agent_id, await lease.left())
+        except (BusUnavailable, StoreUnavailable) as error:
+            log.warning("agent_waits", agent=agent_id, reason=str(error))
+        except Exception:  # a defect around one agent must not end the others; a sweep comes back to it
+            log.exception("agent_crashed", agent=agent_id)
+        finally:
+            self._running.pop(agent_id, None)
+            self._bell.strike("")  # there is room again, or somebody to watch
+
+    async def _with_lease(self, agent_id: AgentId, lease: Lease, *, surely: bool) -> None:
+        crashed = False
+        try:
+            if surely or await self._has_work(agent_id):
+                crashed = not await self._keep_awake(agent_id, lease)
+        finally:
+            await lease.drop()
+            if not crashed:  # else it would crash again at once; a sweep gives it a while
+                await self._pass_on(agent_id)
+
+    async def _has_work(self, agent_id: AgentId) -> bool:
+        async with self._services.database.read() as tx:
+            return await work.has_work(tx, agent_id)
+
+    async def _pass_on(self, agent_id: AgentId) -> None:
+        """Whoever was rung for it while we had the lease could not take it: ring again, now that they can."""
+        async with self._services.database.read() as tx:
+            look = work.has_work if self._shutdown.begun else work.is_waited_for
+            if not await look(tx, agent_id):
+                return
+        self._services.bus.ring(f"{_INBOX}{agent_id}")
+
+    async def _keep_awake(self, agent_id: AgentId, lease: Lease) -> bool:
+        """Let it live until it ends; False when that was not by itself."""
+        async with self._services.database.write() as tx:
+            row = await agents.claim(tx, agent_id)
+        if row is None:
+            return True
+        agent = self._awake[agent_id] = Agent(self._services, row)
+        if self._shutdown.begun:
+            agent.leave()
+        living = asyncio.create_task(agent.run())
+        keeping = asyncio.create_task(lease.keep())
+        try:
+            await asyncio.wait({living, keeping}, return_when=asyncio.FIRST_COMPLETED)
+            if not living.done():
+                METRICS.lease_lost("agent")
+                log.warning("lease_lost", agent=agent_id)
+        finally:
+            del self._awake[agent_id]
+            await stop(living, keeping)
+        ended = None if living.cancelled() else living.exception()
+        self._tell(agent_id, ended)
+        if ended is not None or keeping.done():
+            await self._excuse(row, lease)
+        return ended is None
+
+    async def _excuse(self, row: AgentRow, lease: Lease) -> None:
+        """An agent that was taken from us while we were well: what it was at was no failure. It is a number beside
+        the conversation, so it needs no fence. Where we stood still, that may be what it was at: it counts
+        as a failure."""
+        if lease.is_overdue:
+            return
+        with suppress(StoreUnavailable):
+            async with self._services.database.write() as tx:
+                if await agents.epoch(tx, row.id) != row.epoch:
+                    await turns.give_back_moved(tx, row.id)
+
+    async def _hand_over(self) -> None:
+        """Answers under way may come to their end; what has not at the deadline is gone on with by another host."""
+        for agent in self._awake.values():
+            agent.leave()
+        if self._running:
+            log.info("agents_leave", agents=len(self._running), seconds=round(self._shutdown.left, 1))
+            await asyncio.wait(self._running.values(), timeout=self._shutdown.left)
+        cut_off = list(self._running.items())
+        if cut_off:
+            log.info("agents_handed_over", agents=[agent_id for agent_id, _ in cut_off])
+        await stop(*(task for _, task in cut_off))
+
+    def _tell(self, agent_id: AgentId, ended: BaseException | None) -> None:
+        """An agent that ended otherwise than by itself is started again by the next sweep."""
+        if ended is None:
+            return
+        causes = ended.exceptions if isinstance(ended, BaseExceptionGroup) else (ended,)
+        if any(isinstance(cause, StaleEpoch) for cause in causes):
+            log.warning("agent_moved", agent=agent_id)
+        elif all(isinstance(cause, StoreUnavailable) for cause in causes):
+            log.warning("store_unavailable", agent=agent_id, reason=str(causes[0]))
+        else:
+            log.error("agent_crashed", agent=agent_id, exc_info=ended)
+
+
+def _lease_name(agent_id: AgentId) -> str:
+    return f"agent:{agent_id}"
+
+
+def _now() -> float:
+    """Seconds of the loop's clock, which nobody sets."""
+    return asyncio.get_running_loop().time()

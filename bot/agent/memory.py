@@ -1,0 +1,350 @@
+"""An agent's memory in the running program: facts are refreshed after each turn, shown, pinned and forgotten.
+
+::
+
+    turn ends ─▶ entries since the watermark ─▶ candidates, merged (in a thread) ─▶ one fenced step: facts, candidates,
+                                                                                   watermark, the line in the chat
+
+Nothing is kept between calls: what is known is in the book, and whoever changes it raises its version, so that a
+refresh that began before is made again. A crash before the step costs nothing but the step: the next turn makes it up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from zlib import crc32
+
+import structlog
+
+from bot.agent.context import Context
+from bot.agent.step import Step
+from bot.agent.tools.calls import Progress
+from bot.compaction.facts.fact import Fact, FactKind, Speaker
+from bot.compaction.facts.life import (
+    Known,
+    Refreshed,
+    Source,
+    floor_of,
+    found_in,
+    in_scope,
+    injected,
+    plain,
+    refreshed,
+)
+from bot.compaction.facts.report import USAGE, Changes, audit_of, line_of, page_of, runtime_line, runtime_notice
+from bot.compaction.facts.speech import clipped, speech_candidates
+from bot.compaction.memory_gate.gate import Rewrite, looks_for_a_folder, rewrite
+from bot.errors import StaleEpoch, StoreUnavailable
+from bot.history import Entry, EntryKind
+from bot.messages import Audience, Block, text_block, text_of
+from bot.runtime.redact import redact
+from bot.store import facts, histories
+from bot.store.facts import MemoryRow
+
+log = structlog.get_logger(__name__)
+
+MOST_CAUGHT_UP = 20_000
+"""Entries that one refresh reads: of a longer history that nobody read yet, the last ones."""
+MOST_OF_PEOPLE = 200
+"""Facts that people may pin or add in one conversation."""
+LINE_TURNS = 20
+"""Turns that one line in the chat is about; then, or after a compaction, another one is said."""
+
+MOST_TOLD = 50
+"""Notices for machines that the next section of the trace holds: the last ones."""
+
+FULL = f"You keep {MOST_OF_PEOPLE} facts already, and no more fit. /memory unpin N lets one go."
+KEPT = " Other facts are not collected here: this conversation is not compacted by memory."
+AFTER_FORGETTING = (
+    "\nIt will not come back from what was said. The messages themselves stay, and /recall still finds them."
+)
+_ANSWERS = {"pin": "Pinned:", "unpin": "Not pinned any more:", "forget": "Forgotten:"}
+_PLACE_TOLD = "place:"
+"""What begins the names, beside the counts of the line in the chat, of folders whose places people were told."""
+_TRIES = 5
+_EARLIER = 200
+"""Entries before the watermark in which the calls of later results are looked for."""
+_COMMAND = re.compile(
+    r"(pin|unpin|forget)\s+#?(\d{1,9})|(add)\s+(\S.*)|(debug)(?:\s+(\d{1,6}))?|(\d{0,6})", re.IGNORECASE | re.DOTALL
+)
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What a refresh works on."""
+
+    row: MemoryRow
+    known: tuple[Known, ...]
+    unread: tuple[Entry, ...]
+    last: int
+    floor: int
+
+
+class AgentMemory:
+    """The memory of one agent."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._services = context.services
+        self._settings = context.services.settings.memory
+        self._just_rewritten: object = None
+        """What a model called last, if that was run with what memory knows: once more, and it means what it says."""
+
+    @property
+    def collects(self) -> bool:
+        """Whether facts are looked for: where the strategy wants them."""
+        return bool(getattr(self._context.strategy, "wants_facts", False))
+
+    async def refresh(self, mode: str = "turn") -> None:
+        """Take in what was said since the last time, and tell the model what a person added meanwhile."""
+        if not (self.collects or await self._has_facts()):
+            return
+        for _ in range(_TRIES):
+            read = await self._read(collects=self.collects)
+            untold = any(_is_untold(item) for item in read.known)
+            if not (untold or (self.collects and read.last > read.row.upto)):
+                return
+            life = await self._life(read, collects=self.collects)
+            async with self._context.step() as step:
+                changes = await self._write(step, read, life, mode)
+            if changes is not None:
+                self._log(changes)
+                return
+
+    async def remember(self, mode: str = "turn") -> None:
+        """Refresh. A defect in there costs facts, and no answer; a book that is away, only time. Raises StaleEpoch."""
+        try:
+            await self.refresh(mode)
+        except StaleEpoch:
+            raise
+        except StoreUnavailable as error:
+            log.warning("memory_waits", reason=str(error))
+        except Exception:
+            log.exception("memory_not_refreshed")
+
+    async def known(self, *, wanted: bool | None = None) -> tuple[Fact, ...] | None:
+        """What a plan may know: all facts in memory, with those of entries that no refresh has read yet. None where
+        none are ``wanted``; if that is not said, where the strategy wants none."""
+        collects = self.collects if wanted is None else wanted
+        if not collects:
+            return None
+        read = await self._read(collects=collects)
+        life = await self._life(read, collects=collects) if read.unread else Refreshed(read.known)
+        return injected(life.facts, read.floor)
+
+    async def rewritten(self, call: Block) -> Rewrite | None:
+        """The call with what memory knows in it; None: it runs as it is (FEATURES A10)."""
+        given = call.get("input")
+        off = not (self._settings.pre_tool_gate and self.collects)
+        if off or not isinstance(given, dict) or not looks_for_a_folder(str(call.get("name")), given):
+            self._just_rewritten = None
+            return None
+        insists, self._just_rewritten = given == self._just_rewritten, None
+        if insists:
+            return None
+        found = rewrite(str(call.get("name")), given, await self.known() or (), self._asked())
+        if found:
+            self._just_rewritten = given
+            await self._tell_rewritten(found)
+        return found
+
+    async def _tell_rewritten(self, found: Rewrite) -> None:
+        """Machines are told of each call, in the log and in the trace; people once of each place, in a message that
+        stays: the line beside the reply goes with it."""
+        for notice in found.notices:
+            log.info("memory_gate", notice=notice)
+        async with self._context.step() as step:
+            row = await facts.get(step.tx, self._context.agent_id)
+            for notice in found.notices:
+                row = replace(row, told=self._told(row, notice))
+            places = {f"{_PLACE_TOLD}{folder}": crc32(path.encode()) for folder, path in found.folders}
+            if places.items() - row.line.items() and self._settings.visibility != "off":
+                secrets = self._services.settings.secrets
+                payload = redact("\n".join(found.notices), secrets)
+                await step.say(redact(found.lasting, secrets), payload=payload)
+                row = replace(row, line={**row.line, **places})
+            await facts.put(step.tx, self._context.agent_id, row)
+
+    def show_rewritten(self, progress: Progress, found: Rewrite) -> None:
+        """A line for people, while the tool runs."""
+        if self._settings.visibility != "off":
+            progress.note(redact(found.brief, self._services.settings.secrets))
+
+    async def obey(self, argument: str, *, busy: bool) -> str:
+        """Do what /memory says; the answer."""
+        match = _COMMAND.fullmatch(argument.strip())
+        if match is None:
+            return f"I do not know that. {USAGE}"
+        if match[1]:
+            return await self._change(match[1].lower(), int(match[2]))
+        if match[3]:
+            return await self._add(match[4], busy=busy)
+        async with self._services.database.read() as tx:
+            if match[5]:
+                return audit_of(await facts.candidates(tx, self._context.agent_id), int(match[6] or 1))
+            known = await facts.load(tx, self._context.agent_id)
+        floor = floor_of(self._context.history)
+        shown = [item for item in known if in_scope(item.fact, floor)]
+        return page_of(shown, int(match[7] or 1), collected=self.collects)
+
+    async def _has_facts(self) -> bool:
+        """Whether there ever was one: a person may have added it."""
+        async with self._services.database.glance() as tx:
+            return (await facts.get(tx, self._context.agent_id)).version > 0
+
+    async def _read(self, *, collects: bool) -> _Read:
+        """``collects``: with what no refresh has read yet."""
+        agent_id = self._context.agent_id
+        async with self._services.database.read() as tx:
+            row = await facts.get(tx, agent_id)
+            known = await facts.load(tx, agent_id) if row.version else ()
+            unread = await facts.unread(tx, agent_id, row.upto, MOST_CAUGHT_UP) if collects else ()
+            last = await histories.last_seq(tx, agent_id)
+        return _Read(row, known, unread, last, floor_of(self._context.history))
+
+    async def _life(self, read: _Read, *, collects: bool) -> Refreshed:
+        """In a thread: a history that nobody read yet takes a while."""
+        if not collects:
+            return Refreshed(read.known)
+        entries = self._context.history.entries
+        earlier = [entry for entry in entries if entry.seq <= read.row.upto][-_EARLIER:]
+        return await asyncio.to_thread(
+            lambda: refreshed(read.known, found_in(read.unread, earlier), read.floor),
+        )
+
+    async def _write(self, step: Step, read: _Read, life: Refreshed, mode: str) -> Changes | None:
+        """None: somebody changed the facts, or what is in memory, since they were read."""
+        agent_id = self._context.agent_id
+        row = await facts.get(step.tx, agent_id)
+        if row.version != read.row.version or floor_of(step.history) != read.floor:
+            return None
+        number, after = row.next_number, list[Known]()
+        for item in life.facts:
+            fact = item.fact
+            if not fact.number:
+                fact, number = replace(fact, number=number), number + 1
+            if _is_untold(item):
+                fact = replace(fact, seqs=(await self._tell_model(step, fact),))
+            after.append(replace(item, fact=fact))
+        await facts.change(step.tx, agent_id, read.known, after)
+        await facts.add_candidates(step.tx, agent_id, life.candidates, now=self._services.database.clock())
+        there = sum(not item.forgotten and in_scope(item.fact, read.floor) for item in after)
+        changes = Changes.of(life, mode, there)
+        line = await self._tell_people(step, row, changes)
+        upto = read.last if self.collects else row.upto
+        told = self._told(row, runtime_notice(changes, self._settings.visibility)) if self.collects else row.told
+        changed = replace(row, upto=upto, version=row.version + 1, next_number=number, line=line, told=told)
+        await facts.put(step.tx, agent_id, changed)
+        return changes
+
+    @property
+    def _speaks(self) -> bool:
+        """In the chat: for machines it is in the log and in the trace, whatever people want to see."""
+        return self.collects and self._settings.visibility != "off"
+
+    def _log(self, changes: Changes) -> None:
+        if self.collects:
+            log.info("memory_refreshed", notice=runtime_notice(changes, self._settings.visibility))
+
+    async def _tell_people(self, step: Step, row: MemoryRow, changes: Changes) -> Mapping[str, int]:
+        """One line in the chat, which counts on until a compaction, or for some turns: so it does not spam."""
+        if not (self._speaks and changes.any):
+            return row.line
+        line, layer = row.line, max(step.history.stack, default=0)
+        places = {name: told for name, told in line.items() if name.startswith(_PLACE_TOLD)}
+        goes_on = "slot" in line and line["layer"] == layer and line["turns"] < LINE_TURNS
+        before = line if goes_on else {}
+        so_far = replace(
+            changes,
+            accepted=before.get("accepted", 0) + changes.accepted,
+            rejected=before.get("rejected", 0) + changes.rejected,
+            pruned=before.get("pruned", 0) + changes.pruned,
+        )
+        text = runtime_line(so_far, self._settings.visibility)
+        payload = runtime_notice(changes, self._settings.visibility)
+        if goes_on:
+            slot = line["slot"]
+            await step.change(slot, text, payload=payload)
+        else:
+            slot = await step.say(text, payload=payload)
+        counts = {"accepted": so_far.accepted, "rejected": so_far.rejected, "pruned": so_far.pruned}
+        return {**places, **counts, "slot": slot, "layer": layer, "turns": before.get("turns", 0) + 1}
+
+    async def _tell_model(self, step: Step, fact: Fact) -> int:
+        """What a person added is said to the model as well, where everything else is: the entry's seq."""
+        blocks = [text_block(f"[To be remembered, added by a person with /memory: {fact.text}]")]
+        entry = await step.append("user", blocks, EntryKind.NOTE, audience=Audience.MODEL)
+        return entry.seq
+
+    def _told(self, row: MemoryRow, notice: str) -> tuple[str, ...]:
+        return (*row.told, redact(notice, self._services.settings.secrets))[-MOST_TOLD:]
+
+    def _asked(self) -> str:
+        """What people said in this turn."""
+        said = [entry for entry in self._context.history.entries if entry.kind is EntryKind.SAID]
+        return "\n".join(text_of(entry.blocks) for entry in said if entry.turn == said[-1].turn)
+
+    async def _change(self, what: str, number: int) -> str:
+        agent_id = self._context.agent_id
+        async with self._context.step() as step:
+            row, known = await facts.get(step.tx, agent_id), await facts.load(step.tx, agent_id)
+            floor = floor_of(step.history)
+            here = {item.fact.number: item for item in known if not item.forgotten and in_scope(item.fact, floor)}
+            item = here.get(number)
+            if item is None:
+                return f"I know no fact {number}. /memory lists them."
+            if what == "pin" and not item.protected and _is_full(known):
+                return FULL
+            changed = _changed(item, what)
+            after = [changed if other is item else other for other in known]
+            await facts.change(step.tx, agent_id, known, after)
+            await facts.put(step.tx, agent_id, replace(row, version=row.version + 1))
+        answer = f"{_ANSWERS[what]} {line_of(changed)}"
+        return f"{answer}{AFTER_FORGETTING}" if what == "forget" else answer
+
+    async def _add(self, text: str, *, busy: bool) -> str:
+        """A fact in a person's own words, pinned. What is known already is pinned, and comes back if need be."""
+        agent_id, text = self._context.agent_id, clipped(text)
+        async with self._context.step() as step:
+            row, known = await facts.get(step.tx, agent_id), await facts.load(step.tx, agent_id)
+            if _is_full(known):
+                return FULL
+            floor = floor_of(step.history)
+            alike = [item for item in known if in_scope(item.fact, floor) and plain(item.fact.text) == plain(text)]
+            if alike:
+                added = replace(_changed(alike[0], "pin"), forgotten=False)
+                after = [added if other is alike[0] else other for other in known]
+            else:
+                added = _added(text, row.next_number)
+                if not busy:
+                    seqs = (await self._tell_model(step, added.fact),)
+                    added = replace(added, fact=replace(added.fact, seqs=seqs))
+                after = [*known, added]
+            await facts.change(step.tx, agent_id, known, after)
+            next_number = row.next_number + (not alike)
+            await facts.put(step.tx, agent_id, replace(row, version=row.version + 1, next_number=next_number))
+        return f"{_ANSWERS['pin']} {line_of(added)}{'' if self.collects else KEPT}"
+
+
+def _is_untold(item: Known) -> bool:
+    return item.source is Source.PERSON and not item.fact.seqs and not item.forgotten
+
+
+def _is_full(known: Sequence[Known]) -> bool:
+    return sum(item.protected and not item.forgotten for item in known) >= MOST_OF_PEOPLE
+
+
+def _changed(item: Known, what: str) -> Known:
+    pinned = what == "pin"
+    source = Source.PERSON if pinned else Source.AUTO
+    return Known(replace(item.fact, pinned=pinned), source, forgotten=what == "forget")
+
+
+def _added(text: str, number: int) -> Known:
+    """Of the kind that its weightiest sentence has."""
+    sentences = list(speech_candidates(text, 0, Speaker.PERSON))
+    kind = max(sentences, key=lambda item: item.weight).kind if sentences else FactKind.STATEMENT
+    return Known(Fact(kind, text, (), pinned=True, weight=10.0, number=number), Source.PERSON)

@@ -1,0 +1,91 @@
+"""Those who run the program, met in a chat: what only they read, and what they are told once and not each time.
+
+What a provider's error says is for them: which key, which bill, which address. Everybody else reads that there is no
+answer, and whether somebody knows. Who sits at the terminal or on the page runs the program; an admin is one in their
+own private chat, and in a group not, since others read along.
+"""
+
+from __future__ import annotations
+
+import structlog
+
+from bot.agent.context import Context
+from bot.agent.step import Step
+from bot.errors import OF_PROVIDER, Cause
+from bot.runtime.access import is_own
+from bot.runtime.redact import redact
+from bot.store import outages
+
+log = structlog.get_logger(__name__)
+
+ANSWERS, SUMMARIES = "answers", "summaries"
+TOLD = "I cannot answer just now; whoever runs me has been told."
+UNTOLD = "I cannot answer just now. Try again later."
+_BEGAN = {
+    ANSWERS: "⚠️ I cannot answer anybody just now: {} I tell you when I can again.",
+    SUMMARIES: "⚠️ I cannot compact conversations just now: {} I tell you when I can again.",
+}
+_ENDED = {ANSWERS: "I can answer again.", SUMMARIES: "I can compact conversations again."}
+_BEGAN_HERE = "⚠️ I cannot answer in {} just now: {} I tell you when I can again."
+_ENDED_HERE = "I can answer in {} again."
+
+
+async def failed(context: Context, step: Step, sentence: str, cause: Cause) -> str:
+    """There is no answer here, for this reason; returns what people read instead."""
+    name = ANSWERS if cause in OF_PROVIDER else f"{ANSWERS}:{context.agent_id}"
+    if await _met(context, step, name, sentence) or await is_read_by_operators(context, step):
+        return sentence if await is_read_by_operators(context, step) else TOLD
+    return UNTOLD
+
+
+async def answered(context: Context, step: Step) -> None:
+    """There is an answer here."""
+    await _over(context, step, ANSWERS, f"{ANSWERS}:{context.agent_id}")
+
+
+async def not_summarised(context: Context, step: Step, sentence: str) -> str:
+    """There is no summary, for this reason; returns what people read of it, or nothing where it is not for them."""
+    await _met(context, step, SUMMARIES, sentence)
+    return sentence if await is_read_by_operators(context, step) else ""
+
+
+async def summarised(context: Context, step: Step) -> None:
+    """There is a summary."""
+    await _over(context, step, SUMMARIES)
+
+
+async def is_read_by_operators(context: Context, step: Step) -> bool:
+    """Whether nobody reads here but who runs the program."""
+    address = context.address
+    return is_own(address) or address in await outages.admin_places(step.tx, context.services.access.admins)
+
+
+async def _met(context: Context, step: Step, name: str, sentence: str) -> bool:
+    """Tell it, unless somebody was told before; whether anybody knows."""
+    sentence = redact(sentence, context.services.settings.secrets)
+    await outages.goes_on(step.tx, name, context.agent_id, now=step.now)
+    places = await outages.admin_places(step.tx, context.services.access.admins)
+    reached = [place for place, is_reached in places.items() if is_reached]
+    if not reached:
+        return False
+    if await outages.to_be_told(step.tx, name):
+        began = _BEGAN.get(name) or _BEGAN_HERE.replace("{}", context.agent_id, 1)
+        text = began.replace("{}", _as_sentence(sentence))
+        for place in reached:
+            if place != context.address:  # who reads it there anyway
+                await step.say_to(place, text)
+        log.info("admins_told", outage=name, chats=len(reached))
+    return True
+
+
+async def _over(context: Context, step: Step, *names: str) -> None:
+    for name, told in (await outages.end(step.tx, names, context.agent_id, now=step.now)).items():
+        log.info("outage_over", outage=name)
+        places = await outages.admin_places(step.tx, context.services.access.admins) if told else {}
+        for place, is_reached in places.items():
+            if is_reached and place != context.address:
+                await step.say_to(place, _ENDED.get(name) or _ENDED_HERE.format(context.agent_id))
+
+
+def _as_sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."

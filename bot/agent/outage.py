@@ -1,0 +1,93 @@
+"""While the book is away: what was found out stays in memory, and is written when the book is back.
+
+An answer of the model costs money and time, so a step that holds one is tried again and again by the host that has
+it, for as long as the agent is its own: whoever takes the agent over raises the epoch, and then nothing can be written
+here. A commit whose answer got lost may have been carried out, so each try looks first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+
+import structlog
+
+from bot.agent.context import Context
+from bot.bus.live_events import RENEW_SECONDS, show_written
+from bot.errors import StoreUnavailable
+from bot.history.replies import noted
+from bot.runtime.tasks import stop
+from bot.store import Tx, turns
+
+log = structlog.get_logger(__name__)
+
+TELL_SECONDS = 10.0
+"""Who has waited so long for the book is told."""
+AWAY = "⏳ My database cannot be reached; I go on as soon as it is back."
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 2.0
+
+
+async def see_written(context: Context, turn: str, slot: int, shown: str, write: Callable[[], Awaitable[None]]) -> None:
+    """Write a step of this turn, which adds entries to it, however long that takes. ``shown``: what people see of the
+    reply in this slot.
+
+    Raises StaleEpoch.
+    """
+    look = partial(turns.has_entry, agent_id=context.agent_id, turn_id=turn, since=context.next_seq)
+    try:
+        await write()
+        return
+    except StoreUnavailable as error:
+        log.warning("step_waits", reason=str(error))
+    async with telling(context, slot, shown):
+        while not (was_there := await came_through(context, look)):
+            try:
+                await write()
+            except StoreUnavailable:
+                continue
+            break
+        log.info("step_written", was_there=was_there)
+        context.services.bus.ring(f"outbox:{context.address.connector}", f"settled:{context.agent_id}")
+
+
+async def came_through(context: Context, look: Callable[[Tx], Awaitable[object]]) -> bool:
+    """Whether a commit that was not answered was carried out, by what ``look`` finds in the book; waits until the book
+    can say so."""
+    while True:
+        await until_back(context)
+        with suppress(StoreUnavailable):
+            async with context.services.database.read() as tx:
+                return bool(await look(tx))
+
+
+async def until_back(context: Context) -> None:
+    """Wait until the book can be read, and read the history: what is in it may be more than we know of."""
+    pause = _FIRST_PAUSE
+    while True:
+        await asyncio.sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE)
+        try:
+            await context.reload()
+        except StoreUnavailable:
+            continue
+        return
+
+
+@asynccontextmanager
+async def telling(context: Context, slot: int, shown: str, *, after: float = TELL_SECONDS) -> AsyncIterator[None]:
+    """After a while people are told why nothing happens: below what they see of the reply, for as long as it lasts."""
+
+    async def tell() -> None:
+        await asyncio.sleep(after)
+        text = noted(shown.strip(), AWAY)
+        while True:
+            show_written(context.services.bus, context.address, slot, text)
+            await asyncio.sleep(RENEW_SECONDS)
+
+    task = context.services.bus.supervisor.start("away_note", tell)
+    try:
+        yield
+    finally:
+        await stop(task)

@@ -1,0 +1,41 @@
+"""What every agent of a process shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.agent.embeddings import Embedder
+from bot.agent.tools.mcp.servers import McpServers
+from bot.bus.bus import Bus
+from bot.bus.jobs import Jobs
+from bot.files.blocks import folder_of
+from bot.files.parser_pool import ParserPool
+from bot.messages import AgentId
+from bot.model.anthropic import Model
+from bot.runtime.access import Access
+from bot.runtime.settings import Settings
+from bot.runtime.strategies import Strategies
+from bot.store import Database
+
+
+@dataclass(frozen=True)
+class Services:
+    """The parts, and the settings they were made from."""
+
+    settings: Settings
+    database: Database
+    bus: Bus
+    jobs: Jobs
+    model: Model
+    model_name: str
+    summary_model_name: str
+    strategies: Strategies
+    access: Access
+    embedder: Embedder
+    mcp: McpServers
+    parser: ParserPool
+
+    def folder(self, agent_id: AgentId) -> Path:
+        """The agent's own folder: its files and its traces."""
+        return folder_of(self.settings.data_dir, agent_id)

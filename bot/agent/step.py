@@ -1,0 +1,166 @@
+"""One fenced transaction of an agent: what it writes, and what its memory becomes once that is committed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bot.compaction import Plan
+from bot.estimate.meter import Meter, meter_json
+from bot.history import Anchor, Entry, EntryKind
+from bot.history.entry_text import RECALL
+from bot.history.measure import calibration
+from bot.messages import Address, Audience, Block, Button, OutFile, Role
+from bot.store import Tx, agents, histories, inbox, outbox, runs
+from bot.store.archive import withdrawing
+
+if TYPE_CHECKING:
+    from bot.agent.context import Context
+
+
+class Step:
+    """What one transaction of an agent does. Nothing of it counts before the transaction is committed."""
+
+    def __init__(self, context: Context, tx: Tx) -> None:
+        self.tx = tx
+        self.history = context.history
+        self.next_seq = context.next_seq
+        self.restraint = context.restraint
+        self.factor = context.factor
+        self.rings: list[str] = []
+        self.afterwards: list[Callable[[], None]] = []
+        """Called once it is committed: what is counted and logged."""
+        self._context = context
+        self.now = context.services.database.clock()
+        self._remembered = (context.restraint, context.factor)
+        self._is_weighed = False
+        self._meter: Meter | None = None
+        """Of the history as it is by now."""
+
+    async def append(
+        self,
+        role: Role,
+        blocks: Sequence[Block],
+        kind: EntryKind,
+        *,
+        turn: str | None = None,
+        audience: Audience = Audience.EVERYONE,
+        anchor: Anchor | None = None,
+        interrupted: bool = False,
+        person: str = "",
+        key: str = "",
+    ) -> Entry:
+        """Add one entry to the history. ``person``: who said or sent it; ``key``: the message that it was."""
+        entry = Entry(
+            seq=self.next_seq,
+            role=role,
+            blocks=tuple(blocks),
+            kind=kind,
+            audience=audience,
+            tokens=self._context.entry_tokens(role, blocks),
+            turn=turn,
+            anchor=anchor,
+            interrupted=interrupted,
+            person=person,
+            key=key,
+        )
+        await histories.append(self.tx, self._context.agent_id, [entry], now=self.now)
+        self.history, self._meter = self.history.appended(entry), None
+        self.next_seq += 1
+        if anchor:
+            self.factor = calibration(anchor)
+        return entry
+
+    async def put(self, plan: Plan, *, run: str | None = None, summary: str = "") -> None:
+        """Put a layer on top."""
+        agent_id, recall = self._context.agent_id, self._context.toolbox.has(RECALL)
+        number = await histories.next_layer(self.tx, agent_id)
+        layer, inserted = plan.layer(number, self.next_seq, run=run, summary=summary, recall=recall)
+        inserted = [replace(e, tokens=self._context.entry_tokens(e.role, e.blocks)) for e in inserted]
+        await histories.put(self.tx, agent_id, layer, inserted, now=self.now)
+        self.history = self.history.covered(layer, inserted)
+        self.next_seq += len(inserted)
+        self._is_weighed, self._meter = True, None
+
+    async def take_off(self, number: int) -> None:
+        """Take a layer off. What it hid may be older than what was in memory, so the history is read again."""
+        await histories.take_off(self.tx, self._context.agent_id, number, now=self.now)
+        self.history = await histories.load(self.tx, self._context.agent_id, self._context.family)
+        self._is_weighed, self._meter = True, None
+
+    async def withdraw(self, key: str, *, hide: bool) -> frozenset[str]:
+        """Its author deleted this message: the history says so, or hides its words. Returns files that go with them."""
+        agent_id, files = self._context.agent_id, frozenset[str]()
+
+        def tokens_of(blocks: Sequence[Block]) -> int:
+            return self._context.entry_tokens("user", blocks)
+
+        if hide:
+            files = await withdrawing.hide(self.tx, agent_id, key, tokens_of) or files
+            await runs.discard_folds(self.tx, agent_id, now=self.now)
+        else:
+            await withdrawing.mark(self.tx, agent_id, key, tokens_of)
+        self.history = await histories.load(self.tx, agent_id, self._context.family)
+        self._is_weighed, self._meter = True, None
+        return files
+
+    def weigh(self) -> Meter:
+        """How full the context is with what this step wrote, which the book keeps."""
+        self._is_weighed = True
+        self._meter = self._meter or self._context.measured(self.history)
+        return self._meter
+
+    async def say(self, text: str, *, buttons: Sequence[Button] = (), answers: str = "", payload: str = "") -> int:
+        """The program says something; returns the message's slot. ``answers``: the ref of what it answers;
+        ``payload``: the same for machines, which the chat page unfolds in its own words."""
+        self.rings.append(f"outbox:{self._context.address.connector}")
+        said = {"answers": answers, "payload": payload}
+        return await outbox.say(self.tx, self._context.address, text, buttons=buttons, now=self.now, **said)
+
+    async def leave_unsaid(self, answers: str) -> None:
+        """What a person did needs no words: where the platform shows that some are on their way, it no longer does."""
+        if answers:
+            await self.say("", answers=answers)
+
+    async def say_to(self, address: Address, text: str) -> None:
+        """The program says something in another conversation."""
+        self.rings.append(f"outbox:{address.connector}")
+        await outbox.say(self.tx, address, text, now=self.now)
+
+    async def send_file(self, file: OutFile, text: str) -> None:
+        """A file of the agent's folder goes to people."""
+        self.rings.append(f"outbox:{self._context.address.connector}")
+        await outbox.send_file(self.tx, self._context.address, file, text, now=self.now)
+
+    async def change(self, slot: int, text: str, *, buttons: Sequence[Button] = (), payload: str = "") -> None:
+        """A message of ours gets another text."""
+        self.rings.append(f"outbox:{self._context.address.connector}")
+        await outbox.change(self.tx, slot, text, buttons=buttons, payload=payload)
+
+    async def open_slot(self, *, answers: str = "") -> int:
+        """The place of a reply that is still to be written. ``answers``: the ref of what it answers."""
+        return await outbox.open_slot(self.tx, self._context.address, answers=answers, now=self.now)
+
+    async def void(self, slot: int) -> None:
+        """Nothing is said in this slot after all."""
+        self.rings.append(f"outbox:{self._context.address.connector}")
+        await outbox.void(self.tx, slot)
+
+    async def close(self, inbox_ids: Sequence[int]) -> None:
+        """These rows of the inbox are answered."""
+        if inbox_ids:
+            await inbox.close(self.tx, inbox_ids)
+            self.rings.append(f"settled:{self._context.agent_id}")
+
+    async def finish(self) -> None:
+        """Write down what changed besides rows."""
+        changed = agents.Remembered()
+        if (self.restraint, self.factor) != self._remembered:
+            changed["paused"], changed["cooldown"] = self.restraint.paused, self.restraint.cooldown
+            changed["calibration"], changed["calibrated_for"] = self.factor, self._context.services.model_name
+        if self._is_weighed:
+            meter = self.weigh()
+            changed["meter"] = meter_json(meter, self._context.strategy.level(meter))
+        if changed:
+            await agents.remember(self.tx, self._context.agent_id, **changed)

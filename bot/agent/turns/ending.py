@@ -1,0 +1,168 @@
+"""How a turn ends: answered, stopped, failed with a sentence, or put aside. Each is one fenced step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Literal
+
+import structlog
+
+from bot.agent import operators
+from bot.agent.context import Context
+from bot.agent.step import Step
+from bot.agent.tools.tool import INTERRUPTED, result_block
+from bot.agent.turns.timing import Timing
+from bot.compaction import Plan
+from bot.compaction.notices import STAYS, WAS_ON_ALL, aborted
+from bot.compaction.plan import Inserted
+from bot.errors import Cause, StaleEpoch, StoreUnavailable
+from bot.history import Entry, EntryKind, Usage, ranges_of
+from bot.history.replies import closed, noted
+from bot.messages import text_block
+from bot.runtime.metrics import METRICS
+from bot.runtime.redact import redact
+from bot.store import inbox, outbox, runs, turns
+from bot.store.operators import parked
+from bot.store.turns import TurnRow, TurnState
+
+log = structlog.get_logger(__name__)
+
+MOST_TRIES = 3
+"""Of a message; then it is put aside."""
+PARKED = "parked"
+"""The kind of the layer that takes a message that was put aside out of the model's view."""
+PUT_ASIDE = (
+    f"⚠️ Something in me broke {MOST_TRIES} times on this, so it was put aside. Whoever runs me sees it; "
+    "you can go on. (If what you write next breaks me too, /new starts afresh.)"
+)
+ONE_BY_ONE = "⚠️ Something in me broke on these messages together, so I take them one by one."
+_HIDDEN = "[Something that the person sent stood here. It could not be answered, and was put aside.]"
+
+
+class Ending:
+    """The end of one turn."""
+
+    def __init__(self, context: Context, row: TurnRow, timing: Timing) -> None:
+        self._context = context
+        self._id = row.id
+        self._slot = row.slot
+        self._timing = timing
+        self.state = TurnState.RUNNING
+        self.said = False
+        """Whether people see already, by the answer itself or in a status, that it was stopped."""
+
+    async def write(self, step: Step, state: TurnState, text: str, usage: Usage) -> None:
+        """The end, as part of a step: its inbox rows are answered, and its slot holds the text or nothing."""
+        await inbox.close_turn(step.tx, self._id)
+        if state is TurnState.DONE:
+            await operators.answered(self._context, step)
+        await self._close(step, state, text, usage)
+
+    async def aborted(self, partial: str, usage: Usage, sentence: str = "") -> None:
+        """What people saw of the answer stays, marked, and so they are told; what was asked stays in any case.
+        ``sentence``: why it could not go on without what was stopped."""
+        async with self._context.step() as step:
+            for call in self._context.history.open_calls():
+                block = result_block(call, INTERRUPTED, error=True)
+                await step.append("user", [block], EntryKind.RESULT, turn=self._id)
+            if partial:
+                blocks = [text_block(f"{closed(partial)}\n[interrupted]")]
+                await step.append("assistant", blocks, EntryKind.REPLY, turn=self._id, interrupted=True)
+            shown = noted(partial, "(stopped)", cut=True) if partial else ""
+            told = f"⚠️ {sentence}" if sentence else ""
+            await self.write(step, TurnState.ABORTED, "\n\n".join(filter(None, (shown, told))), usage)
+        self.said = self.said or bool(partial or sentence)
+
+    async def failed(self, sentence: str, usage: Usage, cause: Cause, *, for_operators: bool) -> None:
+        """Without an answer; the sentence says why. ``for_operators``: what it says is for those who run the
+        program."""
+        sentence = redact(sentence, self._context.services.settings.secrets)
+        log.warning("turn_failed", cause=cause.value, reason=sentence)
+        async with self._context.step() as step:
+            await inbox.close_turn(step.tx, self._id)
+            shown = await operators.failed(self._context, step, sentence, cause) if for_operators else sentence
+            await self._close(step, TurnState.FAILED, f"⚠️ {shown}", usage, cause)
+
+    async def put_aside(self, reason: str, usage: Usage) -> None:
+        """It broke something again and again: its messages are not tried any more, and the model sees them no more.
+
+        Of several messages that it took together each is first tried alone, unless more than asking came of them.
+        """
+        reason = redact(reason, self._context.services.settings.secrets)
+        try:
+            await self._put_aside(reason, usage)
+        except (StaleEpoch, StoreUnavailable):
+            raise
+        except Exception:  # what broke the turn may break even that: then without looking at the history
+            log.exception("turn_not_hidden", turn=self._id)
+            await end_unseen(self._context, reason)
+            self.state = TurnState.FAILED
+
+    async def _put_aside(self, reason: str, usage: Usage) -> None:
+        history, now = self._context.history, self._context.services.database.clock()
+        own = [entry for entry in history.entries if entry.turn == self._id]
+        only_asked = not any(entry.kind in (EntryKind.REPLY, EntryKind.RESULT) for entry in own)
+        async with self._context.step() as step:
+            if own:
+                await step.put(_hiding(own))
+            several = len(await parked.taken_by(step.tx, self._id)) > 1
+            if several and only_asked:
+                await parked.release_turn(step.tx, self._id, tries=MOST_TRIES - 1)
+                await self._close(step, TurnState.FAILED, ONE_BY_ONE, usage, Cause.BROKEN)
+                return
+            rows = await parked.park_turn(step.tx, self._id, reason, now=now)
+            await self._close(step, TurnState.FAILED, PUT_ASIDE, usage, Cause.BROKEN)
+        METRICS.parked(len(rows))
+        log.error("message_parked", messages=rows, turn=self._id, tries=MOST_TRIES, reason=reason)
+
+    async def _close(
+        self, step: Step, state: TurnState, text: str, usage: Usage, cause: Cause | Literal[""] = ""
+    ) -> None:
+        context = self._context
+        await self._told_in_status(step, state)
+        now, meter = step.now, step.weigh()
+        timing = self._timing.ended(now)
+        await turns.end(step.tx, self._id, state, usage, now=now, meter=meter, timing=timing, cause=cause)
+        if text:
+            await step.change(self._slot, text)
+        else:
+            await step.void(self._slot)
+        await outbox.release(step.tx, context.agent_id)
+        step.rings.append(f"settled:{context.agent_id}")
+        self.state = state
+        step.afterwards.append(partial(self._tell, state, usage, meter.share, timing))
+
+    async def _told_in_status(self, step: Step, state: TurnState) -> None:
+        """The status of the compaction that a person stopped before this answer offers no more to stop the answer."""
+        run_id = await turns.stopped_run(step.tx, self._id)
+        run = await runs.get(step.tx, run_id) if run_id else None
+        if run:
+            became = {TurnState.DONE: WAS_ON_ALL, TurnState.ABORTED: STAYS}.get(state, "")
+            await step.change(run.status_slot, aborted(became))
+            self.said = state is TurnState.ABORTED
+
+    def _tell(self, state: TurnState, usage: Usage, share: float, timing: Mapping[str, float]) -> None:
+        METRICS.turn_ended(self._context.address.connector, state, share, timing)
+        log.info("turn_ended", turn=self._id, state=state.value, tokens=usage.context, output=usage.output, **timing)
+
+
+async def end_unseen(context: Context, reason: str) -> None:
+    """Put aside what the running turn took, by its rows alone: nobody can look at the history."""
+    services = context.services
+    now = services.database.clock()
+    async with services.database.fenced(context.agent_id, context.epoch) as tx:
+        ended = await parked.end_running(tx, context.agent_id, reason, now=now)
+        if ended:
+            await outbox.change(tx, ended.slot, PUT_ASIDE)
+    if ended:
+        METRICS.parked(len(ended.rows))
+        log.error("message_parked", messages=ended.rows, turn=ended.turn, tries=MOST_TRIES, reason=reason)
+        services.bus.ring(f"outbox:{context.address.connector}", f"settled:{context.agent_id}")
+
+
+def _hiding(own: list[Entry]) -> Plan:
+    """A layer without a floor: it says nothing of what lies around it, and may stay when others are taken off."""
+    first, last = own[0].seq, own[-1].seq
+    note = Inserted(place=first, kind=EntryKind.NOTE, text=_HIDDEN)
+    return Plan(PARKED, last, 0, ranges_of(entry.seq for entry in own), inserted=(note,), kind=PARKED)

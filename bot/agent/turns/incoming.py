@@ -1,0 +1,155 @@
+"""How what people said gets into a turn: into a new one, or, steered, into one that is under way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.agent.context import Context
+from bot.agent.step import Step
+from bot.compaction import Plan
+from bot.files.blocks import blocks_of, is_media, parts_of, unseen
+from bot.files.parser_pool import Parser
+from bot.history import Entry, EntryKind
+from bot.history.quotations import quotation_block
+from bot.messages import Block, text_block
+from bot.store import inbox
+from bot.store.archive.withdrawing import message_key
+from bot.store.inbox import Waiting
+
+# What people say, as entries of a history: their words, named where several talk, and their files.
+
+WITHOUT_WORDS = "(sent without words)"
+
+
+@dataclass(frozen=True)
+class Files:
+    """How a model is shown the files of one message, and sentences for people about those that it cannot see."""
+
+    blocks: tuple[tuple[Block, ...], ...]
+    problems: tuple[str, ...]
+
+    @property
+    def has_nothing(self) -> bool:
+        """Whether there is no file that could be shown."""
+        return len(self.problems) == len(self.blocks)
+
+
+def words_of(message: Waiting, text: str) -> tuple[Block, ...]:
+    """What somebody says, in the words of ``text``; before it a quotation of what it answers, if that is not plain."""
+    speaker = f"{message.speaker}: " if message.speaker else ""
+    words = text_block(f"{speaker}{text if text.strip() else WITHOUT_WORDS}")
+    return (quotation_block(message.quote), words) if message.quote else (words,)
+
+
+async def files_of(folder: Path, message: Waiting, parser: Parser, *, room: int) -> Files:
+    """What somebody sent with it. ``room``: characters that are shown of a text file."""
+    shown: list[tuple[Block, ...]] = []
+    problems: list[str] = []
+    for file in message.files:
+        blocks, problem = await blocks_of(folder, file, parser, room=room)
+        shown.append(tuple(blocks))
+        if problem:
+            problems.append(problem)
+    return Files(tuple(shown), tuple(problems))
+
+
+def without_media(view: Sequence[Entry], turn: str) -> Plan | None:
+    """A layer that shows the model only the names of pictures and documents: of this turn where it has any, else of
+    all turns. None when there are none."""
+    media = [entry for entry in view if any(_has_media(block) for block in entry.blocks)]
+    gone = [entry for entry in media if entry.turn == turn] or media
+    if not gone:
+        return None
+    return Plan(
+        strategy="unseen",
+        upto=max(entry.seq for entry in view),
+        floor=min(entry.seq for entry in view),
+        replaced={entry.seq: tuple(_named(block) for block in entry.blocks) for entry in gone},
+        kind="unseen",
+    )
+
+
+def _has_media(block: Block) -> bool:
+    return is_media(block) or any(map(is_media, parts_of(block)))
+
+
+def _named(block: Block) -> Block:
+    """Only the names of what is no text, in the result of a tool too."""
+    if is_media(block):
+        return text_block(unseen(block))
+    if any(map(is_media, parts_of(block))):
+        return {**block, "content": [_named(part) for part in parts_of(block)]}
+    return block
+
+
+FILE_SHARE = 0.25
+"""Of the limit: what is shown at once of one text file."""
+
+
+MOST_MESSAGES = 50
+"""Of those that wait, so many are answered together."""
+MOST_SHARE = 0.5
+"""Of the limit: what they may take together. The first one is taken however large it is."""
+
+
+def portion(messages: Sequence[Waiting], context: Context) -> list[Waiting]:
+    """The first of what waits, as far as it is answered together. What has failed before is taken alone."""
+    room, taken = context.limit * MOST_SHARE, list[Waiting]()
+    for message in messages[:MOST_MESSAGES]:
+        room -= context.entry_tokens("user", words_of(message, message.text))
+        if taken and (room < 0 or message.tries or taken[0].tries):
+            break
+        taken.append(message)
+    return taken
+
+
+@dataclass(frozen=True)
+class Heard:
+    """Messages that wait, and their files as the model is shown them."""
+
+    messages: Sequence[Waiting]
+    files: Sequence[Files]
+
+    @classmethod
+    async def of(cls, context: Context, messages: Sequence[Waiting]) -> Heard:
+        """Open the files that came with these messages."""
+        room = int(context.limit * FILE_SHARE * 2)  # two characters a token is little
+        folder, parser = context.folder, context.services.parser
+        return cls(messages, [await files_of(folder, message, parser, room=room) for message in messages])
+
+    async def enter(self, step: Step, turn_id: str, *, begins: bool = False) -> Entered:
+        """Give the messages to this turn, which they may begin, and write them into the history."""
+        texts = await inbox.take(step.tx, [message.id for message in self.messages], turn_id)
+        entered = [(m, sent) for m, sent in zip(self.messages, self.files, strict=True) if m.id in texts]
+        is_nothing = begins and all(sent.has_nothing and not texts[m.id].strip() for m, sent in entered)
+        for message, sent in entered:
+            who, words = message.person, words_of(message, texts[message.id])
+            key = message_key(message.key)
+            await step.append("user", words, EntryKind.SAID, turn=turn_id, person=who, key=key)
+            for file, blocks in zip(message.files, sent.blocks, strict=True):
+                whose, of = file.person or who, file.key or key
+                await step.append("user", blocks, EntryKind.FILE, turn=turn_id, person=whose, key=of)
+            for problem in sent.problems if not is_nothing else ():
+                await step.say(problem, answers=message.ref)
+        if entered:
+            step.restraint = step.restraint.next_message()
+        problems = [problem for _, sent in entered for problem in sent.problems] if is_nothing else []
+        return Entered([message for message, _ in entered], "\n".join(problems))
+
+
+@dataclass(frozen=True)
+class Entered:
+    """Messages that are in the history now, those that nobody had taken before. ``sorry``: what is to be said where
+    there is nothing to answer, neither a word nor a file that could be read; else empty."""
+
+    messages: Sequence[Waiting]
+    sorry: str
+
+
+def unmark(context: Context, messages: Sequence[Waiting]) -> None:
+    """What said that these messages wait comes off them."""
+    for message in messages:
+        if message.marked:
+            context.react(message.ref, "")

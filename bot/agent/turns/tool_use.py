@@ -1,0 +1,69 @@
+"""The tool calls of one turn: each is shown to people while it runs, and bounded; what leads nowhere is said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bot.agent.context import Context
+from bot.agent.memory import AgentMemory
+from bot.agent.tools.calls import Progress, Repeats, with_note
+from bot.agent.tools.tool import Done
+from bot.bus.live_events import show_written
+from bot.history import replies
+from bot.messages import Block
+from bot.store import inbox
+
+RESULT_SHARE = 0.25
+"""Of the limit: what one tool result may take."""
+_CHARACTERS_A_TOKEN = 2
+"""Is little: most texts have more."""
+
+
+class ToolUse:
+    """``slot``: where the reply of the turn is shown."""
+
+    def __init__(self, context: Context, turn_id: str, slot: int) -> None:
+        self._context = context
+        self._turn_id = turn_id
+        self._slot = slot
+        self._progress = Progress(context.services.settings.secrets)
+        self._repeats = Repeats(replies.results(context.history, turn_id))
+        self._memory = AgentMemory(context)
+
+    @property
+    def stuck(self) -> str:
+        """Which call leads nowhere, in a sentence for people; empty while it goes on."""
+        return self._repeats.stuck
+
+    def next_reply(self) -> None:
+        """The model has answered, knowing what its calls came to."""
+        self._repeats.next_reply()
+
+    def forget_repeats(self) -> None:
+        """Somebody said something that may help."""
+        self._repeats.forget()
+
+    async def run(self, call: Block, *, written: str) -> Done:
+        """What a call comes to. ``written``: so much of the reply people see already."""
+        context = self._context
+        rewrite = await self._memory.rewritten(call)
+        if self._progress.add(call):
+            if rewrite:
+                self._memory.show_rewritten(self._progress, rewrite)
+            show_written(context.services.bus, context.address, self._slot, self._progress.below(written))
+        tokens = int(context.limit * RESULT_SHARE)
+        done = await context.toolbox.run(
+            {**call, "input": rewrite.arguments} if rewrite else call,
+            most_characters=tokens * _CHARACTERS_A_TOKEN,
+            most_tokens=tokens,
+            by_admin=await self._by_admins(),
+        )
+        block = self._repeats.noted(call, done.block, is_known=context.toolbox.has(call["name"]))
+        return replace(done, block=with_note(block, rewrite.note) if rewrite else block)
+
+    async def _by_admins(self) -> bool:
+        """Whether all who are answered in this turn are admins: somebody may have joined them a moment ago."""
+        services, address = self._context.services, self._context.address
+        async with services.database.read() as tx:
+            people = await inbox.people_of(tx, self._turn_id)
+        return bool(people) and all(services.access.is_admin(address, person) for person in people)
