@@ -226,8 +226,8 @@ def _page(parts: Parts, talk: Any) -> Any:
     """The page, where its door lets anybody in; that it does not is said once. ``talk``: where its chat stores."""
     import structlog
 
+    from bot.page.context import why_shut
     from bot.page.routes import page_app
-    from bot.page.site import why_shut
 
     if reason := why_shut(parts.settings):
         structlog.get_logger(__name__).info("page_off", reason=reason)

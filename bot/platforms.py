@@ -21,7 +21,7 @@ LOCAL_MODEL_NOTE = (
 def platforms(settings: Settings) -> list[Connector]:
     """Those of `palimpsest run`: the platforms that have a token, and the web where its page is open."""
     from bot.agent.commands.texts import COMMANDS
-    from bot.page.site import why_shut
+    from bot.page.context import why_shut
 
     connectors: list[Connector] = []
     if settings.telegram_token:

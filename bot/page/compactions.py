@@ -18,14 +18,14 @@ from bot.compaction.statistics import messages_text, statistics_of
 from bot.compaction.summary.checks import missing
 from bot.history import Usage
 from bot.messages import AgentId
-from bot.page.change import counts, difference, side_by_side
+from bot.page.context import Site
+from bot.page.diff import counts, difference, side_by_side
 from bot.page.entries import LONGEST
 from bot.page.figures import DAY
 from bot.page.levels import LevelsOf
-from bot.page.live import Live
 from bot.page.query import named, number, text
 from bot.page.refusal import not_found
-from bot.page.site import Site
+from bot.page.updates import Live
 from bot.runtime.prices import cost
 from bot.store import Tx, histories, runs
 from bot.store.operators import conversations, pages, traces

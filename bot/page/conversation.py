@@ -19,15 +19,15 @@ from starlette.routing import Route
 from bot.compaction.facts.fact import Reason
 from bot.compaction.facts.report import REASONS
 from bot.messages import AgentId
+from bot.page.context import Site
 from bot.page.entries import shown
 from bot.page.files import files_in
 from bot.page.levels import LevelsOf
-from bot.page.live import Live
 from bot.page.plot import points_of, sawtooth, told
 from bot.page.query import chosen, named, number, seq, text
 from bot.page.refusal import Refused, not_found
-from bot.page.site import Site
 from bot.page.slowness import slowness
+from bot.page.updates import Live
 from bot.store import Tx, facts
 from bot.store.operators import conversations, orders, pages
 from bot.store.operators.conversations import Conversation

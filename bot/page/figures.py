@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 from bot.history import Usage
-from bot.page.words import count, dollars, duration, short, trigger
+from bot.page.format import count, dollars, duration, short, trigger
 from bot.runtime.prices import cost
 from bot.store import Tx
 from bot.store.operators.overview import Day

@@ -14,11 +14,11 @@ from starlette.routing import Route
 
 from bot.errors import BusUnavailable, Cause
 from bot.estimate.learned_windows import Learned, place_of
+from bot.page.context import Site
 from bot.page.figures import DAY, Week, counts, figures, spent
-from bot.page.live import Live
+from bot.page.format import duration, plural
 from bot.page.query import chosen, number, text
-from bot.page.site import Site
-from bot.page.words import duration, plural
+from bot.page.updates import Live
 from bot.store import windows
 from bot.store.operators import conversations, overview
 from bot.store.operators.overview import Day, Helpless, OpenRun, Queue, Waits

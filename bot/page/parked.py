@@ -11,9 +11,9 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from bot.errors import PalimpsestError
+from bot.page.context import Site
 from bot.page.query import named, text
 from bot.page.refusal import Refused, not_found
-from bot.page.site import Site
 from bot.store.operators import parked
 
 log = structlog.get_logger(__name__)

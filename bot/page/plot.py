@@ -18,8 +18,8 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup
 
+from bot.page.format import count, percent, short, trigger
 from bot.page.levels import Levels
-from bot.page.words import count, percent, short, trigger
 from bot.store.operators.pages import Drop, Fill
 
 WIDTH, HEIGHT = 1_000, 300

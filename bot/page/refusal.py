@@ -9,7 +9,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from bot.page.site import Site
+from bot.page.context import Site
 
 
 class Refused(Exception):

@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from bot.page import words
+from bot.page import format as words
 from bot.page.markup import marked, plain, rendered, with_marks
 from bot.page.slowness import lasted, spent
 from bot.runtime.redact import redact

@@ -17,18 +17,18 @@ from starlette.types import ASGIApp
 from bot.bus.bus import Bus
 from bot.bus.jobs import Jobs
 from bot.errors import BusUnavailable, StoreUnavailable
-from bot.page.chat import Chat, Store
+from bot.page.access.door import PageDoor
+from bot.page.access.login import Login
+from bot.page.access.login_rate import LoginRate
+from bot.page.chat.routes import Chat, Store
 from bot.page.compactions import Compactions
+from bot.page.context import Site
 from bot.page.conversation import ConversationPage
-from bot.page.door import PageDoor
-from bot.page.live import Live
-from bot.page.login import Login
-from bot.page.login_rate import LoginRate
 from bot.page.overview import Overview
 from bot.page.parked import ParkedPage
 from bot.page.refusal import Refused, refusal
 from bot.page.search import Search
-from bot.page.site import Site
+from bot.page.updates import Live
 from bot.runtime.settings import Settings
 from bot.store import Database
 

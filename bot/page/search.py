@@ -11,10 +11,10 @@ from starlette.routing import Route
 
 from bot.history.entry_text import text_to_read
 from bot.messages import AgentId
+from bot.page.context import Site
 from bot.page.entries import is_prose
 from bot.page.markup import plain
 from bot.page.query import text
-from bot.page.site import Site
 from bot.store.operators import conversations
 from bot.store.search import finding
 from bot.store.search.snippets import excerpt, snippet

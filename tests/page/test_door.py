@@ -11,9 +11,9 @@ from sqlalchemy import select, text, update
 from structlog.testing import capture_logs
 
 from bot.errors import ConfigurationError, StoreUnavailable
-from bot.page.keys import Keys
-from bot.page.login_rate import MOST_ADDRESSES, OF_ALL, OF_ONE, LoginRate
-from bot.page.site import why_shut
+from bot.page.access.keys import Keys
+from bot.page.access.login_rate import MOST_ADDRESSES, OF_ALL, OF_ONE, LoginRate
+from bot.page.context import why_shut
 from bot.runtime.settings import PageSettings, Settings, load_settings
 from bot.store import Database, inbox
 from bot.store.schema import page_sessions

@@ -12,14 +12,14 @@ import pytest
 
 from bot.history import Usage
 from bot.messages import AgentId
-from bot.page.change import difference
+from bot.page.diff import difference
 from bot.page.figures import spent
+from bot.page.format import ago, bytes_, duration, percent, plural, short, visible
 from bot.page.levels import Levels
 from bot.page.overview import late_sign, problems
 from bot.page.plot import HEIGHT, MOST_POINTS, WIDTH, points_of, sawtooth
 from bot.page.slowness import slowness
 from bot.page.slowness import spent as spent_of
-from bot.page.words import ago, bytes_, duration, percent, plural, short, visible
 from bot.store.operators.overview import Day, Helpless, OpenRun, Queue, Waits
 from bot.store.operators.pages import Drop, Fill, Turn
 from bot.store.runs import RunState

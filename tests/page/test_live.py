@@ -12,8 +12,8 @@ import httpx2
 from sqlalchemy import delete
 
 from bot.http import HttpServer
-from bot.page.live import MOST_OF_ONE
 from bot.page.routes import page_app
+from bot.page.updates import MOST_OF_ONE
 from bot.runtime.settings import PageSettings
 from bot.store.schema import page_sessions
 from tests.conftest import MakeSettings

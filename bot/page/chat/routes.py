@@ -1,7 +1,7 @@
 """The chat page: conversations of the web's own, in which whoever runs the bot talks to it.
 
 What is sent goes the way of every message: into the inbox, by the gateway of this process. What is shown comes from the
-book (:mod:`bot.page.chat_stream`), so it does not matter which process a browser has reached.
+book (:mod:`bot.page.chat.stream`), so it does not matter which process a browser has reached.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from starlette.routing import Route
 from bot.agent.commands.texts import COMMANDS
 from bot.files.blocks import folder_of
 from bot.messages import NAMES, Address, Attachment, Inbound, is_name
-from bot.page.chat_files import file_response
-from bot.page.chat_live import Moments
-from bot.page.chat_stream import MOST_LINES, Stream, look
-from bot.page.chat_upload import MOST_FILES, UPLOADS, Form, forget_old, read_form
-from bot.page.chat_view import Shown, View
-from bot.page.live import Live
+from bot.page.access.visitor import visitor_of
+from bot.page.chat.files import file_response
+from bot.page.chat.live import Moments
+from bot.page.chat.stream import MOST_LINES, Stream, look
+from bot.page.chat.upload import MOST_FILES, UPLOADS, Form, forget_old, read_form
+from bot.page.chat.view import Shown, View
+from bot.page.context import Site
 from bot.page.refusal import Refused, not_found, wants_json
-from bot.page.site import Site
-from bot.page.visitor import visitor_of
+from bot.page.updates import Live
 from bot.runtime import access
 from bot.runtime.access import OPERATOR, OPERATOR_NAME, WEB
 from bot.store import inbox

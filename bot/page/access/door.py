@@ -17,12 +17,12 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bot.errors import StoreUnavailable
-from bot.page.caller import Caller, changes, comes_from_elsewhere
-from bot.page.keys import new_session
-from bot.page.login_rate import LoginRate
+from bot.page.access.caller import Caller, changes, comes_from_elsewhere
+from bot.page.access.keys import new_session
+from bot.page.access.login_rate import LoginRate
+from bot.page.access.visitor import Visitor
+from bot.page.context import Site
 from bot.page.refusal import Refused, refusal, wants_json
-from bot.page.site import Site
-from bot.page.visitor import Visitor
 
 log = structlog.get_logger(__name__)
 

@@ -19,11 +19,11 @@ from markupsafe import Markup
 
 from bot.errors import StoreUnavailable
 from bot.messages import Address
-from bot.page.chat_live import Moments
-from bot.page.chat_view import Shown, View, written
-from bot.page.live import event
-from bot.page.site import Site
-from bot.page.visitor import Visitor
+from bot.page.access.visitor import Visitor
+from bot.page.chat.live import Moments
+from bot.page.chat.view import Shown, View, written
+from bot.page.context import Site
+from bot.page.updates import event
 from bot.store.operators import talk
 
 MOST_LINES = 50

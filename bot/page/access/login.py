@@ -10,11 +10,11 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from bot.page.door import check_rate, cookie_name, session_cookie
-from bot.page.keys import new_session
-from bot.page.login_rate import LoginRate
-from bot.page.site import THEME_COOKIE, THEMES, Site
-from bot.page.visitor import visitor_of
+from bot.page.access.door import check_rate, cookie_name, session_cookie
+from bot.page.access.keys import new_session
+from bot.page.access.login_rate import LoginRate
+from bot.page.access.visitor import visitor_of
+from bot.page.context import THEME_COOKIE, THEMES, Site
 from bot.store import sessions
 
 log = structlog.get_logger(__name__)

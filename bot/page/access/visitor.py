@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from starlette.requests import Request
 
-from bot.page.caller import Caller
+from bot.page.access.caller import Caller
 
 
 @dataclass(frozen=True)

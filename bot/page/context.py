@@ -11,10 +11,10 @@ from starlette.responses import HTMLResponse
 
 from bot.bus.bus import Bus
 from bot.bus.jobs import Jobs
-from bot.page.caller import Callers, is_loopback
-from bot.page.keys import Keys
+from bot.page.access.caller import Callers, is_loopback
+from bot.page.access.keys import Keys
+from bot.page.access.visitor import Visitor, visitor_of
 from bot.page.rendering import Rendering
-from bot.page.visitor import Visitor, visitor_of
 from bot.runtime.settings import DEFAULT_MODEL, Settings
 from bot.store import Database, sessions
 

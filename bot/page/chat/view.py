@@ -12,10 +12,11 @@ from markupsafe import Markup
 from bot.compaction.facts.report import REASONS, runtime_in
 from bot.compaction.memory_gate.gate import gates_in
 from bot.messages import Address
-from bot.page import chat_files, markup
-from bot.page.chat_live import Moment
-from bot.page.site import Site
-from bot.page.visitor import Visitor
+from bot.page import markup
+from bot.page.access.visitor import Visitor
+from bot.page.chat import files
+from bot.page.chat.live import Moment
+from bot.page.context import Site
 from bot.store.inbox import Kept
 from bot.store.operators.talk import Line, Place
 
@@ -90,8 +91,8 @@ class View:
     def _file(self, file: Kept) -> ShownFile:
         if not file.path:
             return ShownFile(file.name, size=file.size, problem=file.problem)
-        url = chat_files.url_of(self._chat, file.path)
-        picture = f"{url}?shown" if chat_files.may_be_picture(file.path) else ""
+        url = files.url_of(self._chat, file.path)
+        picture = f"{url}?shown" if files.may_be_picture(file.path) else ""
         return ShownFile(file.name, url, picture, file.size)
 
 

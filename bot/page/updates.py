@@ -16,9 +16,9 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from bot.errors import StoreUnavailable
+from bot.page.access.visitor import visitor_of
+from bot.page.context import Site
 from bot.page.refusal import Refused
-from bot.page.site import Site
-from bot.page.visitor import visitor_of
 
 MOST, MOST_OF_ONE = 200, 20
 """Streams of this process, and of one session."""
