@@ -24,8 +24,8 @@ from redis import Redis
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from bot.app import ROLES, Role
-from bot.embedded.valkey import EmbeddedValkey
+from bot.app.embedded.valkey import EmbeddedValkey
+from bot.app.main import ROLES, Role
 from bot.runtime.logs import LOUD
 from bot.runtime.settings import Settings
 from bot.store import Database

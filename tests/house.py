@@ -14,13 +14,13 @@ from typing import Any
 
 from redis.exceptions import RedisError
 
-from bot.app import ROLES, Role, gateway_for, inner_roles
+from bot.app.main import ROLES, Role, gateway_for, inner_roles
+from bot.app.resources import Parts, open_parts
 from bot.connector import Intake
 from bot.errors import DeliveryRefused
 from bot.gateway.gateway import Gateway
 from bot.history import History
 from bot.messages import Address, Attachment, Edit, Inbound, Outbound, OutFile, React, Say, Status, Typing, Withdraw
-from bot.parts import Parts, open_parts
 from bot.runtime.settings import Settings
 from bot.store import histories
 from tests.leaks import lasting_keys, own_tasks

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from bot.app.resources import Parts
 from bot.bus.bus import Bus
 from bot.model.anthropic import Model
-from bot.parts import Parts
 from bot.store import Database
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from arq.worker import func
 
+from bot.app.http import Check
+from bot.app.resources import Parts, jobs_at, open_parts
 from bot.bus.jobs import SEEN_SECONDS, SUMMARIZE, pack, queue_at, unpack
-from bot.http import Check
-from bot.parts import Parts, jobs_at, open_parts
 from bot.runtime import logs
 from bot.runtime.settings import load_settings
 from bot.runtime.settings_check import checked_settings, log_notes

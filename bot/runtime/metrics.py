@@ -1,7 +1,7 @@
 """What the program counts: Prometheus collectors, and a function for each thing that happens.
 
 There is one set a process, :data:`METRICS`; docs/metrics.md describes each of them. What is looked up when somebody
-asks (queues, levels, parts that are away) is in :mod:`bot.gauges`.
+asks (queues, levels, parts that are away) is in :mod:`bot.app.gauges`.
 
 No label names a chat, a conversation or a person. Each has few values: what the program itself calls things, and what
 its operator has configured (connectors, models, strategies, MCP servers); anything else is counted as ``other``.

@@ -5,7 +5,7 @@
     work ─ ends, or breaks ─▶ one line in the log, counted ─▶ a pause (0.2 s, doubling up to 10 s) ─▶ work again
 
 What only one conversation has to do with, such as an agent that breaks, is not this: its owner begins it again and says
-so. A role that ends without having been told to ends the process (:mod:`bot.app`).
+so. A role that ends without having been told to ends the process (:mod:`bot.app.main`).
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ import bot.agent.context
 from bot.agent.tools.files import FILE_TOOLS
 from bot.agent.tools.tool import Occasion, Tool
 from bot.agent.tools.toolbox import Toolbox
-from bot.cli import main
+from bot.app.cli.main import main
 from bot.files.parser_pool import Parser
 from bot.store import Database
 

@@ -20,8 +20,8 @@ import psutil
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from bot.embedded.detached import Detached
-from bot.embedded.valkey import EmbeddedValkey
+from bot.app.embedded.detached import Detached
+from bot.app.embedded.valkey import EmbeddedValkey
 from tests.chaos.processes import END_SECONDS, eventually
 
 _OPTIONS = {

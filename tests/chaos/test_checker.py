@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.platforms import platforms
+from bot.app.platforms import platforms
 from tests.chaos.brain import AnsweringBrain
 from tests.chaos.checker import Excuses, told_faults
 from tests.chaos.harness import House

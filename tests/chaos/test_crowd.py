@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from bot.parts import Parts
-from bot.platforms import platforms
+from bot.app.platforms import platforms
+from bot.app.resources import Parts
 from tests.chaos.brain import ANSWERED, AnsweringBrain
 from tests.chaos.platforms import PLATFORMS, Platform, open_platform
 from tests.dialogs.program import at_rest, running

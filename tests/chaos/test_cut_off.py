@@ -12,10 +12,10 @@ import pytest
 from arq.constants import in_progress_key_prefix
 from sqlalchemy import text
 
-from bot.app import inner_roles
+from bot.app.embedded.detached import Detached
+from bot.app.embedded.valkey import EmbeddedValkey
+from bot.app.main import inner_roles
 from bot.bus.bus import Bus
-from bot.embedded.detached import Detached
-from bot.embedded.valkey import EmbeddedValkey
 from bot.errors import BusUnavailable
 from tests.chaos.processes import eventually
 from tests.conftest import OpenHouse

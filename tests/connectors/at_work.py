@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from bot.app import ROLES, gateway_for, inner_roles
+from bot.app.main import ROLES, gateway_for, inner_roles
+from bot.app.resources import Parts, open_parts
 from bot.connector import Connector
-from bot.parts import Parts, open_parts
 from bot.runtime.settings import Settings
 from bot.runtime.tasks import stop
 

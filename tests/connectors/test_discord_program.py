@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from bot.app.platforms import platforms
+from bot.app.resources import Parts
 from bot.gateway.refused import IN_A_FILE, SORRY
 from bot.messages import Address, Button, Say
-from bot.parts import Parts
-from bot.platforms import platforms
 from bot.store import people
 from bot.store.archive.withdrawing import DELETED, HIDDEN
 from connectors.discord import Discord

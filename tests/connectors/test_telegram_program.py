@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from bot.app.platforms import platforms
+from bot.app.resources import Parts
 from bot.gateway.intake import UNREAD
 from bot.gateway.refused import IN_A_FILE
-from bot.parts import Parts
-from bot.platforms import platforms
 from tests.connectors.at_work import at_work
 from tests.house import settings_for
 from tests.servers.messages import MessagesServer

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from bot.app.platforms import platforms
 from bot.errors import DeliveryRefused
 from bot.messages import Address, Attachment, Edit, Say, Typing
-from bot.platforms import platforms
 from bot.runtime.access import OPERATOR, Access
 from bot.runtime.settings import Settings
 from connectors.web import Web

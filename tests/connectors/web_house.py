@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.app import ROLES, Role, gateway_for, inner_roles
-from bot.http import HttpServer
+from bot.app.http import HttpServer
+from bot.app.main import ROLES, Role, gateway_for, inner_roles
+from bot.app.resources import Parts, open_parts
 from bot.messages import Address
 from bot.page.routes import page_app
-from bot.parts import Parts, open_parts
 from bot.runtime.settings import Settings
 from connectors.web import Web
 from tests.leaks import lasting_keys, own_tasks

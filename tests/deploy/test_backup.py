@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from bot import archive, cli_backup
-from bot.backup import make, restore
+from bot.app.archive import tar_file
+from bot.app.archive.backup import make, restore
+from bot.app.cli import backup
 from bot.errors import ConfigurationError
 from bot.messages import Address
 from bot.runtime.settings import Settings
@@ -143,10 +144,10 @@ async def test_what_is_there_is_not_overwritten(here: Settings, kept: Path) -> N
 @pytest.mark.parametrize("name", ["../outside", "/outside", "agents/../../outside"])
 async def test_a_name_that_leads_out_of_the_folder_is_refused(kept: Path, tmp_path: Path, name: str) -> None:
     crafted = tmp_path / "crafted.tar"
-    with archive.reading(str(kept)) as members, archive.writing(str(crafted), now=1.0) as writer:
+    with tar_file.reading(str(kept)) as members, tar_file.writing(str(crafted), now=1.0) as writer:
         for member in members:
             writer.add(member.name, member.content.read())
-            if member.name == archive.START:
+            if member.name == tar_file.START:
                 writer.add(name, b"x")
     there = anew(tmp_path)
     async with book_of(there) as database:
@@ -164,17 +165,17 @@ async def test_links_and_pipes_are_left_out_and_counted(here: Settings, kept: Pa
     async with book_of(here) as database:
         made = await make(database, here, str(tmp_path / "b.tgz"))
     assert (made.files, made.left_out) == (2, 3)
-    with archive.reading(str(tmp_path / "b.tgz")) as members:
+    with tar_file.reading(str(tmp_path / "b.tgz")) as members:
         names = [member.name for member in members if member.name.startswith("agents/")]
     assert names == [f"agents/{ADA}/large", f"agents/{ADA}/{'n' * 200}"]
 
 
 async def test_a_backup_by_a_program_that_is_newer_is_refused(kept: Path, tmp_path: Path) -> None:
     newer = tmp_path / "newer.tar"
-    with archive.reading(str(kept)) as members, archive.writing(str(newer), now=1.0) as writer:
+    with tar_file.reading(str(kept)) as members, tar_file.writing(str(newer), now=1.0) as writer:
         for member in members:
             content: Any = member.content.read()
-            if member.name == archive.START:
+            if member.name == tar_file.START:
                 content = content.replace(b'"revision": "', b'"revision": "9')
             writer.add(member.name, content)
     there = anew(tmp_path)
@@ -185,7 +186,7 @@ async def test_a_backup_by_a_program_that_is_newer_is_refused(kept: Path, tmp_pa
 
 async def test_where_nothing_was_ever_said_there_is_nothing_to_back_up(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="There is no database in DATA_DIR="):
-        await cli_backup._backup(anew(tmp_path), str(tmp_path / "b.tar"))
+        await backup._backup(anew(tmp_path), str(tmp_path / "b.tar"))
     assert not list(tmp_path.iterdir())
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bot.app import ROLES
+from bot.app.main import ROLES
 from tests.deploy.files import DEPLOY, GRACE, ROOT, document, image_environment, interpolated, is_setting
 from tests.ports import free_port
 from tests.servers.messages import MessagesServer
@@ -119,7 +119,7 @@ async def becomes_healthy(programs: Programs, role: str, environment: Mapping[st
 
 
 async def started(programs: Programs, role: str, environment: Mapping[str, str]) -> Program:
-    command = [sys.executable, "-S", "-m", "bot.cli", *SERVICES[role]["command"]]
+    command = [sys.executable, "-S", "-m", "bot.app.cli.main", *SERVICES[role]["command"]]
     program = await programs.execute(command, **environment)
     await program.wait_for(lambda it: it.process.returncode is not None or it.logged("http_listens"), 60)
     assert program.process.returncode is None, program.describe()

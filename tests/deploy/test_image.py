@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bot import probe
+from bot.app import probe
 from tests.deploy.files import DEPLOY, ROOT, image_environment, instructions, is_setting, value_of
 
 
@@ -73,7 +73,7 @@ def test_its_environment_is_settings_and_holds_no_secret() -> None:
 
 def test_its_health_is_asked_of_the_program_itself() -> None:
     options, _, command = value_of("HEALTHCHECK").partition(" CMD ")
-    assert json.loads(command) == ["python", "-P", "-m", "bot.probe"]
+    assert json.loads(command) == ["python", "-P", "-m", "bot.app.probe"]
     timeout = int(re.findall(r"--timeout=(\d+)s", options)[0])
     assert timeout > probe.PATIENCE
 
@@ -95,7 +95,7 @@ def test_health_is_asked_where_the_program_listens(bind: str, place: tuple[str, 
 
 def test_health_says_in_one_line_that_nobody_answers(free_port: int, tmp_path: Path) -> None:
     asked = subprocess.run(
-        [sys.executable, "-P", "-m", "bot.probe"],
+        [sys.executable, "-P", "-m", "bot.app.probe"],
         env={"PYTHONPATH": str(ROOT), "HTTP_BIND": f"0.0.0.0:{free_port}"},
         cwd=tmp_path,
         capture_output=True,

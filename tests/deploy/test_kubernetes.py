@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.app import ROLES
+from bot.app.main import ROLES
 from tests.deploy.files import DEPLOY, GRACE, document, documents, image_environment, is_setting, value_of
 
 FOLDER = DEPLOY / "kubernetes"

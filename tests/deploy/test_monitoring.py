@@ -15,7 +15,7 @@ import aiohttp
 import pytest
 import yaml
 
-from bot.app import ROLES
+from bot.app.main import ROLES
 from scripts.prometheus_rule import MADE, made
 from tests.deploy.files import DEPLOY, document, image_environment
 from tests.deployed import DASHBOARD, RULES, rules

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.app import ROLES
+from bot.app.main import ROLES
 from bot.runtime.settings import Settings
 from tests.deploy.files import DEPLOY, GRACE, ROOT, is_setting
 

@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import make_url, text
 from typing_extensions import override
 
+from bot.app.resources import open_parts
 from bot.errors import ConfigurationError
-from bot.parts import open_parts
 from bot.runtime.settings import Settings
 from bot.store import Database
 from bot.store.book import database_of

@@ -9,10 +9,10 @@ from typing import Any
 
 from sqlalchemy import select, text
 
-from bot.app import gateway_for, inner_roles
+from bot.app.http import HttpServer
+from bot.app.main import gateway_for, inner_roles
+from bot.app.resources import Parts, open_parts
 from bot.connector import Connector
-from bot.http import HttpServer
-from bot.parts import Parts, open_parts
 from bot.runtime.settings import Settings
 from bot.runtime.tasks import stop
 from bot.store.schema import inbox

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol
 
-from bot.parts import Parts
+from bot.app.resources import Parts
 from tests.dialogs.pattern import Exactly, reads, squeezed
 from tests.dialogs.program import at_rest
 from tests.dialogs.stage import Place, Post, Stage, Where

@@ -8,8 +8,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
+from bot.app.resources import Parts
 from bot.connector import Connector
-from bot.parts import Parts
 from bot.runtime.settings import Settings
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from bot.doctor import Case, Finding
-from bot.doctor.web import Web
+from bot.app.doctor import Case, Finding
+from bot.app.doctor.web import Web
 from bot.runtime.settings import Settings, load_settings
 from bot.store.book import bell_of, database_of
 from tests.servers.discord import DiscordServer

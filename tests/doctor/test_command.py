@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.doctor.report import as_text
+from bot.app.doctor.report import as_text
 from bot.runtime.checks import Finding, ok
 from tests.servers.messages import MessagesServer
 from tests.servers.telegram import BotApiServer

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bot.doctor import Case
-from bot.doctor.discord import PERMISSIONS, check_discord
+from bot.app.doctor import Case
+from bot.app.doctor.discord import PERMISSIONS, check_discord
 from tests.doctor.conftest import MakeCase, said, the_one
 from tests.servers.discord import DiscordServer
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.doctor.folder import check_folder, file_system, network, readers, space
+from bot.app.doctor.folder import check_folder, file_system, network, readers, space
 from tests.doctor.conftest import MakeCase, said, the_one
 
 MOUNTS = """\

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from bot.doctor.bind import check_bind
-from bot.doctor.clock import check_clock
-from bot.doctor.telegram import check_telegram
-from bot.doctor.web import Unreachable
+from bot.app.doctor.bind import check_bind
+from bot.app.doctor.clock import check_clock
+from bot.app.doctor.telegram import check_telegram
+from bot.app.doctor.web import Unreachable
+from bot.app.http import HttpServer
 from bot.errors import ConfigurationError
-from bot.http import HttpServer
 from bot.runtime.settings import load_settings
 from bot.runtime.tasks import stop
 from tests.doctor.conftest import MakeCase, said, the_one

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.doctor.mcp import check_mcp
+from bot.app.doctor.mcp import check_mcp
 from tests.doctor.conftest import MakeCase, said, the_one
 from tests.unit.mcp_servers import is_alive, program, started, until, write
 
@@ -75,7 +75,7 @@ async def test_what_a_server_last_said_stands_in_the_finding(case: MakeCase, tmp
 async def test_a_server_that_says_nothing_is_given_up(
     case: MakeCase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.doctor.mcp._SECONDS", 0.5)
+    monkeypatch.setattr("bot.app.doctor.mcp._SECONDS", 0.5)
     found = await the_one(check_mcp, with_servers(case, tmp_path, {"box": program("--silent")}), "problem")
     assert found.sentence.startswith("box: it does not answer within")
 

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
-from bot.doctor.model import check_model
+from bot.app.doctor.model import check_model
+from bot.app.resources import named_model
 from bot.estimate.learned_windows import Learned
-from bot.parts import named_model
 from bot.runtime.env_file import EnvFile
 from bot.runtime.settings_check import check
 from bot.store.book import database_of

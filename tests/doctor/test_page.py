@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.doctor.page import check_page
+from bot.app.doctor.page import check_page
 from tests.doctor.conftest import MakeCase, the_one
 
 PASSWORD = {"password": "a password of the tests"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.doctor.people import check_people
-from bot.doctor.variables import check_variables
+from bot.app.doctor.people import check_people
+from bot.app.doctor.variables import check_variables
 from bot.errors import ConfigurationError
 from bot.runtime.env_file import EnvFile
 from bot.runtime.settings_check import unknown

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.doctor.shell import check_shell
+from bot.app.doctor.shell import check_shell
 from tests.doctor.conftest import MakeCase, said, the_one
 
 

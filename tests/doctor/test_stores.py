@@ -9,10 +9,10 @@ import pytest
 from redis.asyncio import Redis
 from sqlalchemy import text
 
-from bot.doctor.database import check_database
-from bot.doctor.redis import check_redis, is_held
-from bot.embedded.valkey import EmbeddedValkey
-from bot.parts import bus_at
+from bot.app.doctor.database import check_database
+from bot.app.doctor.redis import check_redis, is_held
+from bot.app.embedded.valkey import EmbeddedValkey
+from bot.app.resources import bus_at
 from bot.runtime.settings import Settings
 from bot.runtime.tasks import stop
 from bot.store.book import database_of

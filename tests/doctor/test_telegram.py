@@ -10,10 +10,10 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from bot.app.doctor import Case
+from bot.app.doctor.telegram import check_telegram
+from bot.app.doctor.telegram_webhook import check_webhook
 from bot.bus.bus import Bus
-from bot.doctor import Case
-from bot.doctor.telegram import check_telegram
-from bot.doctor.telegram_webhook import check_webhook
 from bot.runtime.tasks import stop
 from tests.doctor.conftest import MakeCase, bell_of_a_new_book, said, the_one
 from tests.servers.telegram import BotApiServer

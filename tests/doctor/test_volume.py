@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bot.doctor.volume import check_volume
+from bot.app.doctor.volume import check_volume
 from bot.store.book import database_of
 from bot.store.volume import settle
 from tests.doctor.conftest import MakeCase, said, the_one

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.embedded.detached import Detached
+from bot.app.embedded.detached import Detached
 
 StartMember = Callable[[str], "subprocess.Popen[str]"]
 

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from bot.embedded.local_model import LocalModel
-from bot.embedded.shared_server import SharedServer
-from bot.embedded.valkey import EmbeddedValkey
+from bot.app.embedded.local_model import LocalModel
+from bot.app.embedded.shared_server import SharedServer
+from bot.app.embedded.valkey import EmbeddedValkey
 
 
 async def main(name: str, data_dir: Path) -> None:

@@ -13,8 +13,8 @@ import anthropic
 import pytest
 
 import bot
-from bot.embedded.detached import Detached
-from bot.embedded.local_model import LOCAL_CONTEXT, LOCAL_MODEL_NAME, LocalModel, find_weights
+from bot.app.embedded.detached import Detached
+from bot.app.embedded.local_model import LOCAL_CONTEXT, LOCAL_MODEL_NAME, LocalModel, find_weights
 from tests.embedded.conftest import StartMember
 
 
@@ -103,8 +103,8 @@ def test_the_weights_are_found_without_importing_the_package_that_carries_them()
 LOOK = """
 import sys
 sys.modules["xllamacpp"] = None  # as where it is not installed
-from bot.embedded import EmbeddedError
-from bot.embedded.local_model import find_weights
+from bot.app.embedded import EmbeddedError
+from bot.app.embedded.local_model import find_weights
 try:
     find_weights()
 except EmbeddedError as error:

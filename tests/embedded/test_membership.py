@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.embedded import EmbeddedError
-from bot.embedded.membership import Membership
+from bot.app.embedded import EmbeddedError
+from bot.app.embedded.membership import Membership
 
 
 def test_the_first_one_in_is_alone_and_the_last_one_out_is_told(tmp_path: Path) -> None:

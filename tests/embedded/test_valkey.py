@@ -13,9 +13,9 @@ import pytest
 import structlog
 from redis.asyncio import Redis
 
-from bot.embedded import EmbeddedError, watcher
-from bot.embedded.detached import Detached, wait_until
-from bot.embedded.valkey import EmbeddedValkey
+from bot.app.embedded import EmbeddedError, watcher
+from bot.app.embedded.detached import Detached, wait_until
+from bot.app.embedded.valkey import EmbeddedValkey
 from tests.embedded.conftest import StartMember
 
 

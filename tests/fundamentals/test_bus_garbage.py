@@ -12,10 +12,10 @@ from arq.constants import in_progress_key_prefix, job_key_prefix, retry_key_pref
 from redis.asyncio import Redis
 from structlog.testing import capture_logs
 
+from bot.app.health import Health
 from bot.bus.bus import Bus
 from bot.bus.events import MOST_BYTES, Written
 from bot.bus.jobs import new_job_id, pack
-from bot.health import Health
 from bot.messages import Address
 from tests.conftest import OpenHouse
 from tests.house import PATIENCE, House, Room

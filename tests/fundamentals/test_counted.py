@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select
 from structlog.testing import capture_logs
 
-from bot.app import ROLES
+from bot.app.main import ROLES
 from bot.runtime.metrics import METRICS, Known
 from bot.store.schema import agents, turns
 from tests.conftest import OpenHouse

@@ -12,10 +12,10 @@ from zipfile import ZipFile
 import pytest
 from sqlalchemy import text
 
-from bot import imported
-from bot.cli_book import bus_of
-from bot.exported import export
-from bot.forgetting import Forgetting, Forgotten
+from bot.app.archive import importing
+from bot.app.archive.exporting import export
+from bot.app.archive.forgetting import Forgetting, Forgotten
+from bot.app.cli.book import bus_of
 from bot.messages import Address, AgentId, Quote
 from bot.runtime.settings import Settings
 from bot.store import inbox, outbox, work
@@ -94,9 +94,9 @@ class Operator:
         database = database_of(self.settings)
         try:
             with ZipFile(io.BytesIO(data)) as packed:
-                archive = imported.opened(packed)
-                imported.check(archive)
-                await imported.bring_in(database, self.settings.data_dir, archive)
+                archive = importing.opened(packed)
+                importing.check(archive)
+                await importing.bring_in(database, self.settings.data_dir, archive)
         finally:
             await database.close()
 

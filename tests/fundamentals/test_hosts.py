@@ -17,11 +17,11 @@ from structlog.testing import capture_logs
 from bot.agent.agent import Agent
 from bot.agent.context import Context
 from bot.agent.quarantine import MOST_STARTS
-from bot.app import inner_roles, services_of
+from bot.app.main import inner_roles, services_of
+from bot.app.resources import open_parts
 from bot.errors import StaleEpoch
 from bot.history import EntryKind
 from bot.messages import Address, text_block
-from bot.parts import open_parts
 from bot.runtime.settings import AgentsSettings
 from bot.runtime.shutdown import Shutdown
 from bot.store import agents, histories, inbox, outbox

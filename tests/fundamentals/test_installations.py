@@ -14,13 +14,13 @@ from pydantic import SecretStr
 from redis.asyncio import Redis
 from sqlalchemy import text
 
-from bot.app import gateway_for, inner_roles
+from bot.app.main import gateway_for, inner_roles
+from bot.app.resources import Parts, open_parts
 from bot.bus.bus import Bus
 from bot.bus.events import Written
 from bot.bus.state import state_of
 from bot.bus.topics import SHARED_LEASES, SHARED_RINGS
 from bot.messages import Address
-from bot.parts import Parts, open_parts
 from bot.runtime.settings import Settings
 from bot.store import Database, installation
 from bot.store.book import bell_of, database_of

@@ -14,11 +14,11 @@ from structlog.testing import capture_logs
 
 from bot.agent.context import Context
 from bot.agent.outage import AWAY, see_written, telling
-from bot.app import services_of
+from bot.app.main import services_of
+from bot.app.resources import open_parts
 from bot.errors import StoreUnavailable
 from bot.history import EntryKind
 from bot.messages import Address, text_block
-from bot.parts import open_parts
 from bot.runtime.settings import load_settings
 from bot.store import agents
 from bot.store import database as store_database

@@ -15,7 +15,7 @@ from bot.agent.compacting.compactor import BROKEN, Compactor, Outcome, Request
 from bot.agent.context import Context
 from bot.agent.quarantine import AFRESH, STRANDED
 from bot.agent.turns.ending import MOST_TRIES, ONE_BY_ONE, PUT_ASIDE
-from bot.app import inner_roles, services_of
+from bot.app.main import inner_roles, services_of
 from bot.compaction import Plan
 from bot.messages import Address, Inbound
 from bot.runtime.tasks import stop

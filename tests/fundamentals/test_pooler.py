@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from bot.app.resources import open_parts
 from bot.errors import StoreUnavailable
 from bot.messages import Address
-from bot.parts import open_parts
 from bot.runtime.settings import load_settings
 from bot.store import Database, agents, inbox
 from bot.store.servers.postgres import Pooler

@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 from sqlalchemy import delete
 
-from bot.http import HttpServer
+from bot.app.http import HttpServer
 from bot.page.routes import page_app
 from bot.page.updates import MOST_OF_ONE
 from bot.runtime.settings import PageSettings

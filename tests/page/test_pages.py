@@ -10,7 +10,7 @@ import httpx2
 import pytest
 import pytest_asyncio
 
-from bot.app import ROLES
+from bot.app.main import ROLES
 from bot.messages import Address
 from bot.store import runs
 from bot.store.schema import inbox

@@ -12,7 +12,7 @@ from typing import Any
 from typer.testing import CliRunner
 
 from bot.agent.compacting.trace import render
-from bot.cli import app
+from bot.app.cli.main import app
 from bot.history import Layer, Usage
 from bot.messages import Address, AgentId
 from bot.store import Database, Tx, agents, histories, runs, turns

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from bot.embedded.valkey import EmbeddedValkey
+from bot.app.embedded.valkey import EmbeddedValkey
 from tests.conftest import new_database
 from tests.servers.messages import MessagesServer
 from tests.servers.telegram import BotApiServer

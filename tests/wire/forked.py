@@ -120,7 +120,7 @@ def _run(words: Sequence[str], folder: str, environment: Mapping[str, str], give
     sys.argv = ["palimpsest", *words]
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.close(begins)
-    from bot.cli import main
+    from bot.app.cli.main import main
 
     main()
 

@@ -5,10 +5,10 @@ from importlib import import_module
 
 for _name in (
     "tests.wire.forked",
-    "bot.app",
-    "bot.cli",
-    "bot.health",
-    "bot.http",
+    "bot.app.main",
+    "bot.app.cli.main",
+    "bot.app.health",
+    "bot.app.http",
     "bot.page.routes",
     "bot.agent.services",
     "bot.runtime.settings_check",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from bot.embedded.detached import Detached
+from bot.app.embedded.detached import Detached
 from tests.servers.messages import MessagesServer
 from tests.servers.telegram import BotApiServer
 from tests.servers.watched import Watched

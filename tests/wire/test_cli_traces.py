@@ -100,7 +100,15 @@ async def test_a_long_trace_in_a_terminal_is_paged_so_that_its_colours_are_colou
     environment = {name: value for name, value in os.environ.items() if name != "LESS"}
     environment |= {**palimpsest.environment, "TERM": "xterm", "LINES": "5", "PAGER": 'echo "LESS=$LESS"; cat'}
     program = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bot.cli", "traces", "show", "aaaa1", stdin=terminal, stdout=terminal, env=environment
+        sys.executable,
+        "-m",
+        "bot.app.cli.main",
+        "traces",
+        "show",
+        "aaaa1",
+        stdin=terminal,
+        stdout=terminal,
+        env=environment,
     )
     os.close(terminal)
     with os.fdopen(master, "rb") as screen:

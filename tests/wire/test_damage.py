@@ -70,7 +70,7 @@ async def test_the_doctor_sees_it(programs: Programs, damaged: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 async def test_an_answer_that_finds_no_room_is_said_and_comes_the_next_time(programs: Programs) -> None:
-    command = f"echo Hello. | {sys.executable} -m bot.cli chat > /dev/full"
+    command = f"echo Hello. | {sys.executable} -m bot.app.cli.main chat > /dev/full"
     program = await programs.execute(["sh", "-c", command])
     assert await program.ends() == 1
     assert program.err == ["palimpsest: The answer cannot be written: No space left on device."]
@@ -80,7 +80,7 @@ async def test_an_answer_that_finds_no_room_is_said_and_comes_the_next_time(prog
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
 async def test_a_terminal_without_one_of_its_ends_is_refused(programs: Programs, closed: str) -> None:
-    program = await programs.execute(["sh", "-c", f"{sys.executable} -m bot.cli chat {closed}"])
+    program = await programs.execute(["sh", "-c", f"{sys.executable} -m bot.app.cli.main chat {closed}"])
     await program.says("Hello.")
     assert await program.ends() == 1
     assert program.err == ([] if closed == "2>&-" else [CLOSED])

@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as families_of
 
-from bot.app import ROLES
+from bot.app.main import ROLES
 from tests.deployed import queries, rows
 from tests.promql import asked, labels_in
 from tests.servers.messages import MessagesServer

@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 from redis.asyncio import Redis
 
-from bot.embedded.valkey import EmbeddedValkey
+from bot.app.embedded.valkey import EmbeddedValkey
 from tests.servers.messages import MessagesServer
 from tests.servers.telegram import BotApiServer
 from tests.wire.program import Program, Programs

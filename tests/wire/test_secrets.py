@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from redis.asyncio import Redis
 
-from bot.embedded.valkey import EmbeddedValkey
+from bot.app.embedded.valkey import EmbeddedValkey
 from tests.servers.discord import DiscordServer
 from tests.servers.messages import MessagesServer
 from tests.servers.telegram import BotApiServer

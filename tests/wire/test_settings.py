@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from bot.cli import app
+from bot.app.cli.main import app
 from bot.errors import ConfigurationError
 from bot.runtime.settings_check import checked_settings
 from tests.wire.program import Programs

@@ -108,7 +108,7 @@ async def test_a_person_reads_poems_searches_stops_two_answers_and_leaves(
     programs: Programs, model: MessagesServer, desk: Desk
 ) -> None:
     program = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bot.cli", "chat", stdin=desk.theirs, stdout=desk.theirs, stderr=desk.theirs,
+        sys.executable, "-m", "bot.app.cli.main", "chat", stdin=desk.theirs, stdout=desk.theirs, stderr=desk.theirs,
         cwd=programs.folder, env={**programs._environment(), "TERM": "xterm"}, start_new_session=True,
         preexec_fn=_own_terminal,
     )  # fmt: skip

@@ -1,4 +1,4 @@
 """Rows that leave the book, come back or go for ever: backups, exports, and forgetting.
 
-The files beside them, and the archives themselves, are :mod:`bot.app.archive`'s.
+The files beside them, and the archives themselves, are :mod:`bot.app.main.archive`'s.
 """

@@ -40,7 +40,7 @@ def main() -> None:
     (folder / "export.zip").unlink(missing_ok=True)
     environment = {**os.environ, "DATA_DIR": str(folder / "data")}
     for command in COMMANDS:
-        words = [sys.executable, "-m", "bot.cli", *command.format(folder=folder).split()]
+        words = [sys.executable, "-m", "bot.app.cli.main", *command.format(folder=folder).split()]
         began, cpu = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(words, check=True, env=environment, stdout=subprocess.DEVNULL)
         used = resource.getrusage(resource.RUSAGE_CHILDREN)

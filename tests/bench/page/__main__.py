@@ -21,7 +21,7 @@ from typing import Any
 import httpx2
 from sqlalchemy import text
 
-from bot.http import HttpServer
+from bot.app.http import HttpServer
 from bot.page.routes import page_app
 from bot.runtime.settings import Settings
 from bot.store import Database, schema

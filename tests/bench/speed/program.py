@@ -17,14 +17,14 @@ from pathlib import Path
 from types import ModuleType
 
 import bot.agent.agent
+import bot.app.housekeeping
 import bot.gateway.delivery
-import bot.housekeeping
-from bot.cli import main
+from bot.app.cli.main import main
 
 HOLDS = Path("holds.json")
 _TIMES: dict[str, list[tuple[ModuleType, str]]] = {
     "IDLE_SECONDS": [(bot.agent.agent, "IDLE_SECONDS"), (bot.gateway.delivery, "_IDLE_SECONDS")],
-    "CLEAN_SECONDS": [(bot.housekeeping, "EVERY_SECONDS")],
+    "CLEAN_SECONDS": [(bot.app.housekeeping, "EVERY_SECONDS")],
 }
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import psutil
 
-from bot.embedded.detached import Detached
-from bot.embedded.valkey import EmbeddedValkey
+from bot.app.embedded.detached import Detached
+from bot.app.embedded.valkey import EmbeddedValkey
 from bot.runtime.tasks import stop
 from tests.bench.speed.marks import KEY, MODEL, TOKEN
 from tests.bench.speed.stores import Store, open_store
@@ -162,7 +162,7 @@ async def open_rig(
         model_process, model_control = await stack.enter_async_context(_server("model_server", *model))
         opened = await stack.enter_async_context(open_store("none" if floor else store, folder, counted=counted))
         urls = (f"http://127.0.0.1:{platform_process[1]}", f"http://127.0.0.1:{model_process[1]}")
-        usual = [sys.executable, "-m", "bot.cli"]
+        usual = [sys.executable, "-m", "bot.app.cli.main"]
         rig = Rig(
             folder,
             platform,

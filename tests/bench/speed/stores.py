@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bot.embedded.detached import Detached
-from bot.embedded.valkey import EmbeddedValkey
+from bot.app.embedded.detached import Detached
+from bot.app.embedded.valkey import EmbeddedValkey
 
 STORES = ("sqlite", "postgres")
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from bot.app.platforms import platforms
+from bot.app.resources import Parts
 from bot.connector import Connector
-from bot.parts import Parts
-from bot.platforms import platforms
 from bot.runtime.settings import Settings
 from tests.dialogs.pattern import reads
 from tests.dialogs.stage import Place, Post, Where, Who

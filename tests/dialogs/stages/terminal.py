@@ -12,9 +12,9 @@ from typing import Any
 from prompt_toolkit.input import create_pipe_input
 
 from bot.agent.commands.texts import COMMANDS
+from bot.app.resources import Parts
 from bot.connector import Connector
 from bot.messages import Address
-from bot.parts import Parts
 from bot.runtime.settings import Settings
 from connectors.terminal import Terminal
 from tests.dialogs.pattern import reads

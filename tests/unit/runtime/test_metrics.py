@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from bot.agent.turns.timing import Timing
+from bot.app.gauges import Gauges
+from bot.app.resources import Parts
 from bot.bus.bus import Bus
 from bot.bus.jobs import Jobs
-from bot.gauges import Gauges
 from bot.history import Usage
 from bot.model.anthropic import Model
-from bot.parts import Parts
 from bot.runtime.metrics import METRICS, Known, Metrics
 from bot.runtime.settings import Settings
 from bot.store import Database

@@ -115,7 +115,7 @@ def _breaks() -> None:
 
 
 async def test_a_role_that_ends_by_itself_ends_the_process() -> None:
-    from bot.app import _until_told
+    from bot.app.main import _until_told
 
     shutdown = Shutdown()
     with pytest.raises(UnexpectedEnd):

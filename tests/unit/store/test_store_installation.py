@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.backup import make, restore
+from bot.app.archive.backup import make, restore
 from bot.runtime.settings import Settings
 from bot.store import Database, installation
 from bot.store.book import database_of

@@ -1,0 +1,81 @@
+"""`palimpsest backup` and `palimpsest restore`. They open the database and nothing else."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bot.app.cli.process import log_quietly, one_line_errors, run_to_its_end
+from bot.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from bot.app.archive.backup import Extent
+    from bot.runtime.settings import Settings
+
+
+def backup(
+    target: Annotated[
+        str, typer.Argument(help="A new file, e.g. backup.tar.gz; - is standard output (not compressed).")
+    ],
+) -> None:
+    """Keep everything that must last in one file: the database, and the files of conversations. While it runs, too."""
+    with one_line_errors():
+        settings = _settings()
+        made = run_to_its_end(_backup(settings, target))
+        print(f"{_sentence(made)} of {made.made_at} are in {'the pipe' if target == '-' else target}.", file=sys.stderr)
+        if made.left_out:
+            print(f"{made.left_out} links, pipes or devices are not: only files are kept.", file=sys.stderr)
+
+
+def restore(
+    source: Annotated[str, typer.Argument(help="What `palimpsest backup` made; - is standard input.")],
+) -> None:
+    """Put a backup into an empty database and an empty folder of conversations. The program must not run."""
+    with one_line_errors():
+        settings = _settings()
+        found = run_to_its_end(_restore(settings, source))
+        print(f"{_sentence(found)} are as they were at {found.made_at}.", file=sys.stderr)
+
+
+def _settings() -> Settings:
+    from bot.runtime.settings import load_settings
+
+    settings = load_settings()
+    log_quietly(settings)
+    return settings
+
+
+async def _backup(settings: Settings, target: str) -> Extent:
+    from bot.app.archive import backup as work
+    from bot.store.book import database_of
+
+    if not settings.database_url and not (settings.data_dir / "palimpsest.db").exists():
+        raise ConfigurationError(
+            f"There is no database in DATA_DIR={settings.data_dir}. Call this in the folder in which you start "
+            "`palimpsest run`, so that the same .env counts."
+        )
+    database = database_of(settings)
+    try:
+        return await work.make(database, settings, target)  # not opened: that would upgrade its tables
+    finally:
+        await database.close()
+
+
+async def _restore(settings: Settings, source: str) -> Extent:
+    from bot.app.archive import backup as work
+    from bot.store.book import database_of
+
+    database = database_of(settings)
+    try:
+        return await work.restore(database, settings, source)
+    finally:
+        await database.close()
+
+
+def _sentence(extent: Extent) -> str:
+    return (
+        f"{extent.conversations:,} conversations with {extent.entries:,} entries and {extent.files:,} files "
+        f"({extent.bytes / 1e6:,.1f} MB)"
+    )

@@ -1,0 +1,11 @@
+"""`palimpsest doctor`: looks at every part that the settings name, and says what to do about what it finds.
+
+Each check is a file here with a function from a :class:`~bot.app.doctor.case.Case` to findings. Checks only look:
+nothing is started that stays, nothing is confirmed, taken or changed, so they may run beside the program.
+"""
+
+from bot.app.doctor.case import Case
+from bot.app.doctor.examine import examine
+from bot.runtime.checks import Finding
+
+__all__ = ["Case", "Finding", "examine"]

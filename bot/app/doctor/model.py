@@ -1,0 +1,198 @@
+"""The model: does its endpoint answer, take our key, know the model, and say how large its window is."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from bot.app.doctor.case import Case, revealed
+from bot.app.doctor.web import Unreachable
+from bot.app.embedded.local_model import find_weights
+from bot.app.platforms import LOCAL_MODEL_NOTE
+from bot.app.resources import named_model, named_summary_model
+from bot.errors import ModelError, ModelRefused, StoreUnavailable
+from bot.estimate.learned_windows import Learned
+from bot.model.anthropic import Model
+from bot.runtime.checks import Finding, ok, problem, warning
+from bot.runtime.settings import Settings
+from bot.store import windows
+from bot.store.book import database_of
+
+PART = "model"
+_SECONDS = 4.0
+"""The book is waited for so long."""
+
+
+@dataclass(frozen=True)
+class _Endpoint:
+    """Where models are asked, and what those who run the program call its parts. ``names``: the models, by the setting
+    that names each."""
+
+    names: Mapping[str, str]
+    base_url: str | None
+    keys: tuple[str, ...]
+    base_setting: str = "ANTHROPIC_BASE_URL"
+    limited_by: int | None = None
+    """What `AGENTS__EMERGENCY_CONTEXT_LIMIT` says of conversations with it, in tokens."""
+    limits_conversations: bool = True
+    has_refused: bool = False
+    """It stated a window when it refused a request, which says more than what it lists."""
+
+    @property
+    def whose(self) -> str:
+        """What a sentence about it begins with."""
+        return "" if self.limits_conversations else "Summaries: "
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.base_url or "https://api.anthropic.com").netloc.rpartition("@")[2]
+
+
+async def check_model(case: Case) -> Sequence[Finding]:
+    """No request is made of a model, so this costs nothing."""
+    settings = case.settings
+    found: list[Finding] = []
+    limit = settings.agents.emergency_context_limit
+    is_apart = settings.has_own_summary_endpoint
+    learned = await _learned(case)
+    if settings.uses_local_model:
+        found += await _local(settings)
+    else:
+        model, name = named_model(settings)
+        names = {"MODEL": name} | ({} if is_apart else _summaries(settings))
+        keys = (revealed(settings.anthropic_auth_token), revealed(settings.anthropic_api_key))
+        refused = learned.get((model.place, name))
+        endpoint = _Endpoint(
+            names, settings.anthropic_base_url, keys, limited_by=limit, has_refused=refused is not None
+        )
+        found += await _asked(case, model, endpoint)
+        found += _refused_more(settings, name, refused)
+    if is_apart:
+        model, _ = named_summary_model(settings)
+        own = settings.compaction
+        base = "COMPACTION__BASE_URL" if own.base_url or not settings.anthropic_base_url else "ANTHROPIC_BASE_URL"
+        place = own.base_url or settings.anthropic_base_url
+        keys = ("", revealed(own.api_key))
+        found += await _asked(
+            case, model, _Endpoint(_summaries(settings), place, keys, base, limits_conversations=False)
+        )
+    return found
+
+
+def _summaries(settings: Settings) -> dict[str, str]:
+    return {"COMPACTION_MODEL": settings.compaction_model} if settings.compaction_model else {}
+
+
+async def _local(settings: Settings) -> list[Finding]:
+    await asyncio.to_thread(find_weights)
+    if settings.model:
+        advice = "Set ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL too."
+        return [warning(PART, f"MODEL={settings.model} is ignored: the local toy model answers.", advice)]
+    return [ok(PART, LOCAL_MODEL_NOTE)]
+
+
+async def _learned(case: Case) -> Mapping[tuple[str, str], Learned]:
+    """Windows that refusals have stated, by place and model, as the book has them; a book that is away is told of by
+    its own check."""
+    settings = case.settings
+    if not settings.database_url and not (settings.data_dir / "palimpsest.db").exists():
+        return {}
+    database = database_of(settings)
+    try:
+        async with asyncio.timeout(_SECONDS), database.read() as tx:
+            return {(place, model): one for place, model, one in await windows.all_of(tx, now=database.clock())}
+    except (StoreUnavailable, TimeoutError):
+        return {}
+    finally:
+        await database.close()
+
+
+def _refused_more(settings: Settings, name: str, learned: Learned | None) -> list[Finding]:
+    """What a refusal stated counts, whatever else says that there is more room."""
+    if learned is None:
+        return []
+    sentence = f"{name} takes no more than {learned.window:,} tokens, as its server said when it refused a request"
+    limit = settings.agents.emergency_context_limit
+    if limit is not None and limit > learned.window:
+        advice = f"Set AGENTS__EMERGENCY_CONTEXT_LIMIT below {learned.window}, or unset it."
+        return [warning(PART, f"{sentence}: AGENTS__EMERGENCY_CONTEXT_LIMIT={limit} is above that.", advice)]
+    if learned.listed == learned.window:
+        return []
+    lists = f"it lists a window of {learned.listed:,}" if learned.listed else "it lists none"
+    return [ok(PART, f"{sentence}; {lists}.")]
+
+
+async def _asked(case: Case, model: Model, endpoint: _Endpoint) -> list[Finding]:
+    about = _about_base(endpoint)
+    try:
+        named: dict[str, str] = {}
+        for setting, name in endpoint.names.items():
+            named.setdefault(name, setting)
+        return [await _ask(case, endpoint, setting, name, await model.look_up(name)) for name, setting in named.items()]
+    except ModelRefused as error:
+        return [problem(PART, f"{endpoint.whose}{error}", about or "Make a new key where you got this one.")]
+    except ModelError as error:
+        advice = about or "Check the network, and the status page of the provider."
+        return [problem(PART, f"{endpoint.whose}{error}", advice)]
+    finally:
+        await model.close()
+
+
+async def _ask(case: Case, endpoint: _Endpoint, setting: str, name: str, window: int | None) -> Finding:
+    """What it means that the endpoint says so of a model; 0: it knows it without a window, None: it does not."""
+    limit = endpoint.limited_by
+    if window is None:
+        return await _unknown(case, endpoint, setting, name)
+    if not window and not limit and endpoint.limits_conversations:
+        return _without_window(name)
+    if window and limit and limit > window and setting == "MODEL" and not endpoint.has_refused:
+        sentence = f"{name} answers at {endpoint.host}, and AGENTS__EMERGENCY_CONTEXT_LIMIT={limit} is above its window"
+        advice = f"Set it below {window}, or unset it, unless you know that the server takes more than it says."
+        return warning(PART, f"{sentence} of {window:,} tokens.", advice)
+    return ok(PART, f"{name} answers at {endpoint.host}" + (f", window {window:,} tokens." if window else "."))
+
+
+async def _unknown(case: Case, endpoint: _Endpoint, setting: str, name: str) -> Finding:
+    names = await _listed(case, endpoint) if endpoint.base_url else []
+    if name in names:
+        if endpoint.limited_by or not endpoint.limits_conversations:
+            return ok(PART, f"{name} is there, at {endpoint.host}.")
+        return _without_window(name)
+    if names:
+        near = difflib.get_close_matches(name, names, n=1, cutoff=0.3) or sorted(names)[:1]
+        advice = f"Set {setting} to one that it has, e.g. {near[0]}."
+        return problem(PART, f"{endpoint.host} has no model {name}.", advice)
+    if endpoint.base_url:
+        advice = _about_base(endpoint) or f"Talk to it with `palimpsest chat` to see whether {setting} is right."
+        return warning(PART, f"{endpoint.host} does not say which models it has.", advice)
+    advice = f"Set {setting} to a model that your key may use, as the provider's list names it."
+    return problem(PART, f"{endpoint.host} does not know the model {name}.", advice)
+
+
+async def _listed(case: Case, endpoint: _Endpoint) -> list[str]:
+    """The names that an endpoint of one's own lists; none where it does not."""
+    token, key = endpoint.keys
+    headers = {"anthropic-version": "2023-06-01", "x-api-key": key, "Authorization": f"Bearer {token or key}"}
+    url = f"{str(endpoint.base_url).rstrip('/')}/v1/models"
+    try:
+        answer = await case.web.get(url, headers=headers if token or key else None)
+    except Unreachable:
+        return []
+    data = answer.get("data")
+    return [str(one["id"]) for one in data if isinstance(one, dict) and "id" in one] if isinstance(data, list) else []
+
+
+def _without_window(name: str) -> Finding:
+    sentence = f"{name} answers, and nobody says how large its window is: 200,000 tokens are assumed."
+    return warning(PART, sentence, "Set AGENTS__EMERGENCY_CONTEXT_LIMIT to the tokens that a conversation may fill.")
+
+
+def _about_base(endpoint: _Endpoint) -> str:
+    if endpoint.base_url and urlsplit(endpoint.base_url).path.rstrip("/").endswith("/v1"):
+        return f"Take /v1 from the end of {endpoint.base_setting}: it is added."
+    if not endpoint.base_url:
+        return ""
+    return f"Check {endpoint.base_setting}, and that {endpoint.host or 'the server'} runs."

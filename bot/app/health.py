@@ -1,0 +1,84 @@
+"""Whether a process does what it is there for: what `/readyz` asks, and what is counted from its start.
+
+Nothing here costs more than a look: no request is made to the model, and none to a platform.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from bot import __version__
+from bot.agent.commands.texts import COMMANDS
+from bot.agent.services import Services
+from bot.agent.tools.choosing import tools_of
+from bot.agent.tools.mcp.state import State
+from bot.app.gauges import Gauges
+from bot.app.http import Check
+from bot.app.resources import Parts
+from bot.compaction import STRATEGIES
+from bot.compaction.fallback import FALLBACK
+from bot.gateway.gateway import Gateway
+from bot.messages import AgentId
+from bot.model.anthropic import RETRIED
+from bot.runtime.access import CONNECTORS
+from bot.runtime.metrics import METRICS, Known
+from bot.runtime.redact import redact
+from bot.runtime.strategies import configured
+
+if TYPE_CHECKING:
+    from bot.app.main import Role
+
+
+class Health:
+    """That of one process. A role adds to ``checks`` what it needs, by the part's name."""
+
+    def __init__(self, parts: Parts, roles: Sequence[Role], gateways: Sequence[Gateway] = ()) -> None:
+        self._models = list(dict.fromkeys([parts.model, parts.summary_model]))
+        self._secrets = parts.settings.secrets
+        self.checks: dict[str, Check] = {"database": parts.database.ping, "redis": parts.bus.ping}
+        self.checks["background"] = parts.bus.supervisor.check
+        self.checks |= {gateway.name: gateway.check for gateway in gateways}
+        if {"agents", "worker"} & set(roles):
+            self.checks["model"] = self._check_model
+        self.gauges = Gauges(
+            parts, book=bool({"agents", "gateway"} & set(roles)), gateways=gateways, checks=self.checks
+        )
+        settings = parts.settings
+        served = [gateway.name for gateway in gateways]
+        known = Known(
+            models=sorted({parts.model_name, parts.summary_model_name}),
+            strategies=sorted({*configured(STRATEGIES, settings).names, FALLBACK}),
+            served=served,
+            connectors=sorted({*CONNECTORS, *served}),
+            commands=COMMANDS,
+            retried=RETRIED,
+        )
+        METRICS.started(__version__, roles, known)
+
+    def watch_tools(self, services: Services) -> None:
+        """Say which MCP servers are away. Answers go on without them."""
+        mcp = services.mcp
+        servers = [f"mcp:{status.name}" for status in mcp.status()]
+        METRICS.tools_known([*(tool.name for tool in tools_of(services, AgentId(""))), *servers])
+
+        async def check() -> str | None:
+            away = [status.name for status in mcp.status() if status.state is not State.CONNECTED]
+            return f"without {', '.join(away)}" if away else None
+
+        self.checks["mcp"] = check
+
+    async def _check_model(self) -> str | None:
+        """What is known from requests: whoever is not asked for long is taken to be there."""
+        said = [
+            f"{one.cause.words} ({one.model}, since {datetime.fromtimestamp(one.since, UTC):%Y-%m-%d %H:%M} UTC): "
+            f"{redact(one.sentence, self._secrets)}"
+            for model in self._models
+            for one in model.troubles.now
+        ]
+        for model in self._models:
+            if seconds := model.queue.pause:
+                whose = "" if model is self._models[0] else "the one of the summaries "
+                said.append(f"{whose}wants no calls for {seconds:.0f} s")
+        return "; ".join(said) or None

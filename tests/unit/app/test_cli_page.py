@@ -1,0 +1,44 @@
+"""docs/cli.md names every command, and each of its examples is one that the program takes."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+from typer.testing import CliRunner
+
+from bot import __version__
+from bot.app.cli.main import app
+
+PAGE = (Path(__file__).parents[3] / "docs" / "cli.md").read_text(encoding="utf-8")
+EXAMPLES = [line.removeprefix("$ palimpsest ") for line in PAGE.splitlines() if line.startswith("$ palimpsest ")]
+
+
+def commands(group: Any, above: str = "") -> Iterator[str]:
+    """The names of all commands below this one."""
+    for name, command in getattr(group, "commands", {}).items():
+        yield f"{above}{name}"
+        yield from commands(command, f"{above}{name} ")
+
+
+def test_every_command_is_on_the_page() -> None:
+    names = list(commands(typer.main.get_command(app)))
+    assert len(names) > 20
+    assert [name for name in names if f"palimpsest {name}" not in PAGE] == []
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_an_example_is_a_call_that_the_program_takes(example: str) -> None:
+    words, command = shlex.split(example), typer.main.get_command(app)
+    while subcommands := getattr(command, "commands", None):
+        command = subcommands[words.pop(0)]
+    command.make_context("palimpsest", words)
+
+
+def test_the_version_is_said() -> None:
+    said = CliRunner().invoke(app, ["--version"])
+    assert (said.exit_code, said.stdout) == (0, f"palimpsest {__version__}\n")

@@ -1,0 +1,163 @@
+"""What is looked up when somebody asks for the metrics."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from prometheus_client import Metric
+from prometheus_client.parser import text_string_to_metric_families as families_of
+from sqlalchemy import text
+
+from bot.app.gauges import FRESH_SECONDS, Gauges
+from bot.app.resources import Parts
+from bot.bus.bus import Bus
+from bot.bus.jobs import Jobs
+from bot.compaction.plan import Plan
+from bot.messages import Address, AgentId, Inbound
+from bot.model.anthropic import Model
+from bot.runtime.settings import Settings
+from bot.store import Database, agents, inbox, outbox, runs, turns
+from bot.store.operators import parked, queues
+from bot.store.runs import NewRun
+
+NOBODY = "redis://127.0.0.1:1"
+
+
+@dataclass
+class Works:
+    """A gateway, as far as the gauges know one."""
+
+    name: str
+    is_active: bool
+
+
+@pytest.fixture
+async def parts(database: Database, tmp_path: Path) -> AsyncIterator[Parts]:
+    """A book, and no Redis."""
+    bus, jobs, model = Bus(NOBODY, "test"), Jobs(NOBODY, "test"), Model(api_key="test-key")
+    settings = Settings(_env_file=None, data_dir=tmp_path)
+    yield Parts(settings, database, bus, NOBODY, jobs, model, "claude-sonnet-5", model, "claude-sonnet-5")
+    await jobs.close()
+    await bus.close()
+
+
+async def shown(gauges: Gauges) -> dict[str, Metric]:
+    """A scrape, by the names of the families."""
+    page, content_type = await gauges.page("")
+    assert content_type.startswith("text/plain")
+    return {family.name: family for family in families_of(page.decode())}
+
+
+def values(family: Metric) -> dict[tuple[str, ...], float]:
+    """Numbers by the values of the labels."""
+    return {tuple(sample.labels.values()): sample.value for sample in family.samples}
+
+
+async def test_a_part_that_is_away_is_shown_and_the_rest_is_answered(parts: Parts, tmp_path: Path) -> None:
+    found = await shown(Gauges(parts, book=True))
+    assert values(found["palimpsest_redis_up"]) == {(): 0}
+    assert values(found["palimpsest_database_up"]) == {(): 1}
+    assert not found["palimpsest_jobs"].samples
+    without_tables = Database.in_folder(tmp_path / "elsewhere")
+    found = await shown(Gauges(replace(parts, database=without_tables), book=True))
+    await without_tables.close()
+    assert values(found["palimpsest_database_up"]) == {(): 0}
+    assert values(found["palimpsest_database_errors"]) == {(): 1}
+    assert not found["palimpsest_inbox_messages"].samples
+
+
+async def test_the_form_is_the_one_that_was_asked_for(parts: Parts) -> None:
+    page, content_type = await Gauges(parts, book=False).page("application/openmetrics-text; version=1.0.0")
+    assert content_type.startswith("application/openmetrics-text")
+    assert page.endswith(b"# EOF\n")
+
+
+async def test_what_waits_in_the_book_is_counted_by_its_place(parts: Parts) -> None:
+    database = parts.database
+    await _fill(database)
+    found = await shown(Gauges(parts, book=True, gateways=[Works("room", is_active=True)]))
+    waiting = {key: number for key, number in values(found["palimpsest_inbox_messages"]).items() if number}
+    assert waiting == {("room", "waiting"): 2, ("room", "parked"): 2, ("elsewhere", "waiting"): 1}
+    assert values(found["palimpsest_inbox_messages"])["room", "fetching"] == 0
+    assert values(found["palimpsest_inbox_oldest_seconds"]) == {("room",): 60, ("elsewhere",): 10}
+    assert values(found["palimpsest_outbox_messages"]) == {("room",): 1}
+    assert values(found["palimpsest_turns_running"]) == {(): 1}
+    assert values(found["palimpsest_compactions_open"]) == {("planned",): 1, ("running",): 0}
+    assert values(found["palimpsest_compaction_oldest_seconds"]) == {("planned",): 30, ("running",): 0}
+    levels = {key: number for key, number in values(found["palimpsest_agents"]).items() if number}
+    assert levels == {("true", "critical"): 1, ("false", "ok"): 1}
+    assert values(found["palimpsest_connector_active"]) == {("room",): 1}
+
+
+async def test_postgresql_counts_the_same(parts: Parts, postgres_database: str) -> None:
+    postgres = Database(postgres_database, clock=parts.database.clock)
+    await postgres.open()
+    await _fill(parts.database)
+    await _fill(postgres)
+    async with parts.database.read() as ours, postgres.read() as theirs:
+        assert await queues.depths(ours, now=1_000.0) == await queues.depths(theirs, now=1_000.0)
+    await postgres.close()
+
+
+async def test_a_worker_does_not_show_the_book(parts: Parts) -> None:
+    assert "palimpsest_inbox_messages" not in await shown(Gauges(parts, book=False))
+
+
+async def test_whoever_asks_again_at_once_is_shown_what_was_found_a_moment_ago(parts: Parts) -> None:
+    now = 0.0
+    gauges = Gauges(parts, book=True, clock=lambda: now)
+    await shown(gauges)
+    await _fill(parts.database)
+    assert values((await shown(gauges))["palimpsest_turns_running"]) == {(): 0}
+    now += FRESH_SECONDS + 1
+    assert values((await shown(gauges))["palimpsest_turns_running"]) == {(): 1}
+
+
+async def test_many_rows_that_are_settled_are_not_read_to_count_those_that_are_not(database: Database) -> None:
+    async with database.read() as tx:
+        for statement in (queues._INBOX, queues._OUTBOX, queues._TURNS, queues._RUNS):
+            rows = await tx.execute(text(f"EXPLAIN QUERY PLAN {statement.compile(dialect=tx.dialect)}"))
+            looks = [row[3] for row in rows if row[3].startswith(("SCAN", "SEARCH"))]
+            assert looks
+            assert all(" USING " in look for look in looks), looks
+
+
+async def _fill(database: Database) -> None:
+    """The book's clock stands at 1,000."""
+    here, there = Address("room", "1"), Address("elsewhere", "2")
+    async with database.write() as tx:
+        for order, (address, came) in enumerate([(here, 950.0), (here, 940.0), (here, 930.0), (there, 990.0)]):
+            message = Inbound(address, f"message:{order}", "message", order, "ada", "hello")
+            await inbox.add(tx, message, now=came)
+        last = [row.id for row in await inbox.waiting(tx, here.agent_id)][-1]
+        await parked.park(tx, [last], "it broke", now=1_000.0)
+        await parked.skip(tx, Inbound(here, "message:9", "message", 9, "ada", "hello"), "it broke", now=1_000.0)
+        status = await outbox.say(tx, here, "a notice", now=1_000.0)
+        slot = await outbox.open_slot(tx, here, now=1_000.0)
+        await turns.begin(tx, "turn", here.agent_id, slot, now=1_000.0)
+        await runs.begin(tx, _run(here.agent_id, status), now=970.0)
+        await agents.remember(tx, here.agent_id, meter={"level": "critical"})
+        long_ago = Address("room", "long ago")
+        await agents.ensure(tx, long_ago, now=1_000.0 - 2 * queues.ACTIVE_SECONDS)
+        await agents.remember(tx, long_ago.agent_id, meter={"level": "ok"})
+
+
+def _run(agent_id: AgentId, status: int) -> NewRun:
+    return NewRun(
+        id="run",
+        agent_id=agent_id,
+        trigger="auto",
+        strategy="reset",
+        focus="",
+        turn_id=None,
+        status_slot=status,
+        stack=(),
+        plan=Plan("reset", 1, 1).as_json(),
+        head="",
+        model="m",
+        limit=100,
+        meter_before={"total": 90},
+    )
