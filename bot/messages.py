@@ -254,3 +254,17 @@ NAMES = "a conversation's name has small letters, digits, _ and -, 60 at most, f
 def is_name(text: str) -> bool:
     """Whether a conversation can be called so."""
     return _NAME.fullmatch(text) is not None
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What became of an attachment: where it lies in the agent's folder, or why it does not. ``person`` and ``key``:
+    of the message that it came in, if that is another one."""
+
+    name: str
+    path: str = ""
+    media_type: str = ""
+    size: int = 0
+    problem: str = ""
+    person: str = ""
+    key: str = ""

@@ -8,10 +8,10 @@ from typing import Any
 
 from arq.worker import func
 
-from bot.app.http import Check
 from bot.app.resources import Parts, jobs_at, open_parts
 from bot.bus.jobs import SEEN_SECONDS, SUMMARIZE, pack, queue_at, unpack
 from bot.runtime import logs
+from bot.runtime.checks import Check
 from bot.runtime.settings import load_settings
 from bot.runtime.settings_check import checked_settings, log_notes
 from bot.runtime.shutdown import Shutdown

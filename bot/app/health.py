@@ -15,7 +15,6 @@ from bot.agent.services import Services
 from bot.agent.tools.choosing import tools_of
 from bot.agent.tools.mcp.state import State
 from bot.app.gauges import Gauges
-from bot.app.http import Check
 from bot.app.resources import Parts
 from bot.compaction import STRATEGIES
 from bot.compaction.fallback import FALLBACK
@@ -23,6 +22,7 @@ from bot.gateway.gateway import Gateway
 from bot.messages import AgentId
 from bot.model.anthropic import RETRIED
 from bot.runtime.access import CONNECTORS
+from bot.runtime.checks import Check
 from bot.runtime.metrics import METRICS, Known
 from bot.runtime.redact import redact
 from bot.runtime.strategies import configured

@@ -16,14 +16,12 @@ from typing import Any
 import structlog
 
 from bot.errors import ConfigurationError, PalimpsestError
+from bot.runtime.checks import Check
 from bot.runtime.shutdown import Shutdown
 from bot.runtime.tasks import stop
 
 log = structlog.get_logger(__name__)
 
-Check = Callable[[], Awaitable[str | None]]
-"""Returns when a part works, or does what it should, with a note where there is something to say; raises a
-PalimpsestError when it does not."""
 
 Metrics = Callable[[str], Awaitable[tuple[bytes, str]]]
 """Takes an Accept header, returns all metrics and their content type."""

@@ -226,13 +226,14 @@ def _page(parts: Parts, talk: Any) -> Any:
     """The page, where its door lets anybody in; that it does not is said once. ``talk``: where its chat stores."""
     import structlog
 
+    from bot.agent.commands.texts import COMMANDS
     from bot.page.context import why_shut
     from bot.page.routes import page_app
 
     if reason := why_shut(parts.settings):
         structlog.get_logger(__name__).info("page_off", reason=reason)
         return None
-    return page_app(parts.settings, parts.database, parts.bus, parts.jobs, talk)
+    return page_app(parts.settings, parts.database, parts.bus, parts.jobs, talk, commands=COMMANDS)
 
 
 def _embedder(settings: Settings) -> Any:

@@ -18,8 +18,7 @@ from pathvalidate import sanitize_filename
 
 from bot.files.parser_pool import CannotOpen, Document, Parser, Text
 from bot.files.pictures import View, smaller
-from bot.messages import AgentId, Block, Message, text_block
-from bot.store.inbox import Kept
+from bot.messages import AgentId, Block, Kept, Message, text_block
 
 FOLDER = "files"
 FOLDER_SOURCE = "folder"

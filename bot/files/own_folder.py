@@ -15,8 +15,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
-from bot.agent.tools.tool import ToolError
-
 SENT_BY_PEOPLE, RESULTS, VIEWS, SENT, PARTS = "files", "results", ".views", ".sent", ".parts"
 OWNED_FOLDERS = (SENT_BY_PEOPLE, RESULTS, VIEWS, SENT, PARTS)
 """What people sent, results that were too long, pictures that the model saw, files on their way out, half-written
@@ -32,41 +30,45 @@ _LONGEST_NAME = 200
 """Bytes; disks take 255."""
 
 
-class Gone(ToolError):
+class Refused(Exception):
+    """What is asked of a conversation's folder cannot be; the text is a sentence for whoever asked."""
+
+
+class Gone(Refused):
     """It is not there (any more)."""
 
 
 def inside(folder: Path, name: object) -> Path:
-    """Where in the folder a name leads, through links within it; an absolute path. Raises ToolError."""
+    """Where in the folder a name leads, through links within it; an absolute path. Raises Refused."""
     root, text = folder.resolve(), _name(name)
     try:
         path = (root / text).resolve()
     except (RuntimeError, ValueError) as error:  # links in a circle; half a character, which no file's name can hold
         raise Gone(NO_SUCH_FILE) from error
     if path != root and root not in path.parents:
-        raise ToolError("Only files in this conversation's folder can be read.")
+        raise Refused("Only files in this conversation's folder can be read.")
     return path
 
 
 def to_write(folder: Path, name: object) -> PurePath:
-    """Where in the folder a name leads without any link; relative. Raises ToolError where nothing may be written."""
+    """Where in the folder a name leads without any link; relative. Raises Refused where nothing may be written."""
     root = folder.resolve()
     path = PurePath(os.path.normpath(root / _name(name)))
     if path == root or root not in path.parents:
-        raise ToolError("Only files in this conversation's folder can be written, for example 'notes.txt'.")
+        raise Refused("Only files in this conversation's folder can be written, for example 'notes.txt'.")
     relative = path.relative_to(root)
     if len(relative.parts) > _MOST_STEPS:
-        raise ToolError("That is too deep.")
+        raise Refused("That is too deep.")
     if relative.parts[0].lower() in OWNED_FOLDERS:
-        raise ToolError(f"{relative.parts[0]}/ is kept by the program. Write to another place, a copy for example.")
+        raise Refused(f"{relative.parts[0]}/ is kept by the program. Write to another place, a copy for example.")
     if any(part.startswith(".") for part in relative.parts) or OWNED_FILE.fullmatch(relative.parts[0]):
-        raise ToolError("That name is the program's own, or hidden. Choose another one.")
+        raise Refused("That name is the program's own, or hidden. Choose another one.")
     return relative
 
 
 @contextmanager
 def opened(folder: Path, path: Path) -> Iterator[BinaryIO]:
-    """A regular file of the folder, for reading, at a path that :func:`inside` gave. Raises ToolError, OSError."""
+    """A regular file of the folder, for reading, at a path that :func:`inside` gave. Raises Refused, OSError."""
     relative = path.relative_to(folder.resolve())
     with _at(folder, relative.parent) as place:
         try:
@@ -80,18 +82,18 @@ def opened(folder: Path, path: Path) -> Iterator[BinaryIO]:
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)
-        raise ToolError("That is a folder; use list_files.") if stat.S_ISDIR(mode) else Gone(NO_SUCH_FILE)
+        raise Refused("That is a folder; use list_files.") if stat.S_ISDIR(mode) else Gone(NO_SUCH_FILE)
     with os.fdopen(descriptor, "rb") as file:
         yield file
 
 
 def names_in(folder: Path, path: Path) -> list[tuple[str, bool]]:
-    """Names in a folder, and whether each is a folder itself. Raises ToolError, OSError."""
+    """Names in a folder, and whether each is a folder itself. Raises Refused, OSError."""
     try:
         with _at(folder, path.relative_to(folder.resolve())) as place, os.scandir(place) as items:
             return [(item.name, _is_folder(item)) for item in items]
     except Gone:
-        raise ToolError("There is no such folder.") from None
+        raise Refused("There is no such folder.") from None
 
 
 def write(folder: Path, relative: PurePath, data: bytes) -> None:
@@ -135,7 +137,7 @@ def pinned(folder: Path, path: Path) -> str:
 
 def swept(folder: Path, name: str, *, most: int, most_bytes: int) -> None:
     """Of a folder that the program keeps, only the newest files stay: so many, and so many bytes."""
-    with suppress(OSError, ToolError), _at(folder, PurePath(name)) as place:
+    with suppress(OSError, Refused), _at(folder, PurePath(name)) as place:
         with os.scandir(place) as items:
             files = [(item.stat(follow_symlinks=False), item.name) for item in items if not item.is_dir()]
         files.sort(key=lambda file: file[0].st_mtime_ns, reverse=True)
@@ -171,11 +173,11 @@ def _is_folder(item: os.DirEntry[str]) -> bool:
 
 def _name(name: object) -> str:
     if not isinstance(name, str) or not name.strip() or "\0" in name:
-        raise ToolError("Give the path of a file in this folder, for example 'notes.txt'.")
+        raise Refused("Give the path of a file in this folder, for example 'notes.txt'.")
     try:
         os.fsencode(name)
     except UnicodeEncodeError as error:  # half a character
-        raise ToolError("There is no such file; no file can have that name.") from error
+        raise Refused("There is no such file; no file can have that name.") from error
     return name
 
 
@@ -202,16 +204,16 @@ def _step(place: int, part: str, *, make: bool) -> int:
                 os.mkdir(part, _MODE, dir_fd=place)
         deeper = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place)
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise (ToolError(f"{part!r} is no folder.") if make else Gone(NO_SUCH_FILE)) from error
+        raise (Refused(f"{part!r} is no folder.") if make else Gone(NO_SUCH_FILE)) from error
     except OSError as error:
         raise _named(error) from error
     os.close(place)
     return deeper
 
 
-def _named(error: OSError) -> OSError | ToolError:
+def _named(error: OSError) -> OSError | Refused:
     """A link where none may be is told as such."""
-    return ToolError("A link cannot be followed there.") if error.errno in _LOOPS else error
+    return Refused("A link cannot be followed there.") if error.errno in _LOOPS else error
 
 
 _LOOPS = frozenset({40, 62})
@@ -224,7 +226,7 @@ def _refuse_what_is_no_file(place: int, name: str) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISREG(mode):
-        raise ToolError("That is a folder or a link, and not a file that can be written.")
+        raise Refused("That is a folder or a link, and not a file that can be written.")
 
 
 def _forget_parts(parts: int) -> None:

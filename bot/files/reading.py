@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from bot.agent.tools.tool import ToolError
 from bot.estimate.bounds import fitting
 from bot.estimate.cuts import cut_before
 from bot.files import own_folder
+from bot.files.own_folder import Refused
 from bot.files.views import MOST_BYTES, ending_of
 
 _SNIFFED = 8_192
@@ -42,7 +42,7 @@ class FoundPicture:
 def read(folder: Path, path: Path, offset: int, *, room: int, tokens: int) -> str | FoundPicture:
     """The text from ``offset`` (characters) on, a picture, or what else it is.
 
-    Raises ToolError with a sentence, OSError.
+    Raises Refused with a sentence, OSError.
     """
     with own_folder.opened(folder, path) as file:
         head = file.read(_SNIFFED)
@@ -63,7 +63,7 @@ def _piece(file: BinaryIO, encoding: str, offset: int, room: int, *, size: int) 
     if offset > size:
         return "", False
     if offset > _FURTHEST:
-        raise ToolError(f"Only the first {_FURTHEST:,} characters of a file can be read.")
+        raise Refused(f"Only the first {_FURTHEST:,} characters of a file can be read.")
     reader = io.TextIOWrapper(file, encoding=encoding, errors="replace")
     try:
         left = offset

@@ -6,9 +6,9 @@ import asyncio
 import hashlib
 from pathlib import Path, PurePath
 
-from bot.agent.tools.tool import ToolError
 from bot.files import own_folder
 from bot.files.blocks import picture_source
+from bot.files.own_folder import Refused
 from bot.files.parser_pool import CannotOpen, Parser
 from bot.files.pictures import View
 from bot.messages import Block
@@ -27,15 +27,15 @@ def ending_of(head: bytes) -> str:
 async def picture_block(folder: Path, data: bytes, parser: Parser) -> Block:
     """A picture as a model sees it; its bytes are put in when a request is sent. Writes to disk.
 
-    Raises ToolError for what cannot be shown, OSError.
+    Raises Refused for what cannot be shown, OSError.
     """
     home, path = await asyncio.to_thread(_kept, folder, data)
     try:
         view = await parser.parse(path, of=str(folder))
     except CannotOpen as error:
-        raise ToolError(f"The picture cannot be shown: {error}.") from error
+        raise Refused(f"The picture cannot be shown: {error}.") from error
     if not isinstance(view, View):
-        raise ToolError("The picture cannot be shown: it seems to be broken.")
+        raise Refused("The picture cannot be shown: it seems to be broken.")
     return {"type": "image", "source": picture_source(home, view)}
 
 
@@ -44,7 +44,7 @@ def _kept(folder: Path, data: bytes) -> tuple[Path, Path]:
     folder = folder.resolve()
     ending = ending_of(data[:16])
     if not ending or len(data) > MOST_BYTES:
-        raise ToolError("That is no picture that can be shown.")
+        raise Refused("That is no picture that can be shown.")
     place = PurePath(own_folder.VIEWS, f"{hashlib.sha256(data).hexdigest()[:24]}{ending}")
     if not (folder / place).is_file():
         own_folder.write(folder, place, data)

@@ -14,10 +14,10 @@ from bot.bus.bus import Bus
 from bot.connector import Connector
 from bot.errors import DeliveryDelayed, DeliveryError, DeliveryRefused, StoreUnavailable
 from bot.files.blocks import FOLDER, path_for
-from bot.messages import AgentId, Attachment
+from bot.messages import AgentId, Attachment, Kept
 from bot.runtime.metrics import METRICS
 from bot.store import Database, inbox
-from bot.store.inbox import MOST_FETCHING, Fetching, Kept
+from bot.store.inbox import MOST_FETCHING, Fetching
 
 log = structlog.get_logger(__name__)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Any
 
 import structlog
@@ -37,9 +38,17 @@ log = structlog.get_logger(__name__)
 _A_YEAR = "public, max-age=31536000, immutable"
 
 
-def page_app(settings: Settings, database: Database, bus: Bus, jobs: Jobs, store: Store | None = None) -> ASGIApp:
+def page_app(
+    settings: Settings,
+    database: Database,
+    bus: Bus,
+    jobs: Jobs,
+    store: Store | None = None,
+    *,
+    commands: Mapping[str, str] = MappingProxyType({}),
+) -> ASGIApp:
     """The page as an ASGI application. ``store``: where the chat page stores what is said on it; without, there is no
-    chat page."""
+    chat page. ``commands``: what it offers there, each with what it does."""
     site, rate = Site.of(settings, database, bus, jobs), LoginRate()
     live = Live(site)
     routes = [
@@ -49,7 +58,7 @@ def page_app(settings: Settings, database: Database, bus: Bus, jobs: Jobs, store
         *Search(site).routes,
         *ParkedPage(site).routes,
         *Login(site, rate).routes,
-        *(Chat(site, live, store).routes if store else ()),
+        *(Chat(site, live, store, commands).routes if store else ()),
         Route("/static/{name}", _static_of(site), methods=["GET"]),
     ]
     return PageDoor(Starlette(routes=routes, exception_handlers=_handlers(site)), site, rate)

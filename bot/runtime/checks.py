@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -36,3 +37,8 @@ def problem(part: str, sentence: str, advice: str) -> Finding:
 def as_line(finding: Finding) -> str:
     """What is wrong, and what to do."""
     return f"{finding.sentence} {finding.advice}".strip()
+
+
+Check = Callable[[], Awaitable[str | None]]
+"""Returns when a part works, or does what it should, with a note where there is something to say; raises a
+PalimpsestError when it does not."""

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 
 from sqlalchemy import RowMapping, bindparam, func, literal, select, true, tuple_, update
 
-from bot.messages import Address, AgentId, Attachment, Inbound, Quote
+from bot.messages import Address, AgentId, Attachment, Inbound, Kept, Quote
 from bot.store import agents
 from bot.store.outbox import REPLY
 from bot.store.schema import agents as agents_table
@@ -95,20 +95,6 @@ _SET_CURSOR = InEach(
 )
 
 EDITED = "(I changed what I wrote before. It now reads:)"
-
-
-@dataclass(frozen=True)
-class Kept:
-    """What became of an attachment: where it lies in the agent's folder, or why it does not. ``person`` and ``key``:
-    of the message that it came in, if that is another one."""
-
-    name: str
-    path: str = ""
-    media_type: str = ""
-    size: int = 0
-    problem: str = ""
-    person: str = ""
-    key: str = ""
 
 
 @dataclass(frozen=True)

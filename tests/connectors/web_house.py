@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bot.agent.commands.texts import COMMANDS
 from bot.app.http import HttpServer
 from bot.app.main import ROLES, Role, gateway_for, inner_roles
 from bot.app.resources import Parts, open_parts
@@ -36,7 +37,7 @@ async def open_web_house(settings: Settings, roles: Sequence[Role] = ROLES) -> A
     before = own_tasks()
     async with open_parts(settings, listen=("web",)) as parts:
         gateway = gateway_for(parts, Web(settings.data_dir / "agents"), "connector:web")
-        page = page_app(settings, parts.database, parts.bus, parts.jobs, gateway.store)
+        page = page_app(settings, parts.database, parts.bus, parts.jobs, gateway.store, commands=COMMANDS)
         work = [gateway.run(), HttpServer(settings.http_bind, {}, page=page).run(), *inner_roles(parts, roles)]
         tasks = [asyncio.create_task(item) for item in work]
         try:

@@ -79,7 +79,7 @@ def _kept(folder: Path, tool: str, text: str, offset: int) -> str:
     place = PurePath(own_folder.RESULTS, f"{_NAME.sub('-', tool)[:40] or 'tool'}-{secrets.token_hex(4)}.txt")
     try:
         own_folder.write(folder, place, whole)
-    except (OSError, ToolError):  # a disk that is full: what is shown is still worth something
+    except (OSError, own_folder.Refused):  # a disk that is full: what is shown is still worth something
         return "They could not be kept."
     own_folder.swept(folder, own_folder.RESULTS, most=_MOST_FILES, most_bytes=_MOST_FILES_BYTES)
     what = "The whole result is" if len(whole) == len(data) else f"The first {len(whole):,} bytes of the result are"
@@ -97,7 +97,7 @@ async def _clean(folder: Path, parser: Parser, block: Block, number: int) -> Blo
         return text_block(f"[{block.get('type') or 'something'}: part {number + 1} of the result cannot be shown.]")
     try:
         return await _picture(folder, parser, block, source)
-    except (ToolError, OSError, binascii.Error, ValueError) as error:
+    except (own_folder.Refused, OSError, binascii.Error, ValueError) as error:
         return text_block(f"[picture: {error}]")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from bot.estimate.bounds import MOST_TOKENS
+from bot.files.own_folder import Refused
 from bot.files.parser_pool import Parser
 from bot.messages import Block, OutFile
 
@@ -85,7 +86,7 @@ class Done:
     sending: Sending | None = None
 
 
-class ToolError(Exception):
+class ToolError(Refused):
     """What the model did wrong, or what went wrong, in a sentence for the model."""
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 from bot.agent.tools.files import FILE_TOOLS
 from bot.agent.tools.results import bounded, bounded_text
-from bot.agent.tools.tool import Done, Occasion, OfServer, Sending, SometimesIdempotent, Tool, ToolError, result_block
+from bot.agent.tools.tool import Done, Occasion, OfServer, Sending, SometimesIdempotent, Tool, result_block
 from bot.estimate.bounds import MOST_TOKENS
+from bot.files.own_folder import Refused
 from bot.files.parser_pool import Parser
 from bot.messages import Block
 
@@ -72,7 +73,7 @@ class Toolbox:
         occasion = Occasion(self._folder, self._parser, room, by_admin, max(1, most_tokens - _NOTE_TOKENS))
         try:
             result = await tool.run(_arguments(call), occasion)
-        except ToolError as error:
+        except Refused as error:
             text = await asyncio.to_thread(bounded_text, self._folder, tool.name, str(error), most_tokens)
             return Done(result_block(call, text, error=True))
         except OSError as error:

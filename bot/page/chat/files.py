@@ -16,7 +16,6 @@ from urllib.parse import quote
 
 from starlette.responses import Response, StreamingResponse
 
-from bot.agent.tools.tool import ToolError
 from bot.estimate.media import kind_and_size
 from bot.files import own_folder
 from bot.files.blocks import FOLDER
@@ -52,7 +51,7 @@ async def file_response(folder: Path, name: str, *, shown: bool) -> Response:
         file = await asyncio.to_thread(_opened, stack, folder, name)
         size = os.fstat(file.fileno()).st_size
         media_type = await asyncio.to_thread(_picture_type, file) if shown else "application/octet-stream"
-    except (ToolError, OSError) as error:
+    except (own_folder.Refused, OSError) as error:
         stack.close()
         raise not_found("There is no such file in this conversation.") from error
     except BaseException:

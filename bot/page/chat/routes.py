@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Literal, Protocol
@@ -20,7 +20,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from bot.agent.commands.texts import COMMANDS
 from bot.files.blocks import folder_of
 from bot.messages import NAMES, Address, Attachment, Inbound, is_name
 from bot.page.access.visitor import visitor_of
@@ -54,8 +53,9 @@ class Store(Protocol):
 class Chat:
     """The chat's pages."""
 
-    def __init__(self, site: Site, live: Live, store: Store) -> None:
+    def __init__(self, site: Site, live: Live, store: Store, commands: Mapping[str, str]) -> None:
         self._site = site
+        self._commands = commands
         self._live = live
         self._store = store
         self._moments = Moments(site.bus, WEB)
@@ -109,7 +109,7 @@ class Chat:
             key=uuid4().hex,
             most_bytes=self._site.settings.files.most_bytes,
             most_files=MOST_FILES,
-            commands=COMMANDS,
+            commands=self._commands,
             beside=await self._others(address),
         )
 

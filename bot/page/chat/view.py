@@ -11,13 +11,12 @@ from markupsafe import Markup
 
 from bot.compaction.facts.report import REASONS, runtime_in
 from bot.compaction.memory_gate.gate import gates_in
-from bot.messages import Address
+from bot.messages import Address, Kept
 from bot.page import markup
 from bot.page.access.visitor import Visitor
 from bot.page.chat import files
 from bot.page.chat.live import Moment
 from bot.page.context import Site
-from bot.store.inbox import Kept
 from bot.store.operators.talk import Line, Place
 
 

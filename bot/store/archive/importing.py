@@ -15,10 +15,9 @@ from sqlalchemy.exc import IntegrityError
 from bot.compaction import Plan
 from bot.files.blocks import FOLDER_SOURCE
 from bot.files.contents import is_place
-from bot.messages import Address, AgentId, Attachment, Button, OutFile
+from bot.messages import Address, AgentId, Attachment, Button, Kept, OutFile
 from bot.store import facts, histories, runs
 from bot.store.archive.exporting import LEFT_OUT, TABLES, Row
-from bot.store.inbox import Kept
 from bot.store.schema import agents, heads, inbox, indexed_agents, outbox
 from bot.store.search import word_index
 from bot.store.tx import Tx, insert_into

@@ -16,8 +16,7 @@ from typing import Any, Literal, TypeAlias
 from sqlalchemy import BindParameter, RowMapping, Select, Text, and_, bindparam, cast, exists, func, or_, select
 
 from bot.history import EntryKind
-from bot.messages import Address, Audience, Button, text_of
-from bot.store.inbox import Kept
+from bot.messages import Address, Audience, Button, Kept, text_of
 from bot.store.outbox import NOTICE
 from bot.store.schema import agents, compactions, entries, inbox, outbox, turns
 from bot.store.tx import Tx

@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from bot.agent.tools.files import FILE_TOOLS
-from bot.agent.tools.tool import Occasion, Tool, ToolError
+from bot.agent.tools.tool import Occasion, Tool
 from bot.agent.tools.toolbox import Toolbox
 from bot.files import own_folder
 from bot.files.blocks import filled
@@ -223,7 +223,7 @@ async def test_a_link_that_is_put_in_the_way_after_the_look_is_not_followed(fold
     found = own_folder.inside(folder, "notes.txt")
     (folder / "notes.txt").unlink()
     (folder / "notes.txt").symlink_to(folder.parent / "secret.txt")
-    with pytest.raises(ToolError, match="link"), own_folder.opened(folder, found):
+    with pytest.raises(own_folder.Refused, match="link"), own_folder.opened(folder, found):
         pytest.fail("it was opened")
 
 
@@ -233,7 +233,7 @@ async def test_a_folder_that_becomes_a_link_after_the_look_is_not_entered(folder
     found = own_folder.inside(folder, "sub/secret.txt")
     (folder / "sub").rename(folder / "gone")
     (folder / "sub").symlink_to(folder.parent)
-    with pytest.raises(ToolError), own_folder.opened(folder, found):
+    with pytest.raises(own_folder.Refused), own_folder.opened(folder, found):
         pytest.fail("it was opened")
 
 

@@ -14,11 +14,10 @@ from bot.agent.turns.incoming import words_of
 from bot.compaction.facts.life import found_in, refreshed
 from bot.history import Entry, EntryKind, History, Layer
 from bot.history.quotations import GONE, apart, as_read, quotation_block, repeats, without
-from bot.messages import Address, Block, Inbound, Quote, text_block
+from bot.messages import Address, Block, Inbound, Kept, Quote, text_block
 from bot.store import Database, Tx, agents, facts, histories, inbox, schema, vectors
 from bot.store.archive import forgetting_person, whereabouts, withdrawing
 from bot.store.facts import MemoryRow
-from bot.store.inbox import Kept
 from bot.store.operators import parked
 from bot.store.search import recall
 

@@ -12,14 +12,13 @@ from sqlalchemy import select
 from bot.compaction.facts.fact import Candidate, Decision, Fact, FactKind, Reason, Speaker
 from bot.compaction.facts.life import Known, Source
 from bot.history import Anchor, Entry, EntryKind, Layer, Usage
-from bot.messages import Address, AgentId, Inbound, text_block
+from bot.messages import Address, AgentId, Inbound, Kept, text_block
 from bot.store import Database, agents, chats, facts, histories, inbox, outages, outbox, runs, schema, vectors
 from bot.store.archive import forgetting, forgetting_person, whereabouts
 from bot.store.archive.forgetting_person import Removed
 from bot.store.archive.own import ORDER, OTHERS, SHARED
 from bot.store.archive.whereabouts import REMOVED
 from bot.store.facts import MemoryRow
-from bot.store.inbox import Kept
 from bot.store.operators import conversations, parked
 from bot.store.search import recall
 from tests.unit.entries import replied, said

@@ -10,9 +10,8 @@ import pytest
 
 from bot.estimate import Meter, Part
 from bot.history import Entry, EntryKind, Usage
-from bot.messages import Address, Attachment, Button, Inbound, OutFile, Role, text_block
+from bot.messages import Address, Attachment, Button, Inbound, Kept, OutFile, Role, text_block
 from bot.store import Database, Tx, histories, inbox, outbox, settled, turns
-from bot.store.inbox import Kept
 from bot.store.operators import talk
 from bot.store.operators.talk import Line, Place
 from bot.store.turns import TurnState

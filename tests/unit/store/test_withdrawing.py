@@ -10,11 +10,10 @@ import pytest
 from sqlalchemy import select
 
 from bot.history import Entry, EntryKind
-from bot.messages import Address, Inbound, text_block
+from bot.messages import Address, Inbound, Kept, text_block
 from bot.store import Database, agents, histories, inbox, schema
 from bot.store.archive import withdrawing
 from bot.store.archive.withdrawing import DELETED, HIDDEN, Withdrawn
-from bot.store.inbox import Kept
 from bot.store.search import recall
 
 HERE = Address("room", "1")
