@@ -15,9 +15,11 @@ step. Only waiting is ever interrupted by an abort, never a step.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
+from typing import Any
 from uuid import uuid4
 
 import structlog
@@ -246,9 +248,9 @@ class Turn:
             self._more.clear()
             await asyncio.sleep(self._more_until - asyncio.get_running_loop().time())
 
-    async def _unless_more(self, asked: Awaitable[Reply]) -> Reply:
+    async def _unless_more(self, ask: Callable[[], Coroutine[Any, Any, Reply]]) -> Reply:
         """The answer, unless what it is to answer goes on before anything of it is seen: then it is given up."""
-        task, more = asyncio.ensure_future(asked), asyncio.create_task(self._more.wait())
+        task, more = asyncio.create_task(ask()), asyncio.create_task(self._more.wait())
         try:
             await asyncio.wait({task, more}, return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
@@ -306,9 +308,10 @@ class Turn:
                 async with LiveReply(context.services.bus, context.address, self._slot, before) as live:
                     try:
                         hear = self._timing.hearing(self._hear(live))
-                        asked = context.ask(hear, may_call=may_call, on_wait=self._told.below(before))
+                        below = self._told.below(before)
+                        ask = partial(context.ask, hear, may_call=may_call, on_wait=below)  # after an abort: not at all
                         with self._timing.of("model"):
-                            reply = await self._interruption.unless(self._unless_more(asked))
+                            reply = await self._interruption.unless(self._unless_more(ask))
                     finally:
                         self._written = live.text
             except ModelRefused as refused:
