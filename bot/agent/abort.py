@@ -16,15 +16,15 @@ class AbortedError(Exception):
     """A person stopped the turn, or what it cannot do without; then the text tells people so."""
 
 
-class Interruption:
-    """Told once; whoever waits then waits no longer."""
+class AbortSignal:
+    """Set once; whoever waits then waits no longer."""
 
     def __init__(self) -> None:
-        self._told = asyncio.Event()
+        self._event = asyncio.Event()
 
-    def tell(self) -> None:
+    def set(self) -> None:
         """Stop waiting for anything."""
-        self._told.set()
+        self._event.set()
 
     async def unless(self, work: Awaitable[T]) -> T:
         """Wait for something, but not longer than for an abort; what was waited for is then cancelled. After an abort
@@ -33,18 +33,18 @@ class Interruption:
         Raises AbortedError.
         """
         task = asyncio.ensure_future(work)
-        told = asyncio.create_task(self._told.wait())
+        event = asyncio.create_task(self._event.wait())
         try:
-            if not self._told.is_set():
-                await asyncio.wait({task, told}, return_when=asyncio.FIRST_COMPLETED)
+            if not self._event.is_set():
+                await asyncio.wait({task, event}, return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
                 raise AbortedError
             return task.result()
         finally:
-            await stop(task, told)
+            await stop(task, event)
 
     async def pause(self, seconds: float) -> None:
         """Let so much time pass, or less."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self._told.wait()
+                await self._event.wait()

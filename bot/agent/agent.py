@@ -18,8 +18,8 @@ from bot.agent.commands.dispatch import Control, UnderWay
 from bot.agent.compacting.compactor import Compactor, Request
 from bot.agent.context import Context
 from bot.agent.memory import AgentMemory
-from bot.agent.quarantine import MOST_STARTS, Stranded
-from bot.agent.retries import DIED, Attempts, hand_over, see_through
+from bot.agent.quarantine import MOST_STARTS, Quarantine
+from bot.agent.retries import DIED, Retries, hand_over, see_through
 from bot.agent.services import Services
 from bot.agent.turn import NothingWaitsError, Turn
 from bot.agent.turns.ending import MOST_TRIES
@@ -55,7 +55,7 @@ class Agent:
         self._services = services
         self._context = Context(services, row)
         self._memory = AgentMemory(self._context)
-        self._attempts = Attempts(self._context)
+        self._retries = Retries(self._context)
         self._topic, self._epoch_topic = f"inbox:{row.id}", f"epoch:{row.id}"
         self._starts = row.starts
         self._under_way = UnderWay()
@@ -86,7 +86,7 @@ class Agent:
         """Live until idle. Raises StaleEpoch when another host took over, StoreUnavailable."""
         with structlog.contextvars.bound_contextvars(agent=self._context.agent_id):
             if self._starts > MOST_STARTS:
-                await Stranded(self._context).run()
+                await Quarantine(self._context).run()
                 return
             async with asyncio.TaskGroup() as tasks:
                 self._tasks = tasks
@@ -271,13 +271,13 @@ class Agent:
 
     async def _take(self, messages: Sequence[Waiting]) -> None:
         """Begin a turn with these. Whoever fails at that fails before there is a turn that could count it."""
-        if self._attempts.is_over(messages[0]):
-            await self._attempts.park(messages[0], DIED)
+        if self._retries.is_over(messages[0]):
+            await self._retries.park(messages[0], DIED)
             self._services.bus.wake(self._topic)  # what stands behind it
             return
         counted = any(message.files for message in messages)  # to open one is to run a parser on whatever came
         if counted:
-            await self._attempts.count(messages)
+            await self._retries.count(messages)
         try:
             turn = await Turn.begin(self._context, self._compactor, messages)
         except NothingWaitsError:  # all of it was deleted in this moment
@@ -287,7 +287,7 @@ class Agent:
             raise
         except Exception as error:  # noqa: BLE001  # logged, counted and told there
             self._rests = True
-            seconds = await self._attempts.failed(messages, error, counted=counted)
+            seconds = await self._retries.failed(messages, error, counted=counted)
             self._tasks.create_task(self._rest(seconds))
             return
         if turn.state is TurnState.RUNNING:

@@ -1,8 +1,8 @@
 """Hosts agents: takes the lease of an agent that has something to do, raises its epoch, and lets it live.
 
-A process keeps so many agents awake and no more. What it has no room for waits in the book, where whoever has waited
+A process keeps so many agents awake and no more. What it has no place for waits in the book, where whoever has waited
 longest is taken first, by this host or by another one. An agent that another host has is *watched*: its lease is tried
-again when it must have run out, so that a host that died is noticed by whoever has room for its agents.
+again when it must have run out, so that a host that died is noticed by whoever has a place for its agents.
 """
 
 from __future__ import annotations
@@ -52,26 +52,26 @@ class Host:
         self._watched: dict[AgentId, float] = {}
         """Agents that others have, and when their leases are to be tried again."""
         self._line: deque[AgentId] = deque()
-        """Who had no room when the book was looked at last, and has waited longest first. While anybody stands here,
+        """Who found no place when the book was looked at last, and has waited longest first. While anybody stands here,
         nobody who comes later gets a place."""
         self._more = False
-        """Somebody came later and found no room: there is more in the book than stands in the line."""
+        """Somebody came later and found no place: there is more in the book than stands in the line."""
         self._next_sweep = 0.0
 
     async def run(self) -> None:
         """Wake agents until cancelled, or until the end of the process: then let them come to their ends."""
         async with asyncio.TaskGroup() as tasks, self._services.bus.bell(_INBOX) as bell:
             self._tasks, self._bell = tasks, bell
-            told = tasks.create_task(self._until_told(bell))
+            ending = tasks.create_task(self._strike_at_the_end(bell))
             try:
                 while not self._shutdown.begun:
                     await self._wake(await bell.wait(self._patience()))
                 await self._hand_over()
             finally:
-                told.cancel()
+                ending.cancel()
                 self._shutdown.agents_are_gone()
 
-    async def _until_told(self, bell: Bell) -> None:
+    async def _strike_at_the_end(self, bell: Bell) -> None:
         await self._shutdown.wait()
         bell.strike(None)
 
@@ -102,7 +102,7 @@ class Host:
             self._give_up_idle()
 
     def _start(self, named: Sequence[AgentId]) -> None:
-        """Who was rung for. Whoever finds no room is found again by a look into the book, in fair order."""
+        """Who was rung for. Whoever finds no place is found again by a look into the book, in fair order."""
         for agent_id in named:
             if agent_id in self._running:
                 continue
@@ -113,7 +113,7 @@ class Host:
             self._running[agent_id] = self._tasks.create_task(self._live(agent_id))
 
     async def _sweep(self) -> None:
-        """Look for what a lost bell left, and for what found no room."""
+        """Look for what a lost bell left, and for what found no place."""
         self._next_sweep = _now() + SWEEP_SECONDS
         try:
             async with self._services.database.read() as tx:
@@ -158,7 +158,7 @@ class Host:
             log.exception("agent_crashed", agent=agent_id)
         finally:
             self._running.pop(agent_id, None)
-            self._bell.strike("")  # there is room again, or somebody to watch
+            self._bell.strike("")  # there is a place again, or somebody to watch
 
     async def _with_lease(self, agent_id: AgentId, lease: Lease, *, surely: bool) -> None:
         crashed = False

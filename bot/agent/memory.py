@@ -53,7 +53,7 @@ MOST_OF_PEOPLE = 200
 LINE_TURNS = 20
 """Turns that one line in the chat is about; then, or after a compaction, another one is said."""
 
-MOST_TOLD = 50
+MOST_NOTICES = 50
 """Notices for machines that the next section of the trace holds: the last ones."""
 
 FULL = f"You keep {MOST_OF_PEOPLE} facts already, and no more fit. /memory unpin N lets one go."
@@ -62,7 +62,7 @@ AFTER_FORGETTING = (
     "\nIt will not come back from what was said. The messages themselves stay, and /recall still finds them."
 )
 _ANSWERS = {"pin": "Pinned:", "unpin": "Not pinned any more:", "forget": "Forgotten:"}
-_PLACE_TOLD = "place:"
+_PLACE = "place:"
 """What begins the names, beside the counts of the line in the chat, of folders whose places people were told."""
 _TRIES = 5
 _EARLIER = 200
@@ -104,8 +104,8 @@ class AgentMemory:
             return
         for _ in range(_TRIES):
             read = await self._read(collects=self.collects)
-            untold = any(_is_untold(item) for item in read.known)
-            if not (untold or (self.collects and read.last > read.row.upto)):
+            is_news = any(_is_news_to_model(item) for item in read.known)
+            if not (is_news or (self.collects and read.last > read.row.upto)):
                 return
             life = await self._life(read, collects=self.collects)
             async with self._context.step() as step:
@@ -159,8 +159,8 @@ class AgentMemory:
         async with self._context.step() as step:
             row = await facts.get(step.tx, self._context.agent_id)
             for notice in found.notices:
-                row = replace(row, told=self._told(row, notice))
-            places = {f"{_PLACE_TOLD}{folder}": crc32(path.encode()) for folder, path in found.folders}
+                row = replace(row, told=self._with_notice(row, notice))
+            places = {f"{_PLACE}{folder}": crc32(path.encode()) for folder, path in found.folders}
             if places.items() - row.line.items() and self._settings.visibility != "off":
                 secrets = self._services.settings.secrets
                 payload = redact("\n".join(found.notices), secrets)
@@ -226,7 +226,7 @@ class AgentMemory:
             fact = item.fact
             if not fact.number:
                 fact, number = replace(fact, number=number), number + 1
-            if _is_untold(item):
+            if _is_news_to_model(item):
                 fact = replace(fact, seqs=(await self._tell_model(step, fact),))
             after.append(replace(item, fact=fact))
         await facts.change(step.tx, agent_id, read.known, after)
@@ -235,8 +235,10 @@ class AgentMemory:
         changes = Changes.of(life, mode, there)
         line = await self._tell_people(step, row, changes)
         upto = read.last if self.collects else row.upto
-        told = self._told(row, runtime_notice(changes, self._settings.visibility)) if self.collects else row.told
-        changed = replace(row, upto=upto, version=row.version + 1, next_number=number, line=line, told=told)
+        notices = (
+            self._with_notice(row, runtime_notice(changes, self._settings.visibility)) if self.collects else row.told
+        )
+        changed = replace(row, upto=upto, version=row.version + 1, next_number=number, line=line, told=notices)
         await facts.put(step.tx, agent_id, changed)
         return changes
 
@@ -254,7 +256,7 @@ class AgentMemory:
         if not (self._speaks and changes.any):
             return row.line
         line, layer = row.line, max(step.history.stack, default=0)
-        places = {name: told for name, told in line.items() if name.startswith(_PLACE_TOLD)}
+        places = {name: digest for name, digest in line.items() if name.startswith(_PLACE)}
         goes_on = "slot" in line and line["layer"] == layer and line["turns"] < LINE_TURNS
         before = line if goes_on else {}
         so_far = replace(
@@ -279,8 +281,8 @@ class AgentMemory:
         entry = await step.append("user", blocks, EntryKind.NOTE, audience=Audience.MODEL)
         return entry.seq
 
-    def _told(self, row: MemoryRow, notice: str) -> tuple[str, ...]:
-        return (*row.told, redact(notice, self._services.settings.secrets))[-MOST_TOLD:]
+    def _with_notice(self, row: MemoryRow, notice: str) -> tuple[str, ...]:
+        return (*row.told, redact(notice, self._services.settings.secrets))[-MOST_NOTICES:]
 
     def _asked(self) -> str:
         """What people said in this turn."""
@@ -329,7 +331,7 @@ class AgentMemory:
         return f"{_ANSWERS['pin']} {line_of(added)}{'' if self.collects else KEPT}"
 
 
-def _is_untold(item: Known) -> bool:
+def _is_news_to_model(item: Known) -> bool:
     return item.source is Source.PERSON and not item.fact.seqs and not item.forgotten
 
 

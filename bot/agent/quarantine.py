@@ -31,7 +31,7 @@ AFRESH = "A fresh start: I no longer see what was said before."
 _REASON = f"the agent could not be set up, {MOST_STARTS} times"
 
 
-class Stranded:
+class Quarantine:
     """Stands in for one agent, for as long as something waits for it."""
 
     def __init__(self, context: Context) -> None:

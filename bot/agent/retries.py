@@ -65,7 +65,7 @@ async def hand_over(turn: Turn) -> None:
         await turn.hand_over()
 
 
-class Attempts:
+class Retries:
     """Counts for one agent what waits and is tried, and puts it aside."""
 
     def __init__(self, context: Context) -> None:

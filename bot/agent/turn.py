@@ -24,16 +24,15 @@ from uuid import uuid4
 
 import structlog
 
-from bot.agent.abort import AbortedError, Interruption
+from bot.agent.abort import AbortedError, AbortSignal
 from bot.agent.compacting.compactor import Compactor
 from bot.agent.context import Context
 from bot.agent.outage import see_written, telling, until_back
 from bot.agent.step import Step
 from bot.agent.tools.tool import INTERRUPTED, Done, result_block
-from bot.agent.turns import incoming
 from bot.agent.turns.ending import Ending
-from bot.agent.turns.incoming import Heard, portion, unmark
-from bot.agent.turns.make_room import CannotGoOnError, Room
+from bot.agent.turns.incoming import Incoming, portion, unmark, without_media
+from bot.agent.turns.make_room import CannotGoOnError, RoomMaker
 from bot.agent.turns.timing import Timing
 from bot.agent.turns.tool_use import ToolUse
 from bot.agent.turns.wait_notice import Told
@@ -79,14 +78,14 @@ class Turn:
         self._context = context
         self._slot = row.slot
         self._usage = Usage()
-        self._interruption = Interruption()
+        self._abort_signal = AbortSignal()
         self._timing = Timing(row.received_at, row.started_at)
         self._ending = Ending(context, row, self._timing)
-        self._room = Room(context, compactor, self._interruption, row, self._timing)
+        self._room = RoomMaker(context, compactor, self._abort_signal, row, self._timing)
         self._joining: dict[int, Waiting] = {}
         self._people: frozenset[str] = frozenset()
         """Whom it answers. Of a turn that is gone on with that is not known, and nothing joins it."""
-        self._heard_at = row.received_at
+        self._last_received_at = row.received_at
         self._forget()
 
     def _forget(self) -> None:
@@ -108,20 +107,20 @@ class Turn:
         Raises NothingWaitsError where nobody waits for an answer any more; then nothing has begun."""
         turn_id = uuid4().hex
         tries = 1 + max(message.tries for message in taken)
-        heard = await Heard.of(context, taken)
+        incoming = await Incoming.opened(context, taken)
         async with context.step() as step:
             slot = await step.open_slot(answers=taken[-1].ref)
             now = context.services.database.clock()
             came = min(message.received_at for message in taken)
             row = await turns.begin(step.tx, turn_id, context.agent_id, slot, now=now, tries=tries, received_at=came)
-            turn, entered = cls(context, compactor, row), await heard.enter(step, turn_id, begins=True)
-            if not entered.messages:
+            turn, appended = cls(context, compactor, row), await incoming.append_to(step, turn_id, begins=True)
+            if not appended.messages:
                 raise NothingWaitsError
-            if entered.sorry:
-                await turn._ending.write(step, TurnState.DONE, entered.sorry, Usage())  # its own
+            if appended.apology:
+                await turn._ending.write(step, TurnState.DONE, appended.apology, Usage())  # its own
         unmark(context, taken)
         turn._people = frozenset(message.person for message in taken)
-        turn._heard_at = max(message.received_at for message in taken)
+        turn._last_received_at = max(message.received_at for message in taken)
         return turn
 
     async def run(self) -> None:
@@ -179,7 +178,7 @@ class Turn:
 
     async def pause(self, seconds: float) -> None:
         """Before another try; an abort ends it."""
-        await self._interruption.pause(seconds)
+        await self._abort_signal.pause(seconds)
 
     async def hand_over(self) -> None:
         """The host ends: the try that was under way does not count."""
@@ -201,7 +200,7 @@ class Turn:
         if self._is_seen or self._rounds or self.state is not TurnState.RUNNING:
             return False
         own = [message for message in messages if message.person in self._people]
-        gaps = pairwise([self._heard_at, *(message.received_at for message in own)])
+        gaps = pairwise([self._last_received_at, *(message.received_at for message in own)])
         are_close = all(later - earlier < TOGETHER_SECONDS for earlier, later in gaps)
         return len(own) == len(messages) and any(message.expects for message in own) and are_close
 
@@ -213,7 +212,7 @@ class Turn:
 
     def abort(self) -> None:
         """Stop waiting for anything; the turn then ends by itself."""
-        self._interruption.tell()
+        self._abort_signal.set()
 
     async def _answer(self) -> None:
         await self._context.choose_tools()
@@ -223,7 +222,7 @@ class Turn:
             try:
                 reply = _as_far_as_meant(await self._ask())
             except _MoreCameError:
-                await self._interruption.unless(self._more_has_come())
+                await self._abort_signal.unless(self._more_has_come())
                 await self._join()
                 continue
             calls = tool_calls(reply.blocks)
@@ -259,7 +258,7 @@ class Turn:
         finally:
             await stop(task, more)
 
-    def _hear(self, live: LiveReply) -> Callable[[str], None]:
+    def _on_text(self, live: LiveReply) -> Callable[[str], None]:
         """Shows what is written, unless it is given up."""
 
         def hear(text: str) -> None:
@@ -289,10 +288,10 @@ class Turn:
         messages, self._joining = portion([*self._joining.values()], self._context), {}  # the rest comes again
         if not messages:
             return False
-        self._heard_at = max(message.received_at for message in messages)
-        heard = await Heard.of(self._context, messages)
+        self._last_received_at = max(message.received_at for message in messages)
+        incoming = await Incoming.opened(self._context, messages)
         async with self._context.step() as step:
-            joined = (await heard.enter(step, self.id)).messages
+            joined = (await incoming.append_to(step, self.id)).messages
         unmark(self._context, joined)
         log.info("turn_steered", messages=len(joined))
         return bool(joined)
@@ -307,11 +306,11 @@ class Turn:
             try:
                 async with LiveReply(context.services.bus, context.address, self._slot, before) as live:
                     try:
-                        hear = self._timing.hearing(self._hear(live))
+                        hear = self._timing.hearing(self._on_text(live))
                         below = self._told.below(before)
                         ask = partial(context.ask, hear, may_call=may_call, on_wait=below)  # after an abort: not at all
                         with self._timing.of("model"):
-                            reply = await self._interruption.unless(self._unless_more(ask))
+                            reply = await self._abort_signal.unless(self._unless_more(ask))
                     finally:
                         self._written = live.text
             except ModelRefused as refused:
@@ -340,7 +339,7 @@ class Turn:
 
     async def _go_on_without_media(self) -> bool:
         """A server may refuse what is no text: then what came in this turn goes first, and after that all of it."""
-        plan = incoming.without_media(self._context.history.visible, self.id)
+        plan = without_media(self._context.history.visible, self.id)
         if plan is None:
             return False
         async with self._context.step() as step:
@@ -368,7 +367,7 @@ class Turn:
     async def _use(self, calls: Sequence[Block]) -> None:
         for call in calls:
             with self._timing.of("tools"):
-                done = await self._interruption.unless(self._tools.run(call, written=self._written))
+                done = await self._abort_signal.unless(self._tools.run(call, written=self._written))
             await self._record_result(done)
             failed = bool(done.block.get("is_error"))
             METRICS.tool_called(self._context.toolbox.kind_of(call["name"]), failed=failed)

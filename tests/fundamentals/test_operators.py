@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from bot.agent.operators import TOLD, UNTOLD
+from bot.agent.admin_notices import TOLD, UNTOLD
 from bot.model.provider_errors import said_in
 from tests.conftest import OpenHouse
 from tests.house import Room

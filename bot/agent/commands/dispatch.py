@@ -16,7 +16,7 @@ from bot.agent.commands.texts import DEFAULT, Command
 from bot.agent.compacting.compactor import Compactor, Outcome, Request, Stopped
 from bot.agent.context import Context
 from bot.agent.memory import AgentMemory
-from bot.agent.retries import DIED, Attempts
+from bot.agent.retries import DIED, Retries
 from bot.agent.step import Step
 from bot.agent.turn import Turn
 from bot.agent.turns.ending import PARKED
@@ -61,20 +61,20 @@ class Control:
         self._memory = memory
         self._under_way = under_way
         self._tasks = tasks
-        self._attempts = Attempts(context)
+        self._retries = Retries(context)
         self.in_hand: set[int] = set()
         """Commands that are being answered, or rest before another try, by their rows in the inbox."""
 
     async def obey(self, command: Command, message: Waiting) -> None:
         """Answer one command. One that crashes is tried again, and then put aside."""
-        if self._attempts.is_over(message):
-            await self._attempts.park(message, DIED)
+        if self._retries.is_over(message):
+            await self._retries.park(message, DIED)
             return
         if command.name in _ASIDE and len(self.in_hand) >= MOST_ASIDE:
             return  # it comes when one of them is answered
         counted = command.name != "abort"  # which must not wait for anything, nor does it do anything that could kill
         if counted:
-            await self._attempts.count([message])
+            await self._retries.count([message])
         try:
             await self._obey(command, message)
         except (StaleEpoch, StoreUnavailable):
@@ -84,7 +84,7 @@ class Control:
 
     async def _crashed(self, message: Waiting, error: Exception, *, counted: bool) -> None:
         self.in_hand.add(message.id)
-        seconds = await self._attempts.failed([message], error, counted=counted)
+        seconds = await self._retries.failed([message], error, counted=counted)
         self._tasks.create_task(self._rest(message, seconds))
 
     async def _rest(self, message: Waiting, seconds: float) -> None:
@@ -166,7 +166,7 @@ class Control:
         of both alone is meant. Returns what is still to be said of it: it is said in one place, and that may be the
         answer or the compaction that was stopped."""
         turn = self._under_way.turn
-        waits = turn is not None and turn.waits_for_compaction and self._compactor.is_told
+        waits = turn is not None and turn.waits_for_compaction and self._compactor.is_announced
         if what == COMPACTION or (waits and what != ANSWER):
             return await self._abort_compaction(turn)
         if what == ANSWER and (turn is not None or not self._compactor.is_planning):

@@ -20,11 +20,11 @@ from uuid import uuid4
 
 import structlog
 
-from bot.agent import operators
+from bot.agent import admin_notices
 from bot.agent.compacting.planner import Planner
 from bot.agent.compacting.run_report import count, record, tell, tell_begun
 from bot.agent.compacting.running_summary import RunningSummary, covering
-from bot.agent.compacting.summary_job import Errand, look_at
+from bot.agent.compacting.summary_job import SummaryJob, look_at
 from bot.agent.context import Context
 from bot.agent.outage import came_through, until_back
 from bot.agent.step import Step
@@ -117,7 +117,7 @@ class Compactor:
         return self._task is not None and not self._task.done() and not over
 
     @property
-    def is_told(self) -> bool:
+    def is_announced(self) -> bool:
         """Whether one is under way that people have heard of."""
         return self.running and self._run_id is not None
 
@@ -323,7 +323,7 @@ class Compactor:
     async def _see_through(self, run: Run) -> Outcome:
         async with self._context.presence:
             if Plan.from_json(run.plan).summarise:
-                found = await Errand(self._context).result(run)
+                found = await SummaryJob(self._context).result(run)
                 if found is None:
                     return await self._without_summary(run, RunState.FAILED, "no worker answered")
                 run = found
@@ -369,21 +369,21 @@ class Compactor:
             if plan.strategy != run.plan["strategy"]:
                 await runs.replan(step.tx, run.id, plan.as_json())
             after = context.measured(step.history)
-            told = run_meter(after, context.strategy.level(after), len(step.history.view()))
-            stats = statistics_of(run.meter_before, told)
+            meter_after = run_meter(after, context.strategy.level(after), len(step.history.view()))
+            stats = statistics_of(run.meter_before, meter_after)
             assert stats is not None
             ended = await runs.end(
                 step.tx,
                 run.id,
                 RunState.DONE,
                 reason=note,
-                meter_after=told,
+                meter_after=meter_after,
                 now=self._services.database.clock(),
             )
             if not ended:
                 raise _AbortedMeanwhileError
             if summary:
-                await operators.summarised(context, step)
+                await admin_notices.summarised(context, step)
             step.restraint = step.restraint.compacted()
             step.afterwards.append(partial(count, run, RunState.DONE, step.now, plan.strategy, after.total))
             await step.change(
@@ -396,18 +396,18 @@ class Compactor:
         """People may have gone on talking meanwhile: what a layer made of the context is told beside the context that
         it was laid over."""
         before = self._context.measured(step.history)
-        told = run_meter(before, self._context.strategy.level(before), len(step.history.view()))
-        if all(told[name] == run.meter_before.get(name) for name in ("total", "messages")):
+        meter_before = run_meter(before, self._context.strategy.level(before), len(step.history.view()))
+        if all(meter_before[name] == run.meter_before.get(name) for name in ("total", "messages")):
             return run
-        await runs.weigh_again(step.tx, run.id, told)
-        return replace(run, meter_before=told)
+        await runs.weigh_again(step.tx, run.id, meter_before)
+        return replace(run, meter_before=meter_before)
 
     async def _without_summary(self, run: Run, state: RunState, reason: str, *, for_operators: bool = False) -> Outcome:
         """Nothing changes; but a recovery has to go on, so it hides the oldest turns instead. ``for_operators``: the
         reason is for those who run the program."""
         if run.trigger == "recovery" and (plan := self._planner.last_resort()):
             async with self._context.step() as step:
-                shown = await operators.not_summarised(self._context, step, reason) if for_operators else reason
+                shown = await admin_notices.not_summarised(self._context, step, reason) if for_operators else reason
             return await self._commit(run, plan, "", _without(plan, shown))
         return await self._fail(run, reason, state, for_operators=for_operators)
 
@@ -416,7 +416,7 @@ class Compactor:
     ) -> Outcome:
         async with self._context.step() as step:
             if await self._end(step, run.id, state, reason):
-                shown = await operators.not_summarised(self._context, step, reason) if for_operators else reason
+                shown = await admin_notices.not_summarised(self._context, step, reason) if for_operators else reason
                 await step.change(run.status_slot, unchanged(shown, is_empty=state is RunState.EMPTY))
         await self._finished(run.id)
         return Outcome.UNCHANGED

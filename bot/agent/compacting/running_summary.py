@@ -20,7 +20,7 @@ import structlog
 
 from bot.agent.compacting.planner import Planner
 from bot.agent.compacting.run_report import count, record, tell, tell_begun
-from bot.agent.compacting.summary_job import Errand, look_at
+from bot.agent.compacting.summary_job import SummaryJob, look_at
 from bot.agent.context import Context
 from bot.agent.step import Step
 from bot.compaction import Plan
@@ -137,7 +137,7 @@ class RunningSummary:
         return await look_at(self._services.database, run_id)
 
     async def _see_through(self, run: Run) -> None:
-        found = await Errand(self._context).result(run)
+        found = await SummaryJob(self._context).result(run)
         state, reason = _outcome(found)
         if found is None or found.state in runs.OPEN:
             async with self._context.step() as step:

@@ -43,7 +43,7 @@ class Unchanged:
         return self._clock() - self._since
 
 
-class Errand:
+class SummaryJob:
     """Gets a worker to write what a run wants. Everything it knows is in the run's row, so it can begin anywhere."""
 
     def __init__(self, context: Context) -> None:

@@ -37,8 +37,8 @@ class ReadFile:
         """The file's text from ``offset`` (characters) on."""
         path = own_folder.inside(occasion.folder, arguments.get("path"))
         offset = _whole_number(arguments.get("offset", 0))
-        room, tokens = occasion.room, occasion.tokens
-        found = await asyncio.to_thread(read, occasion.folder, path, offset, room=room, tokens=tokens)
+        characters, tokens = occasion.characters, occasion.tokens
+        found = await asyncio.to_thread(read, occasion.folder, path, offset, room=characters, tokens=tokens)
         if isinstance(found, str):
             return found
         return [text_block(f"[File: {found.name}]"), await picture_block(occasion.folder, found.data, occasion.parser)]

@@ -63,9 +63,9 @@ class _Output:
 
     def add(self, data: bytes) -> None:
         self.total += len(data)
-        room = self._half - len(self._head)
-        self._head += data[:room]
-        self._tail += data[room:]
+        left = self._half - len(self._head)
+        self._head += data[:left]
+        self._tail += data[left:]
         if len(self._tail) > 2 * self._half:
             del self._tail[: -self._half]
 

@@ -24,7 +24,7 @@ class Occasion:
 
     folder: Path
     parser: Parser
-    room: int
+    characters: int
     by_admin: bool = False
     tokens: int = MOST_TOKENS
 

@@ -65,12 +65,12 @@ class Toolbox:
         by_admin: bool = False,
     ) -> Done:
         """What a call comes to, in at most so many tokens. What goes wrong is told to the model, not raised."""
-        room = max(1, min(most_characters, _MOST_CHARACTERS) - _NOTE_CHARACTERS)
+        characters = max(1, min(most_characters, _MOST_CHARACTERS) - _NOTE_CHARACTERS)
         most_tokens = max(_FEWEST_TOKENS, min(most_tokens, MOST_TOKENS))
         tool = self._tools.get(call["name"])
         if tool is None:
             return Done(result_block(call, f"There is no tool {call['name']!r}.", error=True))
-        occasion = Occasion(self._folder, self._parser, room, by_admin, max(1, most_tokens - _NOTE_TOKENS))
+        occasion = Occasion(self._folder, self._parser, characters, by_admin, max(1, most_tokens - _NOTE_TOKENS))
         try:
             result = await tool.run(_arguments(call), occasion)
         except Refused as error:

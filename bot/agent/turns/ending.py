@@ -8,7 +8,7 @@ from typing import Literal
 
 import structlog
 
-from bot.agent import operators
+from bot.agent import admin_notices
 from bot.agent.context import Context
 from bot.agent.step import Step
 from bot.agent.tools.tool import INTERRUPTED, result_block
@@ -56,7 +56,7 @@ class Ending:
         """The end, as part of a step: its inbox rows are answered, and its slot holds the text or nothing."""
         await inbox.close_turn(step.tx, self._id)
         if state is TurnState.DONE:
-            await operators.answered(self._context, step)
+            await admin_notices.answered(self._context, step)
         await self._close(step, state, text, usage)
 
     async def aborted(self, partial: str, usage: Usage, sentence: str = "") -> None:
@@ -70,8 +70,8 @@ class Ending:
                 blocks = [text_block(f"{closed(partial)}\n[interrupted]")]
                 await step.append("assistant", blocks, EntryKind.REPLY, turn=self._id, interrupted=True)
             shown = noted(partial, "(stopped)", cut=True) if partial else ""
-            told = f"⚠️ {sentence}" if sentence else ""
-            await self.write(step, TurnState.ABORTED, "\n\n".join(filter(None, (shown, told))), usage)
+            warning = f"⚠️ {sentence}" if sentence else ""
+            await self.write(step, TurnState.ABORTED, "\n\n".join(filter(None, (shown, warning))), usage)
         self.said = self.said or bool(partial or sentence)
 
     async def failed(self, sentence: str, usage: Usage, cause: Cause, *, for_operators: bool) -> None:
@@ -81,7 +81,7 @@ class Ending:
         log.warning("turn_failed", cause=cause.value, reason=sentence)
         async with self._context.step() as step:
             await inbox.close_turn(step.tx, self._id)
-            shown = await operators.failed(self._context, step, sentence, cause) if for_operators else sentence
+            shown = await admin_notices.failed(self._context, step, sentence, cause) if for_operators else sentence
             await self._close(step, TurnState.FAILED, f"⚠️ {shown}", usage, cause)
 
     async def put_aside(self, reason: str, usage: Usage) -> None:
@@ -120,7 +120,7 @@ class Ending:
         self, step: Step, state: TurnState, text: str, usage: Usage, cause: Cause | Literal[""] = ""
     ) -> None:
         context = self._context
-        await self._told_in_status(step, state)
+        await self._close_status(step, state)
         now, meter = step.now, step.weigh()
         timing = self._timing.ended(now)
         await turns.end(step.tx, self._id, state, usage, now=now, meter=meter, timing=timing, cause=cause)
@@ -133,7 +133,7 @@ class Ending:
         self.state = state
         step.afterwards.append(partial(self._tell, state, usage, meter.share, timing))
 
-    async def _told_in_status(self, step: Step, state: TurnState) -> None:
+    async def _close_status(self, step: Step, state: TurnState) -> None:
         """The status of the compaction that a person stopped before this answer offers no more to stop the answer."""
         run_id = await turns.stopped_run(step.tx, self._id)
         run = await runs.get(step.tx, run_id) if run_id else None

@@ -1,4 +1,9 @@
-"""How what people said gets into a turn: into a new one, or, steered, into one that is under way."""
+"""How what people said gets into a turn: into a new one, or, steered, into one that is under way.
+
+::
+
+    what waits ─▶ a portion of it ─▶ its files opened ─▶ in one step: taken from the inbox, appended as entries
+"""
 
 from __future__ import annotations
 
@@ -18,9 +23,67 @@ from bot.store import inbox
 from bot.store.archive.withdrawing import message_key
 from bot.store.inbox import Waiting
 
-# What people say, as entries of a history: their words, named where several talk, and their files.
-
+MOST_MESSAGES = 50
+"""Of those that wait, so many are answered together."""
+MOST_SHARE = 0.5
+"""Of the limit: what they may take together. The first one is taken however large it is."""
+FILE_SHARE = 0.25
+"""Of the limit: what is shown at once of one text file."""
 WITHOUT_WORDS = "(sent without words)"
+
+
+def portion(messages: Sequence[Waiting], context: Context) -> list[Waiting]:
+    """The first of what waits, as far as it is answered together. What has failed before is taken alone."""
+    left, taken = context.limit * MOST_SHARE, list[Waiting]()
+    for message in messages[:MOST_MESSAGES]:
+        left -= context.entry_tokens("user", words_of(message, message.text))
+        if taken and (left < 0 or message.tries or taken[0].tries):
+            break
+        taken.append(message)
+    return taken
+
+
+@dataclass(frozen=True)
+class Appended:
+    """Messages that are in the history now, those that nobody had taken before. ``apology``: what is to be said where
+    there is nothing to answer, neither a word nor a file that could be read; else empty."""
+
+    messages: Sequence[Waiting]
+    apology: str
+
+
+@dataclass(frozen=True)
+class Incoming:
+    """Messages that wait, and their files as the model is shown them."""
+
+    messages: Sequence[Waiting]
+    files: Sequence[Files]
+
+    @classmethod
+    async def opened(cls, context: Context, messages: Sequence[Waiting]) -> Incoming:
+        """Open the files that came with these messages."""
+        characters = int(context.limit * FILE_SHARE * 2)  # two characters a token is little
+        folder, parser = context.folder, context.services.parser
+        return cls(messages, [await files_of(folder, message, parser, characters=characters) for message in messages])
+
+    async def append_to(self, step: Step, turn_id: str, *, begins: bool = False) -> Appended:
+        """Give the messages to this turn, which they may begin, and write them into the history."""
+        texts = await inbox.take(step.tx, [message.id for message in self.messages], turn_id)
+        taken = [(m, sent) for m, sent in zip(self.messages, self.files, strict=True) if m.id in texts]
+        is_nothing = begins and all(sent.has_nothing and not texts[m.id].strip() for m, sent in taken)
+        for message, sent in taken:
+            who, words = message.person, words_of(message, texts[message.id])
+            key = message_key(message.key)
+            await step.append("user", words, EntryKind.SAID, turn=turn_id, person=who, key=key)
+            for file, blocks in zip(message.files, sent.blocks, strict=True):
+                whose, of = file.person or who, file.key or key
+                await step.append("user", blocks, EntryKind.FILE, turn=turn_id, person=whose, key=of)
+            for problem in sent.problems if not is_nothing else ():
+                await step.say(problem, answers=message.ref)
+        if taken:
+            step.restraint = step.restraint.next_message()
+        problems = [problem for _, sent in taken for problem in sent.problems] if is_nothing else []
+        return Appended([message for message, _ in taken], "\n".join(problems))
 
 
 @dataclass(frozen=True)
@@ -36,23 +99,23 @@ class Files:
         return len(self.problems) == len(self.blocks)
 
 
+async def files_of(folder: Path, message: Waiting, parser: Parser, *, characters: int) -> Files:
+    """What somebody sent with it. ``characters``: so many are shown of a text file."""
+    shown: list[tuple[Block, ...]] = []
+    problems: list[str] = []
+    for file in message.files:
+        blocks, problem = await blocks_of(folder, file, parser, room=characters)
+        shown.append(tuple(blocks))
+        if problem:
+            problems.append(problem)
+    return Files(tuple(shown), tuple(problems))
+
+
 def words_of(message: Waiting, text: str) -> tuple[Block, ...]:
     """What somebody says, in the words of ``text``; before it a quotation of what it answers, if that is not plain."""
     speaker = f"{message.speaker}: " if message.speaker else ""
     words = text_block(f"{speaker}{text if text.strip() else WITHOUT_WORDS}")
     return (quotation_block(message.quote), words) if message.quote else (words,)
-
-
-async def files_of(folder: Path, message: Waiting, parser: Parser, *, room: int) -> Files:
-    """What somebody sent with it. ``room``: characters that are shown of a text file."""
-    shown: list[tuple[Block, ...]] = []
-    problems: list[str] = []
-    for file in message.files:
-        blocks, problem = await blocks_of(folder, file, parser, room=room)
-        shown.append(tuple(blocks))
-        if problem:
-            problems.append(problem)
-    return Files(tuple(shown), tuple(problems))
 
 
 def without_media(view: Sequence[Entry], turn: str) -> Plan | None:
@@ -82,70 +145,6 @@ def _named(block: Block) -> Block:
     if any(map(is_media, parts_of(block))):
         return {**block, "content": [_named(part) for part in parts_of(block)]}
     return block
-
-
-FILE_SHARE = 0.25
-"""Of the limit: what is shown at once of one text file."""
-
-
-MOST_MESSAGES = 50
-"""Of those that wait, so many are answered together."""
-MOST_SHARE = 0.5
-"""Of the limit: what they may take together. The first one is taken however large it is."""
-
-
-def portion(messages: Sequence[Waiting], context: Context) -> list[Waiting]:
-    """The first of what waits, as far as it is answered together. What has failed before is taken alone."""
-    room, taken = context.limit * MOST_SHARE, list[Waiting]()
-    for message in messages[:MOST_MESSAGES]:
-        room -= context.entry_tokens("user", words_of(message, message.text))
-        if taken and (room < 0 or message.tries or taken[0].tries):
-            break
-        taken.append(message)
-    return taken
-
-
-@dataclass(frozen=True)
-class Heard:
-    """Messages that wait, and their files as the model is shown them."""
-
-    messages: Sequence[Waiting]
-    files: Sequence[Files]
-
-    @classmethod
-    async def of(cls, context: Context, messages: Sequence[Waiting]) -> Heard:
-        """Open the files that came with these messages."""
-        room = int(context.limit * FILE_SHARE * 2)  # two characters a token is little
-        folder, parser = context.folder, context.services.parser
-        return cls(messages, [await files_of(folder, message, parser, room=room) for message in messages])
-
-    async def enter(self, step: Step, turn_id: str, *, begins: bool = False) -> Entered:
-        """Give the messages to this turn, which they may begin, and write them into the history."""
-        texts = await inbox.take(step.tx, [message.id for message in self.messages], turn_id)
-        entered = [(m, sent) for m, sent in zip(self.messages, self.files, strict=True) if m.id in texts]
-        is_nothing = begins and all(sent.has_nothing and not texts[m.id].strip() for m, sent in entered)
-        for message, sent in entered:
-            who, words = message.person, words_of(message, texts[message.id])
-            key = message_key(message.key)
-            await step.append("user", words, EntryKind.SAID, turn=turn_id, person=who, key=key)
-            for file, blocks in zip(message.files, sent.blocks, strict=True):
-                whose, of = file.person or who, file.key or key
-                await step.append("user", blocks, EntryKind.FILE, turn=turn_id, person=whose, key=of)
-            for problem in sent.problems if not is_nothing else ():
-                await step.say(problem, answers=message.ref)
-        if entered:
-            step.restraint = step.restraint.next_message()
-        problems = [problem for _, sent in entered for problem in sent.problems] if is_nothing else []
-        return Entered([message for message, _ in entered], "\n".join(problems))
-
-
-@dataclass(frozen=True)
-class Entered:
-    """Messages that are in the history now, those that nobody had taken before. ``sorry``: what is to be said where
-    there is nothing to answer, neither a word nor a file that could be read; else empty."""
-
-    messages: Sequence[Waiting]
-    sorry: str
 
 
 def unmark(context: Context, messages: Sequence[Waiting]) -> None:

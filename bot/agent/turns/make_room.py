@@ -6,7 +6,7 @@ import time
 
 import structlog
 
-from bot.agent.abort import AbortedError, Interruption
+from bot.agent.abort import AbortedError, AbortSignal
 from bot.agent.compacting.compactor import Compactor, Outcome, Request
 from bot.agent.context import Context
 from bot.agent.turns.timing import Timing
@@ -36,15 +36,15 @@ class CannotGoOnError(Exception):
         self.cause = cause
 
 
-class Room:
-    """Makes room in one turn. ``interruption`` ends any waiting for a compaction."""
+class RoomMaker:
+    """Makes room in one turn. ``abort_signal`` ends any waiting for a compaction."""
 
     def __init__(
-        self, context: Context, compactor: Compactor, interruption: Interruption, row: TurnRow, timing: Timing
+        self, context: Context, compactor: Compactor, abort_signal: AbortSignal, row: TurnRow, timing: Timing
     ) -> None:
         self._context = context
         self._compactor = compactor
-        self._interruption = interruption
+        self._abort_signal = abort_signal
         self._timing = timing
         self._turn = row.id
         self._compactions = row.recoveries
@@ -65,7 +65,7 @@ class Room:
         context = self._context
         automatic = context.automatic
         while True:
-            await self._interruption.unless(context.count())
+            await self._abort_signal.unless(context.count())
             meter = context.meter
             if meter.over and (found := self._blame()):
                 await self._give_up_on(found)
@@ -122,7 +122,7 @@ class Room:
         began, self._waits = time.monotonic(), True
         try:
             with self._timing.of("compaction"):
-                outcome = await self._interruption.unless(self._compactor.join())
+                outcome = await self._abort_signal.unless(self._compactor.join())
         finally:
             self._waits = False
             METRICS.compaction_waited_for(time.monotonic() - began)

@@ -44,7 +44,7 @@ class Connection:
         self._reason = ""
         self._session: Session | None = None
         self._reached = False
-        self._told: frozenset[str] = frozenset()
+        self._logged: frozenset[str] = frozenset()
 
     @property
     def status(self) -> ServerStatus:
@@ -100,9 +100,9 @@ class Connection:
     async def _list(self, session: Session) -> None:
         self.offers = await session.offers()
         for problem in session.left_out:
-            if problem not in self._told:
+            if problem not in self._logged:
                 log.warning("mcp_tool_left_out", server=self.config.name, reason=problem)
-        self._told = frozenset(session.left_out)
+        self._logged = frozenset(session.left_out)
 
     def _note(self, state: State, reason: str = "") -> None:
         self._state, self._reason = state, reason

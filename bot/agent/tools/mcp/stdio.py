@@ -52,7 +52,7 @@ class ChildServer:
         self.last_words = ""
         """The last line of its standard error."""
         self._silent = anyio.Event()
-        self._is_told_to_end = False
+        self._is_ending = False
 
     @asynccontextmanager
     async def streams(
@@ -66,17 +66,17 @@ class ChildServer:
             )
         except OSError as error:
             raise await to_thread.run_sync(_not_started, config, environment.get("PATH", ""), error) from error
-        heard, incoming = anyio.create_memory_object_stream[_Incoming](0)
-        outgoing, told = anyio.create_memory_object_stream[SessionMessage](0)
+        received, incoming = anyio.create_memory_object_stream[_Incoming](0)
+        outgoing, to_send = anyio.create_memory_object_stream[SessionMessage](0)
         try:
-            async with anyio.create_task_group() as tasks, heard, incoming, outgoing, told:
-                tasks.start_soon(self._listen, process, heard)
-                tasks.start_soon(self._tell, process, told, heard)
+            async with anyio.create_task_group() as tasks, received, incoming, outgoing, to_send:
+                tasks.start_soon(self._listen, process, received)
+                tasks.start_soon(self._send, process, to_send, received)
                 tasks.start_soon(self._log_errors, process)
                 try:
                     yield incoming, outgoing
                 finally:
-                    self._is_told_to_end = True
+                    self._is_ending = True
                     with anyio.CancelScope(shield=True):
                         incoming.close()
                         await _end(process)
@@ -88,14 +88,14 @@ class ChildServer:
             with anyio.CancelScope(shield=True):
                 await process.aclose()
 
-    async def _listen(self, process: Process, heard: MemoryObjectSendStream[_Incoming]) -> None:
+    async def _listen(self, process: Process, received: MemoryObjectSendStream[_Incoming]) -> None:
         assert process.stdout
-        async with heard:
+        async with received:
             try:
                 async for line in _lines(process.stdout):
                     self._allowance.take(len(line))
                     with suppress(ValueError):  # what is no message: some servers greet on their standard output
-                        await heard.send(SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False)))
+                        await received.send(SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False)))
             except Flooding as flooding:
                 self.ended = str(flooding)
             except _CLOSED:
@@ -106,24 +106,24 @@ class ChildServer:
                 await process.stdout.receive()
 
     async def _note_exit(self, process: Process) -> None:
-        if not self.ended and not self._is_told_to_end:
+        if not self.ended and not self._is_ending:
             with anyio.move_on_after(_GRACE_SECONDS):
                 self.ended = _exit_text(await process.wait())
 
-    async def _tell(
+    async def _send(
         self,
         process: Process,
-        told: MemoryObjectReceiveStream[SessionMessage],
-        heard: MemoryObjectSendStream[_Incoming],
+        to_send: MemoryObjectReceiveStream[SessionMessage],
+        received: MemoryObjectSendStream[_Incoming],
     ) -> None:
         assert process.stdin
         try:
-            async for item in told:
+            async for item in to_send:
                 await process.stdin.send(
                     item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
                 )
         except _CLOSED:
-            heard.close()  # who waits for an answer learns that none will come
+            received.close()  # who waits for an answer learns that none will come
 
     async def _log_errors(self, process: Process) -> None:
         assert process.stderr
@@ -161,7 +161,7 @@ async def _lines(stream: ByteReceiveStream, *, cut: bool = False) -> AsyncIterat
 
 
 async def _end(process: Process) -> None:
-    """Close its input, as the protocol says, and wait; a server that goes on is told, and then killed."""
+    """Close its input, as the protocol says, and wait; a server that goes on is asked to end, and then killed."""
     assert process.stdin
     with suppress(*_CLOSED):
         await process.stdin.aclose()

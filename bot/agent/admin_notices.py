@@ -79,9 +79,9 @@ async def _met(context: Context, step: Step, name: str, sentence: str) -> bool:
 
 
 async def _over(context: Context, step: Step, *names: str) -> None:
-    for name, told in (await outages.end(step.tx, names, context.agent_id, now=step.now)).items():
+    for name, is_known in (await outages.end(step.tx, names, context.agent_id, now=step.now)).items():
         log.info("outage_over", outage=name)
-        places = await outages.admin_places(step.tx, context.services.access.admins) if told else {}
+        places = await outages.admin_places(step.tx, context.services.access.admins) if is_known else {}
         for place, is_reached in places.items():
             if is_reached and place != context.address:
                 await step.say_to(place, _ENDED.get(name) or _ENDED_HERE.format(context.agent_id))
