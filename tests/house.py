@@ -15,7 +15,7 @@ from typing import Any
 from redis.exceptions import RedisError
 
 from bot.app.main import ROLES, Role, gateway_for, inner_roles
-from bot.app.resources import Parts, open_parts
+from bot.app.resources import Resources, open_resources
 from bot.connector import Intake
 from bot.errors import DeliveryRefused
 from bot.gateway.gateway import Gateway
@@ -198,18 +198,18 @@ class House:
     """A running program."""
 
     room: Room
-    parts: Parts
+    resources: Resources
     tasks: list[asyncio.Task[None]]
     gateways: Sequence[Gateway] = ()
 
     async def history(self, chat: str = "1") -> History:
         """What is in the book."""
-        async with self.parts.database.read() as tx:
+        async with self.resources.database.read() as tx:
             return await histories.load(tx, Address("room", chat).agent_id)
 
     def folder(self, chat: str = "1") -> Path:
         """The agent's folder."""
-        return self.parts.settings.data_dir / "agents" / Address("room", chat).agent_id
+        return self.resources.settings.data_dir / "agents" / Address("room", chat).agent_id
 
     async def end(self) -> None:
         """Stop everything at once, as a crash would, but for what the event loop has to clean up."""
@@ -223,11 +223,11 @@ class House:
 async def open_house(settings: Settings, room: Room, roles: Sequence[Role] = ROLES) -> AsyncIterator[House]:
     """The program with these roles, until the end of the block. Raises what a role ended with."""
     before = own_tasks()
-    async with open_parts(settings, listen=(room.name,) if "gateway" in roles else ()) as parts:
-        work = inner_roles(parts, roles)
-        gateways = [gateway_for(parts, room, "connector:room")] if "gateway" in roles else []
+    async with open_resources(settings, listen=(room.name,) if "gateway" in roles else ()) as resources:
+        work = inner_roles(resources, roles)
+        gateways = [gateway_for(resources, room, "connector:room")] if "gateway" in roles else []
         work += [gateway.run() for gateway in gateways]
-        house = House(room, parts, [asyncio.create_task(item) for item in work], gateways)
+        house = House(room, resources, [asyncio.create_task(item) for item in work], gateways)
         try:
             yield house
         finally:
@@ -236,7 +236,7 @@ async def open_house(settings: Settings, room: Room, roles: Sequence[Role] = ROL
             for task in ended:
                 task.result()
         with suppress(RedisError):  # it may be that the test has taken Redis away
-            assert not await lasting_keys(parts.bus.redis), "keys are left in Redis"
+            assert not await lasting_keys(resources.bus.redis), "keys are left in Redis"
     assert not (own_tasks() - before), "tasks are left"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.app.resources import Parts
+from bot.app.resources import Resources
 from bot.bus.bus import Bus
 from bot.model.anthropic import Model
 from bot.store import Database
@@ -23,7 +23,7 @@ class Desk:
     apart: str = ""
 
     @classmethod
-    def of(cls, parts: Parts) -> Desk:
+    def of(cls, resources: Resources) -> Desk:
         """With what is open in this process."""
-        apart = parts.summary_model_name if parts.summary_model is not parts.model else ""
-        return cls(parts.database, parts.bus, parts.summary_model, parts.settings.data_dir, apart)
+        apart = resources.summary_model_name if resources.summary_model is not resources.model else ""
+        return cls(resources.database, resources.bus, resources.summary_model, resources.settings.data_dir, apart)

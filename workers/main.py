@@ -8,7 +8,7 @@ from typing import Any
 
 from arq.worker import func
 
-from bot.app.resources import Parts, jobs_at, open_parts
+from bot.app.resources import Resources, jobs_at, open_resources
 from bot.bus.jobs import SEEN_SECONDS, SUMMARIZE, pack, queue_at, unpack
 from bot.runtime import logs
 from bot.runtime.checks import Check
@@ -37,20 +37,25 @@ _OPTIONS: dict[str, Any] = {
 }
 
 
-async def work(parts: Parts, shutdown: Shutdown | None = None, checks: dict[str, Check] | None = None) -> None:
+async def work(resources: Resources, shutdown: Shutdown | None = None, checks: dict[str, Check] | None = None) -> None:
     """Work inside this process until cancelled, or until its end: then the jobs under way may come to theirs.
 
     ``checks``: gets one that says whether jobs are taken.
     """
     shutdown = shutdown or Shutdown()
-    desk = Desk.of(parts)
-    queue = parts.bus.names.jobs
+    desk = Desk.of(resources)
+    queue = resources.bus.names.jobs
     shift = Shift(
-        queue_at(parts.redis_url, queue), MOST_JOBS, parts.bus.garbage, ctx={"desk": desk}, queue_name=queue, **_OPTIONS
+        queue_at(resources.redis_url, queue),
+        MOST_JOBS,
+        resources.bus.garbage,
+        ctx={"desk": desk},
+        queue_name=queue,
+        **_OPTIONS,
     )
     if checks is not None:
         checks["jobs"] = shift.check
-    working = parts.bus.supervisor.start("jobs", shift.run)
+    working = resources.bus.supervisor.start("jobs", shift.run)
     told = asyncio.create_task(shutdown.without_agents())
     try:
         await asyncio.wait({working, told}, return_when=asyncio.FIRST_COMPLETED)
@@ -62,9 +67,9 @@ async def work(parts: Parts, shutdown: Shutdown | None = None, checks: dict[str,
 
 async def _start_up(ctx: dict[str, Any]) -> None:
     stack = ctx["stack"] = AsyncExitStack()
-    parts = await stack.enter_async_context(open_parts(load_settings(), clear_leases=False))
-    await clear(ctx["redis"], parts.bus.names.jobs, parts.bus.garbage)
-    ctx["desk"] = Desk.of(parts)
+    resources = await stack.enter_async_context(open_resources(load_settings(), clear_leases=False))
+    await clear(ctx["redis"], resources.bus.names.jobs, resources.bus.garbage)
+    ctx["desk"] = Desk.of(resources)
 
 
 async def _shut_down(ctx: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import choose_encoder
 
 from bot.app.http import state_of
-from bot.app.resources import Parts
+from bot.app.resources import Resources
 from bot.errors import OF_PROVIDER, BusUnavailable, StoreUnavailable
 from bot.runtime.checks import Check
 from bot.runtime.metrics import METRICS
@@ -52,14 +52,14 @@ class Gauges:
 
     def __init__(
         self,
-        parts: Parts,
+        resources: Resources,
         *,
         book: bool,
         gateways: Sequence[Works] = (),
         checks: Mapping[str, Check] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._parts = parts
+        self._resources = resources
         self._book = book
         self._gateways = gateways
         self._checks = {} if checks is None else checks
@@ -96,7 +96,7 @@ class Gauges:
 
     async def _look_into_book(self) -> None:
         self._depths, self._up["database"] = None, False
-        database = self._parts.database
+        database = self._resources.database
         with suppress(StoreUnavailable, TimeoutError):
             async with asyncio.timeout(_LOOK_SECONDS):
                 if self._book:
@@ -110,8 +110,8 @@ class Gauges:
         self._jobs, self._worker_seen, self._up["redis"] = None, None, False
         with suppress(BusUnavailable, TimeoutError):
             async with asyncio.timeout(_LOOK_SECONDS):
-                self._jobs = await self._parts.jobs.length()
-                self._worker_seen = await self._parts.jobs.has_worker()
+                self._jobs = await self._resources.jobs.length()
+                self._worker_seen = await self._resources.jobs.has_worker()
             self._up["redis"] = True
 
     async def _look_at_parts(self) -> None:
@@ -123,22 +123,22 @@ class Gauges:
         """A volume that hangs hangs whoever asks it: one thread at most."""
         self._disk = None
         if self._disk_look is None or self._disk_look.done():
-            self._disk_look = asyncio.create_task(asyncio.to_thread(_disk, self._parts.settings.data_dir))
+            self._disk_look = asyncio.create_task(asyncio.to_thread(_disk, self._resources.settings.data_dir))
         done, _ = await asyncio.wait({self._disk_look}, timeout=_LOOK_SECONDS)
         if done and self._disk_look.exception() is None:
             self._disk = self._disk_look.result()
 
     def _of_process(self) -> Iterator[Metric]:
-        parts, queue = self._parts, self._parts.model.queue
+        resources, queue = self._resources, self._resources.model.queue
         yield _gauge("database_up", "Whether the database answers this process.", [((), self._up["database"])])
-        refuses = [((), bool(parts.database.refusal))]
+        refuses = [((), bool(resources.database.refusal))]
         yield _gauge("database_refuses", "Whether the database said no within the last minute.", refuses)
         yield _gauge("redis_up", "Whether Redis answers this process.", [((), self._up["redis"])])
         ready = [((part,), works) for part, works in self._ready.items()]
         yield _gauge("ready", "Whether a part of this process does what it is there for.", ready, "part")
-        yield _counter("database_errors", "Transactions that the database did not take.", parts.database.failures)
-        yield _counter("redis_errors", "Questions to Redis that were not answered.", parts.bus.failures)
-        met = {one.cause for model in (parts.model, parts.summary_model) for one in model.troubles.now}
+        yield _counter("database_errors", "Transactions that the database did not take.", resources.database.failures)
+        yield _counter("redis_errors", "Questions to Redis that were not answered.", resources.bus.failures)
+        met = {one.cause for model in (resources.model, resources.summary_model) for one in model.troubles.now}
         troubles = [((cause.value,), cause in met) for cause in OF_PROVIDER]
         yield _gauge(
             "model_trouble", "Whether requests to the model met this, and none was answered since.", troubles, "cause"
@@ -146,7 +146,7 @@ class Gauges:
         calls = [(("in_flight",), queue.in_flight), (("waiting",), queue.waiting)]
         yield _gauge("model_calls", "Calls of the model under way in this process, and in line.", calls, "state")
         yield _gauge("model_hold_seconds", "For how long the provider wants no calls.", [((), queue.pause)])
-        kinds = Counter(name.partition(":")[0] for name in parts.bus.leases.held)
+        kinds = Counter(name.partition(":")[0] for name in resources.bus.leases.held)
         held = [((kind,), kinds[kind]) for kind in ("agent", "connector")]
         yield _gauge("leases_held", "What this process has and keeps alive.", held, "kind")
         disk = [] if self._disk is None else [(("all",), self._disk[0]), (("free",), self._disk[1])]
@@ -176,7 +176,7 @@ class Gauges:
         yield _gauge("worker_seen", "Whether any worker said lately that it is there.", seen)
 
     def _rows_of(self, depths: Depths) -> Mapping[str, Rows]:
-        now = self._parts.database.clock()
+        now = self._resources.database.clock()
         idle: dict[str, float] = {gateway.name: 0 for gateway in self._gateways}
         nothing = {(name, state): 0 for name in idle for state in queues.INBOX_STATES}
         waited = {name: max(0.0, now - since) for name, since in depths.oldest.items()}

@@ -15,7 +15,7 @@ from bot.agent.services import Services
 from bot.agent.tools.choosing import tools_of
 from bot.agent.tools.mcp.state import State
 from bot.app.gauges import Gauges
-from bot.app.resources import Parts
+from bot.app.resources import Resources
 from bot.compaction import STRATEGIES
 from bot.compaction.fallback import FALLBACK
 from bot.gateway.gateway import Gateway
@@ -34,21 +34,21 @@ if TYPE_CHECKING:
 class Health:
     """That of one process. A role adds to ``checks`` what it needs, by the part's name."""
 
-    def __init__(self, parts: Parts, roles: Sequence[Role], gateways: Sequence[Gateway] = ()) -> None:
-        self._models = list(dict.fromkeys([parts.model, parts.summary_model]))
-        self._secrets = parts.settings.secrets
-        self.checks: dict[str, Check] = {"database": parts.database.ping, "redis": parts.bus.ping}
-        self.checks["background"] = parts.bus.supervisor.check
+    def __init__(self, resources: Resources, roles: Sequence[Role], gateways: Sequence[Gateway] = ()) -> None:
+        self._models = list(dict.fromkeys([resources.model, resources.summary_model]))
+        self._secrets = resources.settings.secrets
+        self.checks: dict[str, Check] = {"database": resources.database.ping, "redis": resources.bus.ping}
+        self.checks["background"] = resources.bus.supervisor.check
         self.checks |= {gateway.name: gateway.check for gateway in gateways}
         if {"agents", "worker"} & set(roles):
             self.checks["model"] = self._check_model
         self.gauges = Gauges(
-            parts, book=bool({"agents", "gateway"} & set(roles)), gateways=gateways, checks=self.checks
+            resources, book=bool({"agents", "gateway"} & set(roles)), gateways=gateways, checks=self.checks
         )
-        settings = parts.settings
+        settings = resources.settings
         served = [gateway.name for gateway in gateways]
         known = Known(
-            models=sorted({parts.model_name, parts.summary_model_name}),
+            models=sorted({resources.model_name, resources.summary_model_name}),
             strategies=sorted({*configured(STRATEGIES, settings).names, FALLBACK}),
             served=served,
             connectors=sorted({*CONNECTORS, *served}),

@@ -28,7 +28,7 @@ from bot.runtime.tasks import stop
 if TYPE_CHECKING:
     from bot.agent.services import Services
     from bot.app.health import Health
-    from bot.app.resources import Parts
+    from bot.app.resources import Resources
     from bot.connector import Connector
 
 Role = Literal["gateway", "agents", "worker"]
@@ -57,28 +57,29 @@ async def run(settings: Settings, roles: Sequence[Role]) -> None:
 async def _run(settings: Settings, roles: Sequence[Role], *, others: bool) -> None:
     from bot.app.health import Health
     from bot.app.http import HttpServer
-    from bot.app.resources import open_parts
+    from bot.app.resources import open_resources
 
     connectors = platforms(settings) if "gateway" in roles else []
     names = tuple(connector.name for connector in connectors)
     shutdown = Shutdown(settings.shutdown_seconds, agents="agents" in roles)
     signals = until_signal(signal.SIGTERM, signal.SIGINT, shutdown=shutdown)
     asks = bool({"agents", "worker"} & set(roles))
-    async with signals, open_parts(settings, listen=names, asks=asks) as parts:
+    async with signals, open_resources(settings, listen=names, asks=asks) as resources:
         if asks:
             await asyncio.to_thread(_load)  # else the first answer waits for it, and the leases of a host with it
-        _announce(parts, roles, names)
+        _announce(resources, roles, names)
         _keep_what_is_loaded()
         gateways = [
-            gateway_for(parts, connector, f"connector:{connector.name}", shutdown=shutdown) for connector in connectors
+            gateway_for(resources, connector, f"connector:{connector.name}", shutdown=shutdown)
+            for connector in connectors
         ]
-        health = Health(parts, roles, gateways)
-        work = inner_roles(parts, roles, shutdown, health)
+        health = Health(resources, roles, gateways)
+        work = inner_roles(resources, roles, shutdown, health)
         work += [gateway.run() for gateway in gateways]
         hooks = {gateway.hook_path: gateway.receive for gateway in gateways if gateway.hook_path}
         needed = bool(hooks) or "http_bind" in settings.model_fields_set
         talk = next((gateway.store for gateway in gateways if gateway.name == WEB), None)
-        page = _page(parts, talk) if "gateway" in roles else None
+        page = _page(resources, talk) if "gateway" in roles else None
         server = HttpServer(
             settings.http_bind, health.checks, hooks, shutdown=shutdown, metrics=health.gauges.page, page=page
         )
@@ -121,12 +122,12 @@ async def _chat(settings: Settings, address: Address, notes: Sequence[str]) -> N
 
 async def _serve_chat(settings: Settings, address: Address, connector: Connector) -> None:
     await asyncio.to_thread(_load)
-    from bot.app.resources import open_parts
+    from bot.app.resources import open_resources
 
-    async with open_parts(settings, listen=(connector.name,)) as parts:
-        inner = inner_roles(parts, ("agents", "worker"))
-        gateway = gateway_for(parts, connector, f"connector:{address.agent_id}", chat=address.chat)
-        parts.bus.ring(f"inbox:{address.agent_id}")  # its agent shows how full it is
+    async with open_resources(settings, listen=(connector.name,)) as resources:
+        inner = inner_roles(resources, ("agents", "worker"))
+        gateway = gateway_for(resources, connector, f"connector:{address.agent_id}", chat=address.chat)
+        resources.bus.ring(f"inbox:{address.agent_id}")  # its agent shows how full it is
         await _all([gateway.run(), *inner], until_first=True)
 
 
@@ -143,7 +144,7 @@ def _keep_what_is_loaded() -> None:
 
 
 def inner_roles(
-    parts: Parts, roles: Sequence[Role], shutdown: Shutdown | None = None, health: Health | None = None
+    resources: Resources, roles: Sequence[Role], shutdown: Shutdown | None = None, health: Health | None = None
 ) -> list[Coroutine[Any, Any, None]]:
     """The roles that hold no platform's token, as coroutines that run until cancelled, or until the end comes.
 
@@ -151,14 +152,14 @@ def inner_roles(
     """
     work: list[Coroutine[Any, Any, None]] = []
     if "agents" in roles:
-        services = services_of(parts)
+        services = services_of(resources)
         if health:
             health.watch_tools(services)
         work.append(_agents(services, shutdown))
     if "worker" in roles:
         from workers.main import work as run_worker
 
-        work.append(run_worker(parts, shutdown, health.checks if health else None))
+        work.append(run_worker(resources, shutdown, health.checks if health else None))
     return work
 
 
@@ -175,7 +176,7 @@ async def _agents(services: Services, shutdown: Shutdown | None) -> None:
             await stop(cleaning)
 
 
-def services_of(parts: Parts) -> Services:
+def services_of(resources: Resources) -> Services:
     """What the agents of this process share."""
     from bot.agent.services import Services
     from bot.agent.tools.mcp.servers import servers_of
@@ -184,34 +185,38 @@ def services_of(parts: Parts) -> Services:
     from bot.runtime.strategies import configured
 
     return Services(
-        settings=parts.settings,
-        database=parts.database,
-        bus=parts.bus,
-        jobs=parts.jobs,
-        model=parts.model,
-        model_name=parts.model_name,
-        summary_model_name=parts.summary_model_name,
-        strategies=configured(STRATEGIES, parts.settings),
-        access=_access(parts.settings),
-        embedder=_embedder(parts.settings),
-        mcp=servers_of(parts.settings),
-        parser=ParserPool(bounds_of(parts.settings.files)),
+        settings=resources.settings,
+        database=resources.database,
+        bus=resources.bus,
+        jobs=resources.jobs,
+        model=resources.model,
+        model_name=resources.model_name,
+        summary_model_name=resources.summary_model_name,
+        strategies=configured(STRATEGIES, resources.settings),
+        access=_access(resources.settings),
+        embedder=_embedder(resources.settings),
+        mcp=servers_of(resources.settings),
+        parser=ParserPool(bounds_of(resources.settings.files)),
     )
 
 
 def gateway_for(
-    parts: Parts, connector: Connector, lease_name: str, chat: str | None = None, shutdown: Shutdown | None = None
+    resources: Resources,
+    connector: Connector,
+    lease_name: str,
+    chat: str | None = None,
+    shutdown: Shutdown | None = None,
 ) -> Any:
     """The gateway of a connector; ``chat``: the only one that it delivers to."""
     from bot.files.blocks import folder_of
     from bot.gateway.admission import Door
     from bot.gateway.gateway import Gateway
 
-    settings = parts.settings
+    settings = resources.settings
     return Gateway(
         connector,
-        parts.database,
-        parts.bus,
+        resources.database,
+        resources.bus,
         Door(_access(settings), per_person=settings.rate.person, per_chat=settings.rate.chat),
         lease_name=lease_name,
         folder=partial(folder_of, settings.data_dir),
@@ -222,7 +227,7 @@ def gateway_for(
     )
 
 
-def _page(parts: Parts, talk: Any) -> Any:
+def _page(resources: Resources, talk: Any) -> Any:
     """The page, where its door lets anybody in; that it does not is said once. ``talk``: where its chat stores."""
     import structlog
 
@@ -230,10 +235,10 @@ def _page(parts: Parts, talk: Any) -> Any:
     from bot.page.context import why_shut
     from bot.page.routes import page_app
 
-    if reason := why_shut(parts.settings):
+    if reason := why_shut(resources.settings):
         structlog.get_logger(__name__).info("page_off", reason=reason)
         return None
-    return page_app(parts.settings, parts.database, parts.bus, parts.jobs, talk, commands=COMMANDS)
+    return page_app(resources.settings, resources.database, resources.bus, resources.jobs, talk, commands=COMMANDS)
 
 
 def _embedder(settings: Settings) -> Any:
@@ -338,13 +343,13 @@ async def _all(
         await stop(*tasks, *others)
 
 
-def _announce(parts: Parts, roles: Sequence[Role], connectors: Sequence[str]) -> None:
+def _announce(resources: Resources, roles: Sequence[Role], connectors: Sequence[str]) -> None:
     import structlog
 
     log = structlog.get_logger(__name__)
-    log.info("started", roles=list(roles), connectors=list(connectors), model=parts.model_name)
-    if parts.settings.uses_local_model and set(roles) != {"gateway"}:
-        log.warning("local_model", note=local_note(parts.settings))
+    log.info("started", roles=list(roles), connectors=list(connectors), model=resources.model_name)
+    if resources.settings.uses_local_model and set(roles) != {"gateway"}:
+        log.warning("local_model", note=local_note(resources.settings))
     if "gateway" in roles and not set(connectors) - {WEB}:
-        here = f" The chat page is at http://{parts.settings.http_bind}/chat." if connectors else ""
+        here = f" The chat page is at http://{resources.settings.http_bind}/chat." if connectors else ""
         log.warning("no_platform", note=f"Set TELEGRAM_TOKEN or DISCORD_TOKEN to be reached there.{here}")

@@ -1,4 +1,4 @@
-"""Opens the parts that a process needs, as the settings say: the book, the bell, the model."""
+"""Opens what a process needs, as the settings say: the book, the bell, the model."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LOOK_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
-class Parts:
+class Resources:
     """What is open."""
 
     settings: Settings
@@ -52,9 +52,9 @@ class Parts:
 
 
 @asynccontextmanager
-async def open_parts(
+async def open_resources(
     settings: Settings, *, listen: tuple[str, ...] = (), clear_leases: bool = True, asks: bool = True
-) -> AsyncIterator[Parts]:
+) -> AsyncIterator[Resources]:
     """Open everything, and close it at the end. ``listen``: connectors whose live events are wanted here; ``asks``:
     whether this process asks a model: else no local one is started for it.
 
@@ -82,7 +82,7 @@ async def open_parts(
         windows = BookWindows(database)
         model, name = await open_model(settings, stack, windows, asks=asks)
         summary_model, summary_name = open_summary_model(settings, stack, model, name, windows)
-        yield Parts(settings, database, bus, url, jobs, model, name, summary_model, summary_name)
+        yield Resources(settings, database, bus, url, jobs, model, name, summary_model, summary_name)
 
 
 async def _opened(database: Database, settings: Settings) -> None:

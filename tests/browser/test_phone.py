@@ -16,7 +16,7 @@ _MOST_SCREENS = {"/": 5, "/compactions": 7}
 async def test_no_page_of_many_rows_is_more_than_a_few_screens_of_a_phone(
     page: Page, chromium: Browser, house: WebHouse
 ) -> None:
-    await write(house.parts.database, Size(agents=60, entries=600, compactions=60), now=time.time())
+    await write(house.resources.database, Size(agents=60, entries=600, compactions=60), now=time.time())
     await log_in(page)
     complaints: list[str] = []
     phone = await opened(chromium, house, complaints, is_mobile=True, has_touch=True)

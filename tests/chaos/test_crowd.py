@@ -21,7 +21,7 @@ import pytest
 from sqlalchemy import text
 
 from bot.app.platforms import platforms
-from bot.app.resources import Parts
+from bot.app.resources import Resources
 from tests.chaos.brain import ANSWERED, AnsweringBrain
 from tests.chaos.platforms import PLATFORMS, Platform, open_platform
 from tests.dialogs.program import at_rest, running
@@ -38,13 +38,13 @@ pytestmark = [pytest.mark.rest, pytest.mark.timeout(120 + MESSAGES)]
 
 
 @asynccontextmanager
-async def program(platform: Platform, folder: Path, book: Mapping[str, Any]) -> AsyncIterator[Parts]:
+async def program(platform: Platform, folder: Path, book: Mapping[str, Any]) -> AsyncIterator[Resources]:
     """The whole program on this platform, and a model that answers every numbered message by its number."""
     async with MessagesServer(brain=AnsweringBrain()) as model:
         settings = settings_for(model, folder, **platform.settings, **book)
-        async with running(settings, platforms(settings), lease=platform.name) as parts:
+        async with running(settings, platforms(settings), lease=platform.name) as resources:
             await platform.ready()
-            yield parts
+            yield resources
 
 
 @pytest.mark.parametrize(
@@ -57,12 +57,12 @@ async def test_a_crowd_that_writes_at_once_is_answered_in_order_and_each_once(
     tmp_path: Path, mode: str, free_port: int, flood_control: float | None
 ) -> None:
     async with open_platform(mode, free_port) as platform:
-        async with program(platform, tmp_path, {}) as parts:
+        async with program(platform, tmp_path, {}) as resources:
             if flood_control:
                 platform.slow_down(flood_control)
             for number in range(EACH):
                 await asyncio.gather(*(platform.says(who, f"«{who * EACH + number}»") for who in range(PEOPLE)))
-            await everything_is_answered(platform, parts, MESSAGES)
+            await everything_is_answered(platform, resources, MESSAGES)
         for who in range(PEOPLE):
             numbers = [int(n) for reply in platform.texts(who) for n in ANSWERED.findall(reply)]
             assert numbers == [who * EACH + number for number in range(EACH)]
@@ -77,7 +77,7 @@ async def test_a_connection_that_breaks_loses_nothing_and_doubles_nothing(
 ) -> None:
     chance = random.Random(f"{SEED} {mode}")
     async with open_platform(mode, free_port) as platform:
-        async with program(platform, tmp_path, {}) as parts:
+        async with program(platform, tmp_path, {}) as resources:
             for number in range(DROPS):
                 await platform.says(0, f"«{number}»")
                 await asyncio.sleep(chance.uniform(0, 0.3))
@@ -85,7 +85,7 @@ async def test_a_connection_that_breaks_loses_nothing_and_doubles_nothing(
                 if inspect.isawaitable(broken):
                     await broken
                 await platform.until(partial(is_answered, platform, number), 60)
-            await everything_is_answered(platform, parts, DROPS)
+            await everything_is_answered(platform, resources, DROPS)
         numbers = Counter(int(n) for reply in platform.texts(0) for n in ANSWERED.findall(reply))
         assert numbers == Counter(range(DROPS)), f"CHAOS_SEED={SEED}: {platform.texts(0)}"
 
@@ -95,17 +95,17 @@ def is_answered(platform: Platform, number: int) -> bool:
     return any(f"⟦{number}⟧" in reply for reply in platform.texts(0))
 
 
-async def everything_is_answered(platform: Platform, parts: Parts, count: int) -> None:
+async def everything_is_answered(platform: Platform, resources: Resources, count: int) -> None:
     """Every inbound is in one committed turn, and each turn has one final reply, which people see."""
     async with asyncio.timeout(60 + count):
         while True:
-            await at_rest(parts)
-            async with parts.database.read() as tx:
+            await at_rest(resources)
+            async with resources.database.read() as tx:
                 inbound = (await tx.execute(text("SELECT state, turn_id FROM inbox"))).all()
             if len(inbound) == count:
                 break
             await asyncio.sleep(0.1)
-    async with parts.database.read() as tx:
+    async with resources.database.read() as tx:
         turns = (await tx.execute(text("SELECT id, state, slot FROM turns"))).all()
         replies = (await tx.execute(text("SELECT id, state FROM outbox WHERE kind = 'reply'"))).all()
     assert {row.state for row in inbound} == {"done"}

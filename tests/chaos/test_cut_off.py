@@ -30,12 +30,12 @@ async def test_a_worker_killed_between_taking_a_job_and_its_first_heartbeat_cost
     async with house(("gateway", "agents")) as running:
         await compact(room)
         job_id = await job_of_the_run(running)
-        redis = running.parts.bus.redis
-        await redis.zrem(running.parts.bus.names.jobs, job_id)
+        redis = running.resources.bus.redis
+        await redis.zrem(running.resources.bus.names.jobs, job_id)
         await redis.set(in_progress_key_prefix + job_id, b"1", ex=910)
         began = time.monotonic()
         async with asyncio.TaskGroup() as tasks:
-            worker = tasks.create_task(inner_roles(running.parts, ("worker",))[0])
+            worker = tasks.create_task(inner_roles(running.resources, ("worker",))[0])
             await room.until(lambda: "Compacted:" in room.notices()[-1])
             worker.cancel()
     assert time.monotonic() - began < 15
@@ -52,7 +52,7 @@ async def test_a_section_of_the_trace_that_a_crash_cut_off_is_written_after_the_
         await running.end()
         for file in folder.glob("compaction_*.md"):
             file.unlink()
-        async with running.parts.database.write() as tx:
+        async with running.resources.database.write() as tx:
             await tx.execute(text("UPDATE compactions SET traced = false, trace = NULL"))
     async with house():
         await eventually(lambda: list(folder.glob("compaction_*.md")), 10, lambda: "no trace")
@@ -86,10 +86,11 @@ async def compact(room: Room) -> None:
 
 async def job_of_the_run(running: House) -> str:
     """The id of the job that was asked to write the summary."""
-    async with running.parts.bus.bell("run:") as bell, asyncio.timeout(10):
+    bus = running.resources.bus
+    async with bus.bell("run:") as bell, asyncio.timeout(10):
         while True:
             await bell.wait(0.1)
-            async with running.parts.database.read() as tx:
+            async with running.resources.database.read() as tx:
                 job_id = (await tx.execute(text("SELECT job_id FROM compactions"))).scalar_one()
-            if job_id and await running.parts.bus.redis.zscore(running.parts.bus.names.jobs, job_id) is not None:
+            if job_id and await bus.redis.zscore(bus.names.jobs, job_id) is not None:
                 return str(job_id)

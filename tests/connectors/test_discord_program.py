@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bot.app.platforms import platforms
-from bot.app.resources import Parts
+from bot.app.resources import Resources
 from bot.gateway.refused import IN_A_FILE, SORRY
 from bot.messages import Address, Button, Say
 from bot.store import people
@@ -44,7 +44,7 @@ class Programs:
         self._model = model
         self._folder = folder
 
-    def run(self, name: str = "one", **changes: Any) -> AbstractAsyncContextManager[Parts]:
+    def run(self, name: str = "one", **changes: Any) -> AbstractAsyncContextManager[Resources]:
         """The program whose folder has this name, until the end of the block."""
         values = {
             "discord_token": self._discord.token,
@@ -87,11 +87,11 @@ async def test_a_fresh_book_answers_in_messages_of_its_own(
     assert first.nonce != second.nonce
 
 
-async def letting_in(parts: Parts, person: int) -> None:
+async def letting_in(resources: Resources, person: int) -> None:
     """Whoever runs the bot lets somebody in who has asked."""
-    async with parts.database.write() as tx:
-        asked = {one.person: one.code for one in await people.everybody(tx, now=parts.database.clock())}
-        assert await people.approve(tx, asked[str(person)], now=parts.database.clock())
+    async with resources.database.write() as tx:
+        asked = {one.person: one.code for one in await people.everybody(tx, now=resources.database.clock())}
+        assert await people.approve(tx, asked[str(person)], now=resources.database.clock())
 
 
 def asked_of(model: MessagesServer) -> str:
@@ -105,13 +105,13 @@ async def test_what_a_stranger_said_before_the_approval_is_not_answered_after_a_
     """In any channel, and edited or not: the words were not kept, and what was decided lasts."""
     here = ada.channel_id
     groups = [discord.channel("general"), await discord.thread(discord.channel("drinks"), "tea")]
-    async with programs.run(access="pairing") as parts:
+    async with programs.run(access="pairing") as resources:
         await listening(discord)
         for place in (*groups, None):
             said = await ada.says("a secret word", place, mention=place is not None)
             await ada.edits(said, "another secret")
         await answers(discord, here, 1)
-        await letting_in(parts, ada.id)
+        await letting_in(resources, ada.id)
     await discord.wait_for(lambda server: not server.connected)
     async with programs.run(access="pairing"):
         await listening(discord)
@@ -187,7 +187,7 @@ async def test_a_message_that_is_deleted_while_it_waits_was_never_said(
 ) -> None:
     here = ada.channel_id
     model.hang()
-    async with programs.run() as parts:
+    async with programs.run() as resources:
         await listening(discord)
         await ada.says("The first.")
         await discord.wait_for(lambda _: model.requests, PATIENCE)
@@ -198,7 +198,7 @@ async def test_a_message_that_is_deleted_while_it_waits_was_never_said(
         await waits(discord, await ada.says("The last."))
         model.release()
         await answers(discord, here, 2)
-        files = [path.name for path in parts.settings.data_dir.rglob("*.txt")]
+        files = [path.name for path in resources.settings.data_dir.rglob("*.txt")]
     assert not files
     assert "regret" not in asked_of(model)
     assert "The last." in asked_of(model)
@@ -260,7 +260,7 @@ async def test_where_it_is_so_set_deleted_words_leave_the_history(
     discord: DiscordServer, ada: Person, programs: Programs, model: MessagesServer
 ) -> None:
     here = ada.channel_id
-    async with programs.run(deleted_messages="hide") as parts:
+    async with programs.run(deleted_messages="hide") as resources:
         await listening(discord)
         said = await ada.says("My colour is teal.", files=[("a.txt", b"turquoise")])
         await answers(discord, here, 1)
@@ -269,7 +269,7 @@ async def test_where_it_is_so_set_deleted_words_leave_the_history(
         await answers(discord, here, 2)
         await ada.says("/recall turquoise")
         assert "I find nothing" in (await answers(discord, here, 3))[-1]
-        assert not [path for path in parts.settings.data_dir.rglob("a.txt") if path.read_bytes() == b"turquoise"]
+        assert not [path for path in resources.settings.data_dir.rglob("a.txt") if path.read_bytes() == b"turquoise"]
     last = str(model.requests[-1].request.body)
     assert "turquoise" not in last
     assert "My colour is teal" not in last

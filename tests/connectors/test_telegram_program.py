@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bot.app.platforms import platforms
-from bot.app.resources import Parts
+from bot.app.resources import Resources
 from bot.gateway.intake import UNREAD
 from bot.gateway.refused import IN_A_FILE
 from tests.connectors.at_work import at_work
@@ -33,7 +33,7 @@ def ada(telegram: BotApiServer) -> Person:
 
 
 @pytest.fixture
-def program(telegram: BotApiServer, model: MessagesServer, tmp_path: Path) -> AbstractAsyncContextManager[Parts]:
+def program(telegram: BotApiServer, model: MessagesServer, tmp_path: Path) -> AbstractAsyncContextManager[Resources]:
     values: dict[str, Any] = {"telegram_token": telegram.token, "telegram_api_base": telegram.url}
     settings = settings_for(model, tmp_path / "data", **values)
     return at_work(settings, next(one for one in platforms(settings) if one.name == "telegram"))
@@ -47,7 +47,7 @@ async def answers(telegram: BotApiServer, count: int) -> list[str]:
 
 @pytest.mark.parametrize("status", [404, 409])
 async def test_what_is_to_be_said_while_the_server_starts_is_said_when_it_has_started(
-    telegram: BotApiServer, ada: Person, program: AbstractAsyncContextManager[Parts], status: int
+    telegram: BotApiServer, ada: Person, program: AbstractAsyncContextManager[Resources], status: int
 ) -> None:
     async with program:
         ada.says("hello")
@@ -57,7 +57,7 @@ async def test_what_is_to_be_said_while_the_server_starts_is_said_when_it_has_st
 
 
 async def test_an_answer_that_telegram_refuses_in_every_form_comes_as_a_file(
-    telegram: BotApiServer, ada: Person, program: AbstractAsyncContextManager[Parts]
+    telegram: BotApiServer, ada: Person, program: AbstractAsyncContextManager[Resources]
 ) -> None:
     async with program:
         for method in ("sendMessage", "sendRichMessage", "sendMessageDraft"):
@@ -71,7 +71,7 @@ async def test_an_answer_that_telegram_refuses_in_every_form_comes_as_a_file(
 
 
 async def test_what_cannot_be_read_is_answered_in_words(
-    telegram: BotApiServer, ada: Person, program: AbstractAsyncContextManager[Parts], model: MessagesServer
+    telegram: BotApiServer, ada: Person, program: AbstractAsyncContextManager[Resources], model: MessagesServer
 ) -> None:
     async with program:
         ada.sends({"sticker": {"width": "of a kind that is not known yet"}})

@@ -250,9 +250,9 @@ async def test_a_file_goes_in_and_the_model_is_shown_it_and_one_comes_out(
 async def test_only_files_of_the_conversation_are_given_out(browser: Browser, house: WebHouse) -> None:
     async with browser.tab("mine") as tab:
         await tab.asks("here", files={"a.txt": b"mine", "evil.png": b"<svg xmlns='http://www.w3.org/2000/svg'/>"})
-        (house.parts.settings.data_dir / "secret.txt").write_text("nobody's")
+        (house.resources.settings.data_dir / "secret.txt").write_text("nobody's")
         folder = house.folder("mine")
-        (folder / "files" / "out.txt").symlink_to(house.parts.settings.data_dir / "secret.txt")
+        (folder / "files" / "out.txt").symlink_to(house.resources.settings.data_dir / "secret.txt")
         (folder / "trace.txt").write_text("not sent")
         for path in (
             "files/out.txt", "files/../trace.txt", "files/%2e%2e/trace.txt", "files/..%2f..%2f..%2fsecret.txt",
@@ -377,7 +377,7 @@ async def test_it_works_without_a_script(browser: Browser) -> None:
 
 async def test_earlier_lines_are_loaded_page_by_page(browser: Browser, house: WebHouse) -> None:
     here = Address("web", "earlier")
-    async with house.parts.database.write() as tx:
+    async with house.resources.database.write() as tx:
         await agents.ensure(tx, here, now=1.0)
         for number in range(1, 121):
             await outbox.say(tx, here, f"notice {number}", now=float(number))

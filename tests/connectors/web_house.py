@@ -11,7 +11,7 @@ from pathlib import Path
 from bot.agent.commands.texts import COMMANDS
 from bot.app.http import HttpServer
 from bot.app.main import ROLES, Role, gateway_for, inner_roles
-from bot.app.resources import Parts, open_parts
+from bot.app.resources import Resources, open_resources
 from bot.messages import Address
 from bot.page.routes import page_app
 from bot.runtime.settings import Settings
@@ -23,26 +23,26 @@ from tests.leaks import lasting_keys, own_tasks
 class WebHouse:
     """A running program, and where its page is."""
 
-    parts: Parts
+    resources: Resources
     url: str
 
     def folder(self, name: str) -> Path:
         """A conversation's folder."""
-        return self.parts.settings.data_dir / "agents" / Address("web", name).agent_id
+        return self.resources.settings.data_dir / "agents" / Address("web", name).agent_id
 
 
 @asynccontextmanager
 async def open_web_house(settings: Settings, roles: Sequence[Role] = ROLES) -> AsyncIterator[WebHouse]:
     """The program with these roles, until the end of the block. Raises what a part of it ended with."""
     before = own_tasks()
-    async with open_parts(settings, listen=("web",)) as parts:
-        gateway = gateway_for(parts, Web(settings.data_dir / "agents"), "connector:web")
-        page = page_app(settings, parts.database, parts.bus, parts.jobs, gateway.store, commands=COMMANDS)
-        work = [gateway.run(), HttpServer(settings.http_bind, {}, page=page).run(), *inner_roles(parts, roles)]
+    async with open_resources(settings, listen=("web",)) as resources:
+        gateway = gateway_for(resources, Web(settings.data_dir / "agents"), "connector:web")
+        page = page_app(settings, resources.database, resources.bus, resources.jobs, gateway.store, commands=COMMANDS)
+        work = [gateway.run(), HttpServer(settings.http_bind, {}, page=page).run(), *inner_roles(resources, roles)]
         tasks = [asyncio.create_task(item) for item in work]
         try:
             await _listens(settings.http_bind)
-            yield WebHouse(parts, f"http://{settings.http_bind}")
+            yield WebHouse(resources, f"http://{settings.http_bind}")
         finally:
             ended = [task for task in tasks if task.done() and not task.cancelled()]
             for task in tasks:
@@ -50,7 +50,7 @@ async def open_web_house(settings: Settings, roles: Sequence[Role] = ROLES) -> A
             await asyncio.gather(*tasks, return_exceptions=True)
             for task in ended:
                 task.result()
-        assert not await lasting_keys(parts.bus.redis), "keys are left in Redis"
+        assert not await lasting_keys(resources.bus.redis), "keys are left in Redis"
     assert not (own_tasks() - before), "tasks are left"
 
 

@@ -70,9 +70,9 @@ async def test_a_backup_made_while_it_runs_brings_a_conversation_back_as_it_was(
         await room.commands("/compact", chat=CHAT)
         await room.until(lambda: any("Compacted" in notice for notice in room.notices(CHAT)))
         await room.asks("My cat is Tom.", chat=CHAT)
-        before = await opened.history(CHAT), files_of(opened.parts.settings)
-        async with book_of(opened.parts.settings) as database:
-            made = await make(database, opened.parts.settings, str(tmp_path / "b.tar.gz"))
+        before = await opened.history(CHAT), files_of(opened.resources.settings)
+        async with book_of(opened.resources.settings) as database:
+            made = await make(database, opened.resources.settings, str(tmp_path / "b.tar.gz"))
         await room.asks("My cat is Kim.", chat=CHAT)
     assert (made.conversations, made.left_out) == (1, 0)
     assert any(name.startswith("compaction_") for name in before[1])
@@ -87,7 +87,7 @@ async def test_a_backup_made_while_it_runs_brings_a_conversation_back_as_it_was(
         assert await room.asks("What is my cat?", chat=CHAT) == "The cat is Tom."
         assert room.replies(CHAT) == [*told, "The cat is Tom."], "something was answered twice"
         assert len(model.requests) == asked + 1
-        async with again.parts.database.read() as tx:
+        async with again.resources.database.read() as tx:
             [found] = await word_index.newest(tx, ADA, [query_words("Rex")], low=1, high=99, most=5)
             assert found.seqs
 

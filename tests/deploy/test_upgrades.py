@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import make_url, text
 from typing_extensions import override
 
-from bot.app.resources import open_parts
+from bot.app.resources import open_resources
 from bot.errors import ConfigurationError
 from bot.runtime.settings import Settings
 from bot.store import Database
@@ -40,11 +40,11 @@ async def another(settings: Settings) -> AsyncIterator[Database]:
 async def test_a_program_that_runs_goes_on_when_a_newer_one_upgrades_the_tables(house: OpenHouse, room: Room) -> None:
     async with house() as opened:
         await room.asks("My dog is Rex.")
-        async with opened.parts.database.write() as tx:
+        async with opened.resources.database.write() as tx:
             for statement in NEWER:
                 await tx.execute(text(statement))
         assert await room.asks("What is my dog?") == "The dog is Rex."
-        async with another(opened.parts.settings) as database:
+        async with another(opened.resources.settings) as database:
             with pytest.raises(ConfigurationError, match=r"of a newer version of this program \(9999\)\. Start"):
                 await database.open()
         assert await room.asks("What is my dog?", chat="2") == "I do not know the dog."
@@ -79,5 +79,5 @@ async def test_a_program_that_starts_before_its_database_waits_for_it(
 
 
 async def _starts(settings: Settings) -> None:
-    async with open_parts(settings) as parts:
-        await parts.database.ping()
+    async with open_resources(settings) as resources:
+        await resources.database.ping()

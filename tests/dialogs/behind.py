@@ -12,7 +12,7 @@ def holds(*, after: int | None = None, summaries: bool = False) -> Step:
     """From here on the model falls silent: before it says anything, or after that many pieces."""
 
     async def hold(scene: Scene) -> None:
-        await at_rest(scene.parts)
+        await at_rest(scene.resources)
         scene.held = True
         scene.model.hang((lambda request: request.is_summary) if summaries else None, after=after)
 
@@ -85,7 +85,7 @@ def sees(kind: str, *, times: int = 1) -> Step:
 
 def stored(text: str) -> Step:
     """What somebody said or changed has reached the book."""
-    return Line(f"({text!r} is in the book)", lambda scene: in_the_book(scene.parts, text))
+    return Line(f"({text!r} is in the book)", lambda scene: in_the_book(scene.resources, text))
 
 
 def requests(count: int) -> Step:

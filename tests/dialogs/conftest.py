@@ -61,9 +61,9 @@ def play(stage: Stage, model: MessagesServer, external_valkey: str, data_dir: Pa
             changes["agents"] = {"compact_ahead": False, **agents}
             settings = settings_for(model, data_dir, redis_url=external_valkey, **changes)
             connectors = stage.connectors(settings)
-            async with running(settings, connectors, lease=stage.lease, chat=stage.chat) as parts:
-                await stage.admit(parts)
-                await Scene(stage, parts, model).play(steps)
+            async with running(settings, connectors, lease=stage.lease, chat=stage.chat) as resources:
+                await stage.admit(resources)
+                await Scene(stage, resources, model).play(steps)
         finally:
             await stage.close()
 

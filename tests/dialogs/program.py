@@ -11,7 +11,7 @@ from sqlalchemy import select, text
 
 from bot.app.http import HttpServer
 from bot.app.main import gateway_for, inner_roles
-from bot.app.resources import Parts, open_parts
+from bot.app.resources import Resources, open_resources
 from bot.connector import Connector
 from bot.runtime.settings import Settings
 from bot.runtime.tasks import stop
@@ -27,18 +27,18 @@ _UNDER_WAY = text(
 @asynccontextmanager
 async def running(
     settings: Settings, connectors: Sequence[Connector], *, lease: str, chat: str | None = None
-) -> AsyncIterator[Parts]:
+) -> AsyncIterator[Resources]:
     """All roles, and the HTTP server where a platform calls us, until the end of the block. ``lease``: of the first
     connector; others have their own."""
-    async with open_parts(settings, listen=tuple(connector.name for connector in connectors)) as parts:
+    async with open_resources(settings, listen=tuple(connector.name for connector in connectors)) as resources:
         names = {connector: lease if connector is connectors[0] else connector.name for connector in connectors}
-        gateways = [gateway_for(parts, one, f"connector:{name}", chat=chat) for one, name in names.items()]
-        work: list[Any] = [*inner_roles(parts, ("agents", "worker")), *(gateway.run() for gateway in gateways)]
+        gateways = [gateway_for(resources, one, f"connector:{name}", chat=chat) for one, name in names.items()]
+        work: list[Any] = [*inner_roles(resources, ("agents", "worker")), *(gateway.run() for gateway in gateways)]
         if hooks := {gateway.hook_path: gateway.receive for gateway in gateways if gateway.hook_path}:
             work.append(HttpServer(settings.http_bind, {}, hooks).run())
         tasks = [asyncio.create_task(item) for item in work]
         try:
-            yield parts
+            yield resources
         finally:
             ended = [task for task in tasks if task.done() and not task.cancelled()]
             await stop(*tasks)
@@ -48,21 +48,21 @@ async def running(
                 task.result()
 
 
-async def at_rest(parts: Parts) -> None:
+async def at_rest(resources: Resources) -> None:
     """Return when all that was said is answered and delivered, and nothing runs."""
-    async with parts.bus.bell("settled:", "delivered:") as bell:
+    async with resources.bus.bell("settled:", "delivered:") as bell:
         while True:
-            async with parts.database.read() as tx:
+            async with resources.database.read() as tx:
                 if not (await tx.execute(_UNDER_WAY)).scalar_one():
                     return
             await bell.wait(0.2)
 
 
-async def in_the_book(parts: Parts, said: str) -> None:
+async def in_the_book(resources: Resources, said: str) -> None:
     """Return when the inbox has a message that reads so now."""
-    async with parts.bus.bell("inbox:") as bell:
+    async with resources.bus.bell("inbox:") as bell:
         while True:
-            async with parts.database.read() as tx:
+            async with resources.database.read() as tx:
                 if (await tx.execute(select(inbox.c.id).where(inbox.c.text == said))).first():
                     return
             await bell.wait(0.1)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol
 
-from bot.app.resources import Parts
+from bot.app.resources import Resources
 from tests.dialogs.pattern import Exactly, reads, squeezed
 from tests.dialogs.program import at_rest
 from tests.dialogs.stage import Place, Post, Stage, Where
@@ -32,9 +32,9 @@ class NotSoError(Exception):
 class Scene:
     """One dialog on one stage. What the bot says is read in order, and each message once."""
 
-    def __init__(self, stage: Stage, parts: Parts, model: MessagesServer) -> None:
+    def __init__(self, stage: Stage, resources: Resources, model: MessagesServer) -> None:
         self.stage = stage
-        self.parts = parts
+        self.resources = resources
         self.model = model
         self.held = False
         self.names: dict[str, str] = {}
@@ -59,7 +59,7 @@ class Scene:
         """People act when all that came before is done, except while the table holds the model."""
         self._read.setdefault(where, [])
         if not self.held:
-            await at_rest(self.parts)
+            await at_rest(self.resources)
         self.acted_at = time.monotonic()
 
     async def read(self, where: Where, pattern: str | Exactly, *, several: bool = False) -> Post:
@@ -132,7 +132,7 @@ class Scene:
 
     async def _end(self) -> None:
         """Nothing runs, nobody writes, and nothing was said that the table does not have."""
-        await at_rest(self.parts)
+        await at_rest(self.resources)
         for where in self._read:
             await self.wait(partial(self._is_silent, where))
             if (rest := self.stage.growing(where)) and rest not in [post.text for post in self.stage.posts(where)]:

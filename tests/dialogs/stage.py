@@ -8,7 +8,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-from bot.app.resources import Parts
+from bot.app.resources import Resources
 from bot.connector import Connector
 from bot.runtime.settings import Settings
 
@@ -66,7 +66,7 @@ class Stage(Protocol):
     def connectors(self, settings: Settings) -> Sequence[Connector]:
         """The connectors, as the program makes them."""
 
-    async def admit(self, parts: Parts) -> None:
+    async def admit(self, resources: Resources) -> None:
         """Let the program on; returns when it can be talked to."""
 
     async def close(self) -> None:

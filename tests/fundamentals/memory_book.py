@@ -24,7 +24,7 @@ FLIGHT = "My flight is BA117."
 
 async def book(house: House, chat: str = "1") -> tuple[MemoryRow, tuple[Known, ...], tuple[Candidate, ...], int]:
     agent_id = Address("room", chat).agent_id
-    async with house.parts.database.read() as tx:
+    async with house.resources.database.read() as tx:
         row, known = await facts.get(tx, agent_id), await facts.load(tx, agent_id)
         return row, known, await facts.candidates(tx, agent_id), await histories.last_seq(tx, agent_id)
 

@@ -72,7 +72,7 @@ async def test_garbage_on_a_channel_silences_nobody_and_is_said_once(
     house: OpenHouse, room: Room, channel: str
 ) -> None:
     async with house() as running:
-        bus, health = running.parts.bus, Health(running.parts, ["gateway"])
+        bus, health = running.resources.bus, Health(running.resources, ["gateway"])
         names = {"rings": bus.names.rings, "live": bus.names.live("room")}
         await room.asks("hello")
         with capture_logs() as logs:
@@ -137,7 +137,7 @@ async def test_what_is_no_lease_keeps_nobody_from_an_agent_or_a_connector(
 ) -> None:
     async with house(redis_url=external_valkey) as running:
         await room.asks("hello")
-        bus = running.parts.bus
+        bus = running.resources.bus
         async with _from_outside(bus) as redis:
             for name in ("agent:room-1", "agent:room-2", "connector:room"):  # of one awake, one to come, the gateway
                 await redis.delete(bus.names.lease(name))
@@ -180,9 +180,9 @@ async def test_garbage_in_the_queue_keeps_no_worker_from_its_jobs(
     house: OpenHouse, room: Room, external_valkey: str
 ) -> None:
     async with house(redis_url=external_valkey) as running:
-        queue = running.parts.bus.names.jobs
+        queue = running.resources.bus.names.jobs
         with capture_logs() as logs:
-            async with _from_outside(running.parts.bus) as redis:
+            async with _from_outside(running.resources.bus) as redis:
                 await _fill(redis, queue)
                 await _compacted(room)
                 async with asyncio.timeout(PATIENCE):
@@ -214,9 +214,9 @@ async def _fill(redis: Any, queue: str) -> None:
 
 async def test_a_queue_that_is_none_is_begun_anew(house: OpenHouse, room: Room, external_valkey: str) -> None:
     async with house(redis_url=external_valkey) as running:
-        async with _from_outside(running.parts.bus) as redis:
-            await redis.delete(running.parts.bus.names.jobs)
-            await redis.set(running.parts.bus.names.jobs, "hello")
+        async with _from_outside(running.resources.bus) as redis:
+            await redis.delete(running.resources.bus.names.jobs)
+            await redis.set(running.resources.bus.names.jobs, "hello")
         await _compacted(room)
 
 
@@ -239,8 +239,8 @@ def _from_outside(bus: Bus) -> Redis:
 
 async def _heard(running: House, redis: Redis) -> None:
     """Return when what was published before has been heard: in one channel, and of one publisher, order is kept."""
-    async with running.parts.bus.bell("settled:") as bell:
-        await redis.publish(running.parts.bus.names.rings, b"abc settled:now")
+    async with running.resources.bus.bell("settled:") as bell:
+        await redis.publish(running.resources.bus.names.rings, b"abc settled:now")
         async with asyncio.timeout(PATIENCE):
             while "settled:now" not in await bell.wait(PATIENCE):
                 pass

@@ -147,7 +147,7 @@ async def test_an_edit_at_the_moment_when_a_message_is_taken_is_not_lost(
     house: OpenHouse, room: Room, model: MessagesServer
 ) -> None:
     async with house() as opened:
-        database = opened.parts.database
+        database = opened.resources.database
         await room.says("meet at 5", key="message:1:7")
         await room.until(room.replies)
         async with database.write() as tx:
@@ -167,11 +167,11 @@ async def test_what_stands_behind_an_abort_waits_behind_what_stands_before_it(
     async with house() as running:
         await room.says("one")
         await model.wait_for(lambda s: s.running == 1)
-        async with running.parts.database.write() as tx:
+        async with running.resources.database.write() as tx:
             for order, words in enumerate(("two", "/abort", "three"), 10):
                 inbound = Inbound(Address("room", "1"), f"message:1:{order}", "message", order, "ada", words)
-                await inbox.add(tx, inbound, now=running.parts.database.clock())
-        running.parts.bus.ring("inbox:room-1")
+                await inbox.add(tx, inbound, now=running.resources.database.clock())
+        running.resources.bus.ring("inbox:room-1")
         await room.until(room.replies)
         said = [text_of(entry.blocks) for entry in (await running.history()).visible if entry.kind == EntryKind.SAID]
         assert said == ["one", "two", "three"]

@@ -28,7 +28,7 @@ async def until_compacted(room: Room, times: int) -> None:
 
 
 async def latest_run(house: House) -> runs.Run:
-    async with house.parts.database.read() as tx:
+    async with house.resources.database.read() as tx:
         run = await runs.latest(tx, Address("room", "1").agent_id)
     assert run
     return run
@@ -174,7 +174,7 @@ async def test_after_an_undo_nothing_compacts_by_itself_before_it_is_critical(ho
         told = len(room.notices())
         while len(room.notices()) == told:
             await room.asks(LINE.format(1))
-        async with running.parts.database.read() as tx:
+        async with running.resources.database.read() as tx:
             second = await runs.latest(tx, Address("room", "1").agent_id)
         assert second
         assert second.meter_before["level"] == "critical"

@@ -45,7 +45,7 @@ async def eager(house: OpenHouse) -> AsyncIterator[House]:
 
 async def compactions(house: House) -> int:
     """How many the book has; one before an answer is in it before the answer."""
-    async with house.parts.database.read() as tx:
+    async with house.resources.database.read() as tx:
         count = await tx.execute(select(func.count()).where(table.c.state == "done"))
         return int(count.scalar_one())
 

@@ -46,7 +46,7 @@ class Since:
 
 async def timings(house: House) -> list[dict[str, float]]:
     """Of all turns that ended, oldest first."""
-    async with house.parts.database.read() as tx:
+    async with house.resources.database.read() as tx:
         rows = await tx.execute(
             select(turns.c.timing).where(turns.c.ended_at.is_not(None)).order_by(turns.c.started_at)
         )
@@ -62,7 +62,7 @@ async def test_a_turn_is_counted_once_and_its_row_has_the_same_times_as_its_line
             await room.asks("Write note.txt: the colour is blue.")
             await room.asks("What is the colour?")
             first, second = await timings(opened)
-            async with opened.parts.database.read() as tx:
+            async with opened.resources.database.read() as tx:
                 meter = (await tx.execute(select(agents.c.meter))).scalar_one()
     for timing in (first, second):
         assert set(timing) == {"queued", "compaction", "model", "first_token", "tools", "total"}

@@ -91,7 +91,7 @@ async def test_a_gateway_that_has_the_lease_again_after_another_one_had_it_deliv
 ) -> None:
     async with house() as running:
         await room.asks("one")
-        async with running.parts.database.write() as tx:
+        async with running.resources.database.write() as tx:
             await tenures.begin(tx, "connector:room")  # as a gateway does that took over and died
         await room.asks("two")
         assert len(room.replies()) == 2
@@ -108,8 +108,8 @@ async def test_a_gateway_keeps_its_lease_while_the_book_takes_long_to_let_it_beg
         async with house(("gateway",)) as running, asyncio.timeout(PATIENCE):
             left = 0.0
             while not left:
-                left = (await running.parts.bus.leases.left([name])).get(name, 0.0)
-            while (now := (await running.parts.bus.leases.left([name])).get(name, 0.0)) <= left:
+                left = (await running.resources.bus.leases.left([name])).get(name, 0.0)
+            while (now := (await running.resources.bus.leases.left([name])).get(name, 0.0)) <= left:
                 assert now, "it fell"
                 left = now
     await database.close()

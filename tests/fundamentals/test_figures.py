@@ -25,14 +25,14 @@ def tokens(text: str) -> list[int]:
 
 
 async def last_run(house: House) -> runs.Run:
-    async with house.parts.database.read() as tx:
+    async with house.resources.database.read() as tx:
         run = await runs.latest(tx, Address("room", "1").agent_id)
     assert run
     return run
 
 
 async def share_in_the_book(house: House) -> float:
-    async with house.parts.database.read() as tx:
+    async with house.resources.database.read() as tx:
         meter = (await tx.execute(select(schema.agents.c.meter))).scalar_one()
     return float(meter["share"])
 
@@ -111,7 +111,7 @@ async def test_what_became_of_the_messages_is_told_wherever_a_compaction_is_told
         assert told in room.notices()[-1]
         assert told in await room.commands("/context")
         await room.until(lambda: f"- **messages**: {told}" in trace(running))
-        async with running.parts.database.read() as tx:
+        async with running.resources.database.read() as tx:
             (ran,) = await traces.listed(tx)
         assert ran.stats
         assert (ran.stats["originalCount"], ran.stats["compactedCount"]) == (messages, left)

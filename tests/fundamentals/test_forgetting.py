@@ -69,7 +69,7 @@ async def everything_is_delivered(house: House) -> None:
     """And written down: nothing of this conversation is under way."""
 
     async def is_quiet() -> bool:
-        async with house.parts.database.read() as tx:
+        async with house.resources.database.read() as tx:
             left = await outbox.undelivered(tx, HERE) + await inbox.unanswered(tx, Address("room", "1"))
             return not left and not await work.has_work(tx, HERE)
 

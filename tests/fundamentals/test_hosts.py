@@ -18,7 +18,7 @@ from bot.agent.agent import Agent
 from bot.agent.context import Context
 from bot.agent.quarantine import MOST_STARTS
 from bot.app.main import inner_roles, services_of
-from bot.app.resources import open_parts
+from bot.app.resources import open_resources
 from bot.errors import StaleEpoch
 from bot.history import EntryKind
 from bot.messages import Address, text_block
@@ -37,13 +37,13 @@ AGENT = ADDRESS.agent_id
 async def test_a_host_that_lost_an_agent_cannot_write_for_it(house: OpenHouse, room: Room) -> None:
     async with house() as running:
         await room.asks("hello")
-        services = services_of(running.parts)
-        async with running.parts.database.write() as tx:
+        services = services_of(running.resources)
+        async with running.resources.database.write() as tx:
             row = await agents.claim(tx, AGENT)
         assert row
         loser = Context(services, row)
         await loser.load()
-        async with running.parts.database.write() as tx:
+        async with running.resources.database.write() as tx:
             await agents.claim(tx, AGENT)
         before = (await running.history()).entries
         with pytest.raises(StaleEpoch):
@@ -54,18 +54,18 @@ async def test_a_host_that_lost_an_agent_cannot_write_for_it(house: OpenHouse, r
 
 async def test_a_start_that_another_host_cut_off_is_no_failed_one(house: OpenHouse, room: Room) -> None:
     async with house(("gateway",)) as running:
-        async with running.parts.database.write() as tx:
+        async with running.resources.database.write() as tx:
             await agents.ensure(tx, ADDRESS, now=1.0)
-        services = services_of(running.parts)
+        services = services_of(running.resources)
         for _ in range(MOST_STARTS + 1):
-            async with running.parts.database.write() as tx:
+            async with running.resources.database.write() as tx:
                 robbed = await agents.claim(tx, AGENT)
                 await agents.claim(tx, AGENT)
                 await agents.set_starts(tx, AGENT, 2)  # so that it writes when it is set up
             assert robbed
             with pytest.RaisesGroup(StaleEpoch):
                 await Agent(services, replace(robbed, starts=2)).run()
-            async with running.parts.database.read() as tx:
+            async with running.resources.database.read() as tx:
                 row = await tx.execute(text("SELECT starts FROM agents"))
             assert row.scalar_one() == 1
 
@@ -99,9 +99,9 @@ async def test_a_host_whose_lease_was_gone_in_between_looks_whether_the_agent_is
     async with house() as running:
         await room.asks("hello")
         with capture_logs() as logs:
-            async with running.parts.database.write() as tx:
+            async with running.resources.database.write() as tx:
                 await agents.claim(tx, AGENT)  # another host had it for a moment
-            await running.parts.bus.redis.delete(running.parts.bus.names.lease(f"agent:{AGENT}"))
+            await running.resources.bus.redis.delete(running.resources.bus.names.lease(f"agent:{AGENT}"))
             async with asyncio.timeout(PATIENCE):
                 while not any(line["event"] == "agent_moved" for line in logs):  # noqa: ASYNC110  # a log rings no bell
                     await asyncio.sleep(0.02)
@@ -116,7 +116,7 @@ async def test_wiping_redis_at_any_moment_loses_nothing(house: OpenHouse, room: 
             await room.says(f"message {number}")
             await asyncio.sleep(chance.uniform(0, 0.1))
             if number % 3 == 0:
-                await running.parts.bus.redis.flushall()
+                await running.resources.bus.redis.flushall()
         await _until_settled(running)
         said = await _said(running)
         assert said == [f"message {number}" for number in range(25)]
@@ -130,9 +130,9 @@ async def test_a_summary_that_redis_forgot_is_asked_for_again(
         for number in range(12):
             await room.asks(f"message {number}")
         await room.commands("/compact")
-        await running.parts.bus.redis.flushall()
+        await running.resources.bus.redis.flushall()
         async with asyncio.TaskGroup() as tasks:
-            worker = tasks.create_task(inner_roles(running.parts, ("worker",))[0])
+            worker = tasks.create_task(inner_roles(running.resources, ("worker",))[0])
             await room.until(lambda: "Compacted:" in room.notices()[-1] or "Nothing" in room.notices()[-1])
             worker.cancel()
     assert [record for record in model.requests if record.request.is_summary]
@@ -141,8 +141,8 @@ async def test_a_summary_that_redis_forgot_is_asked_for_again(
 @asynccontextmanager
 async def _host(settings: MakeSettings, **changes: Any) -> AsyncIterator[None]:
     """One more agents host, with connections of its own."""
-    async with open_parts(settings(**changes), clear_leases=False) as parts:
-        task = asyncio.create_task(inner_roles(parts, ("agents",))[0])
+    async with open_resources(settings(**changes), clear_leases=False) as resources:
+        task = asyncio.create_task(inner_roles(resources, ("agents",))[0])
         yield
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
@@ -150,32 +150,33 @@ async def _host(settings: MakeSettings, **changes: Any) -> AsyncIterator[None]:
 
 async def _rob(running: House, chance: random.Random, epochs: set[int]) -> None:
     """Take the lease from whoever has it, as a stalled network would."""
+    bus = running.resources.bus
     while True:
         await asyncio.sleep(chance.uniform(0.05, 0.3))
-        await running.parts.bus.redis.set(running.parts.bus.names.lease(f"agent:{AGENT}"), "somebody else", px=50)
-        async with running.parts.database.read() as tx:
+        await bus.redis.set(bus.names.lease(f"agent:{AGENT}"), "somebody else", px=50)
+        async with running.resources.database.read() as tx:
             epochs.add(await agents.epoch(tx, AGENT))
 
 
 async def _until_settled(running: House) -> None:
     """Everything that was said is answered and shown."""
-    async with running.parts.bus.bell("settled:", "delivered:") as bell, asyncio.timeout(60):
+    async with running.resources.bus.bell("settled:", "delivered:") as bell, asyncio.timeout(60):
         while True:
             await bell.wait(1)
-            async with running.parts.database.read() as tx:
+            async with running.resources.database.read() as tx:
                 if not await inbox.unanswered(tx, ADDRESS) and not await outbox.undelivered(tx, AGENT):
                     return
 
 
 async def _said(running: House) -> list[str]:
     """All that was ever said, also below a compaction."""
-    async with running.parts.database.read() as tx:
+    async with running.resources.database.read() as tx:
         rows = await tx.execute(select(entries.c.blocks).where(entries.c.kind == "said").order_by(entries.c.seq))
         return [blocks[0]["text"] for blocks in rows.scalars()]
 
 
 async def _assert_every_turn_has_one_reply(running: House) -> None:
-    async with running.parts.database.read() as tx:
+    async with running.resources.database.read() as tx:
         turns = (await tx.execute(text("SELECT id, state, slot FROM turns"))).all()
         taken = (await tx.execute(text("SELECT turn_id, state FROM inbox"))).all()
         replies = Counter((await tx.execute(text("SELECT turn_id FROM entries WHERE kind = 'reply'"))).scalars())
@@ -190,7 +191,7 @@ async def _assert_every_turn_has_one_reply(running: House) -> None:
 
 async def test_agents_that_share_a_head_may_keep_it_at_the_same_moment(house: OpenHouse) -> None:
     async with house() as opened:
-        database = opened.parts.database
+        database = opened.resources.database
 
         async def keep() -> None:
             async with database.write() as tx:
@@ -240,7 +241,7 @@ async def test_an_agent_whose_host_died_is_taken_when_its_lease_has_run_out_and_
     house: OpenHouse, room: Room, settings: MakeSettings
 ) -> None:
     async with house(("gateway",)) as running, _host(settings):
-        dead = running.parts.bus.lease(f"agent:{AGENT}", 1.0)
+        dead = running.resources.bus.lease(f"agent:{AGENT}", 1.0)
         assert await dead.take()
         before = asyncio.get_running_loop().time()
         await room.says("hello")
@@ -251,13 +252,13 @@ async def test_an_agent_whose_host_died_is_taken_when_its_lease_has_run_out_and_
 async def test_agents_are_handed_over_as_soon_as_they_are_idle_and_the_host_ends(
     house: OpenHouse, room: Room, settings: MakeSettings
 ) -> None:
-    async with house(("gateway",)) as running, open_parts(settings(), clear_leases=False) as parts:
+    async with house(("gateway",)) as running, open_resources(settings(), clear_leases=False) as resources:
         shutdown = Shutdown(60, agents=True)
-        ending = asyncio.create_task(inner_roles(parts, ("agents",), shutdown)[0])
+        ending = asyncio.create_task(inner_roles(resources, ("agents",), shutdown)[0])
         await room.asks("hello")
-        async with running.parts.bus.bell("inbox:"):
+        async with running.resources.bus.bell("inbox:"):
             shutdown.begin()
             await ending
-        assert not await running.parts.bus.is_held(f"agent:{AGENT}")
+        assert not await running.resources.bus.is_held(f"agent:{AGENT}")
         async with _host(settings):
             assert await room.asks("still there?")

@@ -15,7 +15,7 @@ from redis.asyncio import Redis
 from sqlalchemy import text
 
 from bot.app.main import gateway_for, inner_roles
-from bot.app.resources import Parts, open_parts
+from bot.app.resources import Resources, open_resources
 from bot.bus.bus import Bus
 from bot.bus.events import Written
 from bot.bus.state import state_of
@@ -32,13 +32,13 @@ HERE = Address("room", "1")
 
 
 @asynccontextmanager
-async def another_process(settings: Settings, room: Room | None = None) -> AsyncIterator[Parts]:
+async def another_process(settings: Settings, room: Room | None = None) -> AsyncIterator[Resources]:
     """Of the installation that these settings name: its agents and its worker, and with a room its gateway."""
-    async with open_parts(settings, listen=(room.name,) if room else (), clear_leases=False) as parts:
-        roles = inner_roles(parts, ("agents", "worker"))
-        roles += [gateway_for(parts, room, "connector:room").run()] if room else []
+    async with open_resources(settings, listen=(room.name,) if room else (), clear_leases=False) as resources:
+        roles = inner_roles(resources, ("agents", "worker"))
+        roles += [gateway_for(resources, room, "connector:room").run()] if room else []
         work = [asyncio.create_task(item) for item in roles]
-        yield parts
+        yield resources
         for task in work:
             task.cancel()
         await asyncio.gather(*work, return_exceptions=True)
@@ -67,7 +67,7 @@ async def test_an_installation_shows_no_text_of_another_and_answers_beside_it(
         seen = [text for message in room.shown["1"].values() for text in message.texts]
         assert not [text for text in seen if "only they" in text]
         assert room.typing["1"], "what another process of ours tells is shown"
-        assert running.parts.bus.names == at_home.bus.names
+        assert running.resources.bus.names == at_home.bus.names
 
 
 async def test_a_live_text_reaches_no_slot_of_another_conversation(
@@ -79,8 +79,8 @@ async def test_a_live_text_reaches_no_slot_of_another_conversation(
     async with open_house(settings, room, ("gateway",)) as running, another_process(settings) as at_home:
         await room.says("hello", chat="1")
         await room.until(lambda: room.is_typing("1"))
-        slot = await _open_slot(running.parts.database)
-        async with running.parts.bus.bell("delivered:") as bell:
+        slot = await _open_slot(running.resources.database)
+        async with running.resources.bus.bell("delivered:") as bell:
             at_home.bus.live(Written(Address("room", "1", "a thread"), slot, "of another thread"))
             at_home.bus.live(Written(Address("room", "2"), slot, "of another chat"))
             await bell.wait(0.1)

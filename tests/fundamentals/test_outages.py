@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 from bot.agent.context import Context
 from bot.agent.outage import AWAY, see_written, telling
 from bot.app.main import services_of
-from bot.app.resources import open_parts
+from bot.app.resources import open_resources
 from bot.errors import StoreUnavailable
 from bot.history import EntryKind
 from bot.messages import Address, text_block
@@ -65,12 +65,12 @@ async def test_a_process_that_starts_while_postgresql_is_away_waits_for_it(
     postgres.cut()
     async with AsyncExitStack() as stack:
         settings = load_settings(data_dir=tmp_path, anthropic_api_key="test-key", **book)
-        opening = asyncio.create_task(stack.enter_async_context(open_parts(settings)))
+        opening = asyncio.create_task(stack.enter_async_context(open_resources(settings)))
         async with asyncio.timeout(PATIENCE):
             await postgres.refused.wait()
         postgres.restore()
-        parts = await asyncio.wait_for(opening, PATIENCE)
-        await parts.database.ping()
+        resources = await asyncio.wait_for(opening, PATIENCE)
+        await resources.database.ping()
 
 
 @pytest.mark.parametrize("to", [b"pg_advisory_xact_lock", b"alembic_version"])
@@ -80,8 +80,8 @@ async def test_a_process_that_starts_while_postgresql_dies_between_two_statement
     postgres.add_to_answer(to, DIES)
     settings = load_settings(data_dir=tmp_path, anthropic_api_key="test-key", **book)
     with capture_logs() as logs:
-        async with open_parts(settings) as parts:
-            await parts.database.ping()
+        async with open_resources(settings) as resources:
+            await resources.database.ping()
     assert "store_unavailable" in [line["event"] for line in logs]
 
 
@@ -205,7 +205,7 @@ async def test_a_step_that_was_committed_although_the_answer_got_lost_is_not_wri
 
         await see_written(context, "t", 0, "", write)
         assert written == 1
-        async with running.parts.database.read() as tx:
+        async with running.resources.database.read() as tx:
             rows = await tx.execute(text("SELECT count(*) FROM entries WHERE turn_id = 't'"))
         assert rows.scalar_one() == 1
         assert context.history.last_seq == context.next_seq - 1
@@ -286,7 +286,7 @@ async def test_a_host_that_stands_still_in_a_transaction_holds_nobody_up_for_lon
         await room.asks("hello")
 
         async def stand_still() -> None:
-            async with running.parts.database.write() as tx:
+            async with running.resources.database.write() as tx:
                 await tx.execute(text("UPDATE agents SET touched_at = touched_at"))
                 await asyncio.wait_for(room.says("is anybody there?"), 0.9)  # it is stored at once
                 await room.until(lambda: len(room.replies()) == 2)
@@ -300,7 +300,7 @@ async def test_what_takes_its_time_in_a_transaction_may_say_so(
 ) -> None:
     monkeypatch.setattr(postgres_server, "_REST_SECONDS", 1)
     async with house(("gateway",)) as running:
-        for open_ in (running.parts.database.write, running.parts.database.read):
+        for open_ in (running.resources.database.write, running.resources.database.read):
             async with open_(long=True) as tx:
                 await tx.execute(text("SELECT 1"))
                 await asyncio.sleep(1.5)
@@ -311,7 +311,7 @@ async def test_whoever_waits_for_postgresql_goes_on_as_soon_as_it_is_back(
     house: OpenHouse, room: Room, postgres: Proxy
 ) -> None:
     async with house(("gateway",)) as running:
-        database, [gateway] = running.parts.database, running.gateways
+        database, [gateway] = running.resources.database, running.gateways
         await room.says("hello")
         assert await gateway.check() is None
         postgres.cut()
@@ -334,7 +334,7 @@ async def test_whoever_has_something_for_a_database_without_room_tries_again_soo
 ) -> None:
     monkeypatch.setattr(store_database, "_LONGEST_REST", 0.6)
     async with house(("gateway",)) as running:
-        database = running.parts.database
+        database = running.resources.database
         async with _no_room(running, "skipped_updates"):
             with pytest.raises(StoreUnavailable):
                 async with database.write() as tx:
@@ -346,7 +346,7 @@ async def test_whoever_has_something_for_a_database_without_room_tries_again_soo
 @asynccontextmanager
 async def _no_room(running: House, *tables: str) -> AsyncIterator[None]:
     """What a PostgreSQL says whose disk is full, to whoever writes into these tables."""
-    database = running.parts.database
+    database = running.resources.database
     async with database.write() as tx:
         raising = "RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'"
         await tx.execute(text(f"CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {raising}; END $$"))
@@ -374,7 +374,7 @@ async def test_turns_for_whose_answers_a_database_has_no_room_keep_them_until_th
             await room.until(lambda: sum(len(room.replies(chat)) for chat in chats) == 1 + len(chats))
         assert len(model.requests) == 1 + len(chats), "the model is not asked again"
         assert not [line for line in logs if line["log_level"] == "error"]
-        async with running.parts.database.read() as tx:
+        async with running.resources.database.read() as tx:
             assert await parked.listed(tx) == []
 
 
@@ -411,7 +411,7 @@ async def test_a_database_that_only_reads_for_a_while_ends_no_process(
 
 async def _reads_only(running: House, *, yes: bool) -> None:
     """As after a failover: the old connections are gone, and the server that takes the new ones is a standby."""
-    database = running.parts.database
+    database = running.resources.database
     async with database.glance() as tx:
         name = (await tx.execute(text("SELECT current_database()"))).scalar_one()
         await tx.execute(text("SET default_transaction_read_only = off"))
@@ -435,9 +435,9 @@ async def test_whoever_waits_long_for_the_database_is_told_below_what_was_writte
 
 
 async def _context(running: House) -> Context:
-    async with running.parts.database.write() as tx:
+    async with running.resources.database.write() as tx:
         row = await agents.claim(tx, ADDRESS.agent_id)
     assert row
-    context = Context(services_of(running.parts), row)
+    context = Context(services_of(running.resources), row)
     await context.load()
     return context

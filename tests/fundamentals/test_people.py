@@ -24,7 +24,7 @@ def code_in(text: str) -> str:
 
 async def rows(house: House) -> dict[str, int]:
     """How many rows the book has of people, conversations and messages."""
-    async with house.parts.database.read() as tx:
+    async with house.resources.database.read() as tx:
         return {
             table.name: (await tx.execute(select(func.count()).select_from(table))).scalar_one()
             for table in (people_table, agents, inbox)
@@ -69,11 +69,11 @@ async def test_a_code_that_was_approved_on_the_command_line_counts_at_once(house
     async with house(access="pairing") as opened:
         await room.says("hello")
         await room.until(room.notices)
-        async with opened.parts.database.write() as tx:
-            found = await people.approve(tx, code_in(room.notices()[0]), now=opened.parts.database.clock())
+        async with opened.resources.database.write() as tx:
+            found = await people.approve(tx, code_in(room.notices()[0]), now=opened.resources.database.clock())
         assert found is not None
         assert (await room.asks("hello")).startswith("Noted")
-        async with opened.parts.database.write() as tx:
+        async with opened.resources.database.write() as tx:
             assert await people.revoke(tx, "room", "ada")
         await room.says("still there?")
         await room.says("/status", chat="2", person="ada")
@@ -84,8 +84,8 @@ async def test_a_code_expires(house: OpenHouse, room: Room) -> None:
     async with house(access="pairing") as opened:
         await room.says("hello")
         await room.until(room.notices)
-        later = opened.parts.database.clock() + 3601
-        async with opened.parts.database.write() as tx:
+        later = opened.resources.database.clock() + 3601
+        async with opened.resources.database.write() as tx:
             assert await people.approve(tx, code_in(room.notices()[0]), now=later) is None
 
 
@@ -169,8 +169,8 @@ async def test_who_was_let_in_and_revoked_gets_a_new_code(house: OpenHouse, room
         await room.says("hello")
         await room.until(room.notices)
         typed = code_in(room.notices()[0]).replace("-", " ").lower()
-        async with opened.parts.database.write() as tx:
-            assert await people.approve(tx, typed, now=opened.parts.database.clock())
+        async with opened.resources.database.write() as tx:
+            assert await people.approve(tx, typed, now=opened.resources.database.clock())
             assert await people.revoke(tx, "room", "ada")
         await room.says("hello again")
         await room.until(lambda: len(room.notices()) == 2)

@@ -48,8 +48,8 @@ async def test_a_comment_is_answered_together_with_what_is_forwarded_after_it(
 ) -> None:
     model.hang(times=1)
     async with house() as opened:
-        now = opened.parts.database.clock()
-        opened.parts.database.clock = lambda: now  # all of it comes in one moment, however slow this machine is
+        now = opened.resources.database.clock()
+        opened.resources.database.clock = lambda: now  # all of it comes in one moment, however slow this machine is
         await room.says("What do you think of these?")
         await model.wait_for(lambda server: server.running == 1)
         await room.says("forwarded one", expects=SOON, ref="one")
@@ -97,7 +97,7 @@ async def test_a_program_that_ends_while_it_waits_answers_when_it_is_back(
 ) -> None:
     async with house() as opened:
         await room.says("The beginning", expects=NEVER)
-        async with opened.parts.database.read() as tx:
+        async with opened.resources.database.read() as tx:
             assert (await tx.execute(text("SELECT count(*) FROM inbox WHERE state = 'waiting'"))).scalar_one() == 1
     assert not model.requests
     async with house():

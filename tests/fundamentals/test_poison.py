@@ -41,8 +41,8 @@ class Breaks:
         self._again = asyncio.Condition()
         self._word = word
         self._times = times
-        self._stream = house.parts.model._stream
-        house.parts.model._stream = self  # type: ignore[method-assign]  # to break it
+        self._stream = house.resources.model._stream
+        house.resources.model._stream = self  # type: ignore[method-assign]  # to break it
 
     async def __call__(self, head: Any, messages: Any, *rest: Any, **more: Any) -> Any:
         if self._word in str(messages) and self.broken != self._times:
@@ -59,7 +59,7 @@ class Breaks:
 
 
 async def put_aside(house: House) -> list[Parked]:
-    async with house.parts.database.read() as tx:
+    async with house.resources.database.read() as tx:
         return await parked.listed(tx)
 
 
@@ -77,7 +77,7 @@ async def test_a_message_that_breaks_its_turn_is_tried_three_times_put_aside_and
         assert breaks.broken == 3
         [one] = await put_aside(h)
         assert (one.text, one.agent_id, one.reason) == ("POISON", HERE.agent_id, "ZeroDivisionError: a defect")
-        async with h.parts.database.read() as tx:
+        async with h.resources.database.read() as tx:
             assert await inbox.unanswered(tx, HERE) == 0
 
 
@@ -199,7 +199,7 @@ async def test_a_turn_that_came_further_has_three_tries_again(
 async def test_a_command_that_breaks_is_put_aside_and_others_are_answered(house: OpenHouse, room: Room) -> None:
     async with house() as h:
         await room.asks("The colour is blue.")
-        async with h.parts.database.write() as tx:
+        async with h.resources.database.write() as tx:
             await tx.execute(text("UPDATE entries SET blocks = '17'"))  # which nobody can read aloud
         await room.says("/recall 1")
         assert "Model:" in await room.commands("/status")
@@ -215,7 +215,7 @@ async def test_an_agent_that_cannot_be_set_up_puts_aside_what_waits_and_new_star
 ) -> None:
     async with house() as h:
         await room.asks("The colour is blue.")
-        async with h.parts.database.write() as tx:
+        async with h.resources.database.write() as tx:
             await tx.execute(text("UPDATE entries SET blocks = '17'"))  # which no history can be made of
             await tx.execute(text("UPDATE agents SET starts = 9"))
     async with house() as h:
@@ -230,7 +230,7 @@ async def test_an_agent_that_cannot_be_set_up_puts_aside_what_waits_and_new_star
 async def test_a_deletion_that_an_agent_cannot_mark_is_put_aside_without_a_word(house: OpenHouse, room: Room) -> None:
     async with house() as h:
         await room.asks("The colour is blue.")
-        async with h.parts.database.write() as tx:
+        async with h.resources.database.write() as tx:
             key = str((await tx.execute(text("SELECT key FROM entries WHERE key <> ''"))).scalar_one())
             await tx.execute(text("UPDATE entries SET blocks = '17'"))  # which no history can be made of
             await tx.execute(text("UPDATE agents SET starts = 9"))
@@ -243,7 +243,7 @@ async def test_a_deletion_that_an_agent_cannot_mark_is_put_aside_without_a_word(
 
 
 async def _tries(house: House, tries: int | None = None) -> int:
-    async with house.parts.database.write() as tx:
+    async with house.resources.database.write() as tx:
         if tries is not None:
             await tx.execute(text("UPDATE turns SET tries = :tries"), {"tries": tries})
         return int((await tx.execute(text("SELECT tries FROM turns"))).scalar_one())
@@ -259,7 +259,7 @@ async def test_a_message_that_kills_the_process_three_times_is_put_aside_by_the_
         for _ in range(MOST_TRIES):
             host = await _mortal_host(h, model)
             assert await host.wait() == DIED
-        [work] = inner_roles(h.parts, ("agents",))
+        [work] = inner_roles(h.resources, ("agents",))
         fourth = asyncio.create_task(work)
         await room.until(room.replies)
         assert room.replies() == [PUT_ASIDE]
@@ -270,7 +270,7 @@ async def test_a_message_that_kills_the_process_three_times_is_put_aside_by_the_
 
 
 async def _mortal_host(house: House, model: MessagesServer) -> asyncio.subprocess.Process:
-    words = [str(house.parts.settings.data_dir), model.url, "POISON"]
+    words = [str(house.resources.settings.data_dir), model.url, "POISON"]
     return await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -287,10 +287,10 @@ async def test_a_compaction_that_breaks_costs_the_compaction_and_no_agent(house:
 
     async with house(("gateway", "worker")) as h, asyncio.TaskGroup() as tasks:
         await room.says("hello")
-        async with h.parts.database.write() as tx:
+        async with h.resources.database.write() as tx:
             row = await agents.claim(tx, HERE.agent_id)
         assert row
-        context = Context(services_of(h.parts), row)
+        context = Context(services_of(h.resources), row)
         await context.load()
         compactor = Compactor(context, tasks)
         compactor._planner.plan = breaks  # type: ignore[assignment,method-assign]  # to break it

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from bot.app.resources import open_parts
+from bot.app.resources import open_resources
 from bot.errors import StoreUnavailable
 from bot.messages import Address
 from bot.runtime.settings import load_settings
@@ -50,7 +50,7 @@ async def test_people_talk_and_histories_are_compacted_behind_a_pooler(house: Op
         await room.says("/compact")
         await room.until(lambda: any("Compacted:" in text for text in room.notices()))
         await asyncio.gather(*(room.asks("hello", chat=chat) for chat in ("2", "3", "4")))
-        await running.parts.database.scrub()
+        await running.resources.database.scrub()
 
 
 async def test_many_transactions_share_few_connections_of_the_server(pooled: str, mode: Pooler) -> None:
@@ -104,6 +104,6 @@ async def test_a_process_that_is_told_of_no_pooler_ends_with_a_sentence_that_nam
 ) -> None:
     settings = load_settings(data_dir=tmp_path, anthropic_api_key="test-key", database_url=pooled)
     with pytest.raises(StoreUnavailable, match=r"set DATABASE_POOLER=transaction.*127\.0\.0\.1") as caught:
-        async with open_parts(settings):
+        async with open_resources(settings):
             pass
     assert len(str(caught.value).splitlines()) == 1

@@ -25,7 +25,7 @@ def texts(room: Room, chat: str) -> list[str]:
 
 
 def tell_soon(house: House) -> None:
-    house.parts.model.queue.tell_seconds = 0.05
+    house.resources.model.queue.tell_seconds = 0.05
 
 
 async def test_who_waits_long_is_told_in_the_place_of_the_answer_and_reads_only_the_answer_then(
@@ -61,7 +61,7 @@ async def test_abort_takes_one_out_of_the_line_at_once(house: OpenHouse, room: R
         assert "Stopped" in await room.commands("/abort", chat="2")
         await room.until(lambda: ONE_BEFORE not in texts(room, "2"))
         assert room.replies("2") == []
-        assert h.parts.model.queue.waiting == 0
+        assert h.resources.model.queue.waiting == 0
         model.release()
         await room.until(lambda: room.replies("1"))
         assert len(model.requests) == 1
@@ -87,12 +87,12 @@ async def test_a_provider_that_asks_one_of_us_to_wait_is_left_alone_by_all_and_p
 
 async def stored(house: House, *texts: str, chat: str = "1", first: int = 1_000) -> None:
     """As if a platform had brought all of these at once."""
-    async with house.parts.database.write() as tx:
+    async with house.resources.database.write() as tx:
         for number, text in enumerate(texts, first):
             await inbox.add(
                 tx, Inbound(Address("room", chat), f"message:{chat}:{number}", "message", number, "ada", text), now=1.0
             )
-    house.parts.bus.ring(f"inbox:{Address('room', chat).agent_id}")
+    house.resources.bus.ring(f"inbox:{Address('room', chat).agent_id}")
 
 
 async def test_of_a_flood_of_messages_one_turn_takes_some_and_the_next_turns_the_rest_in_order(

@@ -23,7 +23,7 @@ FACT = "Please note: the {} door code is {}."
 
 async def all_runs(house: House) -> list[Run]:
     """All of this conversation, the oldest first."""
-    async with house.parts.database.read() as tx:
+    async with house.resources.database.read() as tx:
         rows = await tx.execute(select(compactions).order_by(compactions.c.started_at))
         return [runs.run_of(row) for row in rows.mappings()]
 
@@ -42,7 +42,7 @@ def asked_for(model: MessagesServer) -> int:
 
 async def settled(house: House) -> None:
     """Until no fold is under way."""
-    async with house.parts.bus.bell(f"settled:{Address('room', '1').agent_id}") as bell, asyncio.timeout(PATIENCE):
+    async with house.resources.bus.bell(f"settled:{Address('room', '1').agent_id}") as bell, asyncio.timeout(PATIENCE):
         while [run for run in await all_runs(house) if run.state in runs.OPEN]:
             await bell.wait(0.2)
 

@@ -133,11 +133,11 @@ async def test_an_abort_that_came_while_nothing_ran_stops_the_compaction_and_not
     house: OpenHouse, room: Room, model: MessagesServer
 ) -> None:
     async with waiting(house, room, model) as running:
-        answered, parts = len(room.replies()), running.parts
+        answered, resources = len(room.replies()), running.resources
         await running.end()
-        async with parts.database.write() as tx:
+        async with resources.database.write() as tx:
             abort = Inbound(Address("room", "1"), "message:1:abort", "message", 999, "ada", "/abort", ref="999")
-            await inbox.add(tx, abort, now=parts.database.clock())
+            await inbox.add(tx, abort, now=resources.database.clock())
         asked = summaries(model)
     room.forget_intake()
     async with house(**WAITS):

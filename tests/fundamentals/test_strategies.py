@@ -27,7 +27,7 @@ async def talk(room: Room, count: int) -> None:
 
 async def up_to(total: int, room: Room, running: House) -> str:
     """Something so long that the context comes to about this, as we estimate it and as the provider corrected us."""
-    async with running.parts.database.read() as tx:
+    async with running.resources.database.read() as tx:
         factor = (await tx.execute(select(agents.c.calibration))).scalar_one()
     text, room_for_it = "", (total - room.facts["1"]["total"]) / factor
     while estimate_tokens([{"role": "user", "content": text}]) < room_for_it:
@@ -36,7 +36,7 @@ async def up_to(total: int, room: Room, running: House) -> str:
 
 
 async def last_run(house: House) -> runs.Run:
-    async with house.parts.database.read() as tx:
+    async with house.resources.database.read() as tx:
         run = await runs.latest(tx, Address("room", "1").agent_id)
     assert run
     return run
@@ -84,7 +84,7 @@ async def test_the_level_in_the_book_is_that_of_the_strategy_that_was_chosen_fro
         await room.asks("hello")
 
         async def level() -> str:
-            async with running.parts.database.read() as tx:
+            async with running.resources.database.read() as tx:
                 found = await conversations.get(tx, Address("room", "1").agent_id)
             assert found
             assert found.meter

@@ -17,7 +17,7 @@ TIERED = {"strategy": "tiered", "compact_ahead": False}
 
 
 async def last_run(house: House) -> runs.Run:
-    async with house.parts.database.read() as tx:
+    async with house.resources.database.read() as tx:
         run = await runs.latest(tx, Address("room", "1").agent_id)
     assert run
     return run

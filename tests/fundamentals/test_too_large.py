@@ -97,7 +97,7 @@ async def test_a_refusal_without_a_number_ends_where_nothing_can_be_made_smaller
         assert "shorten SYSTEM_PROMPT, offer fewer tools" in told
         assert len(model.requests) == 1, "the same page is not sent again"
         await room.until(lambda: any("nothing is left that could be made smaller" in text for text in room.notices()))
-        async with running.parts.database.read() as tx:
+        async with running.resources.database.read() as tx:
             run = await runs.latest(tx, Address("room", "1").agent_id)
         assert run
         assert (run.trigger, run.state.value) == ("recovery", "empty")

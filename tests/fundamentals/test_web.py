@@ -66,7 +66,7 @@ async def test_a_search_that_the_provider_pauses_is_gone_on_with(
         assert await room.asks("who is the dog?") == f"I look.\n\n{SHOWN}"
         model.brain = lambda request: Reply("Yes.")
         await room.asks("sure?")
-        async with opened.parts.database.read() as tx:
+        async with opened.resources.database.read() as tx:
             used = [row[0] for row in await tx.execute(select(turns.c.usage).order_by(turns.c.started_at))]
     assert [(usage["searches"], usage["fetches"]) for usage in used] == [(3, 0), (0, 0)]
     assert [message["role"] for message in model.requests[-1].request.messages] == ["user", "assistant", "user"]

@@ -47,8 +47,9 @@ async def browser_of(app: Any, base: str = HERE, **options: Any) -> AsyncIterato
 @asynccontextmanager
 async def visiting(house: House, **page: Any) -> AsyncIterator[httpx2.AsyncClient]:
     """A browser at the page of this program."""
-    settings = house.parts.settings.model_copy(update={"page": house.parts.settings.page.model_copy(update=page)})
-    async with browser_of(page_app(settings, house.parts.database, house.parts.bus, house.parts.jobs)) as client:
+    opened = house.resources
+    settings = opened.settings.model_copy(update={"page": opened.settings.page.model_copy(update=page)})
+    async with browser_of(page_app(settings, opened.database, opened.bus, opened.jobs)) as client:
         yield client
 
 

@@ -26,8 +26,8 @@ PATIENCE = 60.0
 @asynccontextmanager
 async def served(house: House, port: int, **page: Any) -> AsyncIterator[httpx2.AsyncClient]:
     """A browser at a server of this program's page."""
-    settings = house.parts.settings.model_copy(update={"page": PageSettings.model_validate(page)})
-    app = page_app(settings, house.parts.database, house.parts.bus, house.parts.jobs)
+    settings = house.resources.settings.model_copy(update={"page": PageSettings.model_validate(page)})
+    app = page_app(settings, house.resources.database, house.resources.bus, house.resources.jobs)
     serving = asyncio.create_task(HttpServer(f"127.0.0.1:{port}", {}, page=app).run())
     transport = httpx2.AsyncHTTPTransport(retries=5)
     try:
@@ -73,7 +73,7 @@ async def test_an_open_page_is_told_of_what_happens_and_when_its_session_ends(
                 lines = stream.aiter_lines()
                 await room.asks("something new", chat="2")
                 assert await event_of(stream, "changed", lines) != seen
-                async with house.parts.database.write() as tx:
+                async with house.resources.database.write() as tx:
                     await tx.execute(delete(page_sessions))
                 await room.asks("and more", chat="2")
                 await event_of(stream, "ended", lines)

@@ -58,7 +58,7 @@ async def scene(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Scene
             await room.commands("/compact keep the code")
             await room.until(lambda: "Compacted:" in room.notices()[-1])
             await room.asks("And now?")
-            async with house.parts.database.read() as tx:
+            async with house.resources.database.read() as tx:
                 run = await runs.latest(tx, Address("room", "1").agent_id)
             assert run
             yield Scene(house, room, client, run.id)
@@ -227,7 +227,7 @@ async def test_a_command_of_the_page_goes_the_way_of_everybodys_and_the_chat_see
     key = re.findall(r'name="key" value="([0-9a-f]+)"', page.text)[0]
     await press(scene.client, page, f"{path}/commands", command="undo", key=key)
     await room.until(lambda: "Took the last compaction back" in room.notices("two")[-1])
-    async with scene.house.parts.database.read() as tx:
+    async with scene.house.resources.database.read() as tx:
         rows = await tx.execute(inbox.select().where(inbox.c.key.startswith("page:")).order_by(inbox.c.id))
         assert [(row.text, row.person, row.kind) for row in rows] == [
             ("/compact the towns", "operator", "press"),

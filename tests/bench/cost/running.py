@@ -149,7 +149,7 @@ class _Talk:
     async def end(self, lines: Sequence[Line]) -> Course:
         """All of it."""
         return Course(
-            self.house.parts.settings.agents.strategy,
+            self.house.resources.settings.agents.strategy,
             self.model.window,
             int((self.first_level - self.margin) * self.room.facts[CHAT]["limit"]),
             lines,
@@ -165,7 +165,7 @@ class _Talk:
     async def _turns(self) -> tuple[tuple[Entry, ...], ...]:
         """What is in the book under all layers, by turn."""
         chosen = select(entries).where(entries.c.agent_id == Address(self.room.name, CHAT).agent_id)
-        async with self.house.parts.database.read() as tx:
+        async with self.house.resources.database.read() as tx:
             rows = await tx.execute(chosen.where(entries.c.layer.is_(None)).order_by(entries.c.seq))
             found = [entry_of(row) for row in rows.mappings()]
         seen = [entry for entry in found if entry.turn and entry.audience != Audience.PEOPLE]

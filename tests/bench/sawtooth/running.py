@@ -194,7 +194,7 @@ class _Talk:
         if len(self._told()) > told:
             self.compacted = len(self.turns)
         self.turns.append(Turn(line, room.replies()[replies], total))
-        self.ends.append(self.house.parts.database.clock())
+        self.ends.append(self.house.resources.database.clock())
 
     def _told(self) -> list[str]:
         """The messages about compactions."""
@@ -219,7 +219,7 @@ class _Talk:
     async def compactions(self) -> tuple[Compaction, ...]:
         """All runs, oldest first."""
         found: list[Run] = []
-        async with self.house.parts.database.read() as tx:
+        async with self.house.resources.database.read() as tx:
             agent_id = Address(self.room.name, CHAT).agent_id
             run = await runs.latest(tx, agent_id)
             while run:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.app.platforms import platforms
-from bot.app.resources import Parts
+from bot.app.resources import Resources
 from bot.connector import Connector
 from bot.runtime.settings import Settings
 from tests.dialogs.pattern import reads
@@ -45,7 +45,7 @@ class DiscordStage:
         """As the program makes them."""
         return platforms(settings)
 
-    async def admit(self, parts: Parts) -> None:
+    async def admit(self, resources: Resources) -> None:
         await self.until(lambda: self._server.connected > 0 and bool(self._server.commands))
         drinks = self._server.channel("drinks")
         self._channels = {

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.app.platforms import platforms
-from bot.app.resources import Parts
+from bot.app.resources import Resources
 from bot.connector import Connector
 from bot.runtime.settings import Settings
 from tests.dialogs.pattern import reads
@@ -53,7 +53,7 @@ class TelegramStage:
         """As the program makes them."""
         return platforms(settings)
 
-    async def admit(self, parts: Parts) -> None:
+    async def admit(self, resources: Resources) -> None:
         await self.until(lambda: bool(self._server.webhook.webhook) if self._webhook else self._server.polls > 0)
         for place, name in ((Place.TEA, "Tea"), (Place.COFFEE, "Coffee")):
             self._topics[place] = self._server.topic(self._forum, name)

@@ -12,7 +12,7 @@ from typing import Any
 from prompt_toolkit.input import create_pipe_input
 
 from bot.agent.commands.texts import COMMANDS
-from bot.app.resources import Parts
+from bot.app.resources import Resources
 from bot.connector import Connector
 from bot.messages import Address
 from bot.runtime.settings import Settings
@@ -59,7 +59,7 @@ class TerminalStage:
         )
         return [self._terminal]
 
-    async def admit(self, parts: Parts) -> None:
+    async def admit(self, resources: Resources) -> None:
         await self.until(lambda: any(row.text == ">" for row in self._paper.live))
 
     async def close(self) -> None:

@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families as families_
 from sqlalchemy import text
 
 from bot.app.gauges import FRESH_SECONDS, Gauges
-from bot.app.resources import Parts
+from bot.app.resources import Resources
 from bot.bus.bus import Bus
 from bot.bus.jobs import Jobs
 from bot.compaction.plan import Plan
@@ -35,11 +35,11 @@ class Works:
 
 
 @pytest.fixture
-async def parts(database: Database, tmp_path: Path) -> AsyncIterator[Parts]:
+async def resources(database: Database, tmp_path: Path) -> AsyncIterator[Resources]:
     """A book, and no Redis."""
     bus, jobs, model = Bus(NOBODY, "test"), Jobs(NOBODY, "test"), Model(api_key="test-key")
     settings = Settings(_env_file=None, data_dir=tmp_path)
-    yield Parts(settings, database, bus, NOBODY, jobs, model, "claude-sonnet-5", model, "claude-sonnet-5")
+    yield Resources(settings, database, bus, NOBODY, jobs, model, "claude-sonnet-5", model, "claude-sonnet-5")
     await jobs.close()
     await bus.close()
 
@@ -56,29 +56,29 @@ def values(family: Metric) -> dict[tuple[str, ...], float]:
     return {tuple(sample.labels.values()): sample.value for sample in family.samples}
 
 
-async def test_a_part_that_is_away_is_shown_and_the_rest_is_answered(parts: Parts, tmp_path: Path) -> None:
-    found = await shown(Gauges(parts, book=True))
+async def test_a_part_that_is_away_is_shown_and_the_rest_is_answered(resources: Resources, tmp_path: Path) -> None:
+    found = await shown(Gauges(resources, book=True))
     assert values(found["palimpsest_redis_up"]) == {(): 0}
     assert values(found["palimpsest_database_up"]) == {(): 1}
     assert not found["palimpsest_jobs"].samples
     without_tables = Database.in_folder(tmp_path / "elsewhere")
-    found = await shown(Gauges(replace(parts, database=without_tables), book=True))
+    found = await shown(Gauges(replace(resources, database=without_tables), book=True))
     await without_tables.close()
     assert values(found["palimpsest_database_up"]) == {(): 0}
     assert values(found["palimpsest_database_errors"]) == {(): 1}
     assert not found["palimpsest_inbox_messages"].samples
 
 
-async def test_the_form_is_the_one_that_was_asked_for(parts: Parts) -> None:
-    page, content_type = await Gauges(parts, book=False).page("application/openmetrics-text; version=1.0.0")
+async def test_the_form_is_the_one_that_was_asked_for(resources: Resources) -> None:
+    page, content_type = await Gauges(resources, book=False).page("application/openmetrics-text; version=1.0.0")
     assert content_type.startswith("application/openmetrics-text")
     assert page.endswith(b"# EOF\n")
 
 
-async def test_what_waits_in_the_book_is_counted_by_its_place(parts: Parts) -> None:
-    database = parts.database
+async def test_what_waits_in_the_book_is_counted_by_its_place(resources: Resources) -> None:
+    database = resources.database
     await _fill(database)
-    found = await shown(Gauges(parts, book=True, gateways=[Works("room", is_active=True)]))
+    found = await shown(Gauges(resources, book=True, gateways=[Works("room", is_active=True)]))
     waiting = {key: number for key, number in values(found["palimpsest_inbox_messages"]).items() if number}
     assert waiting == {("room", "waiting"): 2, ("room", "parked"): 2, ("elsewhere", "waiting"): 1}
     assert values(found["palimpsest_inbox_messages"])["room", "fetching"] == 0
@@ -92,25 +92,25 @@ async def test_what_waits_in_the_book_is_counted_by_its_place(parts: Parts) -> N
     assert values(found["palimpsest_connector_active"]) == {("room",): 1}
 
 
-async def test_postgresql_counts_the_same(parts: Parts, postgres_database: str) -> None:
-    postgres = Database(postgres_database, clock=parts.database.clock)
+async def test_postgresql_counts_the_same(resources: Resources, postgres_database: str) -> None:
+    postgres = Database(postgres_database, clock=resources.database.clock)
     await postgres.open()
-    await _fill(parts.database)
+    await _fill(resources.database)
     await _fill(postgres)
-    async with parts.database.read() as ours, postgres.read() as theirs:
+    async with resources.database.read() as ours, postgres.read() as theirs:
         assert await queues.depths(ours, now=1_000.0) == await queues.depths(theirs, now=1_000.0)
     await postgres.close()
 
 
-async def test_a_worker_does_not_show_the_book(parts: Parts) -> None:
-    assert "palimpsest_inbox_messages" not in await shown(Gauges(parts, book=False))
+async def test_a_worker_does_not_show_the_book(resources: Resources) -> None:
+    assert "palimpsest_inbox_messages" not in await shown(Gauges(resources, book=False))
 
 
-async def test_whoever_asks_again_at_once_is_shown_what_was_found_a_moment_ago(parts: Parts) -> None:
+async def test_whoever_asks_again_at_once_is_shown_what_was_found_a_moment_ago(resources: Resources) -> None:
     now = 0.0
-    gauges = Gauges(parts, book=True, clock=lambda: now)
+    gauges = Gauges(resources, book=True, clock=lambda: now)
     await shown(gauges)
-    await _fill(parts.database)
+    await _fill(resources.database)
     assert values((await shown(gauges))["palimpsest_turns_running"]) == {(): 0}
     now += FRESH_SECONDS + 1
     assert values((await shown(gauges))["palimpsest_turns_running"]) == {(): 1}

@@ -12,7 +12,7 @@ import pytest
 
 from bot.agent.turns.timing import Timing
 from bot.app.gauges import Gauges
-from bot.app.resources import Parts
+from bot.app.resources import Resources
 from bot.bus.bus import Bus
 from bot.bus.jobs import Jobs
 from bot.history import Usage
@@ -60,7 +60,7 @@ def counted() -> Iterator[tuple[str, str, Any]]:
         yield family._name, family._type, family._labelnames
     bus = Bus(NOBODY, "test")
     settings, database, model = Settings(_env_file=None), Database("sqlite:///nowhere"), Model(api_key="test-key")
-    gauges = Gauges(Parts(settings, database, bus, NOBODY, Jobs(NOBODY, "test"), model, "m", model, "m"), book=True)
+    gauges = Gauges(Resources(settings, database, bus, NOBODY, Jobs(NOBODY, "test"), model, "m", model, "m"), book=True)
     for found in (*gauges._of_process(), *gauges._of_book()):
         yield found.name, found.type, found._labelnames  # type: ignore[attr-defined]  # of all families
 
