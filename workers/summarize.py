@@ -12,6 +12,7 @@ from typing import Any
 
 import structlog
 
+from bot.bus import topics
 from bot.errors import StoreUnavailable
 from bot.runtime.tasks import stop
 from bot.store import runs
@@ -51,7 +52,7 @@ async def _summarize(desk: Desk, run_id: str, job_id: str) -> None:
             log.info("summary_given_up")
             return
         counted = await _report(desk, run_id, job_id, result)
-        desk.bus.ring(f"run:{run_id}")
+        desk.bus.ring(topics.run(run_id))
         log.info("summary_written", outcome=result.outcome, counted=counted, **result.usage)
 
 
@@ -73,7 +74,7 @@ async def _give_back(desk: Desk, run_id: str, job_id: str) -> None:
             given_back = await runs.give_back(tx, run_id, job_id)
         if given_back:
             log.info("summary_given_back", run=run_id)
-            desk.bus.ring(f"run:{run_id}")
+            desk.bus.ring(topics.run(run_id))
 
 
 async def _write(desk: Desk, run: Run, job_id: str) -> Result | None:
@@ -92,7 +93,7 @@ async def _write(desk: Desk, run: Run, job_id: str) -> Result | None:
 
 async def _beat_on(desk: Desk, run_id: str, job_id: str) -> None:
     """Beat until the run does not name this job any more. An abort rings, so that it is noticed at once."""
-    async with desk.bus.bell(f"run:{run_id}") as bell:
+    async with desk.bus.bell(topics.run(run_id)) as bell:
         while True:
             await bell.wait(HEARTBEAT_SECONDS)
             with suppress(StoreUnavailable):

@@ -24,6 +24,7 @@ from bot.agent.services import Services
 from bot.agent.turn import NothingWaitsError, Turn
 from bot.agent.turns.ending import MOST_TRIES
 from bot.agent.turns.incoming import portion
+from bot.bus import topics
 from bot.bus.bells import Bell
 from bot.compaction.gate import after_reply, ahead_margin
 from bot.errors import StaleEpoch, StoreUnavailable
@@ -56,7 +57,7 @@ class Agent:
         self._context = Context(services, row)
         self._memory = AgentMemory(self._context)
         self._retries = Retries(self._context)
-        self._topic, self._epoch_topic = f"inbox:{row.id}", f"epoch:{row.id}"
+        self._topic, self._epoch_topic = topics.inbox(row.id), topics.epoch(row.id)
         self._starts = row.starts
         self._under_way = UnderWay()
         self._rests = False

@@ -18,8 +18,10 @@ import structlog
 
 from bot.agent.agent import SWEEP_SECONDS, Agent
 from bot.agent.services import Services
+from bot.bus import topics
 from bot.bus.bells import Bell
 from bot.bus.leases import Lease
+from bot.bus.topics import Topic
 from bot.errors import BusUnavailable, StaleEpoch, StoreUnavailable
 from bot.messages import AgentId
 from bot.runtime.metrics import METRICS
@@ -37,7 +39,6 @@ _JITTER_SECONDS = 0.2
 """Hosts that wait for the same lease do not all ask for it at the same moment."""
 _MOST_SEEN = 10_000
 """Agents that a look into the book finds at once, and that are watched."""
-_INBOX = "inbox:"
 
 
 class Host:
@@ -60,7 +61,7 @@ class Host:
 
     async def run(self) -> None:
         """Wake agents until cancelled, or until the end of the process: then let them come to their ends."""
-        async with asyncio.TaskGroup() as tasks, self._services.bus.bell(_INBOX) as bell:
+        async with asyncio.TaskGroup() as tasks, self._services.bus.bell(topics.INBOXES) as bell:
             self._tasks, self._bell = tasks, bell
             ending = tasks.create_task(self._strike_at_the_end(bell))
             try:
@@ -79,10 +80,10 @@ class Host:
         due = min(self._watched.values(), default=self._next_sweep)
         return max(0.0, min(due, self._next_sweep) - _now())
 
-    async def _wake(self, rung: set[str | None]) -> None:
+    async def _wake(self, rung: set[Topic | None]) -> None:
         if self._shutdown.begun:
             return
-        named = [AgentId(topic.removeprefix(_INBOX)) for topic in rung if topic]
+        named = [AgentId(topics.whose(topic)) for topic in rung if topic]
         is_short = self._more and not self._line and len(self._running) < self._most
         if None in rung or is_short or _now() >= self._next_sweep:
             await self._sweep()
@@ -120,7 +121,7 @@ class Host:
                 waiting = await work.waiting_agents(tx, _MOST_SEEN)
             for agent_id in waiting:
                 if agent_id in self._running:
-                    self._services.bus.wake(f"{_INBOX}{agent_id}")  # the bell for it may have been lost
+                    self._services.bus.wake(topics.inbox(agent_id))  # the bell for it may have been lost
             others = [agent_id for agent_id in waiting if agent_id not in self._running]
             left = await self._services.bus.leases.left([_lease_name(agent_id) for agent_id in others])
         except (StoreUnavailable, BusUnavailable) as error:
@@ -146,7 +147,7 @@ class Host:
     async def _live(self, agent_id: AgentId, *, surely: bool = True) -> None:
         """``surely``: there is something to do for it; else that is looked up once it is ours."""
         lease = self._services.bus.lease(_lease_name(agent_id), LEASE_SECONDS)
-        lease.on_again = partial(self._services.bus.wake, f"epoch:{agent_id}")  # is it still ours in the book?
+        lease.on_again = partial(self._services.bus.wake, topics.epoch(agent_id))  # is it still ours in the book?
         try:
             if await lease.take():
                 await self._with_lease(agent_id, lease, surely=surely)
@@ -158,7 +159,7 @@ class Host:
             log.exception("agent_crashed", agent=agent_id)
         finally:
             self._running.pop(agent_id, None)
-            self._bell.strike("")  # there is a place again, or somebody to watch
+            self._bell.nudge()  # there is a place again, or somebody to watch
 
     async def _with_lease(self, agent_id: AgentId, lease: Lease, *, surely: bool) -> None:
         crashed = False
@@ -180,7 +181,7 @@ class Host:
             look = work.has_work if self._shutdown.begun else work.is_waited_for
             if not await look(tx, agent_id):
                 return
-        self._services.bus.ring(f"{_INBOX}{agent_id}")
+        self._services.bus.ring(topics.inbox(agent_id))
 
     async def _keep_awake(self, agent_id: AgentId, lease: Lease) -> bool:
         """Let it live until it ends; False when that was not by itself."""

@@ -15,6 +15,7 @@ from functools import partial
 import structlog
 
 from bot.agent.context import Context
+from bot.bus import topics
 from bot.bus.live_events import RENEW_SECONDS, show_written
 from bot.errors import StoreUnavailable
 from bot.history.replies import noted
@@ -49,7 +50,7 @@ async def see_written(context: Context, turn: str, slot: int, shown: str, write:
                 continue
             break
         log.info("step_written", was_there=was_there)
-        context.services.bus.ring(f"outbox:{context.address.connector}", f"settled:{context.agent_id}")
+        context.services.bus.ring(topics.outbox(context.address.connector), topics.settled(context.agent_id))
 
 
 async def came_through(context: Context, look: Callable[[Tx], Awaitable[object]]) -> bool:

@@ -13,6 +13,7 @@ import structlog
 from bot.agent.commands import texts
 from bot.agent.context import Context
 from bot.agent.turns.ending import end_unseen
+from bot.bus import topics
 from bot.compaction.plan import Plan, everything_but
 from bot.runtime.metrics import METRICS
 from bot.store import Tx, agents, histories, inbox, outbox
@@ -47,8 +48,8 @@ class Quarantine:
             async with self._services.database.fenced(context.agent_id, context.epoch) as tx:
                 is_new = await self._answer(tx, waiting)
                 await agents.set_starts(tx, context.agent_id, 0 if is_new else MOST_STARTS)
-            topics = [f"outbox:{context.address.connector}", f"settled:{context.agent_id}"]
-            self._services.bus.ring(*topics, *([f"inbox:{context.agent_id}"] if is_new else []))
+            rings = [topics.outbox(context.address.connector), topics.settled(context.agent_id)]
+            self._services.bus.ring(*rings, *([topics.inbox(context.agent_id)] if is_new else []))
             if is_new:
                 return
 

@@ -14,6 +14,7 @@ import structlog
 from bot.agent.context import Context
 from bot.agent.turn import Turn
 from bot.agent.turns.ending import MOST_TRIES, PUT_ASIDE
+from bot.bus import topics
 from bot.errors import StaleEpoch, StoreUnavailable
 from bot.runtime.metrics import METRICS
 from bot.runtime.redact import redact
@@ -97,7 +98,7 @@ class Retries:
         async with context.step() as step:
             await parked.park(step.tx, [message.id], reason, now=context.services.database.clock())
             await step.say(PUT_ASIDE, answers=message.ref)
-            step.rings.append(f"settled:{context.agent_id}")
+            step.rings.append(topics.settled(context.agent_id))
         METRICS.parked(1)
         log.error("message_parked", messages=[message.id], tries=MOST_TRIES, reason=reason)
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bot.bus import topics
+from bot.bus.topics import Topic
 from bot.compaction import Plan
 from bot.estimate.meter import Meter, meter_json
 from bot.history import Anchor, Entry, EntryKind
@@ -28,7 +30,7 @@ class Step:
         self.next_seq = context.next_seq
         self.restraint = context.restraint
         self.factor = context.factor
-        self.rings: list[str] = []
+        self.rings: list[Topic] = []
         self.afterwards: list[Callable[[], None]] = []
         """Called once it is committed: what is counted and logged."""
         self._context = context
@@ -114,7 +116,7 @@ class Step:
     async def say(self, text: str, *, buttons: Sequence[Button] = (), answers: str = "", payload: str = "") -> int:
         """The program says something; returns the message's slot. ``answers``: the ref of what it answers;
         ``payload``: the same for machines, which the chat page unfolds in its own words."""
-        self.rings.append(f"outbox:{self._context.address.connector}")
+        self.rings.append(topics.outbox(self._context.address.connector))
         said = {"answers": answers, "payload": payload}
         return await outbox.say(self.tx, self._context.address, text, buttons=buttons, now=self.now, **said)
 
@@ -125,17 +127,17 @@ class Step:
 
     async def say_to(self, address: Address, text: str) -> None:
         """The program says something in another conversation."""
-        self.rings.append(f"outbox:{address.connector}")
+        self.rings.append(topics.outbox(address.connector))
         await outbox.say(self.tx, address, text, now=self.now)
 
     async def send_file(self, file: OutFile, text: str) -> None:
         """A file of the agent's folder goes to people."""
-        self.rings.append(f"outbox:{self._context.address.connector}")
+        self.rings.append(topics.outbox(self._context.address.connector))
         await outbox.send_file(self.tx, self._context.address, file, text, now=self.now)
 
     async def change(self, slot: int, text: str, *, buttons: Sequence[Button] = (), payload: str = "") -> None:
         """A message of ours gets another text."""
-        self.rings.append(f"outbox:{self._context.address.connector}")
+        self.rings.append(topics.outbox(self._context.address.connector))
         await outbox.change(self.tx, slot, text, buttons=buttons, payload=payload)
 
     async def open_slot(self, *, answers: str = "") -> int:
@@ -144,14 +146,14 @@ class Step:
 
     async def void(self, slot: int) -> None:
         """Nothing is said in this slot after all."""
-        self.rings.append(f"outbox:{self._context.address.connector}")
+        self.rings.append(topics.outbox(self._context.address.connector))
         await outbox.void(self.tx, slot)
 
     async def close(self, inbox_ids: Sequence[int]) -> None:
         """These rows of the inbox are answered."""
         if inbox_ids:
             await inbox.close(self.tx, inbox_ids)
-            self.rings.append(f"settled:{self._context.agent_id}")
+            self.rings.append(topics.settled(self._context.agent_id))
 
     async def finish(self) -> None:
         """Write down what changed besides rows."""

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bot.app.platforms import local_note, platforms, terminal
+from bot.bus import topics
 from bot.errors import ConfigurationError
 from bot.messages import Address
 from bot.runtime.access import WEB
@@ -127,7 +128,7 @@ async def _serve_chat(settings: Settings, address: Address, connector: Connector
     async with open_resources(settings, listen=(connector.name,)) as resources:
         inner = inner_roles(resources, ("agents", "worker"))
         gateway = gateway_for(resources, connector, f"connector:{address.agent_id}", chat=address.chat)
-        resources.bus.ring(f"inbox:{address.agent_id}")  # its agent shows how full it is
+        resources.bus.ring(topics.inbox(address.agent_id))  # its agent shows how full it is
         await _all([gateway.run(), *inner], until_first=True)
 
 

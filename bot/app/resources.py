@@ -15,7 +15,7 @@ from bot.app.embedded.local_model import LOCAL_CONTEXT, LOCAL_MODEL_NAME, LocalM
 from bot.app.embedded.valkey import EmbeddedValkey
 from bot.bus.bus import Bus
 from bot.bus.jobs import Jobs
-from bot.bus.topics import BusNames
+from bot.bus.redis_names import RedisNames
 from bot.errors import BusUnavailable, ConfigurationError, StoreUnavailable
 from bot.estimate.learned_windows import Windows
 from bot.model.anthropic import Limits, Model, SettingNames
@@ -141,7 +141,7 @@ async def jobs_at(settings: Settings) -> tuple[str, str]:
     database = database_of(settings)
     try:
         await _opened(database, settings)
-        queue = BusNames(await bell_of(database)).jobs
+        queue = RedisNames(await bell_of(database)).jobs
     finally:
         await database.close()
     if settings.redis_url:

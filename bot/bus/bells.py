@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from bot.bus.topics import Topic, all_of_its_kind
+
 _MOST_RUNG = 10_000
 """Topics that a bell tells apart; when more rang, anything may have."""
 
@@ -14,19 +16,23 @@ _MOST_RUNG = 10_000
 class Bell:
     """Waits for rings of some topics. ``wait`` returns what rang since the last time; ``None`` stands for anything."""
 
-    def __init__(self, topics: tuple[str, ...]) -> None:
+    def __init__(self, topics: tuple[Topic, ...]) -> None:
         self.topics = topics
-        self._rung: set[str | None] = set()
+        self._rung: set[Topic | None] = set()
         self._event = asyncio.Event()
 
-    def strike(self, topic: str | None) -> None:
+    def strike(self, topic: Topic | None) -> None:
         """Wake who waits."""
         if len(self._rung) >= _MOST_RUNG:
             self._rung = {None}
         self._rung.add(topic)
         self._event.set()
 
-    async def wait(self, timeout: float) -> set[str | None]:  # the time-out is what a sweep is made of
+    def nudge(self) -> None:
+        """Wake who waits although nothing rang."""
+        self._event.set()
+
+    async def wait(self, timeout: float) -> set[Topic | None]:  # the time-out is what a sweep is made of
         """What rang, or nothing after ``timeout`` seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout):
@@ -40,10 +46,10 @@ class Bells:
     """All bells of a process, found by what they wait for. A topic that ends in a colon stands for all below it."""
 
     def __init__(self) -> None:
-        self._by_topic: defaultdict[str, set[Bell]] = defaultdict(set)
+        self._by_topic: defaultdict[Topic, set[Bell]] = defaultdict(set)
 
     @contextmanager
-    def hung(self, *topics: str) -> Iterator[Bell]:
+    def hung(self, *topics: Topic) -> Iterator[Bell]:
         """A bell for these topics. It rings once at the start, so that who waits reads first."""
         bell = Bell(topics)
         bell.strike(None)
@@ -57,10 +63,9 @@ class Bells:
                 if not self._by_topic[topic]:
                     del self._by_topic[topic]
 
-    def strike(self, topic: str) -> None:
+    def strike(self, topic: Topic) -> None:
         """Wake who waits for it."""
-        above = topic[: topic.find(":") + 1]
-        for name in (topic, above) if above != topic else (topic,):
+        for name in {topic, all_of_its_kind(topic)}:
             for bell in self._by_topic.get(name, ()):
                 bell.strike(topic)
 

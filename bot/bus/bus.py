@@ -25,8 +25,9 @@ from bot.bus.bells import Bell, Bells
 from bot.bus.events import Garbage, LiveEvent, Rings, decode_event, decode_rings, encode_event, encode_rings
 from bot.bus.garbage import GarbageCount
 from bot.bus.leases import Lease, Leases
+from bot.bus.redis_names import SHARED_LEASES, RedisNames
 from bot.bus.redis_pool import ANSWER_SECONDS, Client, pool_at
-from bot.bus.topics import SHARED_LEASES, BusNames
+from bot.bus.topics import Topic
 from bot.errors import BusUnavailable
 from bot.runtime.supervisor import Supervisor
 from bot.runtime.tasks import stop, to_the_end
@@ -55,7 +56,7 @@ class Bus:
         revive: Callable[[], Awaitable[object]] | None = None,
     ) -> None:
         self.redis: Redis = Client.from_pool(pool_at(url))
-        self.names = BusNames(installation)
+        self.names = RedisNames(installation)
         self.supervisor = Supervisor()
         """Of what this process does in the background: whoever has the bus finds it here."""
         self.garbage = GarbageCount(time.monotonic)
@@ -69,7 +70,7 @@ class Bus:
         self._connected = asyncio.Event()
         self.failures = 0
         """How often it could not be reached."""
-        self._outgoing: asyncio.Queue[str | tuple[str, LiveEvent]] = asyncio.Queue(_MOST_OUTGOING)
+        self._outgoing: asyncio.Queue[Topic | tuple[str, LiveEvent]] = asyncio.Queue(_MOST_OUTGOING)
         """Topics that rang here, and live events with their channels."""
 
     async def run(self) -> None:
@@ -98,18 +99,18 @@ class Bus:
                 await asyncio.sleep(_RETRY_SECONDS)
 
     @asynccontextmanager
-    async def bell(self, *topics: str) -> AsyncIterator[Bell]:
+    async def bell(self, *topics: Topic) -> AsyncIterator[Bell]:
         """A bell for these topics. It rings once at the start, so that who waits reads first."""
         with self._bells.hung(*topics) as bell:
             yield bell
 
-    def ring(self, *topics: str) -> None:
+    def ring(self, *topics: Topic) -> None:
         """Say that something is new. Nobody waits for Redis here; a bell that is lost is found by the sweep."""
         for topic in topics:
             self._bells.strike(topic)
             self._send(topic)
 
-    def wake(self, topic: str) -> None:
+    def wake(self, topic: Topic) -> None:
         """Say it in this process alone."""
         self._bells.strike(topic)
 
@@ -236,7 +237,7 @@ class Bus:
         for handle in list(self._live):
             self._hand(handle, event)
 
-    def _send(self, what: str | tuple[str, LiveEvent]) -> None:
+    def _send(self, what: Topic | tuple[str, LiveEvent]) -> None:
         with suppress(asyncio.QueueFull):
             self._outgoing.put_nowait(what)
 
@@ -248,7 +249,7 @@ class Bus:
                 async with asyncio.timeout(ANSWER_SECONDS):  # one answer that never comes would silence all bells
                     await self._publish_what_waits(first)
 
-    async def _publish_what_waits(self, first: str | tuple[str, LiveEvent]) -> None:
+    async def _publish_what_waits(self, first: Topic | tuple[str, LiveEvent]) -> None:
         """All of it in one go, and the rings as one message."""
         sent = [first]
         while not self._outgoing.empty() and len(sent) < _MOST_AT_ONCE:

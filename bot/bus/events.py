@@ -12,11 +12,11 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, StringConstraints, TypeAdapter, ValidationError
 
+from bot.bus.topics import Topic, topic_in
 from bot.messages import Address
 
 MOST_BYTES = 4_000_000
 """A reply is far shorter, and so are all topics that ring at once."""
-_LONGEST_TOPIC = 400
 _LONGEST_NAME = 200
 
 
@@ -100,7 +100,7 @@ class Rings:
     """Topics that rang in the process of this name."""
 
     origin: str
-    topics: tuple[str, ...]
+    topics: tuple[Topic, ...]
 
 
 def encode_event(event: LiveEvent) -> bytes:
@@ -129,15 +129,10 @@ def decode_rings(data: object) -> Rings:
         origin, space, rest = _bounded(data).decode().partition(" ")
     except UnicodeDecodeError:
         raise Garbage("no UTF-8") from None
-    topics = tuple(topic for topic in rest.split("\n") if is_topic(topic))
+    topics = tuple(topic for text in rest.split("\n") if (topic := topic_in(text)))
     if not (space and origin.isalnum() and topics):
         raise Garbage("no rings")
     return Rings(origin, topics)
-
-
-def is_topic(text: str) -> bool:
-    """Whether it may be one: ``what:whose``, or ``what:``."""
-    return ":" in text and len(text) <= _LONGEST_TOPIC and text.isprintable() and " " not in text
 
 
 def _bounded(data: object) -> bytes:

@@ -11,8 +11,8 @@ from uuid import uuid4
 from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 from redis.exceptions import RedisError
 
+from bot.bus.redis_names import RedisNames
 from bot.bus.redis_pool import ANSWER_SECONDS, Client, pool_at
-from bot.bus.topics import BusNames
 from bot.errors import BusUnavailable
 from bot.runtime.tasks import to_the_end
 
@@ -68,7 +68,7 @@ class Jobs:
 
     def __init__(self, url: str, installation: str) -> None:
         self._url = url
-        self._queue = BusNames(installation).jobs
+        self._queue = RedisNames(installation).jobs
         self._pool: ArqRedis | None = None
 
     async def summarize(self, run_id: str, job_id: str) -> None:

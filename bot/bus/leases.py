@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from redis.asyncio.lock import Lock
 from redis.exceptions import LockError, RedisError
 
+from bot.bus.redis_names import SHARED_LEASES
 from bot.bus.redis_pool import ANSWER_SECONDS
-from bot.bus.topics import SHARED_LEASES
 from bot.errors import BusUnavailable
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ if redis.call('pttl', KEYS[1]) == -1 then
 end
 return 0
 """
-"""Of the lease and of what it was called before (:data:`bot.bus.topics.SHARED_LEASES`): 1 where it was taken, 2 where
-garbage stood there."""
+"""Of the lease and of what it was called before (:data:`bot.bus.redis_names.SHARED_LEASES`): 1 where it was taken, 2
+where garbage stood there."""
 _INSTEAD_OF_GARBAGE = 2
 _MOST_OVERDUE = 2
 """Times of a lease in a row without anybody who renews. One may be a process that stood still: its renewal is as late

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from bot.bus.bus import Bus
-from bot.bus.topics import ALL_RINGS, SHARED_RINGS
+from bot.bus.redis_names import ALL_RINGS, SHARED_RINGS
 from bot.errors import BusUnavailable
 
 

@@ -1,59 +1,89 @@
-"""What an installation calls its things in Redis.
+"""Topics: what rings, and whose. One function each, and no topic is made anywhere else.
 
-Several installations may share a Redis, with database numbers of their own or, by mistake, with the same: pub/sub knows
-no numbers, and agents of two bots may have the same id. So every name begins with whose it is. ::
-
-    palimpsest:<installation>:rings             channel: topics that rang
-    palimpsest:<installation>:live:<connector>  channel: what is gone in a moment
-    palimpsest:<installation>:lease:<name>      who has it
-    palimpsest:<installation>:jobs              arq's queue (and :health-check below it)
-
-What arq keeps of a job (``arq:job:…``, ``arq:in-progress:…``, ``arq:retry:…``) is named by the job's id, which is
-random.
+Processes of the version before and after this one hear the same words, so a word stays what it is. One that names
+nobody (:data:`INBOXES`) is waited for, never rung: it stands for all below it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NewType
 
-_PREFIX = "palimpsest:"
-SHARED_LEASES = _PREFIX + "lease:"
-"""Leases of processes that knew no installations. While one of them runs beside newer ones, what it has is left to it;
-what a newer one has it does not see, so it may take that over: the fence in the book decides then."""
-SHARED_RINGS = _PREFIX + "rings"
-"""Whoever listens there is such a process."""
-ALL_RINGS = _PREFIX + "*:rings"
+from bot.messages import AgentId
+
+Topic = NewType("Topic", str)
+"""``what:whose``, or ``what:`` for everybody's."""
+_LONGEST = 400
 
 
-@dataclass(frozen=True)
-class BusNames:
-    """Those of one installation, by its id."""
+def inbox(agent_id: AgentId) -> Topic:
+    """There is something to do for this agent."""
+    return Topic(f"inbox:{agent_id}")
 
-    installation: str
 
-    @property
-    def rings(self) -> str:
-        """The channel on which topics ring."""
-        return f"{self._prefix}rings"
+def epoch(agent_id: AgentId) -> Topic:
+    """Another process may have taken this agent over: look into the book."""
+    return Topic(f"epoch:{agent_id}")
 
-    @property
-    def jobs(self) -> str:
-        """The queue of jobs."""
-        return f"{self._prefix}jobs"
 
-    @property
-    def leases(self) -> str:
-        """What the names of all leases begin with."""
-        return f"{self._prefix}lease:"
+def settled(agent_id: AgentId) -> Topic:
+    """A turn or a compaction of this agent has ended."""
+    return Topic(f"settled:{agent_id}")
 
-    def live(self, connector: str) -> str:
-        """The channel of what is gone in a moment, for the gateways of this connector."""
-        return f"{self._prefix}live:{connector}"
 
-    def lease(self, name: str) -> str:
-        """The key of a lease."""
-        return self.leases + name
+def delivered(agent_id: AgentId) -> Topic:
+    """Something that this agent said has reached its platform."""
+    return Topic(f"delivered:{agent_id}")
 
-    @property
-    def _prefix(self) -> str:
-        return f"{_PREFIX}{self.installation}:"
+
+def outbox(connector: str) -> Topic:
+    """There is something to be delivered by this connector."""
+    return Topic(f"outbox:{connector}")
+
+
+def fetch(connector: str) -> Topic:
+    """There are files to be fetched by this connector."""
+    return Topic(f"fetch:{connector}")
+
+
+def handed_over(lease: str) -> Topic:
+    """Whoever stands by for this lease of a connector may take it."""
+    return Topic(f"handed_over:{lease}")
+
+
+def run(run_id: str) -> Topic:
+    """Something has changed about this compaction: it was begun, reported on, or stopped."""
+    return Topic(f"run:{run_id}")
+
+
+def live(agent_id: AgentId) -> Topic:
+    """What is gone in a moment has changed here. It rings in one process alone."""
+    return Topic(f"live:{agent_id}")
+
+
+def marked(agent_id: AgentId) -> Topic:
+    """A person's message got a mark here, or lost it. It rings in one process alone."""
+    return Topic(f"marked:{agent_id}")
+
+
+INBOXES = Topic("inbox:")
+OUTBOXES = Topic("outbox:")
+SETTLED = Topic("settled:")
+DELIVERED = Topic("delivered:")
+RUNS = Topic("run:")
+
+
+def whose(topic: Topic) -> str:
+    """The id or the name in it; empty where it stands for everybody's."""
+    return topic.partition(":")[2]
+
+
+def all_of_its_kind(topic: Topic) -> Topic:
+    """The one that stands for this one too."""
+    return Topic(topic[: topic.find(":") + 1])
+
+
+def topic_in(text: str) -> Topic | None:
+    """The topic that came over the wire, where it may be one."""
+    if ":" in text and len(text) <= _LONGEST and text.isprintable() and " " not in text:
+        return Topic(text)
+    return None

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import structlog
 
+from bot.bus import topics
 from bot.bus.bus import Bus
 from bot.connector import Connector
 from bot.errors import DeliveryDelayed, DeliveryError, DeliveryRefused, StoreUnavailable
@@ -58,7 +59,7 @@ class Fetcher:
 
     async def run(self) -> None:
         """Fetch until cancelled."""
-        async with asyncio.TaskGroup() as tasks, self._bus.bell(f"fetch:{self._connector.name}") as bell:
+        async with asyncio.TaskGroup() as tasks, self._bus.bell(topics.fetch(self._connector.name)) as bell:
             while True:
                 await bell.wait(SWEEP_SECONDS)
                 rows = await self._rows()
@@ -85,7 +86,7 @@ class Fetcher:
                     is_wanted = await inbox.fetched(tx, row.id, files)
             if not is_wanted:  # forgotten meanwhile, or brought by another gateway under another name
                 await asyncio.to_thread(_take_away, self._folder(row.agent_id), files)
-            self._bus.ring(f"inbox:{row.agent_id}")
+            self._bus.ring(topics.inbox(row.agent_id))
             self._crashes.pop(row.id, None)
         except StoreUnavailable as error:
             log.warning("store_unavailable", reason=str(error))
@@ -95,7 +96,7 @@ class Fetcher:
         finally:
             self._under_way.discard(row.id)
             if self._has_more:
-                self._bus.ring(f"fetch:{self._connector.name}")
+                self._bus.ring(topics.fetch(self._connector.name))
 
     async def _give_up_on(self, row: Fetching) -> None:
         """A defect comes back with every try: then its message is answered without its files."""
@@ -107,7 +108,7 @@ class Fetcher:
             async with self._database.write() as tx:
                 await inbox.fetched(tx, row.id, files)
             del self._crashes[row.id]
-            self._bus.ring(f"inbox:{row.agent_id}")
+            self._bus.ring(topics.inbox(row.agent_id))
 
     async def _keep(self, agent_id: AgentId, attachment: Attachment) -> Kept:
         kept = await self._kept(agent_id, attachment)

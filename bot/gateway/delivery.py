@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 import structlog
 
+from bot.bus import topics
 from bot.bus.bus import Bus
 from bot.connector import Connector, Counting
 from bot.errors import (
@@ -182,7 +183,7 @@ class Lane:
             if row.text or row.file:
                 self._count(row)
             await self._record(row.id, row.version, refs)
-        self._bus.ring(f"delivered:{row.agent_id}")
+        self._bus.ring(topics.delivered(row.agent_id))
 
     def _count(self, row: OutboxRow) -> None:
         """People have it. How long that took is told of replies."""

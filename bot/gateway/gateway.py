@@ -16,10 +16,12 @@ from pathlib import Path
 
 import structlog
 
+from bot.bus import topics
 from bot.bus.bells import Bell
 from bot.bus.bus import Bus
 from bot.bus.events import AtWork, LiveEvent, Marked, Measured, Written
 from bot.bus.leases import Lease
+from bot.bus.topics import Topic
 from bot.connector import Connector, Guarded, Hooked, Receiving, unguarded
 from bot.errors import BusUnavailable, NotReady, PalimpsestError, StoreUnavailable
 from bot.files.blocks import remove_sent
@@ -142,8 +144,8 @@ class Gateway:
         return problem or waits
 
     @property
-    def _handed_over(self) -> str:
-        return f"handed_over:{self._lease_name}"
+    def _handed_over(self) -> Topic:
+        return topics.handed_over(self._lease_name)
 
     @property
     def hook_path(self) -> str | None:
@@ -195,7 +197,7 @@ class Gateway:
     async def settled(self, address: Address) -> None:
         """See :class:`bot.connector.Intake`."""
         agent_id = address.agent_id
-        async with self._bus.bell(f"settled:{agent_id}", f"delivered:{agent_id}") as bell:
+        async with self._bus.bell(topics.settled(agent_id), topics.delivered(agent_id)) as bell:
             while True:
                 await bell.wait(SWEEP_SECONDS)
                 async with self._database.read() as tx:
@@ -321,7 +323,7 @@ class Gateway:
         delivering = asyncio.create_task(self._deliver())
         try:
             await asyncio.wait({gone, delivering, keeping}, return_when=asyncio.FIRST_COMPLETED)
-            async with self._bus.bell("delivered:") as bell:
+            async with self._bus.bell(topics.DELIVERED) as bell:
                 over = self._tenure.over.is_set
                 while self._shutdown.left and not (keeping.done() or over()) and await self._chats_to_serve():
                     await bell.wait(min(_STANDBY_SECONDS, self._shutdown.left))
@@ -346,7 +348,7 @@ class Gateway:
             tasks.create_task(self._deliver())
 
     async def _deliver(self) -> None:
-        async with asyncio.TaskGroup() as tasks, self._bus.bell(f"outbox:{self._connector.name}") as bell:
+        async with asyncio.TaskGroup() as tasks, self._bus.bell(topics.outbox(self._connector.name)) as bell:
             self._tasks = tasks
             self._lanes.clear()
             self._signals = Signals(self._connector, tasks)

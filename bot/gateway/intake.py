@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import structlog
 
+from bot.bus import topics
 from bot.bus.bus import Bus
 from bot.errors import StoreUnavailable
 from bot.gateway.admission import Door
@@ -137,9 +138,9 @@ class Storing:
             self._chats.heard_of(inbound.address.chat)
         METRICS.received(self._name, len(new))
         rings = {inbound.address.agent_id for inbound in new}.union(*(one.rings for one in withdrawn))
-        self._bus.ring(*{f"inbox:{agent_id}" for agent_id in rings})
+        self._bus.ring(*{topics.inbox(agent_id) for agent_id in rings})
         if any(inbound.attachments for inbound in new):
-            self._bus.ring(f"fetch:{self._name}")
+            self._bus.ring(topics.fetch(self._name))
         unreadable = [_notice(inbound, UNREAD) for inbound in unread]
         return Stored(new, [*told, *unreadable], [file for one in withdrawn for file in one.files])
 

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from bot.bus import topics
 from bot.compaction.plan import Plan, Trigger
 from bot.compaction.statistics import messages_text, statistics_of
 from bot.compaction.summary.checks import missing
@@ -188,7 +189,7 @@ class Compactions:
                 cover = await pages.cover_of(tx, run.agent_id, run.id)
             return f"{_state(run)}|{cover.removed_at if cover else None}"
 
-        return self._live.changes(request, (f"run:{name}", "settled:"), state)
+        return self._live.changes(request, (topics.run(name), topics.SETTLED), state)
 
 
 async def _about(tx: Tx, run: Run) -> dict[str, Any]:

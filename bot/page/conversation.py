@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from bot.bus import topics
 from bot.compaction.facts.fact import Reason
 from bot.compaction.facts.report import REASONS
 from bot.messages import AgentId
@@ -169,7 +170,7 @@ class ConversationPage:
             said = f"/{name} {argument}".strip()
             new = await orders.command(tx, one.address, said, f"{name}:{key}", now=database.clock())
         if new:
-            self._site.bus.ring(f"inbox:{agent_id}")
+            self._site.bus.ring(topics.inbox(agent_id))
             log.info("page_command", agent=agent_id, command=name)
         return RedirectResponse(f"/conversations/{quote(agent_id)}?given={name}#said-by-program", HTTPStatus.SEE_OTHER)
 
@@ -182,8 +183,8 @@ class ConversationPage:
 
         async with self._site.database.read() as tx:
             one = await _existing(tx, agent_id)
-        topics = (f"inbox:{agent_id}", f"settled:{agent_id}", f"outbox:{one.address.connector}", "run:")
-        return self._live.changes(request, topics, state)
+        own = (topics.inbox(agent_id), topics.settled(agent_id), topics.outbox(one.address.connector))
+        return self._live.changes(request, (*own, topics.RUNS), state)
 
 
 async def _existing(tx: Tx, agent_id: AgentId) -> Conversation:

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from bot.bus import topics
 from bot.errors import BusUnavailable, Cause
 from bot.estimate.learned_windows import Learned, place_of
 from bot.page.context import Site
@@ -149,7 +150,8 @@ class Overview:
                 waits, open_runs = await overview.waits(tx), await overview.open_runs(tx)
                 return await self._state(tx, waits, open_runs, await self._worker())
 
-        return self._live.changes(request, ("inbox:", "outbox:", "settled:", "run:"), state, rest=_REST_SECONDS)
+        all_of_them = (topics.INBOXES, topics.OUTBOXES, topics.SETTLED, topics.RUNS)
+        return self._live.changes(request, all_of_them, state, rest=_REST_SECONDS)
 
 
 def problems(

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from bot.bus import topics
 from bot.errors import PalimpsestError
 from bot.page.context import Site
 from bot.page.query import named, text
@@ -59,6 +60,6 @@ class ParkedPage:
             raise Refused(HTTPStatus.CONFLICT, sentence) from error
         if one is None:
             raise not_found("Nothing of this name is put aside; perhaps it was tried again meanwhile.")
-        self._site.bus.ring(f"inbox:{one.agent_id}")
+        self._site.bus.ring(topics.inbox(one.agent_id))
         log.info("page_retry", agent=one.agent_id, key=name)
         return RedirectResponse(f"/parked?retried={quote(one.id)}", HTTPStatus.SEE_OTHER)

@@ -15,6 +15,7 @@ from http import HTTPStatus
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
+from bot.bus.topics import Topic
 from bot.errors import StoreUnavailable
 from bot.page.access.visitor import visitor_of
 from bot.page.context import Site
@@ -43,14 +44,14 @@ class Live:
         return StreamingResponse(counted, media_type="text/event-stream", headers=_HEADERS)
 
     def changes(
-        self, request: Request, topics: tuple[str, ...], state: Callable[[], Awaitable[str]], *, rest: float = 0.5
+        self, request: Request, topics: tuple[Topic, ...], state: Callable[[], Awaitable[str]], *, rest: float = 0.5
     ) -> StreamingResponse:
         """A stream that says when the ``state`` is another one than the browser knows. ``topics``: bells that ring
         when that may be so; ``rest``: seconds between two looks, what happens meanwhile is seen together."""
         return self.answer(request, self._changes(request, topics, state, rest))
 
     async def _changes(
-        self, request: Request, topics: tuple[str, ...], state: Callable[[], Awaitable[str]], rest: float
+        self, request: Request, topics: tuple[Topic, ...], state: Callable[[], Awaitable[str]], rest: float
     ) -> AsyncIterator[str]:
         visitor = visitor_of(request)
         seen = request.headers.get("last-event-id") or request.query_params.get("state", "")

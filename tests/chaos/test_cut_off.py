@@ -15,6 +15,7 @@ from sqlalchemy import text
 from bot.app.embedded.detached import Detached
 from bot.app.embedded.valkey import EmbeddedValkey
 from bot.app.main import inner_roles
+from bot.bus import topics
 from bot.bus.bus import Bus
 from bot.errors import BusUnavailable
 from tests.chaos.processes import eventually
@@ -87,7 +88,7 @@ async def compact(room: Room) -> None:
 async def job_of_the_run(running: House) -> str:
     """The id of the job that was asked to write the summary."""
     bus = running.resources.bus
-    async with bus.bell("run:") as bell, asyncio.timeout(10):
+    async with bus.bell(topics.RUNS) as bell, asyncio.timeout(10):
         while True:
             await bell.wait(0.1)
             async with running.resources.database.read() as tx:

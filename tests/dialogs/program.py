@@ -12,6 +12,7 @@ from sqlalchemy import select, text
 from bot.app.http import HttpServer
 from bot.app.main import gateway_for, inner_roles
 from bot.app.resources import Resources, open_resources
+from bot.bus import topics
 from bot.connector import Connector
 from bot.runtime.settings import Settings
 from bot.runtime.tasks import stop
@@ -50,7 +51,7 @@ async def running(
 
 async def at_rest(resources: Resources) -> None:
     """Return when all that was said is answered and delivered, and nothing runs."""
-    async with resources.bus.bell("settled:", "delivered:") as bell:
+    async with resources.bus.bell(topics.SETTLED, topics.DELIVERED) as bell:
         while True:
             async with resources.database.read() as tx:
                 if not (await tx.execute(_UNDER_WAY)).scalar_one():
@@ -60,7 +61,7 @@ async def at_rest(resources: Resources) -> None:
 
 async def in_the_book(resources: Resources, said: str) -> None:
     """Return when the inbox has a message that reads so now."""
-    async with resources.bus.bell("inbox:") as bell:
+    async with resources.bus.bell(topics.INBOXES) as bell:
         while True:
             async with resources.database.read() as tx:
                 if (await tx.execute(select(inbox.c.id).where(inbox.c.text == said))).first():

@@ -13,6 +13,7 @@ from redis.asyncio import Redis
 from structlog.testing import capture_logs
 
 from bot.app.health import Health
+from bot.bus import topics
 from bot.bus.bus import Bus
 from bot.bus.events import MOST_BYTES, Written
 from bot.bus.jobs import new_job_id, pack
@@ -110,7 +111,7 @@ async def test_a_newer_process_may_say_more_than_this_one_knows(external_valkey:
 
 
 async def test_a_defect_in_what_shows_an_event_silences_no_bell(external_valkey: str) -> None:
-    async with _listening(external_valkey) as (bus, _), _from_outside(bus) as redis, bus.bell("inbox:") as bell:
+    async with _listening(external_valkey) as (bus, _), _from_outside(bus) as redis, bus.bell(topics.INBOXES) as bell:
         bus.on_live(_breaks)
         with capture_logs() as logs:
             await redis.publish(bus.names.live("room"), event())
@@ -239,7 +240,7 @@ def _from_outside(bus: Bus) -> Redis:
 
 async def _heard(running: House, redis: Redis) -> None:
     """Return when what was published before has been heard: in one channel, and of one publisher, order is kept."""
-    async with running.resources.bus.bell("settled:") as bell:
+    async with running.resources.bus.bell(topics.SETTLED) as bell:
         await redis.publish(running.resources.bus.names.rings, b"abc settled:now")
         async with asyncio.timeout(PATIENCE):
             while "settled:now" not in await bell.wait(PATIENCE):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import text
 
+from bot.bus import topics
 from bot.history import EntryKind
 from bot.messages import Address, Inbound, text_of
 from bot.store import inbox
@@ -171,7 +172,7 @@ async def test_what_stands_behind_an_abort_waits_behind_what_stands_before_it(
             for order, words in enumerate(("two", "/abort", "three"), 10):
                 inbound = Inbound(Address("room", "1"), f"message:1:{order}", "message", order, "ada", words)
                 await inbox.add(tx, inbound, now=running.resources.database.clock())
-        running.resources.bus.ring("inbox:room-1")
+        running.resources.bus.ring(topics.inbox(Address("room", "1").agent_id))
         await room.until(room.replies)
         said = [text_of(entry.blocks) for entry in (await running.history()).visible if entry.kind == EntryKind.SAID]
         assert said == ["one", "two", "three"]

@@ -19,6 +19,7 @@ from bot.agent.context import Context
 from bot.agent.quarantine import MOST_STARTS
 from bot.app.main import inner_roles, services_of
 from bot.app.resources import open_resources
+from bot.bus import topics
 from bot.errors import StaleEpoch
 from bot.history import EntryKind
 from bot.messages import Address, text_block
@@ -160,7 +161,7 @@ async def _rob(running: House, chance: random.Random, epochs: set[int]) -> None:
 
 async def _until_settled(running: House) -> None:
     """Everything that was said is answered and shown."""
-    async with running.resources.bus.bell("settled:", "delivered:") as bell, asyncio.timeout(60):
+    async with running.resources.bus.bell(topics.SETTLED, topics.DELIVERED) as bell, asyncio.timeout(60):
         while True:
             await bell.wait(1)
             async with running.resources.database.read() as tx:
@@ -256,7 +257,7 @@ async def test_agents_are_handed_over_as_soon_as_they_are_idle_and_the_host_ends
         shutdown = Shutdown(60, agents=True)
         ending = asyncio.create_task(inner_roles(resources, ("agents",), shutdown)[0])
         await room.asks("hello")
-        async with running.resources.bus.bell("inbox:"):
+        async with running.resources.bus.bell(topics.INBOXES):
             shutdown.begin()
             await ending
         assert not await running.resources.bus.is_held(f"agent:{AGENT}")

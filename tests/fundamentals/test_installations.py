@@ -16,10 +16,11 @@ from sqlalchemy import text
 
 from bot.app.main import gateway_for, inner_roles
 from bot.app.resources import Resources, open_resources
+from bot.bus import topics
 from bot.bus.bus import Bus
 from bot.bus.events import Written
+from bot.bus.redis_names import SHARED_LEASES, SHARED_RINGS
 from bot.bus.state import state_of
-from bot.bus.topics import SHARED_LEASES, SHARED_RINGS
 from bot.messages import Address
 from bot.runtime.settings import Settings
 from bot.store import Database, installation
@@ -80,7 +81,7 @@ async def test_a_live_text_reaches_no_slot_of_another_conversation(
         await room.says("hello", chat="1")
         await room.until(lambda: room.is_typing("1"))
         slot = await _open_slot(running.resources.database)
-        async with running.resources.bus.bell("delivered:") as bell:
+        async with running.resources.bus.bell(topics.DELIVERED) as bell:
             at_home.bus.live(Written(Address("room", "1", "a thread"), slot, "of another thread"))
             at_home.bus.live(Written(Address("room", "2"), slot, "of another chat"))
             await bell.wait(0.1)

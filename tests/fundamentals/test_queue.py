@@ -7,6 +7,7 @@ from functools import partial
 
 from bot.agent.commands.dispatch import MOST_ASIDE
 from bot.agent.turns.incoming import MOST_MESSAGES
+from bot.bus import topics
 from bot.messages import Address, Inbound
 from bot.store import inbox
 from bot.store.inbox import MOST_SEEN
@@ -92,7 +93,7 @@ async def stored(house: House, *texts: str, chat: str = "1", first: int = 1_000)
             await inbox.add(
                 tx, Inbound(Address("room", chat), f"message:{chat}:{number}", "message", number, "ada", text), now=1.0
             )
-    house.resources.bus.ring(f"inbox:{Address('room', chat).agent_id}")
+    house.resources.bus.ring(topics.inbox(Address("room", chat).agent_id))
 
 
 async def test_of_a_flood_of_messages_one_turn_takes_some_and_the_next_turns_the_rest_in_order(

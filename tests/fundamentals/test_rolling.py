@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from bot.bus import topics
 from bot.messages import Address
 from bot.store import runs
 from bot.store.runs import Run, RunState
@@ -42,7 +43,10 @@ def asked_for(model: MessagesServer) -> int:
 
 async def settled(house: House) -> None:
     """Until no fold is under way."""
-    async with house.resources.bus.bell(f"settled:{Address('room', '1').agent_id}") as bell, asyncio.timeout(PATIENCE):
+    async with (
+        house.resources.bus.bell(topics.settled(Address("room", "1").agent_id)) as bell,
+        asyncio.timeout(PATIENCE),
+    ):
         while [run for run in await all_runs(house) if run.state in runs.OPEN]:
             await bell.wait(0.2)
 

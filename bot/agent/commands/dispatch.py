@@ -20,6 +20,7 @@ from bot.agent.retries import DIED, Retries
 from bot.agent.step import Step
 from bot.agent.turn import Turn
 from bot.agent.turns.ending import PARKED
+from bot.bus import topics
 from bot.compaction.notices import taken_back
 from bot.compaction.plan import Plan, everything_but
 from bot.errors import StaleEpoch, StoreUnavailable, StrategyFailed
@@ -93,7 +94,7 @@ class Control:
 
     def _let_go(self, message: Waiting) -> None:
         self.in_hand.discard(message.id)
-        self._services.bus.ring(f"inbox:{self._context.agent_id}")
+        self._services.bus.ring(topics.inbox(self._context.agent_id))
 
     @property
     def _is_busy(self) -> bool:

@@ -28,6 +28,7 @@ from bot.agent.compacting.summary_job import SummaryJob, look_at
 from bot.agent.context import Context
 from bot.agent.outage import came_through, until_back
 from bot.agent.step import Step
+from bot.bus import topics
 from bot.compaction import Plan, Strategy
 from bot.compaction.fallback import FALLBACK
 from bot.compaction.notices import (
@@ -426,7 +427,7 @@ class Compactor:
         if not await runs.end(step.tx, run_id, state, reason=reason, meter_after=None, now=now):
             return None
         step.restraint = step.restraint.compacted() if not step.restraint.paused else step.restraint
-        step.rings.append(f"run:{run_id}")
+        step.rings.append(topics.run(run_id))
         run = await runs.get(step.tx, run_id)
         assert run is not None
         step.afterwards.append(partial(count, run, state, step.now, run.strategy))
@@ -438,7 +439,7 @@ class Compactor:
         tell(run)
         await record(self._context, run)
         self._context.show_meter()
-        self._services.bus.ring(f"settled:{self._context.agent_id}")
+        self._services.bus.ring(topics.settled(self._context.agent_id))
 
 
 def _without(plan: Plan, why: str = "") -> str:

@@ -23,6 +23,7 @@ from bot.agent.compacting.run_report import count, record, tell, tell_begun
 from bot.agent.compacting.summary_job import SummaryJob, look_at
 from bot.agent.context import Context
 from bot.agent.step import Step
+from bot.bus import topics
 from bot.compaction import Plan
 from bot.compaction.summary.checks import is_no_summary
 from bot.errors import StaleEpoch, StoreUnavailable, StrategyFailed
@@ -147,13 +148,13 @@ class RunningSummary:
             self._not_before = self._context.next_seq + _FEWEST_ENTRIES
         tell(run)
         await record(self._context, run)
-        self._services.bus.ring(f"settled:{self._context.agent_id}")
+        self._services.bus.ring(topics.settled(self._context.agent_id))
 
     async def _end(self, step: Step, run: Run, state: RunState, reason: str) -> bool:
         now = self._services.database.clock()
         if not await runs.end(step.tx, run.id, state, reason=reason, meter_after=None, now=now):
             return False
-        step.rings.append(f"run:{run.id}")
+        step.rings.append(topics.run(run.id))
         step.afterwards.append(lambda: count(run, state, now, run.strategy))
         return True
 

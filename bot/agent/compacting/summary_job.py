@@ -9,6 +9,7 @@ from contextlib import suppress
 import structlog
 
 from bot.agent.context import Context
+from bot.bus import topics
 from bot.bus.jobs import new_job_id
 from bot.errors import BusUnavailable, StaleEpoch, StoreUnavailable
 from bot.store import Database, runs
@@ -53,7 +54,7 @@ class SummaryJob:
 
     async def result(self, run: Run) -> Run | None:
         """The run once a worker has reported or a person has stopped it; None when no worker can be had."""
-        async with self._services.bus.bell(f"run:{run.id}") as bell:
+        async with self._services.bus.bell(topics.run(run.id)) as bell:
             while True:
                 try:
                     ended, found = await self._see(run.id)

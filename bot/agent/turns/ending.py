@@ -13,6 +13,7 @@ from bot.agent.context import Context
 from bot.agent.step import Step
 from bot.agent.tools.tool import INTERRUPTED, result_block
 from bot.agent.turns.timing import Timing
+from bot.bus import topics
 from bot.compaction import Plan
 from bot.compaction.notices import STAYS, WAS_ON_ALL, aborted
 from bot.compaction.plan import Inserted
@@ -129,7 +130,7 @@ class Ending:
         else:
             await step.void(self._slot)
         await outbox.release(step.tx, context.agent_id)
-        step.rings.append(f"settled:{context.agent_id}")
+        step.rings.append(topics.settled(context.agent_id))
         self.state = state
         step.afterwards.append(partial(self._tell, state, usage, meter.share, timing))
 
@@ -158,7 +159,7 @@ async def end_unseen(context: Context, reason: str) -> None:
     if ended:
         METRICS.parked(len(ended.rows))
         log.error("message_parked", messages=ended.rows, turn=ended.turn, tries=MOST_TRIES, reason=reason)
-        services.bus.ring(f"outbox:{context.address.connector}", f"settled:{context.agent_id}")
+        services.bus.ring(topics.outbox(context.address.connector), topics.settled(context.agent_id))
 
 
 def _hiding(own: list[Entry]) -> Plan:

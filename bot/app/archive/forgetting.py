@@ -27,7 +27,9 @@ from uuid import uuid4
 
 from bot.agent.compacting import trace_files
 from bot.app.embedded.valkey import EmbeddedValkey
+from bot.bus import topics
 from bot.bus.bus import Bus
+from bot.bus.topics import Topic
 from bot.compaction.notices import aborted
 from bot.errors import BusUnavailable, PalimpsestError
 from bot.files.blocks import folder_of, remove_sent
@@ -205,7 +207,7 @@ class Forgetting:
             await agents.raise_epoch(tx, agent_id)
         lease = self._bus.lease(f"agent:{agent_id}", _LEASE_SECONDS)
         try:
-            is_ours = await self._take(lease, f"epoch:{agent_id}")
+            is_ours = await self._take(lease, topics.epoch(agent_id))
             if not is_ours:
                 self.done.note(STILL_HELD)
         except BusUnavailable:
@@ -223,9 +225,9 @@ class Forgetting:
         async with self._database.read() as tx:
             waits = await work.has_work(tx, agent_id)
         if waits:
-            self._bus.ring(f"inbox:{agent_id}")
+            self._bus.ring(topics.inbox(agent_id))
 
-    async def _take(self, lease: Any, topic: str) -> bool:
+    async def _take(self, lease: Any, topic: Topic) -> bool:
         patience = asyncio.get_running_loop().time() + _PATIENCE_SECONDS
         while not await lease.take():
             if asyncio.get_running_loop().time() > patience:

@@ -15,6 +15,7 @@ from bot.app.cli.pair import ring
 from bot.app.cli.process import WronglyCalled, one_line_errors, run_to_its_end
 from bot.app.cli.text import as_json as dumped
 from bot.app.cli.text import line
+from bot.bus import topics
 
 if TYPE_CHECKING:
     from bot.app.archive.exporting import Exported
@@ -124,7 +125,7 @@ async def _import(settings: Settings, path: Path, most_bytes: int) -> Exported:
                 await database.open()
                 await refuse_strange_files(settings, database)
                 done = await importing.bring_in(database, settings.data_dir, archive)
-                for topic in (f"inbox:{archive.agent_id}", f"outbox:{archive.address.connector}"):
+                for topic in (topics.inbox(archive.agent_id), topics.outbox(archive.address.connector)):
                     await ring(settings, database, topic)
             finally:
                 await database.close()

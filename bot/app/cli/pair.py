@@ -12,6 +12,8 @@ import typer
 
 from bot.app.cli.book import opened
 from bot.app.cli.process import log_quietly, one_line_errors, run_to_its_end
+from bot.bus import topics
+from bot.bus.topics import Topic
 from bot.errors import PalimpsestError
 
 if TYPE_CHECKING:
@@ -97,7 +99,7 @@ async def _approve(settings: Settings, code: str) -> Person:
                     "to the bot an hour later gets a new code."
                 )
             await outbox.say(tx, person.address, access.welcome(), now=now)
-        await ring(settings, database, f"outbox:{person.connector}")
+        await ring(settings, database, topics.outbox(person.connector))
         return person
 
 
@@ -108,7 +110,7 @@ async def _revoke(settings: Settings, connector: str, person: str) -> bool:
         return await people.revoke(tx, connector, person)
 
 
-async def ring(settings: Settings, database: Database, topic: str) -> None:
+async def ring(settings: Settings, database: Database, topic: Topic) -> None:
     """For a program that runs; without a bell its sweep finds the message within 5 s. No server is started for it."""
     from bot.app.embedded.valkey import EmbeddedValkey
     from bot.bus.bus import Bus

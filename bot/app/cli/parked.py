@@ -11,6 +11,7 @@ from bot.app.cli.book import opened
 from bot.app.cli.pair import ring
 from bot.app.cli.process import log_quietly, one_line_errors, run_to_its_end
 from bot.app.cli.text import cut, line, printable, utc
+from bot.bus import topics
 from bot.errors import PalimpsestError
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ async def _retry(settings: Settings, name: str) -> Parked:
             raise
         except Exception as error:
             raise NothingParked(f"{name} still cannot be stored ({type(error).__name__}): it stays aside.") from error
-        await ring(settings, database, f"inbox:{one.agent_id}")
+        await ring(settings, database, topics.inbox(one.agent_id))
         return one
 
 

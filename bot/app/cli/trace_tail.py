@@ -13,6 +13,7 @@ from bot.app.cli.process import one_line_errors, run_to_its_end
 from bot.app.cli.runs import Agent, json_line, one_line, ran_json, wanted_of
 from bot.app.cli.text import as_json as dumped
 from bot.app.cli.text import columns
+from bot.bus import topics
 
 if TYPE_CHECKING:
     from bot.runtime.settings import Settings
@@ -46,7 +47,7 @@ async def _tail(settings: Settings, wanted: Wanted, most: int, *, follow: bool, 
             return
         _say(before, as_json=as_json)
         if follow:
-            async with bus_of(settings, database) as bus, bus.bell("settled:") as bell:
+            async with bus_of(settings, database) as bus, bus.bell(topics.SETTLED) as bell:
                 while True:
                     await bell.wait(_SWEEP_SECONDS)
                     _say(await watch.ended(), as_json=as_json)

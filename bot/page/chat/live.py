@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from bot.bus import topics
 from bot.bus.bus import Bus
 from bot.bus.events import AtWork, LiveEvent, Marked, Measured, Written
 from bot.messages import Address, AgentId
@@ -69,5 +70,5 @@ class Moments:
             case Measured():
                 moment.facts = asdict(event.facts)
             case Marked():
-                self._bus.wake(f"marked:{address.agent_id}")
-        self._bus.wake(f"live:{address.agent_id}")
+                self._bus.wake(topics.marked(address.agent_id))
+        self._bus.wake(topics.live(address.agent_id))

@@ -17,6 +17,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from bot.bus import topics
 from bot.errors import StoreUnavailable
 from bot.messages import Address
 from bot.page.access.visitor import Visitor
@@ -62,10 +63,10 @@ class Stream:
     async def events(self) -> AsyncIterator[str]:
         """Until the session ends, or nobody listens any more."""
         agent = self._address.agent_id
-        in_a_moment = f"live:{agent}"
-        topics = (f"outbox:{self._address.connector}", f"inbox:{agent}", f"marked:{agent}", in_a_moment)
+        in_a_moment = topics.live(agent)
+        in_book = (topics.outbox(self._address.connector), topics.inbox(agent), topics.marked(agent))
         now = asyncio.get_running_loop().time
-        async with self._site.bus.bell(*topics) as bell:
+        async with self._site.bus.bell(*in_book, in_a_moment) as bell:
             while True:
                 rung = await bell.wait(self._patience(now()))
                 if now() >= self._next_look:

