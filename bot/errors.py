@@ -19,6 +19,11 @@
         ├── DeliverySuperseded   ... since another gateway delivers by now
         └── DeliveryRefused      ... for good
             └── ChatClosed       ... and nothing else in this chat either
+
+Why a model did not answer is a :class:`Cause`, one word each: for `/readyz`, the metrics, the page and whoever is told
+of it. What an answer of a provider means is decided here by its status, its type and its code, and by its words only
+where providers have nothing else: https://docs.anthropic.com/en/api/errors answers 400 ("Your credit balance is too
+low") to an account without credit, as to a request that is wrong. Words that are not known leave it at that. Pure.
 """
 
 from __future__ import annotations
@@ -26,12 +31,6 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 from http import HTTPStatus
-
-# Why there was no answer, as one word each: for `/readyz`, the metrics, the page and whoever is told of it.
-#
-# What an answer of a provider means is decided here by its status, its type and its code, and by its words only where
-# providers have nothing else: https://docs.anthropic.com/en/api/errors answers 400 ("Your credit balance is too low")
-# to an account without credit, as to a request that is wrong. Words that are not known leave it at that. Pure.
 
 
 class Cause(StrEnum):
@@ -81,45 +80,6 @@ _WORDS = {
     Cause.STUCK: "no end of it",
     Cause.BROKEN: "a defect",
 }
-
-_OF_TYPE = {
-    "authentication_error": Cause.KEY,
-    "invalid_api_key": Cause.KEY,
-    "permission_error": Cause.FORBIDDEN,
-    "billing_error": Cause.CREDIT,
-    "insufficient_quota": Cause.CREDIT,
-    "not_found_error": Cause.MODEL,
-    "model_not_found": Cause.MODEL,
-    "rate_limit_error": Cause.BUSY,
-    "overloaded_error": Cause.BUSY,
-}
-_OF_STATUS = {
-    HTTPStatus.UNAUTHORIZED: Cause.KEY,
-    HTTPStatus.PAYMENT_REQUIRED: Cause.CREDIT,
-    HTTPStatus.FORBIDDEN: Cause.FORBIDDEN,
-    HTTPStatus.NOT_FOUND: Cause.MODEL,
-    HTTPStatus.TOO_MANY_REQUESTS: Cause.BUSY,
-    529: Cause.BUSY,
-}
-_BILL = re.compile(
-    r"credit balance|more credits|available credits|spending limit|specified (?:api )?usage limits"
-    r"|insufficient[ _](?:credit|funds|balance|quota)",
-    re.IGNORECASE,
-)
-
-
-def cause_of(status: int, types: tuple[str, ...], said: str) -> Cause:
-    """What an error means: an HTTP ``status`` (200 where it came in a stream), what its body names as ``types``, and
-    what it says."""
-    if status in (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS) and _BILL.search(said):
-        return Cause.CREDIT
-    if Cause.CREDIT in (named := [_OF_TYPE[one] for one in types if one in _OF_TYPE]):
-        return Cause.CREDIT
-    if found := _OF_STATUS.get(status):
-        return found
-    if named:
-        return named[0]
-    return Cause.AWAY if status >= HTTPStatus.INTERNAL_SERVER_ERROR else Cause.REQUEST
 
 
 class PalimpsestError(Exception):
@@ -228,3 +188,43 @@ class DeliveryRefused(DeliveryError):
 
 class ChatClosed(DeliveryRefused):
     """The bot is blocked, or was thrown out: nothing reaches this chat until the platform says otherwise."""
+
+
+_OF_TYPE = {
+    "authentication_error": Cause.KEY,
+    "invalid_api_key": Cause.KEY,
+    "permission_error": Cause.FORBIDDEN,
+    "billing_error": Cause.CREDIT,
+    "insufficient_quota": Cause.CREDIT,
+    "not_found_error": Cause.MODEL,
+    "model_not_found": Cause.MODEL,
+    "rate_limit_error": Cause.BUSY,
+    "overloaded_error": Cause.BUSY,
+}
+_OF_STATUS = {
+    HTTPStatus.UNAUTHORIZED: Cause.KEY,
+    HTTPStatus.PAYMENT_REQUIRED: Cause.CREDIT,
+    HTTPStatus.FORBIDDEN: Cause.FORBIDDEN,
+    HTTPStatus.NOT_FOUND: Cause.MODEL,
+    HTTPStatus.TOO_MANY_REQUESTS: Cause.BUSY,
+    529: Cause.BUSY,
+}
+_BILL = re.compile(
+    r"credit balance|more credits|available credits|spending limit|specified (?:api )?usage limits"
+    r"|insufficient[ _](?:credit|funds|balance|quota)",
+    re.IGNORECASE,
+)
+
+
+def cause_of(status: int, types: tuple[str, ...], said: str) -> Cause:
+    """What an error means: an HTTP ``status`` (200 where it came in a stream), what its body names as ``types``, and
+    what it says."""
+    if status in (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS) and _BILL.search(said):
+        return Cause.CREDIT
+    if Cause.CREDIT in (named := [_OF_TYPE[one] for one in types if one in _OF_TYPE]):
+        return Cause.CREDIT
+    if found := _OF_STATUS.get(status):
+        return found
+    if named:
+        return named[0]
+    return Cause.AWAY if status >= HTTPStatus.INTERNAL_SERVER_ERROR else Cause.REQUEST

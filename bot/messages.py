@@ -1,4 +1,5 @@
-"""The words that travel: addresses, what comes in from a platform, what goes out to one, and what a model reads.
+"""The words that travel: addresses and the names that people give to conversations, what comes in from a platform with
+its files, what goes out to one, and what a model reads.
 
 Pure: no I/O, no clock, no settings. Content blocks keep the shape of the Anthropic Messages API, so that a block that
 this program does not know is stored and sent back as it was.
@@ -33,6 +34,10 @@ AgentId = NewType("AgentId", str)
 _UNSAFE = re.compile(r"[^a-z0-9_]+")
 _LONGEST_SLUG = 80
 
+_NAME = re.compile(r"[a-z0-9_][a-z0-9_-]{0,59}")
+NAMES = "a conversation's name has small letters, digits, _ and -, 60 at most, for example 'work'"
+"""What whoever gave another one is told."""
+
 
 @dataclass(frozen=True)
 class Address:
@@ -59,6 +64,11 @@ def _slug(part: str) -> str:
     return part if negative else _UNSAFE.sub("-", part.lower()).strip("-") or "x"
 
 
+def is_name(text: str) -> bool:
+    """Whether a conversation can be called so."""
+    return _NAME.fullmatch(text) is not None
+
+
 @dataclass(frozen=True)
 class Attachment:
     """A file that a person sent. ``ref`` is what its connector fetches it by; ``size`` is in bytes. ``person`` and
@@ -69,6 +79,20 @@ class Attachment:
     name: str
     media_type: str = ""
     size: int | None = None
+    person: str = ""
+    key: str = ""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What became of an attachment: where it lies in the agent's folder, or why it does not. ``person`` and ``key``:
+    of the message that it came in, if that is another one."""
+
+    name: str
+    path: str = ""
+    media_type: str = ""
+    size: int = 0
+    problem: str = ""
     person: str = ""
     key: str = ""
 
@@ -242,29 +266,3 @@ def text_of(content: str | Sequence[Block]) -> str:
 def tool_calls(blocks: Sequence[Block]) -> list[Block]:
     """The tool_use blocks in order."""
     return [block for block in blocks if block.get("type") == "tool_use"]
-
-
-# Names that people give to conversations, in a terminal and on the page. Pure.
-
-_NAME = re.compile(r"[a-z0-9_][a-z0-9_-]{0,59}")
-NAMES = "a conversation's name has small letters, digits, _ and -, 60 at most, for example 'work'"
-"""What whoever gave another one is told."""
-
-
-def is_name(text: str) -> bool:
-    """Whether a conversation can be called so."""
-    return _NAME.fullmatch(text) is not None
-
-
-@dataclass(frozen=True)
-class Kept:
-    """What became of an attachment: where it lies in the agent's folder, or why it does not. ``person`` and ``key``:
-    of the message that it came in, if that is another one."""
-
-    name: str
-    path: str = ""
-    media_type: str = ""
-    size: int = 0
-    problem: str = ""
-    person: str = ""
-    key: str = ""

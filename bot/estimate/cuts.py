@@ -3,53 +3,14 @@ character as people see it, and with a mark where something is missing.
 
 A model takes what it is shown for the whole: of "ORDER is ORD-5512…" cut from ORD-55123 it makes an order that does not
 exist. So a cut goes where a blank is, and in writing without blanks (Chinese, Japanese, Thai and others) between
-characters, but not beside a digit. Pure.
+characters, but not beside a digit. What people see as one character (:func:`is_boundary`) may be several code points.
+Pure.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-
-# What people see as one character. Pure.
-
-_ZERO_WIDTH_JOINER = "\u200d"
-_CONTINUING = (
-    (0x1160, 0x11FF),  # Hangul vowels and final consonants
-    (0xD7B0, 0xD7FF),
-    (0xFF9E, 0xFF9F),  # half-width voicing marks
-    (0x1F3FB, 0x1F3FF),  # skin tones
-    (0xE0020, 0xE007F),  # tags, as in the flag of Scotland
-)
-
-
-def is_boundary(text: str, place: int, start: int) -> bool:
-    """Whether no character as people see it spans a place; in doubt it does. https://unicode.org/reports/tr29/"""
-    if place in {0, len(text)}:
-        return True
-    before, after = text[place - 1], text[place]
-    if before == _ZERO_WIDTH_JOINER or (before, after) == ("\r", "\n") or _continues(after):
-        return False
-    if not _is_flag_half(after):
-        return True
-    first = place
-    while first > start and _is_flag_half(text[first - 1]):
-        first -= 1
-    return (place - first) % 2 == 0
-
-
-def _continues(character: str) -> bool:
-    if character < "\u0300":
-        return False
-    if character == _ZERO_WIDTH_JOINER or unicodedata.category(character).startswith("M"):
-        return True
-    return any(first <= ord(character) <= last for first, last in _CONTINUING)
-
-
-def _is_flag_half(character: str) -> bool:
-    """Two regional indicators make one flag."""
-    return "\U0001f1e6" <= character <= "\U0001f1ff"
-
 
 MARK = "…"
 _LONGEST_VALUE = 256
@@ -72,6 +33,14 @@ _IN_A_PATH = re.compile(r"[/\\@_]")
 _LOOK = 80
 """Characters on either side of a place in which a path or an address is looked for."""
 _UNBROKEN_BLANKS = "\u00a0\u202f\u2007\u2060"
+_ZERO_WIDTH_JOINER = "\u200d"
+_CONTINUING = (
+    (0x1160, 0x11FF),  # Hangul vowels and final consonants
+    (0xD7B0, 0xD7FF),
+    (0xFF9E, 0xFF9F),  # half-width voicing marks
+    (0x1F3FB, 0x1F3FF),  # skin tones
+    (0xE0020, 0xE007F),  # tags, as in the flag of Scotland
+)
 
 
 def beginning(text: str, most: int, mark: str = MARK) -> str:
@@ -180,3 +149,31 @@ def middle_of(text: str) -> int:
     if 0 < place < len(text):
         return place
     return next((at for at in range(half, 0, -1) if is_boundary(text, at, max(0, at - _LONGEST_VALUE))), half)
+
+
+def is_boundary(text: str, place: int, start: int) -> bool:
+    """Whether no character as people see it spans a place; in doubt it does. https://unicode.org/reports/tr29/"""
+    if place in {0, len(text)}:
+        return True
+    before, after = text[place - 1], text[place]
+    if before == _ZERO_WIDTH_JOINER or (before, after) == ("\r", "\n") or _continues(after):
+        return False
+    if not _is_flag_half(after):
+        return True
+    first = place
+    while first > start and _is_flag_half(text[first - 1]):
+        first -= 1
+    return (place - first) % 2 == 0
+
+
+def _continues(character: str) -> bool:
+    if character < "\u0300":
+        return False
+    if character == _ZERO_WIDTH_JOINER or unicodedata.category(character).startswith("M"):
+        return True
+    return any(first <= ord(character) <= last for first, last in _CONTINUING)
+
+
+def _is_flag_half(character: str) -> bool:
+    """Two regional indicators make one flag."""
+    return "\U0001f1e6" <= character <= "\U0001f1ff"

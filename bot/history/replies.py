@@ -1,4 +1,5 @@
-"""What a turn has come to already, as its history has it: also before a crash. Pure."""
+"""The replies of a turn: how far they have come, as its history has it, also after a crash; and how one reads to
+people, its text in one piece, its sources, and why it ends where it does. Pure."""
 
 from __future__ import annotations
 
@@ -12,6 +13,14 @@ from markdown_it.token import Token
 from bot.history.entries import EntryKind, History
 from bot.history.server_tools import citations_of
 from bot.messages import Block, tool_calls
+
+_MOST_SOURCES = 8
+_LONGEST_TITLE = 80
+_UNLINKED = str.maketrans("[]", "()")
+_MARKS = re.compile(r"(?<!\w)(\*{1,3}|_{1,3}|~~)(?=\S)")
+"""What may open something, in a text in which it was taken for itself."""
+_TICKS = re.compile(r"`+(?=[^`])")
+_PARSER = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 
 
 def replies(history: History, turn: str) -> int:
@@ -40,17 +49,6 @@ def results(history: History, turn: str) -> list[list[tuple[Block, Block]]]:
             if known := made.get(str(block.get("tool_use_id"))):
                 known[1].append((known[0], block))
     return found
-
-
-# A reply as people read it: its text in one piece, its sources, and why it ends where it does. Pure.
-
-_MOST_SOURCES = 8
-_LONGEST_TITLE = 80
-_UNLINKED = str.maketrans("[]", "()")
-_MARKS = re.compile(r"(?<!\w)(\*{1,3}|_{1,3}|~~)(?=\S)")
-"""What may open something, in a text in which it was taken for itself."""
-_TICKS = re.compile(r"`+(?=[^`])")
-_PARSER = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 
 
 def for_people(blocks: Sequence[Block], stop_reason: str, below: str = "") -> str:

@@ -50,11 +50,6 @@ class Shown:
     now: tuple[Piece, ...] = ()
     interrupted: bool = False
 
-    @property
-    def model_sees(self) -> bool:
-        """Whether it, or something in its place, is before the model."""
-        return self.fate in ("seen", "replaced") or (self.fate == "inserted" and not self.later)
-
 
 def shown(item: Recalled, covers: Sequence[Cover]) -> Shown:
     """One entry, under all the layers that ever were."""
