@@ -79,7 +79,7 @@ async def _run(settings: Settings, roles: Sequence[Role], *, others: bool) -> No
         work += [gateway.run() for gateway in gateways]
         hooks = {gateway.hook_path: gateway.receive for gateway in gateways if gateway.hook_path}
         needed = bool(hooks) or "http_bind" in settings.model_fields_set
-        talk = next((gateway.store for gateway in gateways if gateway.name == WEB), None)
+        talk = next((gateway.intake.store for gateway in gateways if gateway.name == WEB), None)
         page = _page(resources, talk) if "gateway" in roles else None
         server = HttpServer(
             settings.http_bind, health.checks, hooks, shutdown=shutdown, metrics=health.gauges.page, page=page
@@ -210,7 +210,7 @@ def gateway_for(
 ) -> Any:
     """The gateway of a connector; ``chat``: the only one that it delivers to."""
     from bot.files.blocks import folder_of
-    from bot.gateway.admission import Door
+    from bot.gateway.admission import Admission
     from bot.gateway.gateway import Gateway
 
     settings = resources.settings
@@ -218,7 +218,7 @@ def gateway_for(
         connector,
         resources.database,
         resources.bus,
-        Door(_access(settings), per_person=settings.rate.person, per_chat=settings.rate.chat),
+        Admission(_access(settings), per_person=settings.rate.person, per_chat=settings.rate.chat),
         lease_name=lease_name,
         folder=partial(folder_of, settings.data_dir),
         most_bytes=settings.files.most_bytes,

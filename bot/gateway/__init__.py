@@ -1,5 +1,6 @@
-"""One connector: what comes in is stored, what goes out is delivered, by whoever has the lease.
+"""One connector: what comes in is stored, what goes out is delivered, by whoever has its lease.
 
-It never meets an agent: `intake` writes the inbox, `delivery` reads the outbox. Platforms are behind
-:mod:`bot.connector`.
+`gateway` puts together `intake` (with `admission`: who may come in, and how often), `attachments`, `delivery` (one
+`chat_delivery` for each chat) and `lease`, where one gateway's time begins and ends (with `delivery_fence`). Platforms
+are not known here but behind :mod:`bot.connector`, and an agent is never met: they share the book and the bell.
 """

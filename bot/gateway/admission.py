@@ -59,7 +59,7 @@ _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 _ALWAYS = frozenset({"/abort", "/stop"})
 
 
-class Door:
+class Admission:
     """Lets in whoever may talk, and writes down who asks to. ``per_person`` and ``per_chat``: messages in ten
     minutes."""
 

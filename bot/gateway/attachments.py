@@ -30,8 +30,8 @@ _WAIT_SECONDS = 1.0
 _BROKEN = "something went wrong in me"
 
 
-class Fetcher:
-    """Fetches for one connector. ``folder`` says where a conversation keeps its files; sizes are in bytes; ``chat``:
+class Attachments:
+    """Those of one connector. ``folder`` says where a conversation keeps its files; sizes are in bytes; ``chat``:
     only what was sent there."""
 
     def __init__(

@@ -1,50 +1,39 @@
-"""Delivers to one chat, one message after the other: what is in the outbox, and a reply while it is being written."""
+"""What goes out while the lease is ours: the outbox, replies while they are being written, and what passes.
+
+In order within a chat, and without one chat holding up another: each has a
+:class:`~bot.gateway.chat_delivery.ChatDelivery`.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import structlog
 
 from bot.bus import topics
 from bot.bus.bus import Bus
-from bot.connector import Connector, Counting
-from bot.errors import (
-    ChatClosed,
-    DeliveryDelayed,
-    DeliveryError,
-    DeliveryRefused,
-    DeliverySuperseded,
-    DeliveryUncertain,
-    StoreUnavailable,
-)
+from bot.bus.events import AtWork, LiveEvent, Marked, Measured, Written
+from bot.connector import Connector
+from bot.errors import StoreUnavailable
+from bot.gateway.chat_delivery import ChatDelivery
 from bot.gateway.chats import Chats
-from bot.gateway.delivery_fence import Tenure
-from bot.gateway.refused import FILE_NAME, other_words
-from bot.messages import Address, AgentId, Edit, OutFile, Say, Withdraw
-from bot.runtime.metrics import METRICS
+from bot.gateway.delivery_fence import DeliveryFence
+from bot.gateway.ephemeral import EphemeralSignals
+from bot.messages import AgentId, React, Status, Typing
+from bot.runtime.tasks import stop
 from bot.store import Database, outbox
-from bot.store.outbox import AGAIN, NOTICE, OutboxRow
 
 log = structlog.get_logger(__name__)
 
-_IDLE_SECONDS = 60.0
-_RETRY_SECONDS = 1.0
-_LONGEST_RETRY_SECONDS = 30.0
-_CRASH_SECONDS = 30.0
-_MOST_TRIES = 12
-"""Of a message whose fate stays unknown; with the pauses between them, that is about five minutes."""
-_MOST_FILE_TRIES = 2
-"""Of a file, which no platform lets us look for: each try may show it once more."""
+_SWEEP_SECONDS = 5.0
+_IN_HAND_SECONDS = 5.0
 
 
-class Lane:
-    """One chat of a connector."""
+class Delivery:
+    """That of one connector, for one term of its lease; it runs once."""
 
     def __init__(
         self,
@@ -54,332 +43,84 @@ class Lane:
         *,
         chats: Chats,
         folder: Callable[[AgentId], Path],
-        tenure: Tenure,
-        chat: str,
+        fence: DeliveryFence,
+        chat: str | None = None,
+        alone: bool = True,
     ) -> None:
+        """``chat``: only there; ``alone``: nobody else wants to know what is written in this moment."""
         self._connector = connector
         self._database = database
         self._bus = bus
         self._chats = chats
         self._folder = folder
-        self._tenure = tenure
+        self._fence = fence
         self._chat = chat
-        self._woken = asyncio.Event()
-        self._written: dict[int, tuple[Address, str]] = {}
-        """What is written so far, by its slot, and in which conversation that is said to be."""
-        self._failures: dict[tuple[int, int], int] = {}
-        """How often a message, by its slot and version, has failed."""
-        self._streamed: OutboxRow | None = None
-        """The reply that grew here last."""
-        self._agent: AgentId | None = None
-        """Whose message was in hand last."""
-        self._resting = False
-        self._at_rest = asyncio.Event()
-        self._at_rest.set()
-
-    def wake(self) -> None:
-        """There may be something in the outbox."""
-        self._woken.set()
-
-    def write(self, address: Address, slot: int, text: str) -> None:
-        """So much of the reply in this slot, which is one of this conversation, is written."""
-        self._written[slot] = address, text
-        self._woken.set()
-
-    async def rest(self) -> None:
-        """Deliver nothing more; returns when what is in hand is on the platform, and written down."""
-        self._resting = True
-        self._woken.set()
-        await self._at_rest.wait()
+        self._alone = alone
+        self._tasks = asyncio.TaskGroup()
+        self._by_chat: dict[str, ChatDelivery] = {}
+        self._signals = EphemeralSignals(connector, self._tasks)
 
     async def run(self) -> None:
-        """Deliver until nothing has happened for a while."""
-        while True:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_IDLE_SECONDS):
-                    await self._woken.wait()
-            if not self._woken.is_set():
-                return
-            self._woken.clear()
+        """Deliver until cancelled."""
+        async with self._tasks, self._bus.bell(topics.outbox(self._connector.name)) as bell:
+            self._bus.on_live(self._show, alone_for=self._connector.name if self._alone else None)
             try:
-                await self._deliver_all()
-            except (_AtRestError, DeliverySuperseded):
-                return
-            except _LookAgainError as look:
-                await self._again_after(look.seconds)
-            except DeliveryDelayed as delay:
-                seconds = delay.retry_after
-                METRICS.platform_delays(self._connector.name, seconds)
-                log.info("delivery_delayed", agent=self._agent, connector=self._connector.name, seconds=seconds)
-                await self._again_after(seconds)
-            except StoreUnavailable as error:
-                log.warning("delivery_failed", agent=self._agent, connector=self._connector.name, reason=str(error))
-                await self._database.until_back(_RETRY_SECONDS)
-                self._woken.set()
-            except DeliveryError as error:
-                self._count_failure(error)
-                log.warning("delivery_failed", agent=self._agent, connector=self._connector.name, reason=str(error))
-                await self._again_after(min(_LONGEST_RETRY_SECONDS, _RETRY_SECONDS * 2**self._worst))
-            except Exception:  # a defect in one chat must not stop the others; what it hit is tried again
-                METRICS.delivered(self._connector.name, "failed")
-                log.exception("delivery_crashed", agent=self._agent, connector=self._connector.name)
-                await self._again_after(_CRASH_SECONDS)
-
-    def _count_failure(self, error: DeliveryError) -> None:
-        METRICS.delivered(self._connector.name, "uncertain" if isinstance(error, DeliveryUncertain) else "failed")
-
-    @property
-    def _worst(self) -> int:
-        return max(self._failures.values(), default=1) - 1
-
-    async def _again_after(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-        self._woken.set()
-
-    async def _deliver_all(self) -> None:
-        """What is final first; then what is being written."""
-        try:
-            async with self._database.glance() as tx:
-                pending = await outbox.pending(tx, self._connector.name, self._chat)
-        except StoreUnavailable:
-            await self._show_without_book()
-            raise
-        for row in pending:
-            self._agent = row.agent_id
-            self._written.pop(row.id, None)
-            with self._in_hand():
-                await self._deliver(row)
-        for slot in list(self._written):
-            with self._in_hand():
-                await self._stream(slot, *self._written.pop(slot))
-
-    @contextmanager
-    def _in_hand(self) -> Iterator[None]:
-        if self._resting:
-            raise _AtRestError
-        self._at_rest.clear()
-        try:
-            yield
-        finally:
-            self._at_rest.set()
-
-    async def _deliver(self, row: OutboxRow) -> None:
-        if await self._chats.is_closed(self._chat):
-            async with self._database.write() as tx:
-                await outbox.refuse(tx, row.id, row.version)
-            return
-        try:
-            refs = await self._bring_within_reason(row)
-        except ChatClosed as error:
-            METRICS.delivered(self._connector.name, "refused")
-            log.warning("delivery_refused", agent=self._agent, connector=self._connector.name, reason=str(error))
-            await self._chats.set_open(self._chats.on_platform(row.address).chat, is_open=False)
-        except DeliveryRefused as error:
-            METRICS.delivered(self._connector.name, "refused")
-            log.warning("delivery_refused", agent=self._agent, connector=self._connector.name, reason=str(error))
-            async with self._database.write() as tx:
-                await outbox.refuse(tx, row.id, row.version)
-        else:
-            if row.text or row.file:
-                self._count(row)
-            await self._record(row.id, row.version, refs)
-        self._bus.ring(topics.delivered(row.agent_id))
-
-    def _count(self, row: OutboxRow) -> None:
-        """People have it. How long that took is told of replies."""
-        since = None if row.answered_at is None else self._database.clock() - row.answered_at
-        METRICS.delivered(self._connector.name, "edited" if row.refs else "sent", since=since)
-
-    async def _bring_within_reason(self, row: OutboxRow) -> tuple[str, ...]:
-        """What fails again and again is given up, or it would hold up the chat for ever, or be sent for ever."""
-        most = _MOST_FILE_TRIES if row.file else _MOST_TRIES
-        failures = self._failures.pop((row.id, row.version), 0)
-        if failures >= most:
-            raise DeliveryRefused(f"given up after {most} tries")
-        try:
-            return await self._bring_somehow(row)
-        except (DeliveryDelayed, DeliveryRefused):
-            raise
-        except (StoreUnavailable, DeliverySuperseded, _AtRestError, _LookAgainError):  # ours, not the platform's
-            self._failures[row.id, row.version] = failures
-            raise
-        except Exception:
-            self._failures[row.id, row.version] = failures + 1
-            raise
-
-    async def _bring_somehow(self, row: OutboxRow) -> tuple[str, ...]:
-        """What the platform refuses is told in other words, or as a file: silence is no answer."""
-        try:
-            return await self._bring(row, row.text, partial=False)
-        except ChatClosed:
-            raise
-        except DeliveryRefused as refused:
-            if not (row.text or row.file):
-                raise
-            log.info("delivery_in_other_words", agent=self._agent, connector=self._connector.name, reason=str(refused))
-            return await self._bring_in_other_words(row, refused)
-
-    async def _bring_in_other_words(self, row: OutboxRow, refused: DeliveryRefused) -> tuple[str, ...]:
-        say = self._say(row, row.text, partial=False)
-        said = say if row.file or not row.refs else self._edit(row, row.text, partial=False)
-        with TemporaryDirectory(prefix="palimpsest-") as folder:
-            path = Path(folder) / FILE_NAME
-            await asyncio.to_thread(path.write_text, row.text, "utf-8", "replace")
-            for other in other_words(said, OutFile(str(path), FILE_NAME)):
-                await self._tenure.guard(self._database)
-                try:
-                    if isinstance(other, Edit):
-                        return await self._change(other, row.id)
-                    return (*row.refs, *await self._connector.deliver(other))
-                except ChatClosed:
-                    raise
-                except DeliveryRefused as again:
-                    refused = again
-        raise refused
-
-    async def _stream(self, slot: int, address: Address, text: str) -> None:
-        async with self._database.read() as tx:
-            row = await outbox.get_open(tx, slot, address)
-            if row and not row.refs and await outbox.pending(tx, self._connector.name, self._chat):
-                # What came before it was ready only since the last look, and is to stand before it.
-                self._written.setdefault(slot, (address, text))
-                self._woken.set()
-                return
-        self._streamed = row
-        if row is None:
-            return
-        with suppress(DeliveryRefused):
-            if self._is_draft(row):
-                await self._connector.deliver(self._say(row, text, partial=True))
-            else:
-                refs = await self._bring(row, text, partial=True)
-                if refs != row.refs:
-                    await self._record(slot, 0, refs)
-                    self._streamed = replace(row, refs=refs)
-        await self._pause(self._connector.pace(row.address))
-
-    def _is_draft(self, row: OutboxRow) -> bool:
-        return not row.refs and self._connector.drafts(self._chats.on_platform(row.address))
-
-    async def _show_without_book(self) -> None:
-        """While the book is away people can still be told so, where a reply is shown already: nothing new is sent that
-        could not be written down."""
-        row = self._streamed
-        _, text = self._written.pop(row.id, (None, "")) if row else (None, "")
-        if row and text and (row.refs or self._is_draft(row)):
-            with suppress(DeliveryError):
-                if row.refs:
-                    await self._change(self._edit(row, text, partial=True), row.id)
-                else:
-                    await self._connector.deliver(self._say(row, text, partial=True))
-
-    async def _pause(self, seconds: float) -> None:
-        """Edits of a growing reply are spaced; a final text is not kept waiting."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
                 while True:
-                    await self._woken.wait()
-                    self._woken.clear()
-                    if self._resting:
-                        break
-                    async with self._database.glance() as tx:
-                        if await outbox.pending(tx, self._connector.name, self._chat):
-                            break
-        self._woken.set()
+                    await bell.wait(_SWEEP_SECONDS)
+                    for chat in await chats_with_pending(self._database, self._connector.name, self._chat):
+                        self._in(chat).wake()
+            finally:
+                self._bus.off_live(self._show)
 
-    async def _bring(self, row: OutboxRow, text: str, *, partial: bool) -> tuple[str, ...]:
-        """Send or edit. A first send is marked before it begins: after a crash the connector looks for it."""
-        if not text and not row.file:
-            await self._tenure.guard(self._database)
-            return await self._connector.deliver(Withdraw(self._chats.on_platform(row.address), row.refs, row.answers))
-        say = self._say(row, text, partial=partial)
-        refs = row.refs
-        if not refs and row.sending:
-            if (seconds := self._tenure.in_flight(row.id)) > 0:
-                raise _LookAgainError(seconds)  # another gateway may be sending it
-            await self._tenure.guard(self._database)
-            refs = await self._find(row, say) or ()
-        if refs and row.file:
-            return refs
-        if refs:
-            await self._tenure.guard(self._database)
-            return await self._change(self._edit(replace(row, refs=refs), text, partial=partial), row.id)
-        if not await self._tenure.begin_sending(self._database, row.id, was_begun=row.sending):
-            raise _AtRestError if self._tenure.over.is_set() else _LookAgainError(0)
-        await self._tenure.guard(self._database)
+    async def finish(self) -> None:
+        """What is in hand reaches the platform, and its ids the book: else the next gateway had to look for it."""
+        if resting := [asyncio.create_task(each.rest()) for each in self._by_chat.values()]:
+            await asyncio.wait(resting, timeout=_IN_HAND_SECONDS)
+            await stop(*resting)
+
+    def _in(self, chat: str) -> ChatDelivery:
+        if chat not in self._by_chat:
+            delivery = self._by_chat[chat] = ChatDelivery(
+                self._connector,
+                self._database,
+                self._bus,
+                chats=self._chats,
+                folder=self._folder,
+                fence=self._fence,
+                chat=chat,
+            )
+            self._tasks.create_task(self._serve(chat, delivery))
+        return self._by_chat[chat]
+
+    async def _serve(self, chat: str, delivery: ChatDelivery) -> None:
         try:
-            return await self._connector.deliver(say)
-        except DeliveryDelayed:
-            await self._tenure.not_sent(self._database, row.id)
-            raise
+            await delivery.run()
+        finally:
+            self._by_chat.pop(chat, None)
 
-    async def _change(self, edit: Edit, slot: int) -> tuple[str, ...]:
-        with self._tenure.editing(slot):
-            return await self._connector.deliver(edit)
-
-    def _say(self, row: OutboxRow, text: str, *, partial: bool) -> Say:
-        file = OutFile(str(self._folder(row.agent_id) / row.file.path), row.file.name) if row.file else None
-        return Say(
-            self._chats.on_platform(row.address),
-            text,
-            f"{self._tenure.installation}-{row.id}",
-            row.buttons,
-            notice=row.kind == NOTICE,
-            partial=partial,
-            answers=row.answers,
-            file=file,
-        )
-
-    def _edit(self, row: OutboxRow, text: str, *, partial: bool) -> Edit:
-        say = self._say(row, text, partial=partial)
-        return Edit(
-            say.address,
-            row.refs,
-            text,
-            say.token,
-            row.buttons,
-            notice=say.notice,
-            partial=partial,
-            answers=row.answers,
-            again=row.delivered == AGAIN,
-        )
-
-    async def _find(self, row: OutboxRow, say: Say) -> tuple[str, ...] | None:
-        async with self._database.read() as tx:
-            known = await outbox.refs_in_chat(tx, row.address)
-            newest = await outbox.newest_ref_before(tx, row.address, row.id, self._counts_with)
-            if isinstance(self._connector, Counting):
-                taken = await outbox.latest_refs(tx, row.address.connector)
-                known |= {
-                    ref for other, refs in taken.items() if self._counts_with(row.address.chat, other) for ref in refs
-                }
-        return await self._connector.find(say, newest, known)
-
-    def _counts_with(self, chat: str, other: str) -> bool:
-        counting = isinstance(self._connector, Counting) and self._connector.counts_with(chat, other)
-        return counting or chat == other
-
-    async def _record(self, slot: int, version: int, refs: tuple[str, ...]) -> None:
-        """The platform has it: that must be written down, or it would be sent again."""
-        while True:
-            try:
-                async with self._database.write() as tx:
-                    await outbox.delivered(tx, slot, version, refs)
-            except StoreUnavailable as error:
-                log.warning("store_unavailable", reason=str(error))
-                await asyncio.sleep(_RETRY_SECONDS)
-            else:
-                self._tenure.settled(slot)
-                return
+    def _show(self, event: LiveEvent) -> None:
+        address = event.address
+        if address.connector != self._connector.name or (self._chat is not None and address.chat != self._chat):
+            return
+        if self._chats.seems_closed(address.chat):
+            return
+        platform = self._chats.on_platform(address)
+        match event:
+            case Written():
+                self._in(address.chat).write(address, event.slot, event.text)
+            case AtWork():
+                self._signals.show(Typing(platform, on=event.on))
+            case Measured():
+                self._signals.show(Status(platform, asdict(event.facts)))
+            case Marked():
+                self._signals.show(React(platform, event.ref, event.emoji))
 
 
-class _AtRestError(Exception):
-    """Nothing more is delivered here: this gateway ends, or another one took over."""
-
-
-class _LookAgainError(Exception):
-    """It is not as it was when the book was looked at, or will not be in so many seconds."""
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__(seconds)
-        self.seconds = seconds
+async def chats_with_pending(database: Database, connector: str, chat: str | None) -> set[str]:
+    """Those in which something waits to be delivered; none where the book cannot be asked."""
+    try:
+        async with database.glance() as tx:
+            return await outbox.chats_with_pending(tx, connector, chat)
+    except StoreUnavailable as error:
+        log.warning("store_unavailable", reason=str(error))
+        return set()

@@ -1,7 +1,8 @@
-"""The time for which a gateway delivers for its connector, from taking the lease until the next one takes it.
+"""The fence in the book behind which a gateway delivers: one that another gateway has followed sends nothing more.
 
-Whoever takes over says so in the book, waits until what the one before has begun must have arrived, and looks for it.
-So the one before, who may not know, begins nothing unless the book said a moment ago that it is still the newest.
+Whoever takes the lease says so in the book (a number, :mod:`bot.store.tenures`), waits until what the one before has
+begun must have arrived, and looks for it. So the one before, who may not know, begins nothing unless the book said a
+moment ago that it is still the newest.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 @dataclass
-class Tenure:
-    """``number``: that of :mod:`bot.store.tenures`; ``clock`` gives seconds that only grow."""
+class DeliveryFence:
+    """That of one term. ``number``: that of :mod:`bot.store.tenures`; ``clock`` gives seconds that only grow."""
 
     lease: str
     number: int
@@ -45,14 +46,14 @@ class Tenure:
     sure: float = 0.0
     """When we last asked the book, and nobody had taken over."""
     over: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when it shows that another gateway took over: who has the lease all the same begins a new tenure."""
+    """Set when it shows that another gateway took over: who has the lease all the same begins anew."""
     _own: set[int] = field(default_factory=set)
     """Slots that we began to send."""
     _edited: dict[int, float] = field(default_factory=dict)
     """Slots whose messages we changed since we were sure, and when that was done."""
 
     @classmethod
-    async def begin(cls, database: Database, lease: str, *, clock: Callable[[], float] = seconds) -> Tenure:
+    async def begin(cls, database: Database, lease: str, *, clock: Callable[[], float] = seconds) -> DeliveryFence:
         """We hold the lease from now on. Raises StoreUnavailable."""
         asked = clock()
         async with database.write() as tx:

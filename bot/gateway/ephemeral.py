@@ -1,4 +1,9 @@
-"""What is said to somebody with whom there is no conversation, e.g. to a stranger. Nothing that lasts hangs on it."""
+"""What people are shown that is in no book: notices to those with whom there is no conversation, and signals.
+
+Nothing that lasts hangs on either. A notice is told once and soon, unless too many wait; of signals (somebody writes,
+how full it is, marks on messages) each place is shown only the newest. So a platform that stalls collects nothing, and
+a sign that is taken away does not stay.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +21,19 @@ from bot.messages import Address, React, Say, Status, Typing
 
 log = structlog.get_logger(__name__)
 
-_MOST = 100
+_MOST_NOTICES = 100
+
+Signal: TypeAlias = Typing | Status | React
+_Place: TypeAlias = tuple[str, Address, str]
 
 
-class Courtesies:
-    """Those of one connector, one after the other."""
+class EphemeralNotices:
+    """Those of one connector, one after the other: to somebody unknown, or who says too much."""
 
     def __init__(self, connector: Connector, chats: Chats) -> None:
         self._connector = connector
         self._chats = chats
-        self._waiting: asyncio.Queue[Say] = asyncio.Queue(_MOST)
+        self._waiting: asyncio.Queue[Say] = asyncio.Queue(_MOST_NOTICES)
 
     def say(self, say: Say) -> None:
         """Say it soon, unless too many are to be said."""
@@ -44,17 +52,8 @@ class Courtesies:
                 log.exception("courtesy_crashed", connector=self._connector.name)
 
 
-# What people see besides messages: that somebody writes, how full it is, marks on their messages.
-#
-# Nothing that lasts hangs on it. Each is shown in its place one after the other, and of what waits there only the
-# newest, so that a platform that stalls collects nothing, and a sign that is taken away does not stay.
-
-Signal: TypeAlias = Typing | Status | React
-_Place: TypeAlias = tuple[str, Address, str]
-
-
-class Signals:
-    """Those of one connector; ``tasks`` owns what is on its way."""
+class EphemeralSignals:
+    """Those of one connector, each in its place; ``tasks`` owns what is on its way."""
 
     def __init__(self, connector: Connector, tasks: asyncio.TaskGroup) -> None:
         self._connector = connector

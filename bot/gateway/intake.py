@@ -1,4 +1,4 @@
-"""Storing what a platform brings: in one transaction with its cursor, and never held up for ever by one event.
+"""What comes in: stored in one transaction with the platform's cursor, and never held up for ever by one event.
 
 A book that is away is waited for, by whoever brings. Anything else that goes wrong is a defect, which would come again
 with every try: after three of them the events are stored one by one, and the one to blame is left out and kept aside.
@@ -6,19 +6,23 @@ with every try: after three of them the events are stored one by one, and the on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import structlog
 
 from bot.bus import topics
 from bot.bus.bus import Bus
 from bot.errors import StoreUnavailable
-from bot.gateway.admission import Door
+from bot.files.blocks import remove_sent
+from bot.gateway.admission import Admission
 from bot.gateway.chats import Chats
-from bot.messages import AgentId, Inbound, Say
+from bot.gateway.ephemeral import EphemeralNotices
+from bot.messages import Address, AgentId, Inbound, Say
 from bot.runtime.metrics import METRICS
-from bot.store import Database, chats, inbox, outages
+from bot.store import Database, chats, inbox, outages, outbox, runs
 from bot.store.archive import dismissed
 from bot.store.archive.withdrawing import Withdrawn, withdraw
 from bot.store.operators import parked
@@ -29,6 +33,7 @@ MOST_TRIES = 3
 UNREAD = "I could not read that: it is of a kind that I do not know yet. Say it in another way, and I will answer."
 SKIPPED = "I could not read that: something in me broke on it. Whoever runs me sees it; you can go on."
 _LONGEST_LINE = 300
+_SWEEP_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -41,19 +46,86 @@ class Stored:
     gone: Sequence[tuple[AgentId, str]] = ()
 
 
-class Storing:
-    """Stores for the connector ``name``, and keeps its cursor under ``cursor_name``."""
+class Intake:
+    """Where a connector stores what it received: implements :class:`bot.connector.Intake` on the book."""
 
-    def __init__(self, name: str, database: Database, bus: Bus, door: Door, chats: Chats, *, cursor_name: str) -> None:
+    def __init__(
+        self,
+        name: str,
+        database: Database,
+        bus: Bus,
+        admission: Admission,
+        chats: Chats,
+        *,
+        cursor_name: str,
+        folder: Callable[[AgentId], Path],
+        notices: EphemeralNotices,
+    ) -> None:
+        """For the connector ``name``, whose cursor is kept under ``cursor_name``. ``folder`` says where a conversation
+        keeps its files; ``notices`` tell those who were not let in."""
         self._name = name
         self._database = database
         self._bus = bus
-        self._door = door
+        self._admission = admission
         self._chats = chats
         self._cursor_name = cursor_name
+        self._folder = folder
+        self._notices = notices
 
-    async def store(self, inbounds: Sequence[Inbound], cursor: str | None) -> Stored:
-        """Store a batch. Raises StoreUnavailable: then the platform has to bring it again."""
+    async def store(self, inbounds: Sequence[Inbound], *, cursor: str | None = None) -> int:
+        """See the Protocol."""
+        stored = await self.take(inbounds, cursor)
+        for say in stored.told:
+            self._notices.say(say)
+        for agent_id, path in stored.gone:
+            await asyncio.to_thread(remove_sent, self._folder(agent_id), [path])
+        return len(stored.new)
+
+    async def until_back(self, most: float) -> None:
+        """See the Protocol."""
+        await self._database.until_back(most)
+
+    async def cursor(self) -> str | None:
+        """See the Protocol."""
+        async with self._database.glance() as tx:
+            return await inbox.cursor(tx, self._cursor_name)
+
+    async def chats(self, limit: int) -> list[Address]:
+        """See the Protocol."""
+        async with self._database.read() as tx:
+            found = await chats.latest(tx, self._name, limit)
+        return [self._chats.on_platform(address) for address in found]
+
+    async def heard(self, address: Address, since: int) -> Mapping[str, int]:
+        """See the Protocol."""
+        async with self._database.glance() as tx:
+            return await inbox.heard(tx, address, since)
+
+    async def reachable(self, chat: str, *, yes: bool) -> None:
+        """See the Protocol."""
+        await self._chats.set_open(chat, is_open=yes)
+
+    async def moved(self, chat: str, moved_to: str) -> None:
+        """See the Protocol."""
+        await self._chats.move(chat, moved_to)
+
+    async def settled(self, address: Address) -> None:
+        """See the Protocol."""
+        agent_id = address.agent_id
+        async with self._bus.bell(topics.settled(agent_id), topics.delivered(agent_id)) as bell:
+            while True:
+                await bell.wait(_SWEEP_SECONDS)
+                async with self._database.read() as tx:
+                    busy = (
+                        await inbox.unanswered(tx, address)
+                        or await runs.is_under_way(tx, agent_id)
+                        or await outbox.undelivered(tx, agent_id)
+                    )
+                if not busy:
+                    return
+
+    async def take(self, inbounds: Sequence[Inbound], cursor: str | None) -> Stored:
+        """Store a batch, and say what came of it. Raises StoreUnavailable: then the platform has to bring it again."""
         for attempt in range(1, MOST_TRIES + 1):
             try:
                 return await self._store(inbounds, cursor)
@@ -95,7 +167,7 @@ class Storing:
         """Whether its author may come in. Whose id no database takes was never let in."""
         try:
             async with self._database.read() as tx:
-                return await self._door.knows(tx, inbound)
+                return await self._admission.knows(tx, inbound)
         except StoreUnavailable:
             raise
         except Exception:
@@ -112,7 +184,7 @@ class Storing:
                 known = await inbox.known(tx, self._name, keys) | await dismissed.known(tx, self._name, keys)
                 fresh = [inbound for inbound in clean if inbound.key not in known]
                 people = [inbound for inbound in fresh if inbound.kind != "delete"]  # anybody may take back their own
-                welcome, told = await self._door.admit(tx, people, now=now)
+                welcome, told = await self._admission.admit(tx, people, now=now)
                 unread = [inbound for inbound in welcome if inbound.is_unread]
                 welcome = [inbound for inbound in welcome if not inbound.is_unread]
                 # Whoever is let in later is not answered what was refused before, when the platform brings it again.
@@ -125,14 +197,14 @@ class Storing:
                     elif one.key in taken and await inbox.add(tx, one, now=now):
                         new.append(one)
                 for one in new:
-                    if not one.speaker and self._door.rules.names_admin(one.address, one.person):
+                    if not one.speaker and self._admission.rules.names_admin(one.address, one.person):
                         await outages.remember_admin(tx, one.address, one.person)
                 if cursor is not None:
                     await inbox.set_cursor(tx, self._cursor_name, cursor)
                 for chat in {inbound.address.chat for inbound in people}:
                     await chats.reopen(tx, self._name, chat)
         except Exception:
-            self._door.forget_counts(welcome)
+            self._admission.forget_counts(welcome)
             raise
         for inbound in people:
             self._chats.heard_of(inbound.address.chat)

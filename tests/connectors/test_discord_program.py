@@ -11,7 +11,7 @@ import pytest
 
 from bot.app.platforms import platforms
 from bot.app.resources import Resources
-from bot.gateway.refused import IN_A_FILE, SORRY
+from bot.gateway.chat_delivery import IN_A_FILE, SORRY
 from bot.messages import Address, Button, Say
 from bot.store import people
 from bot.store.archive.withdrawing import DELETED, HIDDEN

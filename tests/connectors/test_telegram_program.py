@@ -11,8 +11,8 @@ import pytest
 
 from bot.app.platforms import platforms
 from bot.app.resources import Resources
+from bot.gateway.chat_delivery import IN_A_FILE
 from bot.gateway.intake import UNREAD
-from bot.gateway.refused import IN_A_FILE
 from tests.connectors.at_work import at_work
 from tests.house import settings_for
 from tests.servers.messages import MessagesServer

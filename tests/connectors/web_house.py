@@ -37,7 +37,9 @@ async def open_web_house(settings: Settings, roles: Sequence[Role] = ROLES) -> A
     before = own_tasks()
     async with open_resources(settings, listen=("web",)) as resources:
         gateway = gateway_for(resources, Web(settings.data_dir / "agents"), "connector:web")
-        page = page_app(settings, resources.database, resources.bus, resources.jobs, gateway.store, commands=COMMANDS)
+        page = page_app(
+            settings, resources.database, resources.bus, resources.jobs, gateway.intake.store, commands=COMMANDS
+        )
         work = [gateway.run(), HttpServer(settings.http_bind, {}, page=page).run(), *inner_roles(resources, roles)]
         tasks = [asyncio.create_task(item) for item in work]
         try:

@@ -18,12 +18,12 @@ from types import ModuleType
 
 import bot.agent.agent
 import bot.app.housekeeping
-import bot.gateway.delivery
+import bot.gateway.chat_delivery
 from bot.app.cli.main import main
 
 HOLDS = Path("holds.json")
 _TIMES: dict[str, list[tuple[ModuleType, str]]] = {
-    "IDLE_SECONDS": [(bot.agent.agent, "IDLE_SECONDS"), (bot.gateway.delivery, "_IDLE_SECONDS")],
+    "IDLE_SECONDS": [(bot.agent.agent, "IDLE_SECONDS"), (bot.gateway.chat_delivery, "_IDLE_SECONDS")],
     "CLEAN_SECONDS": [(bot.app.housekeeping, "EVERY_SECONDS")],
 }
 

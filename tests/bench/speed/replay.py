@@ -42,7 +42,7 @@ ENVIRONMENT = {
     "AGENTS__EMERGENCY_CONTEXT_LIMIT": "3000",
 }
 _REST_SECONDS = 25.0
-"""Agents and lanes look every 5 s whether they are idle, the queues are cleaned, and leases run out."""
+"""Agents and chats' deliveries look every 5 s whether they are idle, the queues are cleaned, and leases run out."""
 HISTORY = frozenset({"entries", "layers", "turns", "compactions", "heads", "vectors", "agents", "indexed_agents"})
 """What was said and done: one row or more for each turn, for ever. The index of words is beside these tables."""
 _MORE_MEGABYTES = 12.0

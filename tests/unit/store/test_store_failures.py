@@ -17,15 +17,13 @@ from sqlalchemy.exc import DBAPIError
 
 from bot.bus.bus import Bus
 from bot.errors import StoreUnavailable
-from bot.gateway.admission import Door
-from bot.gateway.chats import Chats
-from bot.gateway.intake import Storing
+from bot.gateway.intake import Intake
 from bot.messages import Address, Inbound
-from bot.runtime.access import Access
 from bot.runtime.logs import configure
 from bot.runtime.settings import load_settings
 from bot.store import Database, inbox
 from bot.store.operators import parked
+from tests.unit.gateway.room_intake import room_intake
 
 HERE = Address("room", "1")
 HELLO = Inbound(HERE, "message:1:1", "message", 1, "ada", "hello", "Ada")
@@ -42,10 +40,9 @@ async def database(postgres_book: str) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-async def storing(database: Database) -> AsyncIterator[Storing]:
+async def intake(database: Database) -> AsyncIterator[Intake]:
     bus = Bus("redis://127.0.0.1:1", "test")
-    door, chats = Door(Access("open", frozenset())), Chats(database, "room")
-    yield Storing("room", database, bus, door, chats, cursor_name="connector:room")
+    yield room_intake(database, bus)
     await bus.close()
 
 
@@ -81,54 +78,52 @@ OUTAGES = (
 
 
 async def test_a_server_that_takes_nothing_for_reasons_of_its_own_is_waited_for(
-    storing: Storing, database: Database
+    intake: Intake, database: Database
 ) -> None:
     for state in OUTAGES:
         await refuses(database, state, "inbox")
         with pytest.raises(StoreUnavailable, match="no room"):
-            await storing.store([HELLO], "2")
+            await intake.take([HELLO], "2")
         assert await kept(database) == (None, []), state
         await takes_again(database)
-    await storing.store([HELLO], "2")
+    await intake.take([HELLO], "2")
     assert await kept(database) == ("2", ["hello"])
 
 
-async def test_a_statement_that_a_pooler_has_forgotten_names_the_setting(storing: Storing, database: Database) -> None:
+async def test_a_statement_that_a_pooler_has_forgotten_names_the_setting(intake: Intake, database: Database) -> None:
     for state in ("26000", "42P05"):
         await refuses(database, state, "inbox", message='prepared statement "__asyncpg_stmt_1__" does not exist')
         with pytest.raises(StoreUnavailable, match="set DATABASE_POOLER=transaction") as caught:
-            await storing.store([HELLO], "2")
+            await intake.take([HELLO], "2")
         assert len(str(caught.value).splitlines()) == 1
         await takes_again(database)
 
 
-async def test_what_says_something_of_one_event_alone_puts_that_event_aside(
-    storing: Storing, database: Database
-) -> None:
+async def test_what_says_something_of_one_event_alone_puts_that_event_aside(intake: Intake, database: Database) -> None:
     await refuses(database, "22000", "inbox")
-    await storing.store([HELLO], "2")
+    await intake.take([HELLO], "2")
     assert await kept(database) == ("2", ["hello"])
 
 
-async def test_the_platform_is_not_read_past_an_event_that_nothing_takes(storing: Storing, database: Database) -> None:
+async def test_the_platform_is_not_read_past_an_event_that_nothing_takes(intake: Intake, database: Database) -> None:
     for state in ("22000", "XX000", "P0001"):
         await refuses(database, state, "inbox", "skipped_updates")
         with pytest.raises(StoreUnavailable, match="message:1:1"):
-            await storing.store([HELLO, replace(HELLO, key="message:1:2", order=2)], "3")
+            await intake.take([HELLO, replace(HELLO, key="message:1:2", order=2)], "3")
         assert await kept(database) == (None, []), state
         await takes_again(database)
-    await storing.store([HELLO], "3")
+    await intake.take([HELLO], "3")
     assert await kept(database) == ("3", ["hello"])
 
 
-async def test_an_event_that_the_driver_cannot_even_send_holds_up_nobody(storing: Storing, database: Database) -> None:
+async def test_an_event_that_the_driver_cannot_even_send_holds_up_nobody(intake: Intake, database: Database) -> None:
     poison = replace(HELLO, text=SECRET)
     cannot = [
         replace(poison, key="message:1:7", order=2**70),
         replace(poison, key="message:1:8", person="ada\ud800"),
         replace(poison, key="message:1:9", person="ada\x00"),
     ]
-    stored = await storing.store([*cannot, HELLO], "2")
+    stored = await intake.take([*cannot, HELLO], "2")
     assert [one.text for one in stored.new] == ["hello"]
     assert await kept(database) == ("2", ["hello", *[SECRET] * 3])
 
@@ -161,26 +156,26 @@ async def test_a_process_whose_connections_are_all_in_use_waits_for_one(
     await database.close()
 
 
-Do = Callable[[Storing, Database], Any]
+Do = Callable[[Intake, Database], Any]
 
 
-async def _stores_a_row_that_is_refused(storing: Storing, database: Database) -> None:
+async def _stores_a_row_that_is_refused(intake: Intake, database: Database) -> None:
     await refuses(database, "22P02", "inbox", message=f'invalid input syntax for type integer: "{SECRET}"')
-    await storing.store([replace(HELLO, text=SECRET)], "2")
+    await intake.take([replace(HELLO, text=SECRET)], "2")
 
 
-async def _stores_what_the_driver_cannot_send(storing: Storing, _database: Database) -> None:
-    await storing.store([replace(HELLO, text=SECRET, person=f"{SECRET}\ud800")], "2")
+async def _stores_what_the_driver_cannot_send(intake: Intake, _database: Database) -> None:
+    await intake.take([replace(HELLO, text=SECRET, person=f"{SECRET}\ud800")], "2")
 
 
-async def _stores_beside_an_outage(storing: Storing, database: Database) -> None:
+async def _stores_beside_an_outage(intake: Intake, database: Database) -> None:
     await refuses(database, "53100", "inbox")
     with pytest.raises(StoreUnavailable) as caught:
-        await storing.store([replace(HELLO, text=SECRET)], "2")
+        await intake.take([replace(HELLO, text=SECRET)], "2")
     structlog.get_logger().error("told", reason=str(caught.value), exc_info=caught.value)
 
 
-async def _breaks_a_rule_of_the_tables(_storing: Storing, database: Database) -> None:
+async def _breaks_a_rule_of_the_tables(_intake: Intake, database: Database) -> None:
     async def twice() -> None:
         async with database.write() as tx:
             for _ in range(2):
@@ -201,11 +196,11 @@ async def _breaks_a_rule_of_the_tables(_storing: Storing, database: Database) ->
     ],
 )
 async def test_what_people_say_is_neither_in_the_log_nor_in_the_reason(
-    storing: Storing, database: Database, tmp_path: Path, do: Do
+    intake: Intake, database: Database, tmp_path: Path, do: Do
 ) -> None:
     log = StringIO()
     configure(load_settings(data_dir=tmp_path, log_format="json"), file=log)
-    await do(storing, database)
+    await do(intake, database)
     lines = [json.loads(line) for line in log.getvalue().splitlines()]
     assert any("exception" in line for line in lines), "a stack was told"
     assert SECRET not in log.getvalue()

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from bot.bus.bus import Bus
+from bot.gateway.chat_delivery import ChatDelivery
 from bot.gateway.chats import Chats
-from bot.gateway.delivery import Lane
-from bot.gateway.delivery_fence import Tenure
+from bot.gateway.delivery_fence import DeliveryFence
 from bot.messages import Address, Outbound
 from bot.runtime.tasks import stop
 from bot.store import Database, agents, outbox
@@ -44,13 +44,13 @@ async def test_a_reply_that_begins_to_grow_stands_below_the_one_that_was_finishe
     database: Database, tmp_path: Path
 ) -> None:
     room, bus = Slow(), Bus("redis://127.0.0.1:1", "test")
-    lane = Lane(
+    delivery = ChatDelivery(
         room,
         database,
         bus,
         chats=Chats(database, "room"),
         folder=lambda _: tmp_path,
-        tenure=await Tenure.begin(database, "connector:room"),
+        fence=await DeliveryFence.begin(database, "connector:room"),
         chat="1",
     )
     async with database.write() as tx:
@@ -59,15 +59,15 @@ async def test_a_reply_that_begins_to_grow_stands_below_the_one_that_was_finishe
         first = await outbox.open_slot(tx, CHAT, now=0)
 
     async def two_turns() -> None:
-        lane.write(CHAT, first, "the fir")
+        delivery.write(CHAT, first, "the fir")
         async with database.write() as tx:
             await outbox.change(tx, first, "the first answer")
             second = await outbox.open_slot(tx, CHAT, now=0)
-        lane.write(CHAT, second, "the second answer, as far as")
+        delivery.write(CHAT, second, "the second answer, as far as")
 
     room.meanwhile = two_turns
-    lane.wake()
-    delivering = asyncio.create_task(lane.run())
+    delivery.wake()
+    delivering = asyncio.create_task(delivery.run())
     await room.until(lambda: len(room.shown.get("1", {})) == 3)
     await stop(delivering)
     shown = [message.text for message in room.shown["1"].values()]

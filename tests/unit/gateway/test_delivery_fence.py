@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from bot.bus.bus import Bus
+from bot.gateway.chat_delivery import ChatDelivery
 from bot.gateway.chats import Chats
-from bot.gateway.delivery import Lane
-from bot.gateway.delivery_fence import IN_FLIGHT_SECONDS, Tenure
+from bot.gateway.delivery_fence import IN_FLIGHT_SECONDS, DeliveryFence
 from bot.messages import Address, Edit, Outbound, Say
 from bot.runtime.tasks import stop
 from bot.store import Database, agents, outbox
@@ -44,9 +44,9 @@ async def said(database: Database) -> int:
 
 async def test_only_the_newest_gateway_begins_a_send(database: Database) -> None:
     slot = await said(database)
-    old = await Tenure.begin(database, LEASE)
+    old = await DeliveryFence.begin(database, LEASE)
     assert await old.begin_sending(database, slot)
-    new = await Tenure.begin(database, LEASE)
+    new = await DeliveryFence.begin(database, LEASE)
     assert not old.over.is_set()
     assert not await old.begin_sending(database, slot)
     assert old.over.is_set()
@@ -54,27 +54,27 @@ async def test_only_the_newest_gateway_begins_a_send(database: Database) -> None
 
 
 async def test_of_gateways_that_begin_at_the_same_moment_each_has_a_number_of_its_own(database: Database) -> None:
-    tenures = await asyncio.gather(*(Tenure.begin(database, LEASE) for _ in range(12)))
-    assert sorted(tenure.number for tenure in tenures) == list(range(1, 13))
+    fences = await asyncio.gather(*(DeliveryFence.begin(database, LEASE) for _ in range(12)))
+    assert sorted(fence.number for fence in fences) == list(range(1, 13))
 
 
 async def test_what_is_being_sent_or_has_arrived_is_not_begun_again(database: Database) -> None:
     slot = await said(database)
-    tenure = await Tenure.begin(database, LEASE)
-    begun = await asyncio.gather(*(tenure.begin_sending(database, slot) for _ in range(5)))
+    fence = await DeliveryFence.begin(database, LEASE)
+    begun = await asyncio.gather(*(fence.begin_sending(database, slot) for _ in range(5)))
     assert sorted(begun) == [False, False, False, False, True]
-    assert await tenure.begin_sending(database, slot, was_begun=True), "it was looked for, and is not there"
+    assert await fence.begin_sending(database, slot, was_begun=True), "it was looked for, and is not there"
     async with database.write() as tx:
         await outbox.delivered(tx, slot, 1, ["7"])
-    assert not await tenure.begin_sending(database, slot)
-    assert not tenure.over.is_set()
+    assert not await fence.begin_sending(database, slot)
+    assert not fence.over.is_set()
 
 
 async def test_whoever_was_followed_says_nothing_of_what_the_other_one_sends(database: Database) -> None:
     slot = await said(database)
-    old = await Tenure.begin(database, LEASE)
+    old = await DeliveryFence.begin(database, LEASE)
     assert await old.begin_sending(database, slot)
-    new = await Tenure.begin(database, LEASE)
+    new = await DeliveryFence.begin(database, LEASE)
     assert await new.begin_sending(database, slot, was_begun=True)
     await old.not_sent(database, slot)
     async with database.read() as tx:
@@ -84,34 +84,36 @@ async def test_whoever_was_followed_says_nothing_of_what_the_other_one_sends(dat
 
 async def test_a_gateway_of_another_connector_takes_nothing_over(database: Database) -> None:
     slot = await said(database)
-    ours = await Tenure.begin(database, LEASE)
-    await Tenure.begin(database, "connector:other")
+    ours = await DeliveryFence.begin(database, LEASE)
+    await DeliveryFence.begin(database, "connector:other")
     assert await ours.begin_sending(database, slot)
 
 
 async def test_what_another_gateway_may_be_sending_is_left_alone_for_a_moment(database: Database) -> None:
     slot, now = await said(database), 100.0
-    tenure = Tenure(LEASE, 1, clock=lambda: now, began=99.0)
-    assert tenure.in_flight(slot) == IN_FLIGHT_SECONDS - 1
+    fence = DeliveryFence(LEASE, 1, clock=lambda: now, began=99.0)
+    assert fence.in_flight(slot) == IN_FLIGHT_SECONDS - 1
     now = 99.0 + IN_FLIGHT_SECONDS
-    assert tenure.in_flight(slot) == 0
+    assert fence.in_flight(slot) == 0
 
 
 async def test_what_we_began_to_send_ourselves_is_looked_for_at_once(database: Database) -> None:
     slot = await said(database)
-    tenure = await Tenure.begin(database, LEASE)
-    assert await tenure.begin_sending(database, slot)
-    assert tenure.in_flight(slot) == 0
-    tenure.settled(slot)
-    assert tenure.in_flight(slot) > 0
+    fence = await DeliveryFence.begin(database, LEASE)
+    assert await fence.begin_sending(database, slot)
+    assert fence.in_flight(slot) == 0
+    fence.settled(slot)
+    assert fence.in_flight(slot) > 0
 
 
-async def test_a_lane_whose_gateway_was_followed_by_another_sends_nothing(
+async def test_a_delivery_whose_gateway_was_followed_by_another_sends_nothing(
     database: Database, bus: Bus, tmp_path: Path
 ) -> None:
     await said(database)
     room = Room()
-    old, new = [lane_of(room, database, bus, await Tenure.begin(database, LEASE), tmp_path) for _ in range(2)]
+    old, new = [
+        delivery_to(room, database, bus, await DeliveryFence.begin(database, LEASE), tmp_path) for _ in range(2)
+    ]
     old.wake()
     await old.run()
     assert not room.shown
@@ -146,7 +148,7 @@ class Stopped(Room):
         return await super().deliver(outbound)
 
 
-class StoppedAfterTheCommit(Tenure):
+class StoppedAfterTheCommit(DeliveryFence):
     """... between the commit that says that it begins to send, and the request."""
 
     room: Stopped
@@ -157,9 +159,9 @@ class StoppedAfterTheCommit(Tenure):
         return begun
 
 
-def lane_of(room: Room, database: Database, bus: Bus, tenure: Tenure, folder: Path) -> Lane:
+def delivery_to(room: Room, database: Database, bus: Bus, fence: DeliveryFence, folder: Path) -> ChatDelivery:
     chats = Chats(database, "room")
-    return Lane(room, database, bus, chats=chats, folder=lambda _: folder, tenure=tenure, chat="1")
+    return ChatDelivery(room, database, bus, chats=chats, folder=lambda _: folder, fence=fence, chat="1")
 
 
 @pytest.fixture
@@ -176,7 +178,7 @@ async def test_a_process_that_was_stopped_before_its_request_looks_again_and_sen
     slot, room = await said(database), Stopped()
 
     async def another_gateway_sends() -> None:
-        new = await Tenure.begin(database, LEASE)
+        new = await DeliveryFence.begin(database, LEASE)
         assert await new.begin_sending(database, slot, was_begun=True)
         async with database.write() as tx:
             await outbox.delivered(tx, slot, 1, ["7"])
@@ -185,9 +187,9 @@ async def test_a_process_that_was_stopped_before_its_request_looks_again_and_sen
     begun = await StoppedAfterTheCommit.begin(database, LEASE, clock=lambda: room.now)
     assert isinstance(begun, StoppedAfterTheCommit)
     begun.room = room
-    lane = lane_of(room, database, bus, begun, tmp_path)
-    lane.wake()
-    delivering = asyncio.create_task(lane.run())
+    delivery = delivery_to(room, database, bus, begun, tmp_path)
+    delivery.wake()
+    delivering = asyncio.create_task(delivery.run())
     if is_followed:
         await delivering
         assert room.texts == []
@@ -201,12 +203,12 @@ async def test_whoever_was_followed_changes_no_message(database: Database, bus: 
     async with database.write() as tx:
         await outbox.delivered(tx, slot, 1, ["7"])
         await outbox.change(tx, slot, "as it was then")
-    old = await Tenure.begin(database, LEASE, clock=lambda: room.now)
-    await Tenure.begin(database, LEASE)
+    old = await DeliveryFence.begin(database, LEASE, clock=lambda: room.now)
+    await DeliveryFence.begin(database, LEASE)
     await room.stands_still()
-    lane = lane_of(room, database, bus, old, tmp_path)
-    lane.wake()
-    await lane.run()
+    delivery = delivery_to(room, database, bus, old, tmp_path)
+    delivery.wake()
+    await delivery.run()
     assert (room.texts, old.over.is_set()) == ([], True)
 
 
@@ -215,16 +217,16 @@ async def test_a_message_that_two_changed_at_once_is_brought_again(
 ) -> None:
     slot, room = await said(database), Stopped()
     await room.deliver(Say(CHAT, "what both change", "7"))
-    old = await Tenure.begin(database, LEASE, clock=lambda: room.now)
+    old = await DeliveryFence.begin(database, LEASE, clock=lambda: room.now)
     with old.editing(slot):  # the request is on its way, and the process is stopped
-        new = await Tenure.begin(database, LEASE)
+        new = await DeliveryFence.begin(database, LEASE)
         async with database.write() as tx:
             await outbox.delivered(tx, slot, 1, ["7"])
         await room.stands_still()
     await old.leave(database)
-    lane = lane_of(room, database, bus, new, tmp_path)
-    lane.wake()
-    delivering = asyncio.create_task(lane.run())
+    delivery = delivery_to(room, database, bus, new, tmp_path)
+    delivery.wake()
+    delivering = asyncio.create_task(delivery.run())
     await room.until(lambda: room.texts[1:] == ["hello"])
     await stop(delivering)
     assert room.again == [True]
@@ -232,11 +234,11 @@ async def test_a_message_that_two_changed_at_once_is_brought_again(
 
 async def test_whoever_was_not_followed_brings_nothing_again(database: Database) -> None:
     slot = await said(database)
-    tenure = await Tenure.begin(database, LEASE)
+    fence = await DeliveryFence.begin(database, LEASE)
     async with database.write() as tx:
         await outbox.delivered(tx, slot, 1, ["7"])
-    with tenure.editing(slot):
+    with fence.editing(slot):
         pass
-    await tenure.leave(database)
+    await fence.leave(database)
     async with database.read() as tx:
         assert await outbox.pending(tx, "room", "1") == []

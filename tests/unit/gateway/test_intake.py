@@ -14,14 +14,14 @@ from sqlalchemy.exc import IntegrityError
 
 from bot.bus.bus import Bus
 from bot.errors import StoreUnavailable
-from bot.gateway.admission import Door
-from bot.gateway.chats import Chats
-from bot.gateway.intake import SKIPPED, UNREAD, Storing
+from bot.gateway.admission import Admission
+from bot.gateway.intake import SKIPPED, UNREAD, Intake
 from bot.messages import Address, Attachment, Inbound
 from bot.runtime.access import Access
 from bot.store import Database, inbox, people, settled, work
 from bot.store.archive import dismissed, forgetting
 from bot.store.operators import parked
+from tests.unit.gateway.room_intake import room_intake
 
 HERE = Address("room", "1")
 WELL = Inbound(HERE, "message:1:1", "message", 1, "ada", "hello", "Ada")
@@ -37,10 +37,8 @@ async def bus() -> AsyncIterator[Bus]:
 
 
 @pytest.fixture
-def storing(database: Database, bus: Bus) -> Storing:
-    return Storing(
-        "room", database, bus, Door(Access("open", frozenset())), Chats(database, "room"), cursor_name="connector:room"
-    )
+def intake(database: Database, bus: Bus) -> Intake:
+    return room_intake(database, bus)
 
 
 async def waiting(database: Database) -> list[str]:
@@ -49,9 +47,9 @@ async def waiting(database: Database) -> list[str]:
 
 
 async def test_of_a_batch_only_what_cannot_be_stored_is_left_out_and_the_platform_is_read_on(
-    storing: Storing, database: Database
+    intake: Intake, database: Database
 ) -> None:
-    stored = await storing.store([WELL, POISON, LATER], "4")
+    stored = await intake.take([WELL, POISON, LATER], "4")
     assert await waiting(database) == ["hello", "and now?"]
     assert [one.key for one in stored.new] == [WELL.key, LATER.key]
     assert [(say.text, say.address) for say in stored.told] == [(SKIPPED, HERE)]
@@ -62,11 +60,9 @@ async def test_of_a_batch_only_what_cannot_be_stored_is_left_out_and_the_platfor
     assert one.reason.startswith("UnicodeEncodeError")
 
 
-async def test_what_was_left_out_is_tried_again_only_when_it_can_be_stored(
-    storing: Storing, database: Database
-) -> None:
+async def test_what_was_left_out_is_tried_again_only_when_it_can_be_stored(intake: Intake, database: Database) -> None:
     whole = replace(POISON, attachments=(Attachment("ref", "a.txt", size=3),), ref="77", speaker="Ada")
-    await storing.store([whole], None)
+    await intake.take([whole], None)
     with pytest.raises(UnicodeEncodeError):
         async with database.write() as tx:
             await parked.retry(tx, "u1", now=2.0)
@@ -98,20 +94,18 @@ class Away:
 
 async def test_a_book_that_is_away_is_no_fault_of_what_is_stored(bus: Bus) -> None:
     away: Any = Away()
-    storing = Storing(
-        "room", away, bus, Door(Access("open", frozenset())), Chats(away, "room"), cursor_name="connector:room"
-    )
+    intake = room_intake(away, bus)
     with pytest.raises(StoreUnavailable):
-        await storing.store([WELL], "4")
+        await intake.take([WELL], "4")
     assert away.tries == 1
 
 
-async def test_a_file_without_room_is_read_past_nothing(storing: Storing, database: Database) -> None:
+async def test_a_file_without_room_is_read_past_nothing(intake: Intake, database: Database) -> None:
     async with database.write() as tx:
         pages = (await tx.execute(text("PRAGMA page_count"))).scalar_one()
         await tx.execute(text(f"PRAGMA max_page_count={pages}"))
     with pytest.raises(StoreUnavailable, match="make room on the disk of DATA_DIR"):
-        await storing.store([replace(WELL, text="x" * 100_000)], "4")
+        await intake.take([replace(WELL, text="x" * 100_000)], "4")
     async with database.read() as tx:
         assert (await inbox.cursor(tx, "connector:room"), await parked.listed(tx)) == (None, [])
 
@@ -137,9 +131,9 @@ async def test_nothing_is_found_under_any_other_name(database: Database, name: s
 
 
 async def test_a_message_that_is_retried_waits_as_if_it_had_just_come(
-    storing: Storing, database: Database, tmp_path: Path
+    intake: Intake, database: Database, tmp_path: Path
 ) -> None:
-    await storing.store([WELL], None)
+    await intake.take([WELL], None)
     async with database.write() as tx:
         [message] = await inbox.waiting(tx, HERE.agent_id)
         await inbox.count_try(tx, [message.id])
@@ -155,10 +149,9 @@ async def test_a_message_that_is_retried_waits_as_if_it_had_just_come(
         assert await inbox.waiting(tx, HERE.agent_id) == [message]
 
 
-def pairing(database: Database, bus: Bus, **rates: int) -> Storing:
+def pairing(database: Database, bus: Bus, **rates: int) -> Intake:
     """A program that has just started, and knows only whom it let in."""
-    door = Door(Access("pairing", frozenset()), **rates)
-    return Storing("room", database, bus, door, Chats(database, "room"), cursor_name="connector:room")
+    return room_intake(database, bus, Admission(Access("pairing", frozenset()), **rates))
 
 
 async def let_in(database: Database) -> None:
@@ -172,44 +165,42 @@ async def test_what_was_refused_is_not_taken_when_it_is_brought_again_to_the_nex
 ) -> None:
     """The platform was not told yet that it arrived: no cursor was stored with it."""
     edited = replace(WELL, key="edit:1:1:9", kind="edit", edits=WELL.key, text="hello!")
-    assert not (await pairing(database, bus).store([WELL, edited], None)).new
+    assert not (await pairing(database, bus).take([WELL, edited], None)).new
     await let_in(database)
-    stored = await pairing(database, bus).store([WELL, edited, LATER], "3")
+    stored = await pairing(database, bus).take([WELL, edited, LATER], "3")
     assert [one.key for one in stored.new] == [LATER.key]
     assert not stored.told
 
 
 async def test_what_came_too_fast_is_not_taken_when_it_is_brought_again(database: Database, bus: Bus) -> None:
-    await pairing(database, bus).store([WELL], None)
+    await pairing(database, bus).take([WELL], None)
     await let_in(database)
     first = replace(WELL, key="message:1:0")
-    stored = await pairing(database, bus, per_person=1).store([first, LATER], None)
+    stored = await pairing(database, bus, per_person=1).take([first, LATER], None)
     assert ([one.key for one in stored.new], len(stored.told)) == ([first.key], 1)
-    assert not (await pairing(database, bus, per_person=1).store([first, LATER], None)).new
+    assert not (await pairing(database, bus, per_person=1).take([first, LATER], None)).new
 
 
-async def test_what_left_the_inbox_since_it_was_settled_is_not_taken_again(
-    storing: Storing, database: Database
-) -> None:
-    await storing.store([WELL, LATER], "3")
+async def test_what_left_the_inbox_since_it_was_settled_is_not_taken_again(intake: Intake, database: Database) -> None:
+    await intake.take([WELL, LATER], "3")
     async with database.write() as tx:
         await inbox.close(tx, [message.id for message in await inbox.waiting(tx, HERE.agent_id)])
         assert await settled.forget(tx, before=database.clock() + 1) == 1
-    assert not (await storing.store([WELL, LATER], "3")).new
+    assert not (await intake.take([WELL, LATER], "3")).new
 
 
-async def test_what_was_forgotten_is_not_taken_again(storing: Storing, database: Database) -> None:
-    await storing.store([WELL, LATER], "3")
+async def test_what_was_forgotten_is_not_taken_again(intake: Intake, database: Database) -> None:
+    await intake.take([WELL, LATER], "3")
     async with database.write() as tx:
         await forgetting.everything(tx, HERE.agent_id)
-    assert not (await storing.store([WELL, LATER], "3")).new
+    assert not (await intake.take([WELL, LATER], "3")).new
 
 
 @pytest.mark.parametrize(("person", "chat"), [("ada", "1\ud800"), ("ada\ud800", "1")])
 async def test_of_a_stranger_nothing_is_put_aside_either(database: Database, bus: Bus, person: str, chat: str) -> None:
     """What cannot be stored is kept for whoever mends that, but not a word of somebody unknown."""
     broken = replace(POISON, person=person, person_name="Ada", address=Address("room", chat))
-    stored = await pairing(database, bus).store([broken], "2")
+    stored = await pairing(database, bus).take([broken], "2")
     assert [say.text for say in stored.told] == [SKIPPED]
     async with database.read() as tx:
         assert not await parked.listed(tx)
@@ -226,14 +217,14 @@ async def test_only_the_latest_of_what_was_dismissed_is_remembered(database: Dat
         assert await dismissed.known(tx, "room", ["the first", "the last"]) == {"the last"}
 
 
-async def test_who_said_what_cannot_be_read_is_told_so_once(storing: Storing, database: Database) -> None:
+async def test_who_said_what_cannot_be_read_is_told_so_once(intake: Intake, database: Database) -> None:
     unread = replace(WELL, text="", is_unread=True)
-    stored = await storing.store([unread, LATER], "3")
+    stored = await intake.take([unread, LATER], "3")
     assert [one.key for one in stored.new] == [LATER.key]
     assert [(say.text, say.answers) for say in stored.told] == [(UNREAD, WELL.ref)]
-    assert not (await storing.store([unread, LATER], "3")).told
+    assert not (await intake.take([unread, LATER], "3")).told
 
 
 async def test_a_stranger_whose_message_cannot_be_read_is_told_what_strangers_are(database: Database, bus: Bus) -> None:
-    stored = await pairing(database, bus).store([replace(WELL, text="", is_unread=True)], "3")
+    stored = await pairing(database, bus).take([replace(WELL, text="", is_unread=True)], "3")
     assert ["Your code is" in say.text for say in stored.told] == [True]
