@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bot.app.resources import Resources
 from bot.bus.bus import Bus
-from bot.model.anthropic import Model
+from bot.model import Model
 from bot.store import Database
 
 

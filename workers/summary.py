@@ -28,8 +28,7 @@ from bot.files.blocks import filled, folder_of
 from bot.history import Entry, EntryKind, History, Usage, as_request, valid_request
 from bot.history.server_tools import uses_server_tools
 from bot.messages import Message, text_block, text_of, tool_calls
-from bot.model.anthropic import CUT_OFF, Limits, Reply
-from bot.model.head import Head
+from bot.model import CUT_OFF, Head, Limits, Reply
 from bot.store import histories, runs
 from bot.store.runs import Result, Run
 from workers.desk import Desk

@@ -27,9 +27,7 @@ from bot.history import History
 from bot.history.measure import NEW, Counted, entry_tokens, guess, head_parts, measure, trusted
 from bot.history.server_tools import continued
 from bot.messages import Block, Message, Role
-from bot.model.anthropic import Limits, Reply
-from bot.model.head import Head
-from bot.model.queue import Wait
+from bot.model import Head, Limits, Reply, Wait
 from bot.store import agents, histories
 from bot.store.agents import AgentRow
 

@@ -12,7 +12,7 @@ from bot.bus.jobs import Jobs
 from bot.files.blocks import folder_of
 from bot.files.parser_pool import ParserPool
 from bot.messages import AgentId
-from bot.model.anthropic import Model
+from bot.model import Model
 from bot.runtime.access import Access
 from bot.runtime.settings import Settings
 from bot.runtime.strategies import Strategies

@@ -42,7 +42,7 @@ from bot.history import Anchor, EntryKind, Usage, replies
 from bot.history.replies import for_people, spoken
 from bot.history.server_tools import PAUSED, open_calls, uses_server_tools
 from bot.messages import Audience, Block, text_block, text_of, tool_calls
-from bot.model.anthropic import Reply
+from bot.model import Reply
 from bot.runtime.metrics import METRICS
 from bot.runtime.tasks import stop
 from bot.store import turns

@@ -129,7 +129,7 @@ class Gauges:
             self._disk = self._disk_look.result()
 
     def _of_process(self) -> Iterator[Metric]:
-        resources, queue = self._resources, self._resources.model.queue
+        resources, load = self._resources, self._resources.model.load
         yield _gauge("database_up", "Whether the database answers this process.", [((), self._up["database"])])
         refuses = [((), bool(resources.database.refusal))]
         yield _gauge("database_refuses", "Whether the database said no within the last minute.", refuses)
@@ -138,14 +138,14 @@ class Gauges:
         yield _gauge("ready", "Whether a part of this process does what it is there for.", ready, "part")
         yield _counter("database_errors", "Transactions that the database did not take.", resources.database.failures)
         yield _counter("redis_errors", "Questions to Redis that were not answered.", resources.bus.failures)
-        met = {one.cause for model in (resources.model, resources.summary_model) for one in model.troubles.now}
+        met = {one.cause for model in (resources.model, resources.summary_model) for one in model.troubles}
         troubles = [((cause.value,), cause in met) for cause in OF_PROVIDER]
         yield _gauge(
             "model_trouble", "Whether requests to the model met this, and none was answered since.", troubles, "cause"
         )
-        calls = [(("in_flight",), queue.in_flight), (("waiting",), queue.waiting)]
+        calls = [(("in_flight",), load.in_flight), (("waiting",), load.waiting)]
         yield _gauge("model_calls", "Calls of the model under way in this process, and in line.", calls, "state")
-        yield _gauge("model_hold_seconds", "For how long the provider wants no calls.", [((), queue.pause)])
+        yield _gauge("model_hold_seconds", "For how long the provider wants no calls.", [((), load.pause)])
         kinds = Counter(name.partition(":")[0] for name in resources.bus.leases.held)
         held = [((kind,), kinds[kind]) for kind in ("agent", "connector")]
         yield _gauge("leases_held", "What this process has and keeps alive.", held, "kind")

@@ -20,7 +20,7 @@ from bot.compaction import STRATEGIES
 from bot.compaction.fallback import FALLBACK
 from bot.gateway.gateway import Gateway
 from bot.messages import AgentId
-from bot.model.anthropic import RETRIED
+from bot.model.provider_errors import RETRIED
 from bot.runtime.access import CONNECTORS
 from bot.runtime.checks import Check
 from bot.runtime.metrics import METRICS, Known
@@ -75,10 +75,10 @@ class Health:
             f"{one.cause.words} ({one.model}, since {datetime.fromtimestamp(one.since, UTC):%Y-%m-%d %H:%M} UTC): "
             f"{redact(one.sentence, self._secrets)}"
             for model in self._models
-            for one in model.troubles.now
+            for one in model.troubles
         ]
         for model in self._models:
-            if seconds := model.queue.pause:
+            if seconds := model.load.pause:
                 whose = "" if model is self._models[0] else "the one of the summaries "
                 said.append(f"{whose}wants no calls for {seconds:.0f} s")
         return "; ".join(said) or None

@@ -18,7 +18,8 @@ from bot.bus.jobs import Jobs
 from bot.bus.redis_names import RedisNames
 from bot.errors import BusUnavailable, ConfigurationError, StoreUnavailable
 from bot.estimate.learned_windows import Windows
-from bot.model.anthropic import Limits, Model, SettingNames
+from bot.model import Limits, Model, SettingNames
+from bot.model.anthropic import AnthropicModel
 from bot.runtime.settings import DEFAULT_MODEL, LOCAL_API_KEY, Settings
 from bot.runtime.tasks import patiently, stop
 from bot.store import Database, volume
@@ -166,10 +167,10 @@ async def open_model(
         stack.push_async_callback(local.stop)
         url = await local.start()
         fixed = Limits(LOCAL_CONTEXT, _LOCAL_ANSWER, known=True)
-        model = Model(api_key=LOCAL_API_KEY, base_url=url, fixed=fixed, calls=LOCAL_CALLS)
+        model: Model = AnthropicModel(api_key=LOCAL_API_KEY, base_url=url, fixed=fixed, calls=LOCAL_CALLS)
         name = LOCAL_MODEL_NAME
     elif settings.uses_local_model:
-        model, name = Model(api_key=LOCAL_API_KEY), LOCAL_MODEL_NAME
+        model, name = AnthropicModel(api_key=LOCAL_API_KEY), LOCAL_MODEL_NAME
     else:
         model, name = named_model(settings, windows)
     stack.push_async_callback(model.close)
@@ -194,7 +195,7 @@ def named_summary_model(settings: Settings, windows: Windows | None = None) -> t
     that is the endpoint of the one that talks, with another key."""
     own = settings.compaction
     base = own.base_url or settings.anthropic_base_url
-    model = Model(
+    model = AnthropicModel(
         api_key=_secret(own.api_key) or LOCAL_API_KEY,
         base_url=base,
         calls=settings.model_calls,
@@ -218,7 +219,7 @@ def named_model(settings: Settings, windows: Windows | None = None) -> tuple[Mod
     """The model that the settings name, by a key or an endpoint, and its name there."""
     # A server of one's own often wants no key; the SDK insists on one.
     key = _secret(settings.anthropic_api_key) or (None if settings.anthropic_auth_token else LOCAL_API_KEY)
-    model = Model(
+    model = AnthropicModel(
         api_key=key,
         auth_token=_secret(settings.anthropic_auth_token),
         base_url=settings.anthropic_base_url,

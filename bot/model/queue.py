@@ -15,20 +15,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count
 
+from bot.model.base import Wait
 from bot.runtime.metrics import METRICS, Purpose
 
 TELL_SECONDS = 3.0
 """Who waits longer is told, and then again and again."""
 _ANSWERS_PER_SUMMARY = 4
-
-
-@dataclass(frozen=True)
-class Wait:
-    """Why a call is not made yet: so many others have to end before it begins, and the provider wants nothing for so
-    many seconds."""
-
-    before: int
-    pause: float = 0.0
 
 
 @dataclass(eq=False)

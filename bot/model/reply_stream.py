@@ -14,8 +14,8 @@ from typing import Any
 from pydantic_core import from_json
 
 from bot.history import Usage
+from bot.history.server_tools import CALL, is_result
 from bot.messages import Block
-from bot.model.reply_blocks import plain
 
 _GROWS = {"text_delta": "text", "thinking_delta": "thinking"}
 
@@ -48,7 +48,7 @@ class ReplyStream:
     @property
     def blocks(self) -> tuple[Block, ...]:
         """The answer, as JSON that can go back. Raises ValueError where the arguments of a call are no JSON."""
-        return tuple(plain(self._whole(number)) for number in sorted(self._blocks))
+        return tuple(_plain(self._whole(number)) for number in sorted(self._blocks))
 
     def _grow(self, number: int, delta: Any) -> bool:
         block = self._blocks[number]
@@ -88,3 +88,16 @@ class ReplyStream:
         if tools := getattr(told, "server_tool_use", None):
             named |= {"searches": tools.web_search_requests, "fetches": tools.web_fetch_requests}
         self.usage = replace(self.usage, **{name: count for name, count in named.items() if count is not None})
+
+
+def _plain(block: Mapping[str, Any]) -> Block:
+    """A block as it came, as JSON that can go back. What the provider's own tools did stays exactly so."""
+    if block["type"] == CALL or is_result(block):
+        return dict(block)
+    data = {name: value for name, value in block.items() if value is not None}
+    if data["type"] == "text":
+        text = {"type": "text", "text": data.get("text", "")}
+        return {**text, "citations": data["citations"]} if data.get("citations") else text
+    if data["type"] == "tool_use":
+        return {"type": "tool_use", "id": data["id"], "name": data["name"], "input": data.get("input") or {}}
+    return data

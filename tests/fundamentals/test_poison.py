@@ -34,15 +34,15 @@ HERE = Address("room", "1")
 
 
 class Breaks:
-    """Breaks the model's adapter on every page that has this word in it; ``times``: that often."""
+    """Breaks the model on every page that has this word in it; ``times``: that often."""
 
     def __init__(self, house: House, word: str, *, times: int | None = None) -> None:
         self.broken = 0
         self._again = asyncio.Condition()
         self._word = word
         self._times = times
-        self._stream = house.resources.model._stream
-        house.resources.model._stream = self  # type: ignore[method-assign]  # to break it
+        self._ask = house.resources.model.ask
+        house.resources.model.ask = self  # type: ignore[method-assign]  # to break it
 
     async def __call__(self, head: Any, messages: Any, *rest: Any, **more: Any) -> Any:
         if self._word in str(messages) and self.broken != self._times:
@@ -50,7 +50,7 @@ class Breaks:
                 self.broken += 1
                 self._again.notify_all()
             raise ZeroDivisionError("a defect")
-        return await self._stream(head, messages, *rest, **more)
+        return await self._ask(head, messages, *rest, **more)
 
     async def until(self, broken: int) -> None:
         """Wait until it has broken so often."""

@@ -9,6 +9,7 @@ from bot.agent.commands.dispatch import MOST_ASIDE
 from bot.agent.turns.incoming import MOST_MESSAGES
 from bot.bus import topics
 from bot.messages import Address, Inbound
+from bot.model.anthropic import AnthropicModel
 from bot.store import inbox
 from bot.store.inbox import MOST_SEEN
 from tests.conftest import OpenHouse
@@ -26,7 +27,9 @@ def texts(room: Room, chat: str) -> list[str]:
 
 
 def tell_soon(house: House) -> None:
-    house.resources.model.queue.tell_seconds = 0.05
+    model = house.resources.model
+    assert isinstance(model, AnthropicModel)
+    model.calls.queue.tell_seconds = 0.05
 
 
 async def test_who_waits_long_is_told_in_the_place_of_the_answer_and_reads_only_the_answer_then(
@@ -62,7 +65,7 @@ async def test_abort_takes_one_out_of_the_line_at_once(house: OpenHouse, room: R
         assert "Stopped" in await room.commands("/abort", chat="2")
         await room.until(lambda: ONE_BEFORE not in texts(room, "2"))
         assert room.replies("2") == []
-        assert h.resources.model.queue.waiting == 0
+        assert h.resources.model.load.waiting == 0
         model.release()
         await room.until(lambda: room.replies("1"))
         assert len(model.requests) == 1

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.bus.bus import Bus
-from bot.model.anthropic import Model
+from bot.model.anthropic import AnthropicModel
 from bot.store import Database
 from tests.servers.messages import MessagesServer
 from workers.desk import Desk
@@ -33,7 +33,7 @@ async def server() -> AsyncIterator[MessagesServer]:
 @pytest.fixture
 async def desk(database: Database, server: MessagesServer, tmp_path: Path) -> AsyncIterator[Desk]:
     """A worker's desk; nobody hears its bell."""
-    bus, model = Bus("redis://127.0.0.1:1", "test"), Model(api_key="test-key", base_url=server.url)
+    bus, model = Bus("redis://127.0.0.1:1", "test"), AnthropicModel(api_key="test-key", base_url=server.url)
     yield Desk(database, bus, model, tmp_path)
     await model.close()
     await bus.close()

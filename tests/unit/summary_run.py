@@ -13,7 +13,7 @@ from bot.estimate import Family
 from bot.history import Entry, History
 from bot.history.measure import entry_tokens
 from bot.messages import AgentId
-from bot.model.head import Head
+from bot.model import Head
 from bot.store import histories, runs
 from bot.store.runs import NewRun, Result, Run
 from tests.servers.messages import Brain, MessagesRequest, Reply

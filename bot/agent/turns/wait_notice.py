@@ -8,7 +8,7 @@ from collections.abc import Callable
 from bot.agent.context import Context
 from bot.bus.live_events import show_written
 from bot.history.replies import noted
-from bot.model.queue import Wait
+from bot.model import Wait
 
 
 class Told:

@@ -159,8 +159,7 @@ async def _written(settings: Settings, needs: NeedsSummary) -> str:
     from bot.errors import ModelOverflow
     from bot.estimate import estimate_tokens
     from bot.messages import Message, text_block, text_of, tool_calls
-    from bot.model.anthropic import CUT_OFF
-    from bot.model.head import Head
+    from bot.model import CUT_OFF, Head
 
     async with AsyncExitStack() as stack:
         asks_talker = not settings.has_own_summary_endpoint

@@ -15,7 +15,7 @@ from bot.app.platforms import LOCAL_MODEL_NOTE
 from bot.app.resources import named_model, named_summary_model
 from bot.errors import ModelError, ModelRefused, StoreUnavailable
 from bot.estimate.learned_windows import Learned
-from bot.model.anthropic import Model
+from bot.model import Model
 from bot.runtime.checks import Finding, ok, problem, warning
 from bot.runtime.settings import Settings
 from bot.store import windows

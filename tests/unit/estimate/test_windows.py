@@ -9,8 +9,8 @@ import pytest
 from bot.errors import ModelOverflow
 from bot.estimate.learned_windows import REMEMBERED_SECONDS, Learned, place_of
 from bot.messages import Message
-from bot.model.anthropic import DEFAULT_ANSWER, Limits, Model
-from bot.model.head import Head
+from bot.model import DEFAULT_ANSWER, Head, Limits, Model
+from bot.model.anthropic import AnthropicModel
 from bot.store import Database
 from bot.store.windows import BookWindows, all_of
 from tests.servers.messages import MessagesServer
@@ -30,21 +30,21 @@ async def refused(model: Model, messages: list[Message] = HELLO) -> None:
 async def test_every_process_on_the_book_knows_it_also_after_a_restart(
     database: Database, server: MessagesServer
 ) -> None:
-    first = Model(api_key="test-key", base_url=server.url, windows=BookWindows(database))
-    second = Model(api_key="test-key", base_url=server.url, windows=BookWindows(database))
+    first = AnthropicModel(api_key="test-key", base_url=server.url, windows=BookWindows(database))
+    second = AnthropicModel(api_key="test-key", base_url=server.url, windows=BookWindows(database))
     server.fail(400, "invalid_request_error", WORDED)
     await refused(first)
     assert await second.limits("claude-test") == Limits(5_000, DEFAULT_ANSWER, known=True)
     assert (await second.limits("claude-test")).refusal == WORDED
     assert (await second.limits("claude-other")).window == 20_000
-    elsewhere = Model(api_key="test-key", base_url=f"{server.url}/elsewhere", windows=BookWindows(database))
+    elsewhere = AnthropicModel(api_key="test-key", base_url=f"{server.url}/elsewhere", windows=BookWindows(database))
     assert (await elsewhere.limits("claude-test")).refusal == ""
     for model in (first, second, elsewhere):
         await model.close()
 
 
 async def test_an_answer_to_a_larger_request_forgets_it(database: Database, server: MessagesServer) -> None:
-    model = Model(api_key="test-key", base_url=server.url, windows=BookWindows(database))
+    model = AnthropicModel(api_key="test-key", base_url=server.url, windows=BookWindows(database))
     server.fail(400, "invalid_request_error", "prompt is too long: 2000 tokens > 1000 maximum")
     await refused(model)
     await model.ask(HEAD, HELLO)
@@ -56,7 +56,7 @@ async def test_an_answer_to_a_larger_request_forgets_it(database: Database, serv
 
 async def test_another_listed_window_forgets_it(database: Database, server: MessagesServer) -> None:
     windows = BookWindows(database)
-    model = Model(api_key="test-key", base_url=server.url, windows=windows)
+    model = AnthropicModel(api_key="test-key", base_url=server.url, windows=windows)
     await windows.learn(model.place, "claude-test", Learned(5_000, WORDED, listed=10_000))
     assert (await model.limits("claude-test")).window == 20_000
     await model.close()
@@ -65,7 +65,7 @@ async def test_another_listed_window_forgets_it(database: Database, server: Mess
 async def test_a_refusal_without_a_number_says_that_what_is_listed_holds(
     database: Database, server: MessagesServer
 ) -> None:
-    model = Model(api_key="test-key", base_url=server.url, windows=BookWindows(database))
+    model = AnthropicModel(api_key="test-key", base_url=server.url, windows=BookWindows(database))
     assert not (await model.limits("claude-test")).refusal
     server.fail(400, "invalid_request_error", "context length")
     await refused(model)

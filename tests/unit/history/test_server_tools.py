@@ -17,8 +17,8 @@ from bot.history import valid_request
 from bot.history.replies import spoken
 from bot.history.server_tools import as_texts, continued, definitions
 from bot.messages import Block, Message, text_block
-from bot.model.anthropic import Model
-from bot.model.head import Head
+from bot.model import Head
+from bot.model.anthropic import AnthropicModel
 from tests.servers.messages import MessagesServer, Reply
 from tests.servers.messages_rules import Rules
 from tests.servers.messages_server_tools import call, cited, fetched, found, sealed
@@ -172,7 +172,7 @@ REPLY = (
 
 async def test_a_reply_is_kept_word_for_word_and_the_server_takes_it_back(server: MessagesServer) -> None:
     server.brain = lambda request: Reply(blocks=REPLY) if request.index == 1 else Reply("Yes.")
-    model = Model(api_key="test-key", base_url=server.url)
+    model = AnthropicModel(api_key="test-key", base_url=server.url)
     head = Head("claude-test", 500, "", TOOLS)
     reply = await model.ask(head, [HELLO])
     assert reply.blocks == REPLY
@@ -184,7 +184,7 @@ async def test_a_reply_is_kept_word_for_word_and_the_server_takes_it_back(server
 
 
 async def test_where_the_tools_are_not_offered_what_they_did_is_text(server: MessagesServer) -> None:
-    model = Model(api_key="test-key", base_url=server.url)
+    model = AnthropicModel(api_key="test-key", base_url=server.url)
     await model.ask(Head("claude-test", 500, "", (OWN_TOOL,)), [HELLO, said(*REPLY), HELLO])
     await model.count(Head("claude-test", 500, "", (OWN_TOOL,)), [HELLO, said(*REPLY), HELLO])
     await model.close()
@@ -196,7 +196,7 @@ async def test_where_the_tools_are_not_offered_what_they_did_is_text(server: Mes
 
 
 async def test_a_model_that_is_to_answer_is_told_so_and_keeps_its_tools(server: MessagesServer) -> None:
-    model = Model(api_key="test-key", base_url=server.url)
+    model = AnthropicModel(api_key="test-key", base_url=server.url)
     await model.ask(Head("claude-test", 500, "", TOOLS), [HELLO], may_call=False)
     await model.ask(Head("claude-test", 500, ""), [HELLO], may_call=False)
     await model.close()

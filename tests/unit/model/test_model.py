@@ -13,8 +13,8 @@ import pytest
 from bot.errors import ModelError, ModelOverflow, ModelRefused
 from bot.history import Usage
 from bot.messages import Message, text_block
-from bot.model.anthropic import DEFAULT_ANSWER, DEFAULT_WINDOW, Limits, Model
-from bot.model.head import Head
+from bot.model import DEFAULT_ANSWER, DEFAULT_WINDOW, Head, Limits, Model
+from bot.model.anthropic import AnthropicModel
 from tests.servers.messages import MessagesServer, Reply, ToolCall
 
 TOOLS = ({"name": "look", "description": "Looks.", "input_schema": {"type": "object", "properties": {}}},)
@@ -30,7 +30,7 @@ async def server() -> AsyncIterator[MessagesServer]:
 
 @pytest.fixture
 async def asked(server: MessagesServer) -> AsyncIterator[Model]:
-    model = Model(api_key="test-key", base_url=server.url)
+    model = AnthropicModel(api_key="test-key", base_url=server.url)
     yield model
     await model.close()
 
@@ -108,7 +108,7 @@ async def test_the_same_beginning_is_read_from_the_cache(server: MessagesServer,
 
 
 async def test_a_prompt_that_is_to_be_kept_for_an_hour_is_written_for_an_hour(server: MessagesServer) -> None:
-    model = Model(api_key="test-key", base_url=server.url, remembered="1h")
+    model = AnthropicModel(api_key="test-key", base_url=server.url, remembered="1h")
     reply = await model.ask(HEAD, [*HELLO, Message(role="assistant", content=[text_block("Yes?")]), *HELLO])
     await model.close()
     [record] = server.completed
@@ -149,26 +149,26 @@ async def test_cancelling_before_the_first_word_closes_the_request(server: Messa
 
 
 async def test_a_wrong_key_is_refused_once_and_the_setting_is_named(server: MessagesServer) -> None:
-    model = Model(api_key="wrong", base_url=server.url)
+    model = AnthropicModel(api_key="wrong", base_url=server.url)
     assert "ANTHROPIC_API_KEY" in await error_of(model, ModelRefused)
     assert len(server.requests) == 1
     await model.close()
 
 
 async def test_a_wrong_token_names_its_own_setting(server: MessagesServer) -> None:
-    model = Model(api_key=None, auth_token="wrong", base_url=server.url)
+    model = AnthropicModel(api_key=None, auth_token="wrong", base_url=server.url)
     assert "ANTHROPIC_AUTH_TOKEN" in await error_of(model, ModelRefused)
     await model.close()
 
 
 async def test_a_token_lets_in_as_well_as_a_key(server: MessagesServer) -> None:
-    model = Model(api_key=None, auth_token="test-key", base_url=server.url)
+    model = AnthropicModel(api_key=None, auth_token="test-key", base_url=server.url)
     assert (await model.ask(HEAD, HELLO)).stop_reason == "end_turn"
     await model.close()
 
 
 async def test_a_key_is_in_no_error(server: MessagesServer) -> None:
-    model = Model(api_key="sk-very-secret", base_url=server.url)
+    model = AnthropicModel(api_key="sk-very-secret", base_url=server.url)
     assert "sk-very-secret" not in await error_of(model, ModelRefused)
     await model.close()
 
@@ -221,7 +221,7 @@ async def test_an_overflow_makes_no_window_larger(server: MessagesServer, asked:
 async def test_fixed_limits_stay_as_they_are(server: MessagesServer) -> None:
     server.window = 10
     fixed = Limits(4_096, 512)
-    model = Model(api_key="test-key", base_url=server.url, fixed=fixed)
+    model = AnthropicModel(api_key="test-key", base_url=server.url, fixed=fixed)
     assert await error_of(model, ModelOverflow)
     assert await model.limits("claude-test") == fixed
     await model.close()
@@ -259,7 +259,7 @@ async def test_limits_that_a_server_does_not_know_are_guessed(server: MessagesSe
 async def test_limits_of_a_server_that_is_away_are_asked_again_when_it_is_back(server: MessagesServer) -> None:
     async with MessagesServer() as gone:
         pass
-    model = Model(api_key="test-key", base_url=gone.url)
+    model = AnthropicModel(api_key="test-key", base_url=gone.url)
     assert not (await model.limits("claude-test")).known
     async with MessagesServer(window=7_000, port=gone.port):
         assert await model.limits("claude-test") == Limits(7_000, 8_192, known=True)
@@ -277,4 +277,4 @@ def test_equal_heads_have_one_digest_and_come_back_from_the_book() -> None:
 
 
 async def test_a_model_that_was_never_asked_can_be_closed() -> None:
-    await Model(api_key="test-key").close()
+    await AnthropicModel(api_key="test-key").close()

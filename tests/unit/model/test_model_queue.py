@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from bot.model.queue import Call, ModelQueue, Wait
+from bot.model import Wait
+from bot.model.queue import Call, ModelQueue
 
 
 class Clock:

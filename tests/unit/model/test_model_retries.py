@@ -9,8 +9,8 @@ import pytest
 
 from bot.errors import ModelRefused, ModelUnavailable
 from bot.messages import Message, text_block
-from bot.model.anthropic import Model
-from bot.model.head import Head
+from bot.model import Head, Model
+from bot.model.anthropic import AnthropicModel
 from tests.servers.messages import MessagesServer, Reply
 
 HEAD = Head("claude-test", 500, "Be kind.")
@@ -27,7 +27,7 @@ async def server() -> AsyncIterator[MessagesServer]:
 
 @pytest.fixture
 async def model(server: MessagesServer) -> AsyncIterator[Model]:
-    model = Model(api_key="test-key", base_url=server.url)
+    model = AnthropicModel(api_key="test-key", base_url=server.url)
     yield model
     await model.close()
 
@@ -98,7 +98,7 @@ async def test_a_stream_that_is_cut_begins_again(server: MessagesServer, model: 
 async def test_a_server_that_comes_back_is_found_again() -> None:
     async with MessagesServer() as gone:
         pass
-    model = Model(api_key="test-key", base_url=gone.url)
+    model = AnthropicModel(api_key="test-key", base_url=gone.url)
     began = asyncio.Event()
     asking = asyncio.create_task(model.ask(HEAD, HELLO, lambda _: began.set()))
     await began.wait()
@@ -110,7 +110,7 @@ async def test_a_server_that_comes_back_is_found_again() -> None:
 async def test_a_server_that_stays_away_is_unavailable_in_a_sentence() -> None:
     async with MessagesServer() as gone:
         pass
-    model = Model(api_key="test-key", base_url=gone.url)
+    model = AnthropicModel(api_key="test-key", base_url=gone.url)
     with pytest.raises(ModelUnavailable, match="cannot be reached"):
         await model.ask(HEAD, HELLO)
     await model.close()

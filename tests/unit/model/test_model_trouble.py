@@ -8,8 +8,8 @@ import pytest
 
 from bot.errors import Cause, ModelError, cause_of
 from bot.messages import Message, text_block
-from bot.model.anthropic import Model
-from bot.model.head import Head
+from bot.model import Head, Model
+from bot.model.anthropic import AnthropicModel
 from bot.runtime.metrics import METRICS
 from tests.servers.messages import MessagesServer, Reply
 
@@ -29,7 +29,7 @@ async def server() -> AsyncIterator[MessagesServer]:
 
 @pytest.fixture
 async def model(server: MessagesServer) -> AsyncIterator[Model]:
-    model = Model(api_key="test-key", base_url=server.url)
+    model = AnthropicModel(api_key="test-key", base_url=server.url)
     yield model
     await model.close()
 
@@ -42,7 +42,7 @@ async def fails(model: Model, head: Head = HEAD) -> ModelError:
 
 
 def met(model: Model) -> dict[str, Cause]:
-    return {trouble.model: trouble.cause for trouble in model.troubles.now}
+    return {trouble.model: trouble.cause for trouble in model.troubles}
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from bot.app.resources import Resources
 from bot.bus.bus import Bus
 from bot.bus.jobs import Jobs
 from bot.history import Usage
-from bot.model.anthropic import Model
+from bot.model.anthropic import AnthropicModel
 from bot.runtime.metrics import METRICS, Known, Metrics
 from bot.runtime.settings import Settings
 from bot.store import Database
@@ -59,7 +59,8 @@ def counted() -> Iterator[tuple[str, str, Any]]:
         family: Any = collector
         yield family._name, family._type, family._labelnames
     bus = Bus(NOBODY, "test")
-    settings, database, model = Settings(_env_file=None), Database("sqlite:///nowhere"), Model(api_key="test-key")
+    settings, database = Settings(_env_file=None), Database("sqlite:///nowhere")
+    model = AnthropicModel(api_key="test-key")
     gauges = Gauges(Resources(settings, database, bus, NOBODY, Jobs(NOBODY, "test"), model, "m", model, "m"), book=True)
     for found in (*gauges._of_process(), *gauges._of_book()):
         yield found.name, found.type, found._labelnames  # type: ignore[attr-defined]  # of all families

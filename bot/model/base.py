@@ -1,0 +1,164 @@
+"""A model as everybody sees it, whoever provides it: what it is asked, what it answers, what is known of it.
+
+:class:`Model` is the seam. :mod:`bot.model.anthropic` has it on the Messages API, :mod:`bot.model.scripted` is the one
+for tests. Errors are those of :mod:`bot.errors`: an adapter translates its provider's where they enter.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from bot.errors import Cause
+from bot.history import Usage
+from bot.messages import Block, Message
+
+CUT_OFF = "max_tokens"
+"""The stop reason of an answer that was to be longer."""
+DEFAULT_WINDOW = 200_000
+DEFAULT_ANSWER = 8_192
+
+
+@dataclass(frozen=True)
+class Head:
+    """What stands before the messages of a request. Equal heads share a prompt cache, so they are kept by hash."""
+
+    model: str
+    max_tokens: int
+    system: str
+    tools: tuple[Mapping[str, Any], ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """For the book."""
+        return {
+            "model": self.model,
+            "max_tokens": self.max_tokens,
+            "system": self.system,
+            "tools": [dict(tool) for tool in self.tools],
+        }
+
+    @classmethod
+    def from_json(cls, data: Any) -> Head:
+        """Back from the book."""
+        return cls(data["model"], data["max_tokens"], data["system"], tuple(data["tools"]))
+
+    @property
+    def digest(self) -> str:
+        """Names this head."""
+        return hashlib.sha256(json.dumps(self.as_json(), sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the model answered: content blocks of the Messages API; tokens in ``usage``, those from a cache apart.
+
+    ``stop_reason``: in the words of the Messages API, whatever the wire. ``end_turn``, ``tool_use``, ``max_tokens``
+    (:data:`CUT_OFF`), ``refusal`` and ``pause_turn`` are told apart.
+    """
+
+    blocks: tuple[Block, ...]
+    usage: Usage
+    stop_reason: str
+
+
+@dataclass(frozen=True)
+class Limits:
+    """A model's window and its longest answer, in tokens. ``known``: the provider said so."""
+
+    window: int = DEFAULT_WINDOW
+    answer: int = DEFAULT_ANSWER
+    known: bool = False
+    refusal: str = field(default="", compare=False)
+    """The words of the refusal that the window was learned from; empty where none was."""
+    listed: int = field(default=0, compare=False)
+    """The window that the provider lists; 0 where it lists none."""
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Why a call is not made yet: so many others have to end before it begins, and the provider wants nothing for so
+    many seconds."""
+
+    before: int
+    pause: float = 0.0
+
+
+@dataclass(frozen=True)
+class Load:
+    """The calls of this process: those that are being made, those that wait in line, and for how many seconds the
+    provider wants none."""
+
+    in_flight: int = 0
+    waiting: int = 0
+    pause: float = 0.0
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """What requests to a model meet. ``since``: of the first that met it, and ``last``: of the latest, in seconds since
+    1970."""
+
+    model: str
+    cause: Cause
+    sentence: str
+    since: float
+    last: float
+    tries: int = 1
+
+
+@dataclass(frozen=True)
+class SettingNames:
+    """What those who run the program call the parts of an endpoint, for sentences that tell them what to check."""
+
+    key: str
+    base: str
+    model: str = "MODEL"
+
+
+class Model(Protocol):
+    """A client of one endpoint; which of its models is asked is said with each request."""
+
+    @property
+    def place(self) -> str:
+        """What its endpoint is called in the book."""
+
+    @property
+    def load(self) -> Load:
+        """Its calls just now."""
+
+    @property
+    def troubles(self) -> Sequence[Trouble]:
+        """Why there is no answer: what requests met that no answer has shown to be over, one a model at most."""
+
+    async def ask(
+        self,
+        head: Head,
+        messages: Sequence[Message],
+        on_text: Callable[[str], None] | None = None,
+        *,
+        may_call: bool = True,
+        who: str = "",
+        on_wait: Callable[[Wait], None] | None = None,
+    ) -> Reply:
+        """One request, streamed; ``on_text`` gets the whole text so far, and an empty text when a try starts again.
+
+        ``may_call=False``: it is to answer without tools. ``who``: the agent that somebody waits for (empty: a summary,
+        which comes after those); ``on_wait`` is told how it stands in the line. Cancelling closes the stream, or leaves
+        the line. Raises ModelOverflow, ModelRefused, and ModelUnavailable after all tries.
+        """
+
+    async def count(self, head: Head, messages: Sequence[Message]) -> int | None:
+        """The input tokens of a request as the provider counts them; None where it does not tell, or not soon."""
+
+    async def limits(self, model: str) -> Limits:
+        """The window and the longest answer of a model; defaults where the endpoint does not know. A smaller window
+        that a refusal of it stated counts more than what is listed."""
+
+    async def look_up(self, model: str) -> int | None:
+        """The window that the endpoint states, or 0; None where it knows no such model. Raises a ModelError."""
+
+    async def close(self) -> None:
+        """Let go of connections."""

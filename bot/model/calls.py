@@ -1,0 +1,127 @@
+"""The calls of one endpoint: each waits in its line, is tried again where that helps, and teaches what it met.
+
+An adapter brings one try, which raises the errors of :mod:`bot.model.provider_errors`; everything else is the same on
+every wire. Retries are ours and not an SDK's, so that a stream that breaks off is treated like a request that was
+refused, and the server's retry-after is honoured for both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from bot.errors import OF_PROVIDER, Cause, ModelError, ModelOverflow, ModelRefused, ModelUnavailable
+from bot.model.base import Load, Reply, Trouble, Wait
+from bot.model.limits import KnownLimits
+from bot.model.provider_errors import TryAgain
+from bot.model.queue import Call, ModelQueue
+from bot.runtime.metrics import METRICS, Outcome
+
+MOST_CALLS = 64
+_TRIES = 4
+_LONGEST_WAIT = 60.0
+_OF_ALL_MODELS = frozenset({Cause.KEY, Cause.CREDIT, Cause.AWAY})
+"""An answer of any model shows that it is over; each of the others may be of one model alone."""
+
+
+class Calls:
+    """Those of one process; at most ``most`` of them are in flight. ``limits`` hear what refusals and answers say."""
+
+    def __init__(self, limits: KnownLimits, most: int = MOST_CALLS) -> None:
+        self._limits = limits
+        self.queue = ModelQueue(most)
+        self._troubles = Troubles()
+
+    @property
+    def load(self) -> Load:
+        """See :meth:`bot.model.base.Model.load`."""
+        return Load(self.queue.in_flight, self.queue.waiting, self.queue.pause)
+
+    @property
+    def troubles(self) -> tuple[Trouble, ...]:
+        """See :meth:`bot.model.base.Model.troubles`."""
+        return self._troubles.now
+
+    async def make(
+        self,
+        model: str,
+        attempt: Callable[[], Awaitable[Reply]],
+        *,
+        who: str = "",
+        on_wait: Callable[[Wait], None] | None = None,
+    ) -> Reply:
+        """Wait for a place and try, up to four times. Cancelling ends the try, or leaves the line. ``who`` and
+        ``on_wait`` as in :meth:`bot.model.base.Model.ask`. Raises ModelOverflow, ModelRefused, ModelUnavailable."""
+        call = self.queue.join(who)
+        for number in range(1, _TRIES + 1):
+            try:
+                async with self.queue.place(call, on_wait):
+                    began = time.monotonic()
+                    reply = await attempt()
+            except (ModelOverflow, ModelRefused) as error:
+                await self._refused(call, model, error)
+                raise
+            except TryAgain as again:
+                self._troubles.met(model, again)
+                METRICS.model_retried(again.status)
+                if number == _TRIES or again.wait > _LONGEST_WAIT:
+                    METRICS.model_failed(call.purpose, "unavailable", again.cause)
+                    raise ModelUnavailable(str(again), cause=again.cause) from again.__cause__
+                await self._pause(again, number)
+            else:
+                await self._answered(model, reply)
+                METRICS.model_answered(call.purpose, model, reply.usage, time.monotonic() - began)
+                return reply
+        raise AssertionError("unreachable")
+
+    async def _refused(self, call: Call, model: str, error: ModelOverflow | ModelRefused) -> None:
+        outcome: Outcome = "refused"
+        if isinstance(error, ModelOverflow):
+            outcome = "overflow"
+            await self._limits.refused(model, error)
+        METRICS.model_failed(call.purpose, outcome, error.cause)
+        self._troubles.met(model, error)
+
+    async def _answered(self, model: str, reply: Reply) -> None:
+        self.queue.widen()
+        self._troubles.answered(model)
+        await self._limits.answered(model, reply.usage)
+
+    async def _pause(self, again: TryAgain, number: int) -> None:
+        if again.wait:
+            self.queue.hold(again.wait)
+        else:
+            await asyncio.sleep(random.uniform(0.5, 1.0) * 2 ** (number - 1))
+
+
+class Troubles:
+    """What requests met, for as long as it lasts: nobody asks the provider anything to find that out. Those of one
+    process, one a model at most. ``clock``: seconds since 1970."""
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._of: dict[str, Trouble] = {}
+
+    @property
+    def now(self) -> tuple[Trouble, ...]:
+        """What no answer has shown to be over."""
+        return tuple(self._of.values())
+
+    def met(self, model: str, error: ModelError) -> None:
+        """A try came to nothing. What one request alone has met says nothing of the next."""
+        if error.cause not in OF_PROVIDER:
+            return
+        now, known = self._clock(), self._of.get(model)
+        if known and known.cause is error.cause:
+            self._of[model] = replace(known, sentence=str(error), last=now, tries=known.tries + 1)
+        else:
+            self._of[model] = Trouble(model, error.cause, str(error), now, now)
+
+    def answered(self, model: str) -> None:
+        """A request to this model was answered."""
+        self._of.pop(model, None)
+        for name in [name for name, one in self._of.items() if one.cause in _OF_ALL_MODELS]:
+            del self._of[name]
