@@ -1,10 +1,9 @@
-"""The door of a gateway: who comes in, and how often. What is refused here is never stored."""
+"""Who may come in from a platform, and how often. What is refused here is never stored."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import structlog
 
@@ -12,44 +11,14 @@ from bot.messages import Inbound, Say
 from bot.runtime import access
 from bot.runtime.access import CODE_HOURS, Access
 from bot.runtime.metrics import METRICS
+from bot.runtime.token_buckets import TokenBuckets
 from bot.store import Tx, people
-
-# How often somebody may do something: a bucket each, which fills again with time. Pure; the clock is passed in.
-
-WINDOW_SECONDS = 600.0
-_MOST_BUCKETS = 10_000
-
-
-@dataclass
-class Rate:
-    """``limit`` events in ten minutes for each key, all at once or spread; 0: no limit."""
-
-    limit: int
-    _buckets: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """What is left of a key's bucket, and when that was so."""
-
-    def allows(self, key: str, now: float) -> bool:
-        """Count one event; False when there have been too many."""
-        if self.limit <= 0:
-            return True
-        left, then = self._buckets.pop(key, (float(self.limit), now))
-        passed = max(0.0, now - then)  # a clock that is set back takes nothing away
-        left = min(float(self.limit), left + passed * self.limit / WINDOW_SECONDS)
-        allowed = left >= 1
-        self._buckets[key] = (left - 1 if allowed else left, now)
-        while len(self._buckets) > _MOST_BUCKETS:
-            del self._buckets[next(iter(self._buckets))]
-        return allowed
-
-    def give_back(self, key: str) -> None:
-        """One event that was counted did not happen."""
-        if key in self._buckets:
-            left, then = self._buckets[key]
-            self._buckets[key] = min(float(self.limit), left + 1), then
-
 
 log = structlog.get_logger(__name__)
 
+RATE_SECONDS = 600.0
+"""In which somebody may say as much as the limits are, all at once or spread."""
+_MOST_BUCKETS = 10_000
 _ANSWER_SECONDS = 3600.0
 """An unknown person is answered once an hour."""
 _WARN_SECONDS = 60.0
@@ -65,8 +34,8 @@ class Admission:
 
     def __init__(self, rules: Access, *, per_person: int = 0, per_chat: int = 0) -> None:
         self.rules = rules
-        self._people = Rate(per_person)
-        self._chats = Rate(per_chat)
+        self._people = TokenBuckets(per_person, RATE_SECONDS, most=_MOST_BUCKETS)
+        self._chats = TokenBuckets(per_chat, RATE_SECONDS, most=_MOST_BUCKETS)
         self._told: dict[str, tuple[float, str | None]] = {}
         """When somebody was told something, and the code that they were given, by person and kind of place."""
 

@@ -120,12 +120,12 @@ class Gateway:
         delivery = self._delivery(term)
         receiving = asyncio.create_task(self._connector.run(self.intake))
         working = asyncio.create_task(self._fetch_and_deliver(delivery))
-        told = asyncio.create_task(self._shutdown.wait())
+        ending = asyncio.create_task(self._shutdown.wait())
         followed = asyncio.create_task(term.fence.over.wait())
-        ends = {receiving, working, told, followed, term.keeping}
+        ends = {receiving, working, ending, followed, term.keeping}
         try:
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-            if told.done():
+            if ending.done():
                 await stop(receiving)
                 await delivery.finish()
                 return False
@@ -140,7 +140,7 @@ class Gateway:
             return False
         finally:
             self.is_active = False
-            await stop(receiving, working, told, followed)
+            await stop(receiving, working, ending, followed)
 
     async def _fetch_and_deliver(self, delivery: Delivery) -> None:
         async with asyncio.TaskGroup() as tasks:

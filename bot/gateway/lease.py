@@ -69,11 +69,11 @@ class ConnectorLease:
     async def bell(self, shutdown: Shutdown) -> AsyncIterator[Bell]:
         """Rings when somebody hands the lease over, and when this process is to end."""
         async with self._bus.bell(self._handed_over) as bell:
-            told = asyncio.create_task(_strike_at_the_end(bell, shutdown))
+            ending = asyncio.create_task(_strike_at_the_end(bell, shutdown))
             try:
                 yield bell
             finally:
-                await stop(told)
+                await stop(ending)
 
     async def take(self) -> bool:
         """Take it if it is free. Raises BusUnavailable."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ipaddress
 import time
-from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from bot.runtime.token_buckets import TokenBuckets
 
 OF_ONE, OF_ALL = 5, 50
 """Wrong passwords that may be given at once."""
@@ -15,12 +15,7 @@ _ONE_SECONDS, _ALL_SECONDS = 60.0, 6.0
 MOST_ADDRESSES = 1_000
 _IPV6_NETWORK = 64
 """Bits: one customer of a provider has all addresses below."""
-
-
-@dataclass
-class _Bucket:
-    left: float
-    at: float
+_ALL = "all of them"
 
 
 class LoginRate:
@@ -28,31 +23,19 @@ class LoginRate:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._all = _Bucket(OF_ALL, clock())
-        self._by_address: OrderedDict[str, _Bucket] = OrderedDict()
+        self._all = TokenBuckets(OF_ALL, OF_ALL * _ALL_SECONDS, most=1)
+        self._by_address = TokenBuckets(OF_ONE, OF_ONE * _ONE_SECONDS, most=MOST_ADDRESSES)
 
     def wait(self, address: str) -> float:
         """Seconds until somebody there may try again; 0: now."""
-        own = self._by_address.get(_network(address))
-        return max(self._missing(self._all, OF_ALL, _ALL_SECONDS), self._missing(own, OF_ONE, _ONE_SECONDS))
+        now = self._clock()
+        return max(self._all.wait(_ALL, now), self._by_address.wait(_network(address), now))
 
     def failed(self, address: str) -> None:
         """It was the wrong one."""
-        network = _network(address)
-        own = self._by_address.setdefault(network, _Bucket(OF_ONE, self._clock()))
-        self._by_address.move_to_end(network)
-        own.left -= 1
-        self._all.left -= 1
-        while len(self._by_address) > MOST_ADDRESSES:
-            self._by_address.popitem(last=False)
-
-    def _missing(self, bucket: _Bucket | None, most: float, seconds: float) -> float:
-        """Seconds until there is one more in it."""
-        if bucket is None:
-            return 0.0
         now = self._clock()
-        bucket.left, bucket.at = min(most, bucket.left + (now - bucket.at) / seconds), now
-        return max(0.0, (1 - bucket.left) * seconds)
+        self._all.take(_ALL, now)
+        self._by_address.take(_network(address), now)
 
 
 def _network(address: str) -> str:
