@@ -10,7 +10,7 @@ from bot.connector import Connector, Intake
 from bot.messages import Address, Attachment, Inbound, Outbound
 
 
-class EarlyConnector:
+class DeferredConnector:
     """Wraps a connector that runs since ``start``; what it stores waits until the real intake is there."""
 
     def __init__(self, inner: Connector) -> None:

@@ -37,7 +37,7 @@ _STATES = ("planned", "running")
 Rows: TypeAlias = Iterable[tuple[tuple[str, ...], float]]
 
 
-class Works(Protocol):
+class GatewayState(Protocol):
     """A gateway, as far as it is shown here."""
 
     is_active: bool
@@ -55,7 +55,7 @@ class Gauges:
         resources: Resources,
         *,
         book: bool,
-        gateways: Sequence[Works] = (),
+        gateways: Sequence[GatewayState] = (),
         checks: Mapping[str, Check] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -75,7 +75,7 @@ class Gauges:
         self._disk_look: asyncio.Task[tuple[int, int]] | None = None
         self._up = {"database": False, "redis": False}
 
-    async def page(self, accept: str) -> tuple[bytes, str]:
+    async def exposition(self, accept: str) -> tuple[bytes, str]:
         """All metrics in the form that an Accept header asks for, and its content type."""
         async with self._looking:
             if self._looked_at is None or self._clock() - self._looked_at > FRESH_SECONDS:

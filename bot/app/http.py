@@ -121,8 +121,8 @@ class HttpServer:
         from starlette.responses import Response
 
         assert self._metrics
-        page, content_type = await self._metrics(request.headers.get("accept", ""))
-        return Response(page, headers={"content-type": content_type})
+        exposition, content_type = await self._metrics(request.headers.get("accept", ""))
+        return Response(exposition, headers={"content-type": content_type})
 
 
 async def _hang_up(server: Any) -> None:

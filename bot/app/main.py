@@ -82,7 +82,7 @@ async def _run(settings: Settings, roles: Sequence[Role], *, others: bool) -> No
         talk = next((gateway.intake.store for gateway in gateways if gateway.name == WEB), None)
         page = _page(resources, talk) if "gateway" in roles else None
         server = HttpServer(
-            settings.http_bind, health.checks, hooks, shutdown=shutdown, metrics=health.gauges.page, page=page
+            settings.http_bind, health.checks, hooks, shutdown=shutdown, metrics=health.gauges.exposition, page=page
         )
         serving = _http(server, needed=needed, beside=settings.data_dir if others else None)
         signals.be_gentle()
@@ -105,18 +105,18 @@ async def chat(settings: Settings, address: Address, notes: Sequence[str] = ()) 
 
 
 async def _chat(settings: Settings, address: Address, notes: Sequence[str]) -> None:
-    from bot.app.deferred_connector import EarlyConnector
+    from bot.app.deferred_connector import DeferredConnector
 
-    early = EarlyConnector(terminal(settings, address, notes))
-    serving = asyncio.create_task(_serve_chat(settings, address, early))
+    deferred = DeferredConnector(terminal(settings, address, notes))
+    serving = asyncio.create_task(_serve_chat(settings, address, deferred))
     try:
-        await asyncio.wait({early.running, serving}, return_when=asyncio.FIRST_COMPLETED)
-        if not early.running.done():
+        await asyncio.wait({deferred.running, serving}, return_when=asyncio.FIRST_COMPLETED)
+        if not deferred.running.done():
             await serving
     finally:
-        await early.close()
-        await stop(early.running, serving)
-    for task in (early.running, serving):
+        await deferred.close()
+        await stop(deferred.running, serving)
+    for task in (deferred.running, serving):
         if not task.cancelled():
             task.result()
 

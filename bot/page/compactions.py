@@ -19,21 +19,21 @@ from bot.compaction.statistics import messages_text, statistics_of
 from bot.compaction.summary.checks import missing
 from bot.history import Usage
 from bot.messages import AgentId
-from bot.page.context import Site
+from bot.page.context import PageContext
 from bot.page.diff import counts, difference, side_by_side
 from bot.page.entries import LONGEST
 from bot.page.figures import DAY
 from bot.page.levels import LevelsOf
-from bot.page.query import named, number, text
+from bot.page.query import Slice, named, number, text
 from bot.page.refusal import not_found
-from bot.page.updates import Live
+from bot.page.updates import Updates
 from bot.runtime.prices import cost
 from bot.store import Tx, histories, runs
 from bot.store.operators import conversations, pages, traces
 from bot.store.operators.traces import Ran, Wanted
 from bot.store.runs import Run, RunState
 
-_A_PAGE = 50
+_MOST_LISTED = 50
 _MOST_ENTRIES = 500
 _LONGEST_NAME = 120
 _WITHIN: Mapping[str, float] = {"24h": DAY, "7d": 7 * DAY}
@@ -103,10 +103,10 @@ class Asked:
 class Compactions:
     """`/compactions` and `/compactions/{run}`."""
 
-    def __init__(self, site: Site, live: Live) -> None:
-        self._site = site
-        self._live = live
-        self._levels_of = LevelsOf(site.settings)
+    def __init__(self, context: PageContext, updates: Updates) -> None:
+        self._context = context
+        self._updates = updates
+        self._levels_of = LevelsOf(context.settings)
         self.routes = [
             Route("/compactions", self._list, methods=["GET"]),
             Route("/compactions.json", self._json, methods=["GET"]),
@@ -115,15 +115,13 @@ class Compactions:
         ]
 
     async def _list(self, request: Request) -> Response:
-        filters, page = Filters.of(request), number(request, "page", 1)
-        wanted = filters.wanted(self._site.database.clock())
-        async with self._site.database.read(long=True) as tx:
-            total = await traces.count(tx, wanted)
-            pages_ = max(1, -(-total // _A_PAGE))
-            page = min(page, pages_)
-            found = await traces.listed(tx, wanted, most=_A_PAGE, offset=(page - 1) * _A_PAGE)
+        filters = Filters.of(request)
+        wanted = filters.wanted(self._context.database.clock())
+        async with self._context.database.read(long=True) as tx:
+            rows = Slice.of(request, await traces.count(tx, wanted), _MOST_LISTED)
+            found = await traces.listed(tx, wanted, most=rows.most, offset=rows.offset)
             strategies = await traces.strategies(tx)
-        return self._site.answer(
+        return self._context.answer(
             request,
             "compactions.html",
             here="compactions",
@@ -132,26 +130,24 @@ class Compactions:
             costs=(costs := {run.id: price for run in found if (price := _price(run)) is not None}),
             unpriced=sorted({run.model or "the local model" for run in found if run.usage and run.id not in costs}),
             filters=filters,
-            total=total,
-            page=page,
-            pages=pages_,
+            rows=rows,
             outcomes=[state.value for state in RunState],
             triggers=get_args(Trigger),
             strategies=strategies,
         )
 
     async def _json(self, request: Request) -> Response:
-        wanted = Filters.of(request).wanted(self._site.database.clock())
-        async with self._site.database.read(long=True) as tx:
-            found = await traces.listed(tx, wanted, most=number(request, "most", _A_PAGE))
+        wanted = Filters.of(request).wanted(self._context.database.clock())
+        async with self._context.database.read(long=True) as tx:
+            found = await traces.listed(tx, wanted, most=number(request, "most", _MOST_LISTED))
         return JSONResponse([_as_json(run) for run in found])
 
     async def _one(self, request: Request) -> Response:
-        async with self._site.database.read(long=True) as tx:
+        async with self._context.database.read(long=True) as tx:
             run = await _existing(tx, named(request, "run"))
             values = await _about(tx, run)
         strategy = values["plan"].strategy
-        return self._site.answer(
+        return self._context.answer(
             request,
             "compaction.html",
             here="compactions",
@@ -184,12 +180,12 @@ class Compactions:
         name = named(request, "run")
 
         async def state() -> str:
-            async with self._site.database.read(long=True) as tx:
+            async with self._context.database.read(long=True) as tx:
                 run = await _existing(tx, name)
                 cover = await pages.cover_of(tx, run.agent_id, run.id)
             return f"{_state(run)}|{cover.removed_at if cover else None}"
 
-        return self._live.changes(request, (topics.run(name), topics.SETTLED), state)
+        return self._updates.changes(request, (topics.run(name), topics.SETTLED), state)
 
 
 async def _about(tx: Tx, run: Run) -> dict[str, Any]:

@@ -23,7 +23,7 @@ THEMES = ("light", "dark")
 
 
 @dataclass(frozen=True)
-class Site:
+class PageContext:
     """One for each process that serves the page."""
 
     settings: Settings
@@ -35,7 +35,7 @@ class Site:
     rendering: Rendering
 
     @classmethod
-    def of(cls, settings: Settings, database: Database, bus: Bus, jobs: Jobs) -> Site:
+    def of(cls, settings: Settings, database: Database, bus: Bus, jobs: Jobs) -> PageContext:
         """As the settings say."""
         page = settings.page
         password, token = (secret.get_secret_value() if secret else "" for secret in (page.password, page.token))

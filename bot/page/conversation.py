@@ -20,15 +20,15 @@ from bot.bus import topics
 from bot.compaction.facts.fact import Reason
 from bot.compaction.facts.report import REASONS
 from bot.messages import AgentId
-from bot.page.context import Site
+from bot.page.context import PageContext
 from bot.page.entries import shown
 from bot.page.files import files_in
 from bot.page.levels import LevelsOf
 from bot.page.plot import points_of, sawtooth, told
-from bot.page.query import chosen, named, number, seq, text
+from bot.page.query import Slice, chosen, named, seq, text
 from bot.page.refusal import Refused, not_found
 from bot.page.slowness import slowness
-from bot.page.updates import Live
+from bot.page.updates import Updates
 from bot.store import Tx, facts
 from bot.store.operators import conversations, orders, pages
 from bot.store.operators.conversations import Conversation
@@ -62,10 +62,10 @@ class Part:
 class ConversationPage:
     """`/conversations/{agent}`."""
 
-    def __init__(self, site: Site, live: Live) -> None:
-        self._site = site
-        self._live = live
-        self._levels_of = LevelsOf(site.settings)
+    def __init__(self, context: PageContext, updates: Updates) -> None:
+        self._context = context
+        self._updates = updates
+        self._levels_of = LevelsOf(context.settings)
         self.routes = [
             Route("/conversations/{agent}", self._page, methods=["GET"]),
             Route("/conversations/{agent}/commands", self._command, methods=["POST"]),
@@ -76,7 +76,7 @@ class ConversationPage:
     async def _page(self, request: Request) -> Response:
         agent_id, side = AgentId(named(request, "agent")), chosen(request, "side", ("people", "model", "all"))
         before, after = seq(request, "before"), seq(request, "after")
-        async with self._site.database.read(long=True) as tx:
+        async with self._context.database.read(long=True) as tx:
             one = await _existing(tx, agent_id)
             covers = await pages.covers(tx, agent_id)
             stretch = await pages.said(tx, agent_id, side, before=before, after=after, most=_ENTRIES)  # type: ignore[arg-type]
@@ -86,7 +86,7 @@ class ConversationPage:
             notices = await pages.notices(tx, one.address, most=_NOTICES)
             waiting = await pages.commands_waiting(tx, agent_id)
             state = await pages.state(tx, agent_id)
-        return self._site.answer(
+        return self._context.answer(
             request,
             "conversation.html",
             title=agent_id,
@@ -103,7 +103,7 @@ class ConversationPage:
             turns=turns,
             slowness=slowness(turns),
             parts=_parts(one.meter),
-            files=await files_in(self._site.settings.data_dir, agent_id),
+            files=await files_in(self._context.settings.data_dir, agent_id),
             facts=[item for item in known if not item.forgotten],
             notices=notices,
             state=state,
@@ -113,7 +113,7 @@ class ConversationPage:
         )
 
     async def _over_time(self, tx: Tx, one: Conversation, span: str) -> dict[str, Any]:
-        now, wide = self._site.database.clock(), _SPANS[span]
+        now, wide = self._context.database.clock(), _SPANS[span]
         since = now - wide if wide else 0.0
         fills = await pages.fills(tx, one.agent_id, since=since, most=_POINTS)
         drops = await pages.drops(tx, one.agent_id, since=since, most=_POINTS)
@@ -134,15 +134,14 @@ class ConversationPage:
 
     async def _memory(self, request: Request) -> Response:
         """What was considered for memory, with what was decided about it."""
-        agent_id, page = AgentId(named(request, "agent")), number(request, "page", 1)
+        agent_id = AgentId(named(request, "agent"))
         reason = chosen(request, "reason", ("", *Reason))
-        async with self._site.database.read(long=True) as tx:
+        async with self._context.database.read(long=True) as tx:
             one = await _existing(tx, agent_id)
             candidates = await facts.candidates(tx, agent_id)
         found = [item for item in reversed(candidates) if reason in ("", item.reason)]
-        pages_ = max(1, -(-len(found) // _CANDIDATES))
-        page = min(page, pages_)
-        return self._site.answer(
+        rows = Slice.of(request, len(found), _CANDIDATES)
+        return self._context.answer(
             request,
             "candidates.html",
             title=f"Memory of {agent_id}",
@@ -151,9 +150,8 @@ class ConversationPage:
             counts=Counter(item.reason.value for item in candidates).most_common(),
             reason=reason,
             reasons=REASONS,
-            found=found[(page - 1) * _CANDIDATES : page * _CANDIDATES],
-            page=page,
-            pages=pages_,
+            found=found[rows.offset : rows.offset + rows.most],
+            rows=rows,
         )
 
     async def _command(self, request: Request) -> Response:
@@ -164,13 +162,13 @@ class ConversationPage:
             argument = " ".join(str(form.get("argument", "")).split())[:_LONGEST_FOCUS]
         if name not in _COMMANDS or not _KEY.fullmatch(key):
             raise Refused(HTTPStatus.BAD_REQUEST, f"There is to be a command ({', '.join(_COMMANDS)}) and its key.")
-        database = self._site.database
+        database = self._context.database
         async with database.write() as tx:
             one = await _existing(tx, agent_id)
             said = f"/{name} {argument}".strip()
             new = await orders.command(tx, one.address, said, f"{name}:{key}", now=database.clock())
         if new:
-            self._site.bus.ring(topics.inbox(agent_id))
+            self._context.bus.ring(topics.inbox(agent_id))
             log.info("page_command", agent=agent_id, command=name)
         return RedirectResponse(f"/conversations/{quote(agent_id)}?given={name}#said-by-program", HTTPStatus.SEE_OTHER)
 
@@ -178,13 +176,13 @@ class ConversationPage:
         agent_id = AgentId(named(request, "agent"))
 
         async def state() -> str:
-            async with self._site.database.read() as tx:
+            async with self._context.database.read() as tx:
                 return await pages.state(tx, agent_id)
 
-        async with self._site.database.read() as tx:
+        async with self._context.database.read() as tx:
             one = await _existing(tx, agent_id)
         own = (topics.inbox(agent_id), topics.settled(agent_id), topics.outbox(one.address.connector))
-        return self._live.changes(request, (*own, topics.RUNS), state)
+        return self._updates.changes(request, (*own, topics.RUNS), state)
 
 
 async def _existing(tx: Tx, agent_id: AgentId) -> Conversation:

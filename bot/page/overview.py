@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
@@ -15,17 +14,17 @@ from starlette.routing import Route
 from bot.bus import topics
 from bot.errors import BusUnavailable, Cause
 from bot.estimate.learned_windows import Learned, place_of
-from bot.page.context import Site
+from bot.page.context import PageContext
 from bot.page.figures import DAY, Week, counts, figures, spent
 from bot.page.format import duration, plural
-from bot.page.query import chosen, number, text
-from bot.page.updates import Live
+from bot.page.query import Slice, chosen, text
+from bot.page.updates import Updates
 from bot.store import windows
 from bot.store.operators import conversations, overview
 from bot.store.operators.overview import Day, Helpless, OpenRun, Queue, Waits
 from bot.store.runs import RunState
 
-_A_PAGE = 25
+_MOST_LISTED = 25
 _LATE_SECONDS = 30.0
 """After which what waits is a problem and not a queue."""
 _LONG_SECONDS = 120.0
@@ -56,9 +55,9 @@ class Problem:
 class Overview:
     """`/`, and the same as JSON for scripts."""
 
-    def __init__(self, site: Site, live: Live) -> None:
-        self._site = site
-        self._live = live
+    def __init__(self, context: PageContext, updates: Updates) -> None:
+        self._context = context
+        self._updates = updates
         self._week = Week()
         self.routes = [
             Route("/", self._page, methods=["GET"]),
@@ -69,25 +68,21 @@ class Overview:
     async def _page(self, request: Request) -> Response:
         order: Any = chosen(request, "sort", ("fill", "recent"))
         like = text(request, "q", _LONGEST_QUERY)
-        async with self._site.database.read(long=True) as tx:
-            total = await conversations.count(tx, like)
-            pages = max(1, math.ceil(total / _A_PAGE))
-            page = min(number(request, "page", 1), pages)
-            found = await conversations.listed(tx, like=like, order=order, most=_A_PAGE, offset=(page - 1) * _A_PAGE)
+        async with self._context.database.read(long=True) as tx:
+            rows = Slice.of(request, await conversations.count(tx, like), _MOST_LISTED)
+            found = await conversations.listed(tx, like=like, order=order, most=rows.most, offset=rows.offset)
             latest = await overview.latest_runs(tx, most=8)
             values = await self._now(tx, worker := await self._worker())
             state = await self._state(tx, values["waits"], values["open_runs"], worker)
-        return self._site.answer(
+        return self._context.answer(
             request,
             "overview.html",
             here="overview",
             title="Overview",
             found=found,
-            total=total,
+            rows=rows,
             order=order,
             like=like,
-            page=page,
-            pages=pages,
             latest=latest,
             state=state,
             **values,
@@ -95,39 +90,39 @@ class Overview:
 
     async def _worker(self) -> Worker:
         try:
-            return "there" if await self._site.jobs.has_worker() else "missing"
+            return "there" if await self._context.jobs.has_worker() else "missing"
         except BusUnavailable:
             return "not known"
 
     async def _now(self, tx: Any, worker: Worker) -> dict[str, Any]:
-        now = self._site.database.clock()
+        now = self._context.database.clock()
         day = await overview.day(tx, now - DAY)
         week = await self._week.until(tx, now)
         waits, open_runs = await overview.waits(tx), await overview.open_runs(tx)
         levels, helpless = await overview.levels(tx), await overview.helpless(tx)
         return {
             "day": day,
-            "figures": figures(day, week, self._site.model_name),
+            "figures": figures(day, week, self._context.model_name),
             "waits": waits,
             "open_runs": open_runs,
             "levels": levels,
             "worker": worker,
             "problems": [
-                *_refused(self._site.database.refusal),
+                *_refused(self._context.database.refusal),
                 *problems(waits, open_runs, helpless, day, now, worker=worker),
-                *_overruled(self._site, await self._learned(tx, now)),
+                *_overruled(self._context, await self._learned(tx, now)),
             ],
         }
 
     async def _learned(self, tx: Any, now: float) -> Learned | None:
-        place = place_of(self._site.settings.anthropic_base_url)
-        return await windows.of(tx, place, self._site.model_name, now=now)
+        place = place_of(self._context.settings.anthropic_base_url)
+        return await windows.of(tx, place, self._context.model_name, now=now)
 
     async def _json(self, _request: Request) -> Response:
-        async with self._site.database.read(long=True) as tx:
+        async with self._context.database.read(long=True) as tx:
             values = await self._now(tx, await self._worker())
         day: Day = values["day"]
-        lately = {**counts(day), "turns": dict(day.turns), "dollars": spent(day, self._site.model_name)}
+        lately = {**counts(day), "turns": dict(day.turns), "dollars": spent(day, self._context.model_name)}
         return JSONResponse(
             {
                 "problems": [asdict(problem) for problem in values["problems"]],
@@ -141,17 +136,17 @@ class Overview:
 
     async def _state(self, tx: Any, waits: Waits, open_runs: Sequence[OpenRun], worker: Worker) -> str:
         happened = await overview.state(tx, waits, open_runs)
-        refused = self._site.database.refusal
-        return f"{happened}|{worker}|{refused}|{late_sign(waits, open_runs, self._site.database.clock())}"
+        refused = self._context.database.refusal
+        return f"{happened}|{worker}|{refused}|{late_sign(waits, open_runs, self._context.database.clock())}"
 
     async def _stream(self, request: Request) -> Response:
         async def state() -> str:
-            async with self._site.database.read(long=True) as tx:
+            async with self._context.database.read(long=True) as tx:
                 waits, open_runs = await overview.waits(tx), await overview.open_runs(tx)
                 return await self._state(tx, waits, open_runs, await self._worker())
 
         all_of_them = (topics.INBOXES, topics.OUTBOXES, topics.SETTLED, topics.RUNS)
-        return self._live.changes(request, all_of_them, state, rest=_REST_SECONDS)
+        return self._updates.changes(request, all_of_them, state, rest=_REST_SECONDS)
 
 
 def problems(
@@ -190,12 +185,13 @@ def _reasons(failures: Mapping[str, int]) -> str:
     return ", ".join(f"{count} × {words}" for words, count in sorted(named, key=lambda one: (-one[1], one[0])))
 
 
-def _overruled(site: Site, learned: Learned | None) -> list[Problem]:
+def _overruled(context: PageContext, learned: Learned | None) -> list[Problem]:
     """A limit was set that the model's server does not take: what it said counts."""
-    limit = site.settings.agents.emergency_context_limit
+    limit = context.settings.agents.emergency_context_limit
     if learned is None or limit is None or limit <= learned.window:
         return []
-    takes = f"{site.model_name} takes no more than {learned.window:,} tokens, as its server said when it refused more"
+    name, window = context.model_name, f"{learned.window:,}"
+    takes = f"{name} takes no more than {window} tokens, as its server said when it refused more"
     return [Problem("warning", f"{takes}: AGENTS__EMERGENCY_CONTEXT_LIMIT={limit} is above that.")]
 
 

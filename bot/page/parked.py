@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from bot.bus import topics
 from bot.errors import PalimpsestError
-from bot.page.context import Site
+from bot.page.context import PageContext
 from bot.page.query import named, text
 from bot.page.refusal import Refused, not_found
 from bot.store.operators import parked
@@ -26,17 +26,17 @@ _LONGEST_NAME = 20
 class ParkedPage:
     """`/parked`."""
 
-    def __init__(self, site: Site) -> None:
-        self._site = site
+    def __init__(self, context: PageContext) -> None:
+        self._context = context
         self.routes = [
             Route("/parked", self._page, methods=["GET"]),
             Route("/parked/{name}/retry", self._retry, methods=["POST"]),
         ]
 
     async def _page(self, request: Request) -> Response:
-        async with self._site.database.read(long=True) as tx:
+        async with self._context.database.read(long=True) as tx:
             found = await parked.listed(tx, most=_MOST)
-        return self._site.answer(
+        return self._context.answer(
             request,
             "parked.html",
             here="parked",
@@ -48,7 +48,7 @@ class ParkedPage:
 
     async def _retry(self, request: Request) -> Response:
         """As `palimpsest parked retry` does it."""
-        name, database = named(request, "name"), self._site.database
+        name, database = named(request, "name"), self._context.database
         try:
             async with database.write() as tx:
                 one = await parked.retry(tx, name, now=database.clock())
@@ -60,6 +60,6 @@ class ParkedPage:
             raise Refused(HTTPStatus.CONFLICT, sentence) from error
         if one is None:
             raise not_found("Nothing of this name is put aside; perhaps it was tried again meanwhile.")
-        self._site.bus.ring(topics.inbox(one.agent_id))
+        self._context.bus.ring(topics.inbox(one.agent_id))
         log.info("page_retry", agent=one.agent_id, key=name)
         return RedirectResponse(f"/parked?retried={quote(one.id)}", HTTPStatus.SEE_OTHER)

@@ -1,14 +1,37 @@
-"""What an address asks for after its question mark. Whatever it says, there is a page."""
+"""What an address asks for after its question mark. Whatever it says, there is an answer."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from starlette.requests import Request
 
 _MOST_DIGITS = 10
 _ID = re.compile(r"[A-Za-z0-9_.-]{1,120}")
+
+
+@dataclass(frozen=True)
+class Slice:
+    """The rows of a long list that are shown at once. ``number``: which slice, from 1 to ``count``; ``total`` rows in
+    all, ``most`` in one."""
+
+    number: int
+    count: int
+    total: int
+    most: int
+
+    @classmethod
+    def of(cls, request: Request, total: int, most: int) -> Slice:
+        """The slice that `?page=` asks for; the last one where that is too far."""
+        count = max(1, -(-total // most))
+        return cls(min(number(request, "page", 1), count), count, total, most)
+
+    @property
+    def offset(self) -> int:
+        """So many rows stand before it."""
+        return (self.number - 1) * self.most
 
 
 def chosen(request: Request, name: str, known: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from bot.page.context import Site
+from bot.page.context import PageContext
 
 
 class Refused(Exception):
@@ -26,12 +26,12 @@ def not_found(what: str) -> Refused:
     return Refused(HTTPStatus.NOT_FOUND, what)
 
 
-def refusal(site: Site, request: Request, refused: Refused) -> Response:
+def refusal(context: PageContext, request: Request, refused: Refused) -> Response:
     """The answer to it: a page for people, JSON for scripts."""
     if wants_json(request.headers):
         return JSONResponse({"error": str(refused)}, refused.status, refused.headers)
     title = refused.status.phrase
-    answer = site.answer(request, "error.html", refused.status, title=title, sentence=str(refused))
+    answer = context.answer(request, "error.html", refused.status, title=title, sentence=str(refused))
     answer.headers.update(refused.headers)
     return answer
 

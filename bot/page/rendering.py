@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from bot.page import format as words
+from bot.page.format import FILTERS, visible
 from bot.page.markup import marked, plain, rendered, with_marks
 from bot.page.slowness import lasted, spent
 from bot.runtime.redact import redact
@@ -54,7 +54,7 @@ class Rendering:
             finalize=self._clean,
             auto_reload=False,
         )
-        self._environment.filters.update(words.FILTERS)
+        self._environment.filters.update(FILTERS)
         self._environment.filters |= {
             "markdown": self.markdown,
             "preview": self.preview,
@@ -94,7 +94,7 @@ class Rendering:
 
     def shown(self, text: str) -> str:
         """A text without secrets, and with every control character as a sign that is seen."""
-        return words.visible(redact(text, self._secrets))
+        return visible(redact(text, self._secrets))
 
     def _clean(self, value: Any) -> Any:
         """Every value of a template passes here; what is no plain text was made by us."""

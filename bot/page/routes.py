@@ -23,13 +23,13 @@ from bot.page.access.login import Login
 from bot.page.access.login_rate import LoginRate
 from bot.page.chat.routes import Chat, Store
 from bot.page.compactions import Compactions
-from bot.page.context import Site
+from bot.page.context import PageContext
 from bot.page.conversation import ConversationPage
 from bot.page.overview import Overview
 from bot.page.parked import ParkedPage
 from bot.page.refusal import Refused, refusal
 from bot.page.search import Search
-from bot.page.updates import Live
+from bot.page.updates import Updates
 from bot.runtime.settings import Settings
 from bot.store import Database
 
@@ -49,24 +49,24 @@ def page_app(
 ) -> ASGIApp:
     """The page as an ASGI application. ``store``: where the chat page stores what is said on it; without, there is no
     chat page. ``commands``: what it offers there, each with what it does."""
-    site, rate = Site.of(settings, database, bus, jobs), LoginRate()
-    live = Live(site)
+    context, rate = PageContext.of(settings, database, bus, jobs), LoginRate()
+    updates = Updates(context)
     routes = [
-        *Overview(site, live).routes,
-        *ConversationPage(site, live).routes,
-        *Compactions(site, live).routes,
-        *Search(site).routes,
-        *ParkedPage(site).routes,
-        *Login(site, rate).routes,
-        *(Chat(site, live, store, commands).routes if store else ()),
-        Route("/static/{name}", _static_of(site), methods=["GET"]),
+        *Overview(context, updates).routes,
+        *ConversationPage(context, updates).routes,
+        *Compactions(context, updates).routes,
+        *Search(context).routes,
+        *ParkedPage(context).routes,
+        *Login(context, rate).routes,
+        *(Chat(context, updates, store, commands).routes if store else ()),
+        Route("/static/{name}", _static_of(context), methods=["GET"]),
     ]
-    return PageDoor(Starlette(routes=routes, exception_handlers=_handlers(site)), site, rate)
+    return PageDoor(Starlette(routes=routes, exception_handlers=_handlers(context)), context, rate)
 
 
-def _static_of(site: Site) -> Callable[[Request], Awaitable[Response]]:
+def _static_of(context: PageContext) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
-        file = site.rendering.files.get(request.path_params["name"])
+        file = context.rendering.files.get(request.path_params["name"])
         if file is None:
             raise HTTPException(HTTPStatus.NOT_FOUND)
         headers = {"cache-control": _A_YEAR, "content-type": file.media_type, "etag": f'"{file.version}"'}
@@ -75,26 +75,26 @@ def _static_of(site: Site) -> Callable[[Request], Awaitable[Response]]:
     return answer
 
 
-def _handlers(site: Site) -> Mapping[Any, Any]:
+def _handlers(context: PageContext) -> Mapping[Any, Any]:
     """What is said when there is no such page, or something is away. Anything else is a defect, and logged as one."""
 
     async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, Refused)
-        return refusal(site, request, error)
+        return refusal(context, request, error)
 
     async def failed(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         status = HTTPStatus(error.status_code)
         sentence = "There is no such page." if status is HTTPStatus.NOT_FOUND else f"{status.phrase}."
-        return refusal(site, request, Refused(status, sentence, error.headers))
+        return refusal(context, request, Refused(status, sentence, error.headers))
 
     async def away(request: Request, error: Exception) -> Response:
         if isinstance(error, StoreUnavailable):
             log.warning("store_unavailable", reason=str(error))
-        return refusal(site, request, Refused(HTTPStatus.SERVICE_UNAVAILABLE, f"{error}. Try again in a moment."))
+        return refusal(context, request, Refused(HTTPStatus.SERVICE_UNAVAILABLE, f"{error}. Try again in a moment."))
 
     async def broken(request: Request, _error: Exception) -> Response:
         sentence = "Something in this page broke; the log says what."
-        return refusal(site, request, Refused(HTTPStatus.INTERNAL_SERVER_ERROR, sentence))
+        return refusal(context, request, Refused(HTTPStatus.INTERNAL_SERVER_ERROR, sentence))
 
     return {Refused: refused, HTTPException: failed, StoreUnavailable: away, BusUnavailable: away, Exception: broken}

@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from bot.history.entry_text import text_to_read
 from bot.messages import AgentId
-from bot.page.context import Site
+from bot.page.context import PageContext
 from bot.page.entries import is_prose
 from bot.page.markup import plain
 from bot.page.query import text
@@ -39,21 +39,21 @@ class Hit:
 class Search:
     """`/search?q=`."""
 
-    def __init__(self, site: Site) -> None:
-        self._site = site
+    def __init__(self, context: PageContext) -> None:
+        self._context = context
         self.routes = [Route("/search", self._page, methods=["GET"])]
 
     async def _page(self, request: Request) -> Response:
         query = text(request, "q", _LONGEST_QUERY)
         found, called, said = list[conversations.Conversation](), list[finding.Person](), list[finding.Found]()
         if query:
-            async with self._site.database.read(long=True) as tx:
+            async with self._context.database.read(long=True) as tx:
                 found = await conversations.listed(tx, like=query, most=_MOST)
                 called = await finding.people_called(tx, query, most=_MOST)
                 said = await finding.said(tx, query, most=_MOST)
         words = query_words(query)
         hits = [Hit(one.agent_id, one.entry.seq, one.entry.kind.value, one.at, self._part(one, words)) for one in said]
-        return self._site.answer(
+        return self._context.answer(
             request,
             "search.html",
             title="Search",
@@ -68,5 +68,5 @@ class Search:
     def _part(self, one: finding.Found, words: Sequence[Wanted]) -> str:
         """The part that was found, without the signs of Markdown. Secrets are taken out of a wider one, so that none is
         cut and then not known."""
-        wide = self._site.rendering.shown(excerpt(text_to_read(one.entry.blocks), words, _WIDE))
+        wide = self._context.rendering.shown(excerpt(text_to_read(one.entry.blocks), words, _WIDE))
         return snippet(plain(wide, _WIDE) if is_prose(one.entry) else wide, words, _WIDTH)

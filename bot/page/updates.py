@@ -18,7 +18,7 @@ from starlette.responses import StreamingResponse
 from bot.bus.topics import Topic
 from bot.errors import StoreUnavailable
 from bot.page.access.visitor import visitor_of
-from bot.page.context import Site
+from bot.page.context import PageContext
 from bot.page.refusal import Refused
 
 MOST, MOST_OF_ONE = 200, 20
@@ -28,11 +28,11 @@ _RETRY_MILLISECONDS = 2_000
 _HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 
 
-class Live:
+class Updates:
     """The streams of this process."""
 
-    def __init__(self, site: Site) -> None:
-        self._site = site
+    def __init__(self, context: PageContext) -> None:
+        self._context = context
         self._open: Counter[str] = Counter()
 
     def answer(self, request: Request, events: AsyncIterator[str]) -> StreamingResponse:
@@ -55,11 +55,11 @@ class Live:
     ) -> AsyncIterator[str]:
         visitor = visitor_of(request)
         seen = request.headers.get("last-event-id") or request.query_params.get("state", "")
-        async with self._site.bus.bell(*topics) as bell:
+        async with self._context.bus.bell(*topics) as bell:
             while True:
                 await bell.wait(_SWEEP_SECONDS)
                 try:
-                    if not await self._site.goes_on(visitor):
+                    if not await self._context.goes_on(visitor):
                         yield event("ended")
                         return
                     now = await state()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from contextlib import suppress
+from typing import Any
 
 
 class Shutdown:
@@ -72,6 +73,8 @@ class until_signal:  # noqa: N801  # reads as a word where it is used
         self._numbers = numbers
         self._shutdown = shutdown
         self._gentle = False
+        self._task: asyncio.Task[Any] | None = None
+        self._told = False
 
     def be_gentle(self) -> None:
         """What is inside looks at the shutdown by itself now."""
@@ -79,7 +82,6 @@ class until_signal:  # noqa: N801  # reads as a word where it is used
 
     async def __aenter__(self) -> None:
         self._task = asyncio.current_task()
-        self._told = False
         for number in self._numbers:
             asyncio.get_running_loop().add_signal_handler(number, self._tell)
 

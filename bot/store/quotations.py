@@ -65,8 +65,8 @@ async def quoting(tx: Tx, agent_id: AgentId, taken: Taken) -> list[Entry]:
     own = (entries.c.agent_id == agent_id) & (entries.c.kind == EntryKind.SAID)
     found, after = list[Entry](), 0
     while True:
-        page = select(entries).where(own, these, entries.c.seq > after).order_by(entries.c.seq).limit(_AT_ONCE)
-        rows = (await tx.execute(page)).mappings().all()
+        batch = select(entries).where(own, these, entries.c.seq > after).order_by(entries.c.seq).limit(_AT_ONCE)
+        rows = (await tx.execute(batch)).mappings().all()
         for entry in map(entry_of, rows):
             parts = apart(entry.blocks)
             if parts and taken.is_in(parts[0]):

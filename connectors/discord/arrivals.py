@@ -145,11 +145,12 @@ class Arrivals:
             return
         self._is_behind = True
         await receiver.knows_guilds.wait()
-        missed = Missed(receiver, receiver.reader, self._places, Gap(self._reached, self._reached - MARGIN))
+        gap = Gap(self._reached, self._reached - MARGIN)
+        missed = Missed(receiver, receiver.reader, self._places, gap, self._intake.heard)
         attempt, is_read = 1, True
         while attempt <= _TRIES:
             try:
-                await missed.read(await self._intake.chats(_CHATS), self._intake.heard)
+                await missed.read(await self._intake.chats(_CHATS))
                 break
             except StoreUnavailable as error:  # however long: what was missed is nowhere yet
                 if receiver.is_closed():  # the next session reads it back

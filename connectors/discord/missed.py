@@ -15,7 +15,7 @@ from bot.messages import Address, Inbound
 from connectors.discord.places import Place, Places, channel_of
 from connectors.discord.reader import Reader, deletion, unread
 
-PAGE = 100
+_BATCH = 100
 """Messages: so many of a conversation's last ones are looked at for edits."""
 MOST_MESSAGES = 10_000
 """Of one channel."""
@@ -35,13 +35,14 @@ class Gap:
 
 
 class Missed:
-    """Reads for one client."""
+    """Reads for one client. ``heard``: what is stored of a conversation, from a message on."""
 
-    def __init__(self, client: discord.Client, reader: Reader, places: Places, gap: Gap) -> None:
+    def __init__(self, client: discord.Client, reader: Reader, places: Places, gap: Gap, heard: Heard) -> None:
         self._client = client
         self._reader = reader
         self._places = places
         self._gap = gap
+        self._heard = heard
         self._slots = asyncio.Semaphore(_AT_ONCE)
         self._done: set[int] = set()
         self._found: list[Inbound] = []
@@ -51,13 +52,12 @@ class Missed:
         """What was missed, as far as it was read, in order."""
         return sorted(self._found, key=attrgetter("order"))
 
-    async def read(self, chats: Sequence[Address], heard: Heard) -> None:
-        """Read the guilds' channels and these conversations. ``heard``: what is stored of one, from a message on.
+    async def read(self, chats: Sequence[Address]) -> None:
+        """Read the guilds' channels and these conversations.
 
         Raises what a call of the API raises, and then has read all channels where it could; a second try reads the
         others.
         """
-        self._heard = heard
         channels = {channel.id for channel in self._news_in_guilds()} | {channel_of(address) for address in chats}
         results = await asyncio.gather(*map(self._read, channels - self._done), return_exceptions=True)
         for result in results:
@@ -89,7 +89,7 @@ class Missed:
         seen = set[int]()
         since = 0
         async for number, message in self._history(channel):
-            if number <= self._gap.since and len(seen) >= PAGE:
+            if number <= self._gap.since and len(seen) >= _BATCH:
                 since = min(seen)
                 break
             seen.add(number)
@@ -110,12 +110,12 @@ class Missed:
         channel ends at such a one, and would so each time."""
         before, left = None, MOST_MESSAGES
         while left:
-            page = await self._client.http.logs_from(channel.id, PAGE, before=before)
-            for data in page:
+            batch = await self._client.http.logs_from(channel.id, _BATCH, before=before)
+            for data in batch:
                 yield int(data["id"]), self._message(channel, data)
-            if len(page) < PAGE:
+            if len(batch) < _BATCH:
                 return
-            before, left = int(page[-1]["id"]), left - PAGE
+            before, left = int(batch[-1]["id"]), left - _BATCH
 
     def _message(self, channel: _Channel | discord.PartialMessageable, data: Any) -> discord.Message | None:
         try:

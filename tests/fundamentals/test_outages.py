@@ -21,9 +21,7 @@ from bot.history import EntryKind
 from bot.messages import Address, text_block
 from bot.runtime.settings import load_settings
 from bot.store import agents
-from bot.store import database as store_database
 from bot.store.operators import parked
-from bot.store.servers import postgres as postgres_server
 from tests.conftest import OpenHouse
 from tests.house import PATIENCE, House, Room
 from tests.servers.messages import MessagesServer
@@ -262,7 +260,7 @@ async def test_a_command_whose_commit_was_not_answered_is_known_to_the_next_turn
 async def test_a_postgresql_that_is_silent_for_longer_than_a_statement_may_take_is_waited_for(
     house: OpenHouse, room: Room, postgres: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_server, "_ANSWER_SECONDS", 1)
+    monkeypatch.setattr("bot.store.servers.postgres._ANSWER_SECONDS", 1)
     async with house():
         await room.asks("hello")
         with capture_logs() as logs:
@@ -281,7 +279,7 @@ async def test_a_postgresql_that_is_silent_for_longer_than_a_statement_may_take_
 async def test_a_host_that_stands_still_in_a_transaction_holds_nobody_up_for_long(
     house: OpenHouse, room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_server, "_REST_SECONDS", 1)
+    monkeypatch.setattr("bot.store.servers.postgres._REST_SECONDS", 1)
     async with house() as running:
         await room.asks("hello")
 
@@ -298,7 +296,7 @@ async def test_a_host_that_stands_still_in_a_transaction_holds_nobody_up_for_lon
 async def test_what_takes_its_time_in_a_transaction_may_say_so(
     house: OpenHouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_server, "_REST_SECONDS", 1)
+    monkeypatch.setattr("bot.store.servers.postgres._REST_SECONDS", 1)
     async with house(("gateway",)) as running:
         for open_ in (running.resources.database.write, running.resources.database.read):
             async with open_(long=True) as tx:
@@ -332,7 +330,7 @@ async def test_whoever_waits_for_postgresql_goes_on_as_soon_as_it_is_back(
 async def test_whoever_has_something_for_a_database_without_room_tries_again_soon(
     house: OpenHouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_database, "_LONGEST_REST", 0.6)
+    monkeypatch.setattr("bot.store.database._LONGEST_REST", 0.6)
     async with house(("gateway",)) as running:
         database = running.resources.database
         async with _no_room(running, "skipped_updates"):

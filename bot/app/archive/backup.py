@@ -49,7 +49,7 @@ async def make(database: Database, settings: Settings, target: str) -> Extent:
             writer.add(tar_file.START, json.dumps({**start, "tables": found.tables}).encode())
             for name, columns in found.tables.items():
                 number = 0
-                async for lines in backup.pages(tx, name, columns):
+                async for lines in backup.batches(tx, name, columns):
                     number += 1
                     writer.add(f"tables/{name}/{number:06}.jsonl", tar_file.as_lines(lines))
                     rows[name] = rows.get(name, 0) + len(lines)

@@ -106,17 +106,17 @@ async def _write_tables(archive: ZipFile, tx: Tx, agent_id: AgentId) -> dict[str
     return counts
 
 
-async def _write_rows(archive: ZipFile, name: str, pages: AsyncIterator[Sequence[exporting.Row]]) -> int:
+async def _write_rows(archive: ZipFile, name: str, batches: AsyncIterator[Sequence[exporting.Row]]) -> int:
     count = 0
     with archive.open(_entry(f"tables/{name}.jsonl"), "w", force_zip64=True) as out:
-        async for page in pages:
-            count += len(page)
-            out.write(b"".join(map(_line, page)))
+        async for batch in batches:
+            count += len(batch)
+            out.write(b"".join(map(_line, batch)))
     return count
 
 
-async def _once(page: Sequence[exporting.Row]) -> AsyncIterator[Sequence[exporting.Row]]:
-    yield page
+async def _once(batch: Sequence[exporting.Row]) -> AsyncIterator[Sequence[exporting.Row]]:
+    yield batch
 
 
 def _line(row: exporting.Row) -> bytes:

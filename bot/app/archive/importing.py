@@ -97,7 +97,7 @@ def opened(archive: ZipFile, *, most_bytes: int = MOST_BYTES) -> Archive:
 def check(archive: Archive) -> None:
     """Look at each row and each file of an archive. Raises BadArchive."""
     for name in (*TABLES, HEADS):
-        count = sum(len(page) for page in pages(archive, name))
+        count = sum(len(batch) for batch in batches(archive, name))
         if count != archive.rows[name]:
             raise BadArchive(
                 f"The archive has {count:,} rows of {name} and says {archive.rows[name]:,}: it is damaged."
@@ -106,11 +106,11 @@ def check(archive: Archive) -> None:
         raise BadArchive("The archive holds no conversation, or more than one: it is not taken.")
 
 
-def pages(archive: Archive, name: str) -> Iterator[Sequence[Row]]:
+def batches(archive: Archive, name: str) -> Iterator[Sequence[Row]]:
     """The rows of a table, checked, some at a time. Raises BadArchive."""
     rows = _rows(archive, name)
-    while page := list(islice(rows, _AT_ONCE)):
-        yield page
+    while batch := list(islice(rows, _AT_ONCE)):
+        yield batch
 
 
 async def bring_in(database: Database, data_dir: Path, archive: Archive) -> Exported:
@@ -126,8 +126,8 @@ async def bring_in(database: Database, data_dir: Path, archive: Archive) -> Expo
             await _refuse_known(tx, archive.agent_id)
             into = Importing(tx, archive.agent_id)
             for name in (*TABLES, HEADS):
-                for page in pages(archive, name):
-                    await into.add(name, page)
+                for batch in batches(archive, name):
+                    await into.add(name, batch)
             _move(staged, folder)
     except BadRowError as error:
         await asyncio.to_thread(shutil.rmtree, staged, ignore_errors=True)

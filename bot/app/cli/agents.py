@@ -11,8 +11,7 @@ from bot.app.cli.book import NothingFound, opened, settings_for_looking
 from bot.app.cli.forget import forget
 from bot.app.cli.move import export, import_
 from bot.app.cli.process import WronglyCalled, one_line_errors, run_to_its_end
-from bot.app.cli.text import as_json as dumped
-from bot.app.cli.text import columns, cut, line, utc
+from bot.app.cli.text import columns, cut, json_text, line, utc
 from bot.estimate.meter import percent
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ def list_agents(
             raise WronglyCalled(f"{order!r} is no order: --order recent, or --order fill.")
         found, count = run_to_its_end(_listed(settings_for_looking(), like, order, most))  # type: ignore[arg-type]
     if as_json:
-        print(dumped([conversation_json(one) for one in found]))
+        print(json_text([conversation_json(one) for one in found]))
         return
     if not found:
         print("There is no such conversation." if like else "There is no conversation yet.")
@@ -65,7 +64,7 @@ def show(agent: Annotated[str, typer.Argument(help="Its id, e.g. telegram-12345.
     with one_line_errors():
         found = run_to_its_end(_shown(settings_for_looking(), agent.strip()))
     if as_json:
-        print(dumped(found))
+        print(json_text(found))
         return
     for row in _page(found):
         print(row)

@@ -73,7 +73,7 @@ def compact(
             transcript_file.write_text(out, transcript.written(result.messages))
         if as_json:
             document = {"strategy": chosen.name, **result.stats, "messages": result.messages}
-            print(transcript_file.as_json(document))
+            print(transcript_file.json_text(document))
         else:
             _show(chosen.name, transcript, result)
 

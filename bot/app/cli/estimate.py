@@ -19,8 +19,7 @@ def estimate(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
     """How many tokens a transcript takes as a request, and where they are."""
-    from bot.app.cli.transcript_file import as_json as dumped
-    from bot.app.cli.transcript_file import read_transcript
+    from bot.app.cli.transcript_file import json_text, read_transcript
     from bot.compaction.manual.given import Given
     from bot.estimate import family_of
 
@@ -31,7 +30,7 @@ def estimate(
         parts = parts_of(transcript, model)
     total, family, count = sum(parts.values()), family_of(model).value, len(transcript.messages)
     if as_json:
-        print(dumped({"total": total, "parts": parts, "model": model, "family": family, "messages": count}))
+        print(json_text({"total": total, "parts": parts, "model": model, "family": family, "messages": count}))
         return
     for name, tokens in {"total": total, **parts}.items():
         print(f"{name:<14} {tokens:>11,}")

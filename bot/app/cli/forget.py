@@ -10,8 +10,7 @@ import typer
 
 from bot.app.cli.book import NothingFound, bus_of, opened_with_files, settings_for_looking
 from bot.app.cli.process import one_line_errors, run_to_its_end
-from bot.app.cli.text import as_json as dumped
-from bot.app.cli.text import line
+from bot.app.cli.text import json_text, line
 
 if TYPE_CHECKING:
     from bot.app.archive.forgetting import Forgotten
@@ -43,7 +42,7 @@ def forget(
             _ask(name or ":".join(who or ()), found, yes=yes, as_json=as_json)
         done = found if dry_run else run_to_its_end(_forget(settings, name, who))
     if as_json:
-        print(dumped({"dry_run": dry_run, **done.as_json()}))
+        print(json_text({"dry_run": dry_run, **done.as_json()}))
         return
     for row in said(done, would=dry_run, of=name or ":".join(who or ())):
         print(row)

@@ -10,7 +10,7 @@ import typer
 
 from bot import __version__
 from bot.app.cli import agents, backup, compact, doctor, estimate, pair, parked, traces, volume
-from bot.app.cli import flags as cli_flags
+from bot.app.cli.flags import Limit, NoCompact, Options, Strategy, overrides
 from bot.app.cli.process import log_quietly, one_line_errors, run_to_its_end, written_or_said
 from bot.errors import ConfigurationError
 from bot.messages import NAMES, Address, is_name
@@ -52,16 +52,16 @@ def _palimpsest(
 def chat(
     *,
     agent: Annotated[str, typer.Option(help="The conversation; it goes on where it was.")] = "terminal-me",
-    strategy: cli_flags.Strategy = None,
-    limit: cli_flags.Limit = None,
-    option: cli_flags.Options = None,
-    no_compact: cli_flags.NoCompact = False,
+    strategy: Strategy = None,
+    limit: Limit = None,
+    option: Options = None,
+    no_compact: NoCompact = False,
 ) -> None:
     """Talk in this terminal. When standard input is not a terminal, each line is a message."""
     from bot.runtime.settings_check import checked_settings
 
     address = _terminal_address(agent)
-    flags = cli_flags.overrides(strategy, limit, option, no_compact=no_compact)
+    flags = overrides(strategy, limit, option, no_compact=no_compact)
     with one_line_errors():
         if sys.stdin is None or sys.stdout is None or sys.stderr is None:  # `<&-` and the like
             raise ConfigurationError("It talks over standard input, output and error: leave them open.")
@@ -78,10 +78,10 @@ def run(
     role: Annotated[
         list[str] | None, typer.Option(help="gateway, agents or worker; may be given several times. Default: all.")
     ] = None,
-    strategy: cli_flags.Strategy = None,
-    limit: cli_flags.Limit = None,
-    option: cli_flags.Options = None,
-    no_compact: cli_flags.NoCompact = False,
+    strategy: Strategy = None,
+    limit: Limit = None,
+    option: Options = None,
+    no_compact: NoCompact = False,
 ) -> None:
     """Serve: the platforms that have a token, the agents, and the worker."""
     from bot.app.main import ROLES
@@ -89,7 +89,7 @@ def run(
     wanted = [known for known in ROLES if not role or known in role]
     if role and set(role) - set(ROLES):
         raise typer.BadParameter(f"a role is one of {', '.join(ROLES)}")
-    flags = cli_flags.overrides(strategy, limit, option, no_compact=no_compact)
+    flags = overrides(strategy, limit, option, no_compact=no_compact)
     with one_line_errors():
         from bot.app.main import run as serve
         from bot.runtime import logs

@@ -13,8 +13,7 @@ import typer
 from bot.app.cli.book import NothingFound, opened_with_files, refuse_strange_files, settings_for_looking
 from bot.app.cli.pair import ring
 from bot.app.cli.process import WronglyCalled, one_line_errors, run_to_its_end
-from bot.app.cli.text import as_json as dumped
-from bot.app.cli.text import line
+from bot.app.cli.text import json_text, line
 from bot.bus import topics
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def export(
     if path == "-":
         return
     if as_json:
-        print(dumped({"file": path, **done.as_json()}))
+        print(json_text({"file": path, **done.as_json()}))
         return
     print(f"{path}: {_said(done)}.")
     for left_out, why in list(done.left_out.items())[:_SHOWN]:
@@ -58,7 +57,7 @@ def import_(
     with one_line_errors():
         done = run_to_its_end(_import(settings_for_looking(), file, most_bytes))
     if as_json:
-        print(dumped(done.as_json()))
+        print(json_text(done.as_json()))
     else:
         print(f"{done.agent_id} is back: {_said(done)}.")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -12,6 +11,7 @@ import typer
 
 from bot.app.cli.book import opened
 from bot.app.cli.process import log_quietly, one_line_errors, run_to_its_end
+from bot.app.cli.text import json_text
 from bot.bus import topics
 from bot.bus.topics import Topic
 from bot.errors import PalimpsestError
@@ -37,7 +37,7 @@ def list_people(
         settings = _settings()
         found = run_to_its_end(_everybody(settings))
         if as_json:
-            print(json.dumps([_as_json(person) for person in found], ensure_ascii=False, indent=2))
+            print(json_text([_as_json(person) for person in found]))
             return
         for line in _table(found):
             print(line)

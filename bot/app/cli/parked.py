@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,7 +9,7 @@ import typer
 from bot.app.cli.book import opened
 from bot.app.cli.pair import ring
 from bot.app.cli.process import log_quietly, one_line_errors, run_to_its_end
-from bot.app.cli.text import cut, line, printable, utc
+from bot.app.cli.text import cut, json_text, line, printable, utc
 from bot.bus import topics
 from bot.errors import PalimpsestError
 
@@ -33,7 +32,7 @@ def list_parked(as_json: _Json = False) -> None:
     with one_line_errors():
         found = run_to_its_end(_listed(_settings()))
         if as_json:
-            print(json.dumps([_as_json(one) for one in found], ensure_ascii=False, indent=2))
+            print(json_text([_as_json(one) for one in found]))
             return
         for row in _table(found):
             print(row)
@@ -45,7 +44,7 @@ def show(id: _Id, as_json: _Json = False) -> None:  # noqa: A002  # as it is cal
     with one_line_errors():
         one = run_to_its_end(_shown(_settings(), id.strip()))
         if as_json:
-            print(json.dumps(_as_json(one), ensure_ascii=False, indent=2))
+            print(json_text(_as_json(one)))
             return
         for name, value in _as_json(one).items():
             if name not in ("text", "files") and value:

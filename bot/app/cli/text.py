@@ -39,7 +39,7 @@ def columns(rows: Iterable[Sequence[str]]) -> list[str]:
     return ["  ".join(map(_placed, row, widths, map(cell_len, row))).rstrip() for row in kept]
 
 
-def as_json(value: object) -> str:
+def json_text(value: object) -> str:
     """One document for standard output."""
     return json.dumps(value, ensure_ascii=False, indent=2)
 

@@ -9,8 +9,7 @@ import typer
 from bot.app.cli.book import opened, settings_for_looking
 from bot.app.cli.process import WronglyCalled, one_line_errors, run_to_its_end
 from bot.app.cli.runs import Agent, Json, Since, Until, wanted_of
-from bot.app.cli.text import as_json as dumped
-from bot.app.cli.text import columns
+from bot.app.cli.text import columns, json_text
 
 if TYPE_CHECKING:
     from bot.app.cli.trace_statistics import Total
@@ -51,7 +50,7 @@ def stats(
     groups = {kind: grouped(found, kind) for kind in kinds}
     if as_json:
         parts = {kind: {name: one.as_json() for name, one in group.items()} for kind, group in groups.items()}
-        print(dumped({"total": whole.as_json(), "by": parts}))
+        print(json_text({"total": whole.as_json(), "by": parts}))
         return
     for row in columns([("", *_HEADINGS), ("all", *_cells(whole))]):
         print(row)

@@ -11,8 +11,7 @@ import typer
 from bot.app.cli.book import bus_of, opened, settings_for_looking
 from bot.app.cli.process import one_line_errors, run_to_its_end
 from bot.app.cli.runs import Agent, json_line, one_line, ran_json, wanted_of
-from bot.app.cli.text import as_json as dumped
-from bot.app.cli.text import columns
+from bot.app.cli.text import columns, json_text
 from bot.bus import topics
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ async def _tail(settings: Settings, wanted: Wanted, most: int, *, follow: bool, 
         watch = _Watch(database, wanted)
         before = await watch.begin(most)
         if not follow and as_json:
-            print(dumped([ran_json(ran) for ran in before]))
+            print(json_text([ran_json(ran) for ran in before]))
             return
         _say(before, as_json=as_json)
         if follow:

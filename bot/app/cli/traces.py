@@ -24,8 +24,7 @@ from bot.app.cli.runs import (
     ran_json,
     wanted_of,
 )
-from bot.app.cli.text import as_json as dumped
-from bot.app.cli.text import columns, line, printable
+from bot.app.cli.text import columns, json_text, line, printable
 from bot.app.cli.trace_stats import stats
 from bot.app.cli.trace_tail import tail
 
@@ -60,7 +59,7 @@ def list_traces(
         if not found and agent and not run_to_its_end(_is_there(settings, agent)):
             raise NothingFound(f"There is no conversation {agent}. `palimpsest agents list` has their ids.")
         if as_json:
-            print(dumped([ran_json(ran) for ran in found]))
+            print(json_text([ran_json(ran) for ran in found]))
             return
         for row in _table(found):
             print(row)
@@ -76,7 +75,7 @@ def show(
     with one_line_errors():
         settings = settings_for_looking()
         if as_json:
-            print(dumped(run_to_its_end(_details(settings, name.strip(), day))))
+            print(json_text(run_to_its_end(_details(settings, name.strip(), day))))
             return
         text = run_to_its_end(_text(settings, name.strip(), day))
         if sys.stdout.isatty():
@@ -100,7 +99,7 @@ def rebuild(
         except OSError as error:
             raise NothingFound(f"{error.filename} cannot be read or written: {error.strerror}.") from error
     if as_json:
-        print(dumped(found))
+        print(json_text(found))
     else:
         for one in found:
             print(f"{line(one['file'])}  {one['state']}{', written' if one['written'] else ''}")

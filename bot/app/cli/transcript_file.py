@@ -52,14 +52,14 @@ class Transcript:
         """These messages instead, in the same form, with the object's other keys."""
         match self.form:
             case "jsonl":
-                return "".join(f"{as_json(message)}\n" for message in messages)
+                return "".join(f"{json_text(message)}\n" for message in messages)
             case "object":
-                return as_json({**self.rest, "messages": list(messages)}, indent=2) + "\n"
+                return json_text({**self.rest, "messages": list(messages)}, indent=2) + "\n"
             case "list":
-                return as_json(list(messages), indent=2) + "\n"
+                return json_text(list(messages), indent=2) + "\n"
 
 
-def as_json(value: object, *, indent: int | None = None) -> str:
+def json_text(value: object, *, indent: int | None = None) -> str:
     """JSON that UTF-8 can hold: half of a surrogate pair, which only JSON can say, stays escaped."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     try:

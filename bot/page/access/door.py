@@ -21,7 +21,7 @@ from bot.page.access.caller import Caller, changes, comes_from_elsewhere
 from bot.page.access.keys import new_session
 from bot.page.access.login_rate import LoginRate
 from bot.page.access.visitor import Visitor
-from bot.page.context import Site
+from bot.page.context import PageContext
 from bot.page.refusal import Refused, refusal, wants_json
 
 log = structlog.get_logger(__name__)
@@ -59,9 +59,9 @@ def cookie_name(caller: Caller) -> str:
 class PageDoor:
     """Stands before the pages."""
 
-    def __init__(self, app: ASGIApp, site: Site, rate: LoginRate) -> None:
+    def __init__(self, app: ASGIApp, context: PageContext, rate: LoginRate) -> None:
         self._app = app
-        self._site = site
+        self._context = context
         self._rate = rate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -70,19 +70,19 @@ class PageDoor:
             await send({"type": "websocket.close", "code": 1008})
             return
         request = Request(scope, receive)
-        caller = self._site.callers.of(request)
+        caller = self._context.callers.of(request)
         scope["visitor"] = Visitor(caller)
         sending = _Sending(send, caller)
         try:
             await self._admit(request, caller, sending)
             receive = await self._checked(request, caller, receive)
         except Refused as refused:
-            await refusal(self._site, request, refused)(scope, receive, sending)
+            await refusal(self._context, request, refused)(scope, receive, sending)
             return
         except StoreUnavailable as error:
             log.warning("store_unavailable", reason=str(error))
             away = Refused(HTTPStatus.SERVICE_UNAVAILABLE, f"{error}. Try again in a moment.")
-            await refusal(self._site, request, away)(scope, receive, sending)
+            await refusal(self._context, request, away)(scope, receive, sending)
             return
         visitor: Visitor = scope["visitor"]
         if not visitor.known and not request.url.path.startswith(_PUBLIC):
@@ -92,7 +92,7 @@ class PageDoor:
 
     async def _admit(self, request: Request, caller: Caller, sending: _Sending) -> None:
         """Find out who it is. Raises Refused for whoever should not even be asked."""
-        hosts, keys = self._site.settings.page.hosts, self._site.keys
+        hosts, keys = self._context.settings.page.hosts, self._context.keys
         named = caller.host in hosts or caller.names_loopback
         if not caller.host or (not named and (hosts or not keys.any)):
             raise Refused(
@@ -116,11 +116,11 @@ class PageDoor:
         if not session:
             session = new_session()
             sending.cookies.append(session_cookie(caller, session, None))
-        request.scope["visitor"] = Visitor(caller, session, self._site.keys.csrf(session), known=True)
+        request.scope["visitor"] = Visitor(caller, session, self._context.keys.csrf(session), known=True)
 
     def _admit_script(self, request: Request, caller: Caller) -> None:
         kind, _, given = request.headers["authorization"].partition(" ")
-        if kind.lower() != "bearer" or not self._site.keys.is_token(given.strip()):
+        if kind.lower() != "bearer" or not self._context.keys.is_token(given.strip()):
             check_rate(self._rate, caller)
             self._rate.failed(caller.address)
             log.warning("page_token_refused", address=caller.address)
@@ -128,11 +128,11 @@ class PageDoor:
         request.scope["visitor"] = Visitor(caller, known=True)
 
     async def _admit_session(self, request: Request, caller: Caller) -> None:
-        session, keys = request.cookies.get(cookie_name(caller), ""), self._site.keys
+        session, keys = request.cookies.get(cookie_name(caller), ""), self._context.keys
         if not session or request.url.path.startswith("/static/"):
             return
         visitor = Visitor(caller, session, keys.csrf(session), known=True, can_log_out=True)
-        if await self._site.goes_on(visitor):
+        if await self._context.goes_on(visitor):
             request.scope["visitor"] = visitor
 
     async def _checked(self, request: Request, caller: Caller, receive: Receive) -> Receive:
@@ -140,7 +140,7 @@ class PageDoor:
         read from here on."""
         if not changes(request):
             return receive
-        if comes_from_elsewhere(request, caller, self._site.settings.page.hosts):
+        if comes_from_elsewhere(request, caller, self._context.settings.page.hosts):
             raise Refused(HTTPStatus.FORBIDDEN, "Another site sent this, so nothing was done.")
         visitor: Visitor = request.scope["visitor"]
         if not visitor.session:  # a script, which no other site can speak for; or nobody, who can only log in
@@ -150,7 +150,7 @@ class PageDoor:
             body = await _whole(request)
             receive = _again(body, receive)
             given = _field(body, CSRF)
-        if not self._site.keys.is_csrf(visitor.session, given) and request.url.path != "/login":
+        if not self._context.keys.is_csrf(visitor.session, given) and request.url.path != "/login":
             raise Refused(HTTPStatus.FORBIDDEN, "This form is too old, so nothing was done: load the page anew.")
         return receive
 

@@ -14,7 +14,7 @@ from bot.page.access.door import check_rate, cookie_name, session_cookie
 from bot.page.access.keys import new_session
 from bot.page.access.login_rate import LoginRate
 from bot.page.access.visitor import visitor_of
-from bot.page.context import THEME_COOKIE, THEMES, Site
+from bot.page.context import THEME_COOKIE, THEMES, PageContext
 from bot.store import sessions
 
 log = structlog.get_logger(__name__)
@@ -29,8 +29,8 @@ _LONGEST = 1_000
 class Login:
     """The pages that are about the door."""
 
-    def __init__(self, site: Site, rate: LoginRate) -> None:
-        self._site = site
+    def __init__(self, context: PageContext, rate: LoginRate) -> None:
+        self._context = context
         self._rate = rate
         self.routes = [
             Route("/login", self._form, methods=["GET"]),
@@ -45,13 +45,13 @@ class Login:
         return self._asking(request, HTTPStatus.OK, "", request.query_params.get("next", ""))
 
     async def _log_in(self, request: Request) -> Response:
-        if not self._site.keys.any:
+        if not self._context.keys.any:
             return _to("")
         caller = visitor_of(request).caller
         async with request.form(max_files=0, max_fields=10) as form:
             given, following = str(form.get("password", ""))[:_LONGEST], str(form.get("next", ""))
         check_rate(self._rate, caller)
-        if not self._site.keys.log_in(given):
+        if not self._context.keys.log_in(given):
             self._rate.failed(caller.address)
             log.warning("page_login_refused", address=caller.address)
             return self._asking(request, HTTPStatus.UNAUTHORIZED, "That is not the password.", following)
@@ -63,11 +63,11 @@ class Login:
 
     @property
     def _seconds(self) -> float:
-        return self._site.settings.page.session_hours * _HOUR
+        return self._context.settings.page.session_hours * _HOUR
 
     async def _begun(self, before: str) -> str:
         """A new session; what the browser held ``before`` is none any more, wherever it had that from."""
-        session, database, keys = new_session(), self._site.database, self._site.keys
+        session, database, keys = new_session(), self._context.database, self._context.keys
         async with database.write() as tx:
             if before:
                 await sessions.end(tx, keys.kept(before))
@@ -77,8 +77,8 @@ class Login:
     async def _log_out(self, request: Request) -> Response:
         visitor = visitor_of(request)
         if visitor.can_log_out:
-            async with self._site.database.write() as tx:
-                await sessions.end(tx, self._site.keys.kept(visitor.session))
+            async with self._context.database.write() as tx:
+                await sessions.end(tx, self._context.keys.kept(visitor.session))
         answer = RedirectResponse("/login", HTTPStatus.SEE_OTHER)
         answer.headers.append("set-cookie", session_cookie(visitor.caller, "", 0))
         return answer
@@ -93,7 +93,7 @@ class Login:
         return answer
 
     def _asking(self, request: Request, status: HTTPStatus, problem: str, following: str) -> Response:
-        return self._site.answer(request, "login.html", status, title="Log in", problem=problem, following=following)
+        return self._context.answer(request, "login.html", status, title="Log in", problem=problem, following=following)
 
 
 def local_path(path: str) -> str:

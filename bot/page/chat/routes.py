@@ -28,9 +28,10 @@ from bot.page.chat.live import Moments
 from bot.page.chat.stream import MOST_LINES, Stream, look
 from bot.page.chat.upload import MOST_FILES, UPLOADS, Form, forget_old, read_form
 from bot.page.chat.view import Shown, View
-from bot.page.context import Site
+from bot.page.context import PageContext
+from bot.page.query import Slice
 from bot.page.refusal import Refused, not_found, wants_json
-from bot.page.updates import Live
+from bot.page.updates import Updates
 from bot.runtime import access
 from bot.runtime.access import OPERATOR, OPERATOR_NAME, WEB
 from bot.store import inbox
@@ -53,12 +54,12 @@ class Store(Protocol):
 class Chat:
     """The chat's pages."""
 
-    def __init__(self, site: Site, live: Live, store: Store, commands: Mapping[str, str]) -> None:
-        self._site = site
+    def __init__(self, context: PageContext, updates: Updates, store: Store, commands: Mapping[str, str]) -> None:
+        self._context = context
         self._commands = commands
-        self._live = live
+        self._updates = updates
         self._store = store
-        self._moments = Moments(site.bus, WEB)
+        self._moments = Moments(context.bus, WEB)
         self.routes = [
             Route("/chat", self._list, methods=["GET"]),
             Route("/chat", self._begin, methods=["POST"]),
@@ -71,14 +72,11 @@ class Chat:
         ]
 
     async def _list(self, request: Request) -> Response:
-        given = request.query_params.get("page", "1")
-        page = max(1, int(given)) if given.isascii() and given.isdigit() and len(given) < len("1000000") else 1
-        async with self._site.database.read() as tx:
-            count = await talk.count(tx, WEB)
-            found = await talk.conversations(tx, WEB, most=_MOST_LISTED, offset=(page - 1) * _MOST_LISTED)
-        pages = max(1, -(-count // _MOST_LISTED))
-        return self._site.answer(
-            request, "chat_list.html", here="chat", title="Chat", conversations=found, page=page, pages=pages
+        async with self._context.database.read() as tx:
+            rows = Slice.of(request, await talk.count(tx, WEB), _MOST_LISTED)
+            found = await talk.conversations(tx, WEB, most=rows.most, offset=rows.offset)
+        return self._context.answer(
+            request, "chat_list.html", here="chat", title="Chat", conversations=found, rows=rows
         )
 
     async def _begin(self, request: Request) -> Response:
@@ -90,10 +88,10 @@ class Chat:
 
     async def _page(self, request: Request) -> Response:
         address, visitor = _address(request), visitor_of(request)
-        moment, view = self._moments.of(address), View(self._site, visitor, address)
+        moment, view = self._moments.of(address), View(self._context, visitor, address)
         before = _place(request)
-        shown = await self._before(address, before) if before else await look(self._site, address)
-        return self._site.answer(
+        shown = await self._before(address, before) if before else await look(self._context, address)
+        return self._context.answer(
             request,
             "chat.html",
             here="chat",
@@ -107,7 +105,7 @@ class Chat:
             meter=view.meter(moment.facts or shown.meter),
             digest=shown.digest,
             key=uuid4().hex,
-            most_bytes=self._site.settings.files.most_bytes,
+            most_bytes=self._context.settings.files.most_bytes,
             most_files=MOST_FILES,
             commands=self._commands,
             beside=await self._others(address),
@@ -118,29 +116,29 @@ class Chat:
         return JSONResponse({"html": await self._others(_address(request))})
 
     async def _others(self, address: Address) -> Markup:
-        async with self._site.database.read() as tx:
+        async with self._context.database.read() as tx:
             found = await talk.conversations(tx, WEB, most=_MOST_BESIDE)
-        now = self._site.database.clock()
-        html = self._site.rendering.text("chat_beside.html", conversations=found, name=address.chat, now=now)
+        now = self._context.database.clock()
+        html = self._context.rendering.text("chat_beside.html", conversations=found, name=address.chat, now=now)
         return Markup(html)  # noqa: S704  # made by a template that escapes
 
     async def _earlier(self, request: Request) -> Response:
         """The lines before a place, for a page that is open."""
         address, visitor = _address(request), visitor_of(request)
         shown = await self._before(address, _place(request))
-        html = View(self._site, visitor, address).lines(shown.lines, self._moments.of(address))
+        html = View(self._context, visitor, address).lines(shown.lines, self._moments.of(address))
         return JSONResponse({"html": html, "before": str(shown.before or "")})
 
     async def _before(self, address: Address, before: Place | None) -> Shown:
-        async with self._site.database.read() as tx:
+        async with self._context.database.read() as tx:
             lines, further = await talk.lines(tx, address, before=before, most=MOST_LINES)
             return Shown(lines, further, await talk.meter(tx, address))
 
     async def _stream(self, request: Request) -> Response:
         address, visitor = _address(request), visitor_of(request)
         seen = request.headers.get("last-event-id") or request.query_params.get("seen", "")
-        stream = Stream(self._site, self._moments, visitor, address, seen)
-        return self._live.answer(request, stream.events())
+        stream = Stream(self._context, self._moments, visitor, address, seen)
+        return self._updates.answer(request, stream.events())
 
     async def _file(self, request: Request) -> Response:
         folder = self._folder(_address(request))
@@ -167,8 +165,8 @@ class Chat:
             async with request.form(max_files=0, max_fields=10) as form:
                 return Form({name: str(value) for name, value in form.items()})
         uploads = self._folder(address) / UPLOADS
-        await asyncio.to_thread(forget_old, uploads, self._site.database.clock())
-        return await read_form(request, uploads, most_bytes=self._site.settings.files.most_bytes)
+        await asyncio.to_thread(forget_old, uploads, self._context.database.clock())
+        return await read_form(request, uploads, most_bytes=self._context.settings.files.most_bytes)
 
     def _inbound(self, address: Address, form: Form) -> Inbound:
         """Raises Refused for a form in which nothing is said."""
@@ -199,12 +197,12 @@ class Chat:
 
     async def _look_whether_stored(self, inbound: Inbound) -> None:
         """A form that was sent again is fine. Raises Refused for one that the door of the gateway did not let in."""
-        async with self._site.database.read() as tx:
+        async with self._context.database.read() as tx:
             if not await inbox.known(tx, WEB, [inbound.key]):
                 raise Refused(HTTPStatus.TOO_MANY_REQUESTS, access.TOO_FAST, {"retry-after": "60"})
 
     def _folder(self, address: Address) -> Path:
-        return folder_of(self._site.settings.data_dir, address.agent_id)
+        return folder_of(self._context.settings.data_dir, address.agent_id)
 
 
 def _address(request: Request) -> Address:

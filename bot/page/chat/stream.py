@@ -23,7 +23,7 @@ from bot.messages import Address
 from bot.page.access.visitor import Visitor
 from bot.page.chat.live import Moments
 from bot.page.chat.view import Shown, View, written
-from bot.page.context import Site
+from bot.page.context import PageContext
 from bot.page.updates import event
 from bot.store.operators import talk
 
@@ -34,9 +34,9 @@ _RENDER_SHARE = 0.2
 """Of the time of this process, at most, that one growing reply is worth for one page."""
 
 
-async def look(site: Site, address: Address) -> Shown:
+async def look(context: PageContext, address: Address) -> Shown:
     """What is in the book now. Raises StoreUnavailable."""
-    async with site.database.read() as tx:
+    async with context.database.read() as tx:
         lines, before = await talk.lines(tx, address, most=MOST_LINES)
         return Shown(lines, before, await talk.meter(tx, address))
 
@@ -44,12 +44,12 @@ async def look(site: Site, address: Address) -> Shown:
 class Stream:
     """One page that is open. ``seen``: the digest of what it shows already."""
 
-    def __init__(self, site: Site, moments: Moments, visitor: Visitor, address: Address, seen: str) -> None:
-        self._site = site
+    def __init__(self, context: PageContext, moments: Moments, visitor: Visitor, address: Address, seen: str) -> None:
+        self._context = context
         self._moments = moments
         self._visitor = visitor
         self._address = address
-        self._view = View(site, visitor, address)
+        self._view = View(context, visitor, address)
         self._seen = seen
         self._shown: Shown | None = None
         self._texts: dict[str, str] = {}
@@ -66,7 +66,7 @@ class Stream:
         in_a_moment = topics.live(agent)
         in_book = (topics.outbox(self._address.connector), topics.inbox(agent), topics.marked(agent))
         now = asyncio.get_running_loop().time
-        async with self._site.bus.bell(*in_book, in_a_moment) as bell:
+        async with self._context.bus.bell(*in_book, in_a_moment) as bell:
             while True:
                 rung = await bell.wait(self._patience(now()))
                 if now() >= self._next_look:
@@ -87,7 +87,7 @@ class Stream:
 
     async def _goes_on(self) -> bool:
         try:
-            return await self._site.goes_on(self._visitor)
+            return await self._context.goes_on(self._visitor)
         except StoreUnavailable:  # nobody can tell now
             return True
 
@@ -100,7 +100,7 @@ class Stream:
 
     async def _from_book(self) -> list[str]:
         try:
-            shown = await look(self._site, self._address)
+            shown = await look(self._context, self._address)
         except StoreUnavailable:
             return [*self._once("book", "away")]
         events = [*self._once("book", "there"), *self._changes(shown), *self._meter_in_book(shown)]

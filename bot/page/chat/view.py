@@ -16,7 +16,7 @@ from bot.page import markup
 from bot.page.access.visitor import Visitor
 from bot.page.chat import files
 from bot.page.chat.live import Moment
-from bot.page.context import Site
+from bot.page.context import PageContext
 from bot.store.operators.talk import Line, Place
 
 
@@ -49,8 +49,8 @@ class Shown:
 class View:
     """Makes the HTML of one conversation for one visitor."""
 
-    def __init__(self, site: Site, visitor: Visitor, address: Address) -> None:
-        self._rendering = site.rendering
+    def __init__(self, context: PageContext, visitor: Visitor, address: Address) -> None:
+        self._rendering = context.rendering
         self._visitor = visitor
         self._chat = address.chat
         self._agent = address.agent_id

@@ -63,7 +63,7 @@ async def layout(tx: Tx) -> Layout:
     return found
 
 
-async def pages(tx: Tx, name: str, columns: Sequence[str]) -> AsyncIterator[list[str]]:
+async def batches(tx: Tx, name: str, columns: Sequence[str]) -> AsyncIterator[list[str]]:
     """All rows of a table in the order of its key, some at a time; each as a line of JSON, its values in the order of
     the columns."""
     key = await tx.run_sync(lambda connection: inspect(connection).get_pk_constraint(name)["constrained_columns"])
@@ -80,7 +80,7 @@ async def pages(tx: Tx, name: str, columns: Sequence[str]) -> AsyncIterator[list
 
 
 async def put(tx: Tx, name: str, columns: Sequence[str], lines: Sequence[str]) -> None:
-    """Write rows as :func:`pages` gave them. Raises ConfigurationError for what this database does not take."""
+    """Write rows as :func:`batches` gave them. Raises ConfigurationError for what this database does not take."""
     types = await _types(tx, name)
     if unknown := set(columns) - types.keys():
         raise ConfigurationError(f"This is no backup of ours: {name} has no {', '.join(sorted(unknown))}.")

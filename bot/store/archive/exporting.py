@@ -30,8 +30,8 @@ async def rows(tx: Tx, table: Table, agent_id: AgentId) -> AsyncIterator[Sequenc
     query = select(*columns).where(owner(table) == agent_id).order_by(*order).limit(most)
     after: tuple[Any, ...] | None = None
     while True:
-        page = query if after is None else query.where(tuple_(*order) > after)
-        found = (await tx.execute(page)).mappings().all()
+        batch = query if after is None else query.where(tuple_(*order) > after)
+        found = (await tx.execute(batch)).mappings().all()
         if found:
             yield [dict(row) for row in found]
         if len(found) < most:

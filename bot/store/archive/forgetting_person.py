@@ -238,8 +238,8 @@ async def _talk_since(tx: Tx, agent_id: AgentId, first: int) -> AsyncIterator[Ro
     )
     after = first
     while True:
-        page = chosen.where(entries.c.seq > after).order_by(entries.c.seq).limit(_AT_ONCE)
-        rows = (await tx.execute(page)).mappings().all()
+        batch = chosen.where(entries.c.seq > after).order_by(entries.c.seq).limit(_AT_ONCE)
+        rows = (await tx.execute(batch)).mappings().all()
         for row in rows:
             yield row
         if len(rows) < _AT_ONCE:

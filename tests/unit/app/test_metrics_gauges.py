@@ -27,7 +27,7 @@ NOBODY = "redis://127.0.0.1:1"
 
 
 @dataclass
-class Works:
+class Gateway:
     """A gateway, as far as the gauges know one."""
 
     name: str
@@ -46,7 +46,7 @@ async def resources(database: Database, tmp_path: Path) -> AsyncIterator[Resourc
 
 async def shown(gauges: Gauges) -> dict[str, Metric]:
     """A scrape, by the names of the families."""
-    page, content_type = await gauges.page("")
+    page, content_type = await gauges.exposition("")
     assert content_type.startswith("text/plain")
     return {family.name: family for family in families_of(page.decode())}
 
@@ -70,7 +70,7 @@ async def test_a_part_that_is_away_is_shown_and_the_rest_is_answered(resources: 
 
 
 async def test_the_form_is_the_one_that_was_asked_for(resources: Resources) -> None:
-    page, content_type = await Gauges(resources, book=False).page("application/openmetrics-text; version=1.0.0")
+    page, content_type = await Gauges(resources, book=False).exposition("application/openmetrics-text; version=1.0.0")
     assert content_type.startswith("application/openmetrics-text")
     assert page.endswith(b"# EOF\n")
 
@@ -78,7 +78,7 @@ async def test_the_form_is_the_one_that_was_asked_for(resources: Resources) -> N
 async def test_what_waits_in_the_book_is_counted_by_its_place(resources: Resources) -> None:
     database = resources.database
     await _fill(database)
-    found = await shown(Gauges(resources, book=True, gateways=[Works("room", is_active=True)]))
+    found = await shown(Gauges(resources, book=True, gateways=[Gateway("room", is_active=True)]))
     waiting = {key: number for key, number in values(found["palimpsest_inbox_messages"]).items() if number}
     assert waiting == {("room", "waiting"): 2, ("room", "parked"): 2, ("elsewhere", "waiting"): 1}
     assert values(found["palimpsest_inbox_messages"])["room", "fetching"] == 0

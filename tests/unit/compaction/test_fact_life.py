@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from bot.compaction.facts import life as fact_life
 from bot.compaction.facts.checkpoint import HEADING, facts_in, rendered
 from bot.compaction.facts.fact import Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
-from bot.compaction.facts.life import Known, Refreshed, Source, found_in, injected, pruned, refreshed
+from bot.compaction.facts.life import RUN_AS, Known, Refreshed, Source, found_in, injected, pruned, refreshed
 from bot.history import Entry, EntryKind
 from bot.messages import text_block
 from tests.unit.entries import replied, returned, said
@@ -112,7 +111,7 @@ def test_it_does_not_come_back_from_the_models_mouth_either_but_a_person_may_say
 
 
 def test_tombstones_are_capped_and_the_oldest_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fact_life, "MOST_FORGOTTEN", 3)
+    monkeypatch.setattr("bot.compaction.facts.life.MOST_FORGOTTEN", 3)
     known = [fact(number, f"Fact {number}", forgotten=True) for number in range(1, 6)]
     assert [item.fact.number for item in told(known=known).facts] == [3, 4, 5]
 
@@ -165,7 +164,7 @@ def test_nothing_of_a_person_is_ever_pruned(kept: dict[str, Any]) -> None:
 
 
 def test_growth_is_capped_the_least_useful_and_then_the_oldest_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fact_life, "MOST_FACTS", 3)
+    monkeypatch.setattr("bot.compaction.facts.life.MOST_FACTS", 3)
     known = [
         fact(1, "A is 1.", weight=2.0),
         fact(2, "B is 2.", weight=8.0),
@@ -181,7 +180,7 @@ def test_growth_is_capped_the_least_useful_and_then_the_oldest_go(monkeypatch: p
 def test_in_five_hundred_turns_the_facts_stay_bounded_and_no_pinned_one_is_lost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(fact_life, "MOST_FACTS", 120)
+    monkeypatch.setattr("bot.compaction.facts.life.MOST_FACTS", 120)
     known: list[Known] = []
     pinned: set[int] = set()
     most = 0
@@ -277,7 +276,7 @@ def test_a_hostile_tool_result_becomes_no_rule_of_a_person() -> None:
 
 def test_what_the_gate_says_below_a_result_is_no_news() -> None:
     plain = [replied(1, "", "a"), returned(2, "a", "[1, 2, 3]")]
-    noted = [plain[0], returned(2, "a", f"[1, 2, 3]\n{fact_life.RUN_AS}Desktop is /x/Desktop. The command was: ls]")]
+    noted = [plain[0], returned(2, "a", f"[1, 2, 3]\n{RUN_AS}Desktop is /x/Desktop. The command was: ls]")]
     assert found_in(noted) == found_in(plain) != ()
 
 
