@@ -31,11 +31,11 @@ from bot.compaction.facts.life import (
     found_in,
     in_scope,
     injected,
-    plain,
     refreshed,
 )
 from bot.compaction.facts.report import USAGE, Changes, audit_of, line_of, page_of, runtime_line, runtime_notice
 from bot.compaction.facts.speech import clipped, speech_candidates
+from bot.compaction.facts.words import plain
 from bot.compaction.memory_gate.gate import Rewrite, looks_for_a_folder, rewrite
 from bot.errors import StaleEpoch, StoreUnavailable
 from bot.history import Entry, EntryKind

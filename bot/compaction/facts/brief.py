@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bot.compaction.facts.fact import Candidate, Fact, FactKind, Speaker
-from bot.compaction.facts.records import Fields, as_text, fields_of
+from bot.compaction.facts.records import ID_NAMES, Fields, as_text, fields_of
 from bot.compaction.facts.speech import clipped
 from bot.compaction.facts.words import Value
 
@@ -20,7 +20,7 @@ SHORT_SENTENCE = 140
 _TOKEN = re.compile(r"[^\s,;:()\[\]\"'“”«»$€£₽¥*/=|!?]+")
 _EXACT = re.compile(r"[\d_@]|\A[A-Z]{2,}\Z|\A[A-Z]")
 _ID = re.compile(r"(?=.*\d)(?=.*[A-Za-z_@-])[\w@.+:/-]{4,80}\Z|[\w.+-]+@[\w.-]+\Z|[A-Z]{5,10}\Z")
-_ID_NAME = re.compile(r"(?:^|[_.])(?:id|uuid|key|name|number|email|path|url|file|code)\Z", re.IGNORECASE)
+_ID_NAME = re.compile(rf"(?:^|[_.])(?:{ID_NAMES}|name|number|email|path|url|file)\Z", re.IGNORECASE)
 _NAME = re.compile(r"(?:^|[_.])(?:first|last|full|given|family|middle|sur)?_?name\Z", re.IGNORECASE)
 _LONGEST_NAME = 40
 _CLOCK = re.compile(r"\d\d?:\d\d(?::\d\d)?\S{0,3}\Z|\d{4}-\d\d-\d\dT\S+\Z")

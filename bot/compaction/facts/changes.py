@@ -6,11 +6,12 @@ import re
 from dataclasses import dataclass
 
 from bot.compaction.facts.fact import FactStatus
-from bot.compaction.facts.places import is_place, last_name
+from bot.compaction.facts.places import is_place
 from bot.compaction.facts.rules import is_lifted, speaks_another_language
 from bot.compaction.facts.sentences import FROM_TO, LOOSE, Sentence
 from bot.compaction.facts.subjects import differ, names_another, owner_is_new
 from bot.compaction.facts.words import Value, is_code, is_ideographic, terms_of, values_of
+from bot.compaction.grammar import last_name
 
 _WITHOUT_SUBJECT = 6
 """A correction that names no subject ("no, make that four") is about one of so many lines before it."""

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from bot.compaction.facts.fact import Candidate, Fact, FactKind, FactStatus, Speaker
-from bot.compaction.facts.records import SEPARATOR, Fields, as_text, fields_of
+from bot.compaction.facts.records import ID_HUMP, ID_NAMES, SEPARATOR, Fields, as_text, fields_of
 
 HEADING = "# Memory checkpoint"
 OPENING = "From hidden messages."
@@ -35,7 +35,7 @@ EARLIER = "[earlier] "
 _MARKS = {FactStatus.DONE: "[done] ", FactStatus.CANCELLED: "[cancelled] ", FactStatus.REPLACED: EARLIER}
 _ASSISTANT = "(assistant) "
 _BULLET, _COLUMNS, _SECTION = "- ", "> ", "## "
-_SPECIFIC_ID = re.compile(r"[a-z0-9]_(?:id|uuid|guid|key|sku|ref|code)\Z|[a-z](?:Id|Key|Ref|Code)\Z")
+_SPECIFIC_ID = re.compile(rf"[a-z0-9]_(?:{ID_NAMES})\Z|{ID_HUMP}\Z")
 _WEIGHTS = {
     FactKind.GOAL: 8.0,
     FactKind.CONSTRAINT: 9.0,

@@ -11,7 +11,6 @@ a person says it again.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from bot.compaction.facts.candidates import candidates_in, note_calls
 from bot.compaction.facts.fact import Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
 from bot.compaction.facts.merge import merged
 from bot.compaction.facts.tools import is_place
+from bot.compaction.facts.words import plain
 from bot.history import Entry, EntryKind, History
 from bot.history.entry_text import RECALL
 from bot.messages import Block, text_of
@@ -39,7 +39,6 @@ _LOW_VALUE = 1.5
 _SOON, _LATE = 50, 500
 """Entries after which a fact of low value, and one that does not hold any more, is of no use."""
 _MOST_SEQS = 8
-_PLAIN = re.compile(r"\W+")
 _NEWS = frozenset({EntryKind.SAID, EntryKind.FILE, EntryKind.REPLY, EntryKind.RESULT})
 _MARKED = frozenset({FactKind.GOAL, FactKind.CONSTRAINT, FactKind.STATEMENT})
 """Kinds whose lines say that they are done, cancelled or from earlier."""
@@ -150,11 +149,6 @@ def injected(facts: Iterable[Known], floor: int) -> tuple[Fact, ...]:
     only if they are places. Oldest first."""
     shown = (item.fact for item in facts if not item.forgotten and in_scope(item.fact, floor) and _may_show(item.fact))
     return tuple(sorted(shown, key=_age))
-
-
-def plain(text: str) -> str:
-    """What two texts have in common that say the same."""
-    return _PLAIN.sub(" ", text.casefold()).strip() or text
 
 
 def _age(fact: Fact) -> tuple[int, int]:

@@ -31,7 +31,7 @@ from bot.compaction.facts.records import Fields, as_text, fields_of
 from bot.compaction.facts.rows import identities, with_new_values
 from bot.compaction.facts.rules import are_opposed
 from bot.compaction.facts.sentences import Sentence
-from bot.compaction.facts.words import terms_of
+from bot.compaction.facts.words import plain, terms_of
 
 CAPS = {
     FactKind.GOAL: 200,
@@ -57,8 +57,6 @@ _FOLLOW_UP = 7.0
 _PROSE = (FactKind.GOAL, FactKind.CONSTRAINT, FactKind.STATEMENT)
 _PART = "part:"
 """How the keys of rows begin that belong to one list of one thing."""
-
-_SAME = re.compile(r"\W+")
 
 
 @dataclass(frozen=True)
@@ -103,7 +101,7 @@ class _Merger:
         line = Line(_fact_of(candidate), at)
         if candidate.key.startswith(_PART):
             self._renew_parts(candidate)
-        same = self.by_text.get(_plain(candidate.text))
+        same = self.by_text.get(plain(candidate.text))
         if same is not None and same.alive and same.fact.status is candidate.status:
             self._repeat(same, candidate)
             return
@@ -135,7 +133,7 @@ class _Merger:
     def _add(self, line: Line) -> None:
         line.order = len(self.lines)
         self.lines.append(line)
-        self.by_text[_plain(line.fact.text)] = line
+        self.by_text[plain(line.fact.text)] = line
         if line.fact.key.startswith(_PART):
             self.parts.setdefault(line.fact.key, []).append(line)
         elif line.fact.key:
@@ -188,7 +186,7 @@ class _Merger:
                 whole = with_new_values(fields_of(line.fact.text), line.fact.key, action) if line.alive else None
                 if whole is not None:
                     line.fact = replace(line.fact, text=as_text(whole), seqs=_with_seq(line.fact.seqs, seq))
-                    self.by_text[_plain(line.fact.text)] = line
+                    self.by_text[plain(line.fact.text)] = line
 
     def _apply_changes(self, line: Line) -> None:
         new = line.sentence
@@ -323,7 +321,3 @@ def _with_seq(seqs: tuple[int, ...], seq: int) -> tuple[int, ...]:
         return seqs
     whole = (*seqs, seq)
     return whole if len(whole) <= _MOST_SEQS else (whole[0], *whole[-_MOST_SEQS + 1 :])
-
-
-def _plain(text: str) -> str:
-    return _SAME.sub(" ", text.casefold()).strip() or text

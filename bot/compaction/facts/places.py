@@ -10,16 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from bot.compaction.grammar import SEPARATOR, URL
+
 LONGEST = 300
 """Characters of a place."""
 _LONGEST_NAME = 120
-_URL = re.compile(r"https?://[^\s<>\"'`)\]}]{3,300}")
+_URL = re.compile(URL)
 _ROOT = re.compile(r"(?P<windows>[A-Za-z]:[\\/](?![\\/])|\\\\(?=\w))|~?/(?!/)")
-_SEPARATOR = re.compile(r"[\\/]+")
 _IN_NO_NAME = re.compile(r"[:*?\"<>|`«»“”「」\t\n\x00-\x1f]")
 _IN_PROSE = re.compile(
     r"\"(?P<double>[^\"]{2,300})\"|`(?P<code>[^`]{2,300})`|«(?P<angles>[^«»]{2,300})»|“(?P<curved>[^“”]{2,300})”"
-    r"|「(?P<corners>[^「」]{2,300})」|(?<!\w)'(?P<single>[^']{2,300})'(?!\w)|(?P<url>https?://[^\s<>\"'`)\]}]{3,300})"
+    rf"|「(?P<corners>[^「」]{{2,300}})」|(?<!\w)'(?P<single>[^']{{2,300}})'(?!\w)|(?P<url>{URL})"
     r"|(?<![\w/\\:.@])(?P<windows>[A-Za-z]:[\\/]|\\\\(?=\w))"
     r"|(?<![\w/:.@~])(?P<posix>(?:~|\.{1,2})?(?:/(?:[\w.@+\-]|\\[ ]){1,80}){2,30}/?)"
 )
@@ -86,7 +87,7 @@ def whole_place(text: str, *, marked: bool = False) -> str:
     root = _ROOT.match(bare)
     if root is None:
         return ""
-    parts = (_SEPARATOR if root["windows"] else re.compile("/+")).split(bare[root.end() :].rstrip("\\/"))
+    parts = (SEPARATOR if root["windows"] else re.compile("/+")).split(bare[root.end() :].rstrip("\\/"))
     least = 1 if root["windows"] or bare.startswith("~") else 2
     whole = len(parts) >= least and all(map(_is_name, parts)) and (marked or " " not in parts[-1])
     return bare if whole else ""
@@ -100,11 +101,6 @@ def is_place(text: str) -> bool:
 def without_places(text: str) -> str:
     """The text without the words that have a separator in them: what a file is called says nothing ("~/new.txt")."""
     return _WITH_A_SEPARATOR.sub(" ", text)
-
-
-def last_name(path: str) -> str:
-    """What a folder is called: by that folders are told from each other, wherever they are."""
-    return _SEPARATOR.split(path.rstrip("/\\"))[-1].casefold()
 
 
 def _is_name(part: str) -> bool:
@@ -128,7 +124,7 @@ def _windows_place(text: str) -> str:
     ends = _IN_NO_NAME.search(text, root.end())
     rest = text[: ends.start()] if ends else text
     at = root.end()
-    for separator in _SEPARATOR.finditer(rest, root.end()):
+    for separator in SEPARATOR.finditer(rest, root.end()):
         name = rest[at : separator.start()]
         if not _is_name(name) or _SENTENCE_ENDS.search(name):
             break

@@ -20,6 +20,11 @@ Fields = dict[str, str]
 
 SEPARATOR = "\t"
 
+ID_NAMES = "id|uuid|guid|key|sku|slug|ref|reference|code"
+"""What fields that hold an id are called, or end in, behind a line or a point; for a pattern."""
+ID_HUMP = "[a-z](?:Id|Key|Ref|Code)"
+"""Likewise in one piece (``orderId``)."""
+
 LONGEST_VALUE = 240
 """Characters of one value."""
 
@@ -31,9 +36,15 @@ MOST_ROWS = 200
 
 _LONGEST_JSON = 400_000
 _DEEPEST = 6
+_NAME_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _PAIR_LINE = re.compile(r"^\s*([^\W\d][\w .()/-]{0,38}[\w)])\s*[:=]\s+(\S.{0,238})$", re.MULTILINE)
 _ENOUGH_PAIRS = 0.5
 """Share of the lines of a plain text that are pairs, for it to be a record."""
+
+
+def words_of_name(name: str) -> list[str]:
+    """The words that the name of a tool or a field is made of (``getUser_name``)."""
+    return _NAME_WORDS.findall(name)
 
 
 def parsed(text: str) -> Any:

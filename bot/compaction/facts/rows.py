@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bot.compaction.facts.records import Fields
+from bot.compaction.facts.records import ID_HUMP, ID_NAMES, Fields, words_of_name
 from bot.compaction.facts.words import words_of
 
-_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _CHANGES = words_of(
     """
     update set change edit modify patch rename move put save replace upsert assign reschedule adjust mark write store
@@ -16,7 +15,7 @@ _CHANGES = words_of(
     """
 )
 """First words of the names of tools that give something that exists new values."""
-_ID_NAME = re.compile(r"(?:^|[_.])(?:id|uuid|guid|key|sku|slug|ref|reference|code|number)\Z|[a-z](?:Id|Key|Ref)\Z")
+_ID_NAME = re.compile(rf"(?:^|[_.])(?:{ID_NAMES}|number)\Z|{ID_HUMP}\Z")
 _NOT_OF_IT = frozenset({"tool", "result", "error"})
 _FEW = 3
 """Letters that the names of one thing begin with in common."""
@@ -33,7 +32,7 @@ def with_new_values(record: Fields, key: str, action: Fields) -> Fields | None:
     ``key``: the record's; it says what kind of thing it is about. The action has to name the same id of the same kind
     of thing, and to give another value to a field that the record has.
     """
-    words = [word.casefold() for word in _WORDS.findall(action.get("tool", "").rsplit("__", 1)[-1])]
+    words = [word.casefold() for word in words_of_name(action.get("tool", "").rsplit("__", 1)[-1])]
     if not words or words[0] not in _CHANGES:
         return None
     of_id = next(((name, cell) for name, cell in action.items() if _ID_NAME.search(name)), None)
@@ -67,7 +66,7 @@ def _is_bare_id(name: str) -> bool:
 
 def _parts(name: str) -> list[str]:
     """The words of a name, without the one for an id."""
-    words = [word.casefold() for word in _WORDS.findall(name)]
+    words = [word.casefold() for word in words_of_name(name)]
     return [word for word in words if not _ID_NAME.search(word)]
 
 

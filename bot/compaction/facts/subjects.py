@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from bot.compaction.facts.words import is_code, is_common, stem, terms_of, values_of, words_of
+from bot.compaction.facts.words import is_code, is_common, terms_of, values_of, words_of
+from bot.compaction.stems import stem
 
 _LOOSE = frozenset({"name", "quote"})
 _TOKEN = re.compile(r"[^\W\d_\u3040-\u30ff\u3400-\u9fff]+(?:['’](?:s|ve|m|re|ll|d)\b)?|[^\s\w]|\S")

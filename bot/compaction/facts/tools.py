@@ -12,6 +12,7 @@ from bot.compaction.facts import places
 from bot.compaction.facts.dates import is_date_like
 from bot.compaction.facts.fact import Candidate, Decision, FactKind, FactStatus, Reason, Speaker
 from bot.compaction.facts.records import (
+    ID_NAMES,
     MOST_ROWS,
     Fields,
     as_text,
@@ -19,9 +20,11 @@ from bot.compaction.facts.records import (
     parsed,
     plain_pairs,
     rows_of,
+    words_of_name,
     wrapped_rows,
 )
 from bot.compaction.facts.speech import clipped
+from bot.compaction.grammar import last_name
 from bot.estimate.cuts import head_of
 from bot.messages import Block, text_of
 
@@ -60,7 +63,6 @@ get-content gc strings curl wget jq xargs
 _CONTENTS = frozenset(_SHOWING.split())
 """First words of the names of tools, and programs, that show what stands in files."""
 
-_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _FAILURE = re.compile(
     r"\A\s*(?:\[?(?:error|exception|failure|fatal|panic)\b|traceback \(most recent"
     r"|[\w.]{0,80}(?:error|exception)\b\s*:|(?:command |request |operation )?failed\b|permission denied|no such file"
@@ -70,7 +72,7 @@ _FAILURE = re.compile(
 )
 _BAD_STATUS = frozenset({"error", "failed", "failure"})
 _ERROR_LINE = re.compile(r"^[\w.]*(?:Error|Exception|error|fatal|panic)\b.*$", re.MULTILINE)
-_ID_NAME = re.compile(r"(?:^|[_.])(?:id|uuid|guid|key|sku|slug|ref|reference|code)\Z", re.IGNORECASE)
+_ID_NAME = re.compile(rf"(?:^|[_.])(?:{ID_NAMES})\Z", re.IGNORECASE)
 _GENERIC_ID = re.compile(r"\A(?:id|uuid|guid|key|ref|code|slug|reference)\Z", re.IGNORECASE)
 _IS_NUMBER = re.compile(r"-?[\d.,]+\Z")
 
@@ -104,7 +106,7 @@ class _Answer:
     @property
     def looks(self) -> bool:
         """Whether the tool only looked, by its name."""
-        words = _WORDS.findall(self.tool.rsplit("__", 1)[-1])
+        words = words_of_name(self.tool.rsplit("__", 1)[-1])
         return bool(words) and words[0].casefold() in _READS
 
     @property
@@ -122,7 +124,7 @@ class _Answer:
     @property
     def noun(self) -> str:
         """What the tool is about, by its name."""
-        return "_".join(_WORDS.findall(self.tool)[1:]) or self.tool
+        return "_".join(words_of_name(self.tool)[1:]) or self.tool
 
     @property
     def call_key(self) -> str:
@@ -153,7 +155,7 @@ def tool_candidates(call: Block | None, result: Block, seq: int) -> Iterator[Can
 
 def _first_word(step: str) -> str:
     words = step.split(maxsplit=1)
-    return re.split(r"[\\/]", words[0])[-1].casefold().removesuffix(".exe") if words else ""
+    return last_name(words[0]).removesuffix(".exe") if words else ""
 
 
 def _only_complains(answer: _Answer) -> bool:
@@ -171,7 +173,7 @@ def _complains(line: str, programs: Collection[str]) -> bool:
 
 def _shows_contents(answer: _Answer) -> bool:
     """Whether the answer is what stands in a file or on a page: a place named there is nobody's word."""
-    words = _WORDS.findall(answer.tool.rsplit("__", 1)[-1])
+    words = words_of_name(answer.tool.rsplit("__", 1)[-1])
     shown = {pipe[0] for pipe in answer.pipes} | {"xargs" for pipe in answer.pipes if "xargs" in pipe}
     return bool(words and words[0].casefold() in _CONTENTS) or not shown.isdisjoint(_CONTENTS)
 

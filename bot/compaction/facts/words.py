@@ -11,8 +11,9 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
-_MONTHS_EN = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.?"
-_MONTHS_RU = r"(?:январ|феврал|март|апрел|ма[йя]|июн|июл|август|сентябр|октябр|ноябр|декабр)[а-я]{0,3}"
+from bot.compaction.grammar import CURRENCY_SIGN, DAY, EMAIL, FREE, MONTH, PATH, QUOTED, TIME, URL
+from bot.compaction.stems import DENSE, is_dense, pairs, stem
+
 _WEEKDAYS = (
     r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?"
     r"|(?:понедельник|вторник|сред[аыуе]|четверг|пятниц|суббот|воскресень)[а-я]{0,3}"
@@ -27,32 +28,25 @@ _NUMBER_WORDS = (
     r"|дв[ае]|двух|три|трех|трёх|четыре|четырех|четырёх|пять|шесть|семь|восемь|девять|десять)"
 )
 _ABC = "A-Za-zА-Яа-яЁё"
-_FREE = r"(?<![A-Za-z0-9_])"
-"""A number begins here; a Chinese character may stand before it."""
 
-_PLACES = r"""
-      (?P<url>https?://[^\s<>"'`)\]}，。]{3,300})
-    | (?P<email>[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4})
-    | (?P<path>(?<![\w/:.@])(?:[A-Za-z]:\\[^\s"'<>|:*?]{2,200}|(?:~|\.{1,2})?(?:/[\w.@+-]{1,80}){2,20}/?
-        |~/[\w.@+-]{1,80}|[\w.@+-]{1,60}(?:/[\w.@+-]{1,60}){1,12}\.[A-Za-z]\w{0,7}))
+_PLACES = rf"""
+      (?P<url>{URL})
+    | (?P<email>{EMAIL})
+    | (?P<path>{PATH})
     |
 """
 _NUMBERS = rf"""
       (?P<phone>(?<![\w+])\+\d{{1,3}}(?:[\ .-]?\(?\d{{2,5}}\)?){{2,6}}(?!\w))
-    | (?P<date>{_FREE}\d{{4}}-\d\d?-\d\d?\b|{_FREE}\d{{1,2}}(?:st|nd|rd|th)?(?:\ of)?\ {_MONTHS_EN}(?:,?\ \d{{4}})?
-        |\b{_MONTHS_EN}\ \d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\ \d{{4}})?|{_FREE}\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}\b
-        |{_FREE}\d{{1,2}}\ {_MONTHS_RU}(?:\ \d{{4}})?|(?:\d{{4}}年)?\d{{1,2}}月(?:\d{{1,2}}[日号])?|\d{{1,2}}号
-        |\b{_MONTHS_EN}\ \d{{4}}\b|{_WEEKDAYS})
-    | (?P<time>{_FREE}\d{{1,2}}:\d\d(?::\d\d)?(?:\ ?[ap]\.?m\b)?|{_FREE}\d{{1,2}}\ ?[ap]m\b
-        |\d{{1,2}}点(?:半|\d{{1,2}}分)?)
-    | (?P<money>(?:€|\$|£|₽|¥)\ ?\d[\d,.]{{0,15}}(?:[kKM]\b)?
-        |{_FREE}\d[\d,.]{{0,15}}(?:\ \d{{3}}){{0,3}}[kKM]?\ ?{_CURRENCY})
-    | (?P<percent>{_FREE}\d[\d.,]{{0,6}}\ ?%)
+    | (?P<date>{DAY}|(?:\d{{4}}年)?\d{{1,2}}月|\d{{1,2}}号|\b{MONTH}\ \d{{4}}\b|{_WEEKDAYS})
+    | (?P<time>{TIME}|{FREE}\d{{1,2}}\ ?[ap]m\b|\d{{1,2}}点(?:半|\d{{1,2}}分)?)
+    | (?P<money>{CURRENCY_SIGN}\ ?\d[\d,.]{{0,15}}(?:[kKM]\b)?
+        |{FREE}\d[\d,.]{{0,15}}(?:\ \d{{3}}){{0,3}}[kKM]?\ ?{_CURRENCY})
+    | (?P<percent>{FREE}\d[\d.,]{{0,6}}\ ?%)
     | (?P<host>(?<![\w.@/-])[a-z0-9][\w-]{{0,40}}(?:\.[a-z0-9][\w-]{{0,40}}){{1,4}}\.[a-z]{{2,10}}\b)
     | (?P<id>(?<![\w-])(?=[\w-]{{0,40}}\d)(?=[\w-]{{0,40}}[{_ABC}])
         [{_ABC}0-9]{{1,40}}(?:[_-][{_ABC}0-9]{{1,40}}){{0,6}}
         (?![\w-]))
-    | (?P<version>{_FREE}\d{{1,6}}(?:\.\d{{1,6}}){{2,4}}\b)
+    | (?P<version>{FREE}\d{{1,6}}(?:\.\d{{1,6}}){{2,4}}\b)
     | (?P<number>(?<![A-Za-z0-9_.])\d[\d,.]{{0,20}}|\b{_NUMBER_WORDS}\b(?=\ [^\W\d_]))
 """
 _WITH_PLACES = re.compile(_PLACES + _NUMBERS, re.VERBOSE | re.IGNORECASE)
@@ -71,32 +65,22 @@ _FIRST_NAME = re.compile(
 )
 """At the beginning of a sentence one capital says nothing, two do."""
 _NO_NAME = re.compile(r"I['’]|(?:ID|IDs|AM|PM|EST|UTC|GMT|OK|FYI|PS|TODO|API|URL|JSON)\Z")
-_QUOTED = re.compile(
-    r"“([^”\n]{2,80})”|«([^»\n]{2,80})»|「([^」\n]{2,80})」|《([^》\n]{2,80})》|`([^`\n]{2,80})`|\"([^\"\n]{2,80})\""
-)
 _LETTER = "A-Za-zÀ-ÖØ-öø-ÿА-яЁё"
 _UNIT = re.compile(rf"[ -]?([{_LETTER}]{{2,20}})(?: ([{_LETTER}]{{3,20}}))?|([个位名人间张天次份本])")
-_DENSE = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-"""Scripts that are written without spaces."""
-_WORD = re.compile(rf"[^\W\d_{_DENSE}]{{3,40}}|[{_DENSE}]{{2,60}}")
-_IDEOGRAPH = re.compile(rf"[{_DENSE}]")
+_WORD = re.compile(rf"[^\W\d_{DENSE}]{{3,40}}|[{DENSE}]{{2,60}}")
+_NO_WORD = re.compile(r"\W+")
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 _DENSE_COMMON = re.compile(
     r"现在|今天|昨天|明天|以后|以前|之前|已经|另外|对了|我们|你们|他们|应该|一下|新的|原来|因为|所以|但是|可以"
     r"|[的了是在我你他她它们和与有就也都很从到为把被这那个又吧啊呢吗]"
 )
 """What says nothing of the subject of a sentence, in a script without spaces."""
-_SUFFIX = re.compile(
-    r"(?:ings?|ed|es|s|е?ние|ения|ами|ями|ого|его|ому|ему|ов|ев|ей|ах|ях|ам|ям|ой|ый|ий|ая|ое|ые|ую|[аяыиуюеоь])\Z"
-)
 _REACH = 80
 """Characters on each side of a value in which words tell what it is a value of."""
 _ANCHORS = 3
 _SHORTEST_CODE = 4
 _KEPT = 8_192
 """Answers that are kept: a sentence is looked at several times."""
-_STEM = 5
-_SHORTEST_STEM = 3
 
 _COMMON_WORDS = """
 a about actually after again all also am an and any anymore are as at be because been before being below but by can
@@ -142,17 +126,14 @@ def is_ideographic(text: str) -> bool:
     return bool(_CHINESE.search(text))
 
 
+def plain(text: str) -> str:
+    """What two texts have in common that say the same."""
+    return _NO_WORD.sub(" ", text.casefold()).strip() or text
+
+
 def is_common(word: str) -> bool:
     """Whether a word, in small letters, carries no meaning of its own."""
     return word in _COMMON
-
-
-@lru_cache(maxsize=_KEPT)
-def stem(word: str) -> str:
-    """The first letters of a word without its ending: forms of one word mostly share them."""
-    plain = word.casefold()
-    short = _SUFFIX.sub("", plain)
-    return (short if len(short) >= _SHORTEST_STEM else plain)[:_STEM]
 
 
 @lru_cache(maxsize=_KEPT)
@@ -160,7 +141,7 @@ def terms_of(text: str) -> frozenset[str]:
     """The stems of the words that carry meaning, and pairs of ideographs."""
     found: set[str] = set()
     for word in _WORD.findall(text):
-        if _IDEOGRAPH.match(word):
+        if is_dense(word):
             found.update(_pairs(word))
         elif word.casefold() not in _COMMON:
             found.add(stem(word))
@@ -185,7 +166,7 @@ def anchors_of(text: str, value: Value) -> tuple[frozenset[str], frozenset[str]]
 def _near(text: str) -> list[str]:
     found: list[str] = []
     for word in _WORD.findall(text):
-        if _IDEOGRAPH.match(word):
+        if is_dense(word):
             found.extend(_pairs(word))
         elif word.casefold() not in _COMMON:
             found.append(stem(word))
@@ -194,13 +175,13 @@ def _near(text: str) -> list[str]:
 
 def _nearest(terms: list[str], count: int) -> list[str]:
     """So many words; a word is about two pairs of ideographs."""
-    dense = bool(terms) and bool(_IDEOGRAPH.match(terms[0]))
+    dense = bool(terms) and is_dense(terms[0])
     return terms[: 2 * count if dense else count]
 
 
 def _pairs(word: str) -> Iterator[str]:
     for part in _DENSE_COMMON.split(word):
-        yield from (part[at : at + 2] for at in range(len(part) - 1))
+        yield from pairs(part)
 
 
 @lru_cache(maxsize=_KEPT)
@@ -227,7 +208,7 @@ def _values(text: str) -> Iterator[Value]:
             kind = f"count:{stem(words[-1])}" if words else kind
         if exact:
             yield Value(kind, exact)
-    for found in _QUOTED.finditer(text):
+    for found in QUOTED.finditer(text):
         yield Value("quote", next(group for group in found.groups() if group))
     for found in chain(_FIRST_NAME.finditer(text), _NAME.finditer(text)):
         inside = any(start < found.end() and found.start() < end for start, end in taken)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from bot.compaction.grammar import EXTENSION, last_name
 from bot.compaction.parts.outline import READ_FILE, call_of, outline, outlined_path
 from bot.history import Entry, EntryKind
 from bot.messages import Block, text_of, tool_calls
@@ -29,7 +30,7 @@ _LONGEST_PATH = 260
 _SENT = re.compile(r"\[File: (?P<path>[^\n]{1,400}), [\d,]{1,15} characters\]\n")
 _MORE = re.compile(r"\n\[More follows: [^\n]{1,80}\]\s*\Z")
 _PATH_NAMES = frozenset({"path", "file", "filename", "file_path", "filepath", "file_name"})
-_PATH = re.compile(r"(?:[^\s:]*[/\\][^\s]*[^\s/\\]|[^\s/\\:]+\.[A-Za-z]\w{0,7})")
+_PATH = re.compile(r"(?:[^\s:]*[/\\][^\s]*[^\s/\\]|[^\s/\\:]+" + EXTENSION + ")")
 
 
 @dataclass(frozen=True)
@@ -182,7 +183,7 @@ def _words(entry: Entry) -> str:
 
 
 def _is_named(path: str, words: str) -> bool:
-    name = re.split(r"[/\\]", path)[-1]
+    name = last_name(path)
     # Only Latin letters and digits bound a name: in Chinese it stands between other letters.
     return any(
         re.search(rf"(?<![a-z0-9_-]){re.escape(one.casefold())}(?![a-z0-9_-])", words) for one in (path, name) if one

@@ -11,6 +11,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 
+from bot.compaction.stems import DENSE, beginning, is_dense, pairs
 from bot.history import Entry
 from bot.messages import text_of
 
@@ -19,13 +20,11 @@ LONGEST_TEXT = 1_000
 
 _TAIL = 250
 _MOST_TERMS = 24
-_STEM = 6
-"""Letters of a word that are compared: its forms differ at the end."""
+_LETTERS = 6
+"""Of a word, that are looked for: its forms differ at the end."""
 _SHORTEST_WORD = 3
 
-_IDEOGRAPH = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-_WORD = re.compile(rf"[{_IDEOGRAPH}]+|[^\W_{_IDEOGRAPH}]+")
-_IS_IDEOGRAPH = re.compile(rf"[{_IDEOGRAPH}]")
+_WORD = re.compile(rf"[{DENSE}]+|[^\W_{DENSE}]+")
 
 
 def comparable_text(entry: Entry) -> str:
@@ -127,10 +126,10 @@ def _terms(question: str) -> list[str]:
     found: dict[str, None] = {}
     short: dict[str, None] = {}
     for word in _WORD.findall(question.casefold()):
-        if _IS_IDEOGRAPH.match(word) and len(word) > 1:
-            found.update((word[at : at + 2], None) for at in range(len(word) - 1))
+        if is_dense(word) and len(word) > 1:
+            found.update(dict.fromkeys(pairs(word)))
         elif len(word) >= _SHORTEST_WORD or word.isdigit():
-            found[word[:_STEM]] = None
+            found[beginning(word, _LETTERS)] = None
         else:
             short[word] = None
     signs = dict.fromkeys(sign for sign in question if not sign.isspace())

@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 
+from bot.compaction.stems import DENSE, beginning, is_dense
 from bot.compaction.summary.details import clipped, must_keep
 
 __all__ = ["EXACT_DETAILS", "is_no_summary", "missing", "must_keep", "with_exact_details"]
@@ -26,11 +27,8 @@ _ENOUGH_WORDS = 0.7
 _SENTENCE_WORDS = 6
 _SENTENCE_IDEOGRAPHS = 10
 _SIGNIFICANT_LETTERS = 4
-_STEM = 5
 
-_IDEOGRAPH = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-_TOKENS = re.compile(rf"[{_IDEOGRAPH}]|[^\W\d_{_IDEOGRAPH}]+|\d+")
-_IS_IDEOGRAPH = re.compile(rf"[{_IDEOGRAPH}]")
+_TOKENS = re.compile(rf"[{DENSE}]|[^\W\d_{DENSE}]+|\d+")
 _DIGIT_GROUPS = re.compile(r"(?<=\d)[,'’\u00a0\u202f](?=\d{3}(?!\d))")
 
 _TAG = re.compile(r"<[^<>\n]{0,80}>")
@@ -129,7 +127,7 @@ def missing(summary: str, items: Iterable[str]) -> tuple[str, ...]:
 def _is_in(tokens: list[str], line: str, known: set[str]) -> bool:
     if not tokens or f" {' '.join(tokens)} " in line:
         return True
-    ideographs = sum(1 for token in tokens if _IS_IDEOGRAPH.match(token))
+    ideographs = sum(1 for token in tokens if is_dense(token))
     if len(tokens) - ideographs < _SENTENCE_WORDS and ideographs < _SENTENCE_IDEOGRAPHS:
         return False
     if len(tokens) <= len(line) and not any(token.isalpha() for token in tokens):
@@ -147,13 +145,13 @@ def _tokens(text: str) -> list[str]:
 def _significant(tokens: list[str], *, everything: bool = False) -> Iterator[str]:
     """Stems of the words that carry meaning, numbers, and pairs of ideographs."""
     for token, following in zip_longest(tokens, tokens[1:], fillvalue=""):
-        if _IS_IDEOGRAPH.match(token):
-            if _IS_IDEOGRAPH.match(following):
+        if is_dense(token):
+            if is_dense(following):
                 yield token + following
         elif token.isdigit():
             yield token
         elif everything or (len(token) >= _SIGNIFICANT_LETTERS and token not in _COMMON):
-            yield token[:_STEM]
+            yield beginning(token)
 
 
 def with_exact_details(summary: str, items: Iterable[str]) -> str:

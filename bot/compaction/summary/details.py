@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, dropwhile, islice, takewhile
 from typing import Any
 
+from bot.compaction.grammar import CAPITAL, CURRENCY_SIGN, DAY, EMAIL, FREE, PATH, QUOTED, SMALL, TIME, URL
 from bot.estimate.cuts import beginning, head_and_end_of
 from bot.messages import text_of
 
@@ -26,17 +27,10 @@ _SEARCHED = 300_000
 _REACH = 100
 """Characters around a telling one in which a detail lies, and then up to the next space."""
 
-_CAPITAL, _SMALL = "A-ZÀ-ÖØ-ÞА-ЯЁ", "a-zß-öø-ÿа-яё"
-
 _ADDRESSES = re.compile(
-    r"""
-    \bhttps?://[^\s<>"'`)\]}]{3,300}
-    | \b[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}
-    | \b[A-Za-z]:\\[^\s"'<>|:*?]{1,200}
-    | (?<![\w/:.@+~<-])(?:~|\.{1,2})?(?:/[\w.@+-]{1,80}){2,20}/?
-    | (?<![\w/:.@+~-])~/[\w.@+-]{1,80}
-    | (?<![\w/:.@+~-])[\w.@+-]{1,80}(?:/[\w.@+-]{1,80}){1,20}\.[A-Za-z]\w{0,7}\b
-    | (?<![\w/:.@+~-])[\w-]{1,80}\.(?:py|pyi|js|ts|tsx|jsx|rs|go|java|kt|c|h|cpp|cs|rb|php|sh|sql|md|txt
+    rf"""
+    {URL} | {EMAIL} | {PATH}
+    | (?<![\w/:.@+~-])[\w-]{{1,80}}\.(?:py|pyi|js|ts|tsx|jsx|rs|go|java|kt|c|h|cpp|cs|rb|php|sh|sql|md|txt
       |rst|json|jsonl
         |ya?ml|toml|ini|cfg|env|lock|html|css|csv|tsv|xml|pdf|docx?|xlsx?|pptx?|png|jpe?g|gif|svg|zip|tar
           |gz|log|db)\b
@@ -57,15 +51,10 @@ _IDS = re.compile(
     re.VERBOSE,
 )
 _IN_IDS = re.compile(r"[\d_]")
-_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.?"
 _NUMBERS = re.compile(
     rf"""
-    \b\d{{4}}-\d{{2}}-\d{{2}}(?:[T\ ]\d{{2}}:\d{{2}}(?::\d{{2}})?)?
-    | \b{_MONTH}\ \d{{1,2}}(?:st|nd|rd|th)?(?:,?\ \d{{4}})?\b | \b\d{{1,2}}(?:st|nd|rd
-      |th)?\ {_MONTH}(?:\ \d{{4}})?
-    | \b\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}\b | \b\d{{1,2}}:\d{{2}}(?::\d{{2}})?(?:\ ?[ap]m)?\b
-    | \d{{4}}年(?:\d{{1,2}}月)?(?:\d{{1,2}}日)? | \d{{1,2}}月\d{{1,2}}日
-    | [$€£¥₽₹]\ ?\d[\d,.]{{0,20}}\d?
+    {FREE}\d{{4}}-\d{{2}}-\d{{2}}[T\ ]\d{{2}}:\d{{2}}(?::\d{{2}})? | {DAY} | {TIME} | \d{{4}}年(?:\d{{1,2}}月)?
+    | {CURRENCY_SIGN}\ ?\d[\d,.]{{0,20}}\d?
     | (?<![\w.,])\d[\d,.]{{0,20}}\ ?(?:%|‰|°C|°F|€|\$|£|₽|元|руб|[kKMGTP]i?B|[kMG]?bit|ms|s|sec|min|h
       |hours?|days?|weeks?
         |months?|years?|minutes?|seconds?|km|cm|mm|m|kg|g|mg|l|ml|px|USD|EUR|GBP|CHF|RUB|CNY|tokens?|дней
@@ -77,12 +66,9 @@ _NUMBERS = re.compile(
     re.VERBOSE,
 )
 _IN_NUMBERS = re.compile(r"\d")
-_QUOTED = re.compile(
-    r"“([^”\n]{2,80})”|«([^»\n]{2,80})»|「([^」\n]{2,80})」|《([^》\n]{2,80})》|(?<!`)`([^`\n]{2,80})`(?!`)|\"([^\"\n]{2,80})\""
-)
 _NAMES = re.compile(
-    rf"(?<=[{_SMALL},;:] )(?P<one>[{_CAPITAL}][\w’'-]{{1,30}}(?:\ [{_CAPITAL}][\w’'-]{{1,30}}){{0,3}})"
-    rf"|\b(?P<two>[{_CAPITAL}][{_SMALL}’'-]{{1,30}}(?:\ [{_CAPITAL}][{_SMALL}’'-]{{1,30}}){{1,3}})"
+    rf"(?<=[{SMALL},;:] )(?P<one>[{CAPITAL}][\w’'-]{{1,30}}(?:\ [{CAPITAL}][\w’'-]{{1,30}}){{0,3}})"
+    rf"|\b(?P<two>[{CAPITAL}][{SMALL}’'-]{{1,30}}(?:\ [{CAPITAL}][{SMALL}’'-]{{1,30}}){{1,3}})"
 )
 _SENTENCE_START = re.compile(r"(?:^|[.!?:\n*-])[\s*]*\Z")
 _AFTER_COLON = re.compile(r"[:：]\s\Z")
@@ -158,7 +144,7 @@ def must_keep(
         (_QUOTAS["addresses"], (hit for text in said for hit in _matches(_ADDRESSES, text, _IN_ADDRESSES))),
         (_QUOTAS["ids"], (hit for text in said for hit in _matches(_IDS, text, _IN_IDS))),
         (_QUOTAS["numbers"], (hit for text in said for hit in _matches(_NUMBERS, text, _IN_NUMBERS))),
-        (_QUOTAS["quoted"], (hit for text in said for hit in _matches(_QUOTED, text))),
+        (_QUOTAS["quoted"], (hit for text in said for hit in _matches(QUOTED, text))),
         (_QUOTAS["names"], (name for text in chain(_first_of(asked), said) for name in _names(text))),
         (_QUOTAS["tools"], (hit for text in results for hit in _places_and_ids(text))),
     ]
