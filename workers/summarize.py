@@ -13,6 +13,7 @@ from typing import Any
 import structlog
 
 from bot.bus import topics
+from bot.bus.jobs import HEARTBEAT_SECONDS
 from bot.errors import StoreUnavailable
 from bot.runtime.tasks import stop
 from bot.store import runs
@@ -22,7 +23,6 @@ from workers.summary import write_summary
 
 log = structlog.get_logger(__name__)
 
-HEARTBEAT_SECONDS = 1.0
 GIVE_BACK_SECONDS = 2.0
 
 

@@ -25,7 +25,7 @@ from bot.agent.turn import NothingWaitsError, Turn
 from bot.agent.turns.ending import MOST_TRIES
 from bot.agent.turns.incoming import portion
 from bot.bus import topics
-from bot.bus.bells import Bell
+from bot.bus.bells import SWEEP_SECONDS, Bell
 from bot.compaction.gate import after_reply, ahead_margin
 from bot.errors import StaleEpoch, StoreUnavailable
 from bot.estimate import Level
@@ -37,7 +37,6 @@ from bot.store.turns import TurnState
 
 log = structlog.get_logger(__name__)
 
-SWEEP_SECONDS = 5.0
 _NAP_SECONDS = 0.1
 """At least so long it waits, whatever the clock says."""
 IDLE_SECONDS = 120.0

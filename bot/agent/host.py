@@ -16,11 +16,11 @@ from functools import partial
 
 import structlog
 
-from bot.agent.agent import SWEEP_SECONDS, Agent
+from bot.agent.agent import Agent
 from bot.agent.services import Services
 from bot.bus import topics
-from bot.bus.bells import Bell
-from bot.bus.leases import Lease
+from bot.bus.bells import SWEEP_SECONDS, Bell
+from bot.bus.leases import AGENT, Lease
 from bot.bus.topics import Topic
 from bot.errors import BusUnavailable, StaleEpoch, StoreUnavailable
 from bot.messages import AgentId
@@ -32,11 +32,6 @@ from bot.store.agents import AgentRow
 
 log = structlog.get_logger(__name__)
 
-LEASE_SECONDS = 3.0
-"""A dead host is noticed after so long at most. It is renewed three times in that time: a host that stands still for
-two seconds keeps its agents, and one that stands still for longer only loses the step that it was at."""
-_JITTER_SECONDS = 0.2
-"""Hosts that wait for the same lease do not all ask for it at the same moment."""
 _MOST_SEEN = 10_000
 """Agents that a look into the book finds at once, and that are watched."""
 
@@ -123,14 +118,14 @@ class Host:
                 if agent_id in self._running:
                     self._services.bus.wake(topics.inbox(agent_id))  # the bell for it may have been lost
             others = [agent_id for agent_id in waiting if agent_id not in self._running]
-            left = await self._services.bus.leases.left([_lease_name(agent_id) for agent_id in others])
+            left = await self._services.bus.leases.left([AGENT.of(agent_id) for agent_id in others])
         except (StoreUnavailable, BusUnavailable) as error:
             log.warning("host_waits", reason=str(error))
             return
         self._more = False
         self._watched.clear()
         for agent_id in others:
-            if seconds := left.get(_lease_name(agent_id)):
+            if seconds := left.get(AGENT.of(agent_id)):
                 self._watch(agent_id, seconds)
         self._line = deque(agent_id for agent_id in others if agent_id not in self._watched)
 
@@ -142,11 +137,11 @@ class Host:
 
     def _watch(self, agent_id: AgentId, seconds: float) -> None:
         if len(self._watched) < _MOST_SEEN:
-            self._watched[agent_id] = _now() + seconds + random.uniform(0, _JITTER_SECONDS)
+            self._watched[agent_id] = _now() + seconds + random.uniform(0, AGENT.retry_seconds)
 
     async def _live(self, agent_id: AgentId, *, surely: bool = True) -> None:
         """``surely``: there is something to do for it; else that is looked up once it is ours."""
-        lease = self._services.bus.lease(_lease_name(agent_id), LEASE_SECONDS)
+        lease = self._services.bus.lease(AGENT.of(agent_id), AGENT.seconds)
         lease.on_again = partial(self._services.bus.wake, topics.epoch(agent_id))  # is it still ours in the book?
         try:
             if await lease.take():
@@ -242,10 +237,6 @@ class Host:
             log.warning("store_unavailable", agent=agent_id, reason=str(causes[0]))
         else:
             log.error("agent_crashed", agent=agent_id, exc_info=ended)
-
-
-def _lease_name(agent_id: AgentId) -> str:
-    return f"agent:{agent_id}"
 
 
 def _now() -> float:

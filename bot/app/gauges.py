@@ -21,6 +21,7 @@ from prometheus_client.exposition import choose_encoder
 
 from bot.app.http import state_of
 from bot.app.resources import Resources
+from bot.bus.leases import AGENT, CONNECTOR
 from bot.errors import OF_PROVIDER, BusUnavailable, StoreUnavailable
 from bot.runtime.checks import Check
 from bot.runtime.metrics import METRICS
@@ -147,7 +148,7 @@ class Gauges:
         yield _gauge("model_calls", "Calls of the model under way in this process, and in line.", calls, "state")
         yield _gauge("model_hold_seconds", "For how long the provider wants no calls.", [((), load.pause)])
         kinds = Counter(name.partition(":")[0] for name in resources.bus.leases.held)
-        held = [((kind,), kinds[kind]) for kind in ("agent", "connector")]
+        held = [((kind,), kinds[kind]) for kind in (AGENT.name, CONNECTOR.name)]
         yield _gauge("leases_held", "What this process has and keeps alive.", held, "kind")
         disk = [] if self._disk is None else [(("all",), self._disk[0]), (("free",), self._disk[1])]
         yield _gauge("data_bytes", "The disk of DATA_DIR.", disk, "state")

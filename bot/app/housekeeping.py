@@ -14,16 +14,16 @@ import structlog
 
 from bot.agent.compacting import trace_files
 from bot.agent.services import Services
+from bot.bus.leases import HOUSEKEEPING
 from bot.errors import BusUnavailable, StoreUnavailable
 from bot.store import settled
 
 log = structlog.get_logger(__name__)
 
-EVERY_SECONDS = 600.0
+EVERY_SECONDS = HOUSEKEEPING.seconds
 _A_DAY = 86_400.0
 _PAUSE_SECONDS = 0.05
 """Between two transactions: others want to write, too."""
-_LEASE = "housekeeping"
 
 
 async def keep_house(services: Services) -> None:
@@ -40,7 +40,7 @@ async def keep_house(services: Services) -> None:
 
 
 async def _clean(services: Services) -> None:
-    lease, kept = services.bus.lease(_LEASE, EVERY_SECONDS), services.settings.retention
+    lease, kept = services.bus.lease(HOUSEKEEPING.name, HOUSEKEEPING.seconds), services.settings.retention
     if not await lease.take():
         return
     now = services.database.clock()

@@ -59,6 +59,7 @@ async def _run(settings: Settings, roles: Sequence[Role], *, others: bool) -> No
     from bot.app.health import Health
     from bot.app.http import HttpServer
     from bot.app.resources import open_resources
+    from bot.bus.leases import CONNECTOR
 
     connectors = platforms(settings) if "gateway" in roles else []
     names = tuple(connector.name for connector in connectors)
@@ -71,7 +72,7 @@ async def _run(settings: Settings, roles: Sequence[Role], *, others: bool) -> No
         _announce(resources, roles, names)
         _keep_what_is_loaded()
         gateways = [
-            gateway_for(resources, connector, f"connector:{connector.name}", shutdown=shutdown)
+            gateway_for(resources, connector, CONNECTOR.of(connector.name), shutdown=shutdown)
             for connector in connectors
         ]
         health = Health(resources, roles, gateways)
@@ -124,10 +125,11 @@ async def _chat(settings: Settings, address: Address, notes: Sequence[str]) -> N
 async def _serve_chat(settings: Settings, address: Address, connector: Connector) -> None:
     await asyncio.to_thread(_load)
     from bot.app.resources import open_resources
+    from bot.bus.leases import CONNECTOR
 
     async with open_resources(settings, listen=(connector.name,)) as resources:
         inner = inner_roles(resources, ("agents", "worker"))
-        gateway = gateway_for(resources, connector, f"connector:{address.agent_id}", chat=address.chat)
+        gateway = gateway_for(resources, connector, CONNECTOR.of(address.agent_id), chat=address.chat)
         resources.bus.ring(topics.inbox(address.agent_id))  # its agent shows how full it is
         await _all([gateway.run(), *inner], until_first=True)
 

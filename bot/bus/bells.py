@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 
 from bot.bus.topics import Topic, all_of_its_kind
 
+SWEEP_SECONDS = 5.0
+"""A bell may be lost: who waits for one looks by itself so often."""
 _MOST_RUNG = 10_000
 """Topics that a bell tells apart; when more rang, anything may have."""
 

@@ -25,6 +25,10 @@ _NEVER_MS = 10**14
 SEEN_SECONDS = 10
 """How often a worker says that it is there, in a key of arq's that ends a second later."""
 _SEEN = ":health-check"
+HEARTBEAT_SECONDS = 1.0
+"""How often the row of a run hears from the worker that has its job; arq keeps a job whose worker died for minutes."""
+SILENT_SECONDS = 4.0
+"""A worker that was not heard of for so long is dead, and its job is given to another one."""
 Place = Literal["waiting", "taken", "gone"]
 """In the queue; with a worker, which may be dead by now; or unknown to Redis, which may have been wiped."""
 

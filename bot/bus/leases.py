@@ -3,6 +3,9 @@
 A lease is a lock of redis-py's. A host has one for each agent that is awake, so all of a process are kept alive
 together: one script renews them in one round trip, however many they are.
 
+How long each kind lasts, and how soon whoever wants one tries again, stands at the top, and nowhere else. A worker has
+no lease: its heart beats in the book (:data:`bot.bus.jobs.HEARTBEAT_SECONDS`).
+
 What stands in Redis under a lease's name and is none (another kind of value, or one that would stay for ever) is
 nobody's, and is taken away: else whoever it is for would be served by no process, and nobody would see why.
 """
@@ -12,6 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from redis.asyncio.lock import Lock
@@ -23,6 +27,33 @@ from bot.errors import BusUnavailable
 
 if TYPE_CHECKING:
     from bot.bus.bus import Bus
+
+
+@dataclass(frozen=True)
+class LeaseKind:
+    """``seconds``: whoever has one and does not renew it for so long has it no more. ``retry_seconds``: how soon
+    whoever could not take it tries again."""
+
+    name: str
+    seconds: float
+    retry_seconds: float
+
+    def of(self, whose: str) -> str:
+        """What the lease of this one is called."""
+        return f"{self.name}:{whose}"
+
+
+AGENT = LeaseKind("agent", seconds=3.0, retry_seconds=0.2)
+"""Of a host. A dead one is noticed after so long at most. It is renewed three times in that time: a host that stands
+still for two seconds keeps its agents, and one that stands still for longer only loses the step that it was at. Who
+waits for it looks when it must have run out, and up to ``retry_seconds`` later: hosts that wait for the same one do not
+all ask at the same moment."""
+AGENT_UNRENEWED = LeaseKind("agent", seconds=60.0, retry_seconds=0.1)
+"""The same lease for whoever renews nothing while it works: a conversation is being forgotten."""
+CONNECTOR = LeaseKind("connector", seconds=3.0, retry_seconds=1.0)
+"""Of a gateway; who stands by is also rung for when it is handed over."""
+HOUSEKEEPING = LeaseKind("housekeeping", seconds=600.0, retry_seconds=600.0)
+"""Of whoever takes away what is not kept for ever; it is one for all, is called ``name``, and is not renewed."""
 
 _MOST_AT_ONCE = 1_000
 _OFTEN, _YOUNG = 1 / 6, 1 / 4

@@ -11,6 +11,7 @@ from pathlib import Path
 import structlog
 
 from bot.bus import topics
+from bot.bus.bells import SWEEP_SECONDS
 from bot.bus.bus import Bus
 from bot.connector import Connector
 from bot.errors import DeliveryDelayed, DeliveryError, DeliveryRefused, StoreUnavailable
@@ -22,7 +23,6 @@ from bot.store.inbox import MOST_FETCHING, Fetching
 
 log = structlog.get_logger(__name__)
 
-SWEEP_SECONDS = 5.0
 _AT_ONCE = 4
 _TRIES = 3
 _FILE_SECONDS = 120.0

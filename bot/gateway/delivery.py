@@ -14,6 +14,7 @@ from pathlib import Path
 import structlog
 
 from bot.bus import topics
+from bot.bus.bells import SWEEP_SECONDS
 from bot.bus.bus import Bus
 from bot.bus.events import AtWork, LiveEvent, Marked, Measured, Written
 from bot.connector import Connector
@@ -28,7 +29,6 @@ from bot.store import Database, outbox
 
 log = structlog.get_logger(__name__)
 
-_SWEEP_SECONDS = 5.0
 _IN_HAND_SECONDS = 5.0
 
 
@@ -66,7 +66,7 @@ class Delivery:
             self._bus.on_live(self._show, alone_for=self._connector.name if self._alone else None)
             try:
                 while True:
-                    await bell.wait(_SWEEP_SECONDS)
+                    await bell.wait(SWEEP_SECONDS)
                     for chat in await chats_with_pending(self._database, self._connector.name, self._chat):
                         self._in(chat).wake()
             finally:

@@ -16,6 +16,7 @@ import structlog
 
 from bot.bus import topics
 from bot.bus.bus import Bus
+from bot.bus.leases import CONNECTOR
 from bot.connector import Connector, Hooked, Receiving
 from bot.errors import BusUnavailable, NotReady, PalimpsestError, StoreUnavailable
 from bot.gateway.admission import Admission
@@ -31,8 +32,6 @@ from bot.runtime.tasks import stop
 from bot.store import Database
 
 log = structlog.get_logger(__name__)
-
-_STANDBY_SECONDS = 1.0
 
 
 class Gateway:
@@ -91,7 +90,7 @@ class Gateway:
         try:
             async with self._lease.bell(self._shutdown) as bell:
                 while not await self._work() and not self._shutdown.begun:
-                    await bell.wait(_STANDBY_SECONDS)
+                    await bell.wait(CONNECTOR.retry_seconds)
             if self._shutdown.begun and self._lease.was_ours:
                 await self._deliver_last()
         finally:
@@ -161,7 +160,7 @@ class Gateway:
         say. Whoever stands by had the time to take over; nothing more is received here."""
         gone = asyncio.create_task(self._shutdown.without_agents())
         try:
-            await asyncio.wait({gone}, timeout=_STANDBY_SECONDS)
+            await asyncio.wait({gone}, timeout=CONNECTOR.retry_seconds)
             while self._shutdown.left and (not gone.done() or await self._pending()):
                 if not await self._lease.take():
                     return
@@ -185,7 +184,7 @@ class Gateway:
             await asyncio.wait({gone, delivering, term.keeping}, return_when=asyncio.FIRST_COMPLETED)
             async with self._bus.bell(topics.DELIVERED) as bell:
                 while self._shutdown.left and not term.is_over and await self._pending():
-                    await bell.wait(min(_STANDBY_SECONDS, self._shutdown.left))
+                    await bell.wait(min(CONNECTOR.retry_seconds, self._shutdown.left))
             if delivering.done():
                 log.error("gateway_crashed", connector=self.name, exc_info=delivering.exception())
             await delivery.finish()

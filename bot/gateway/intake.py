@@ -14,6 +14,7 @@ from pathlib import Path
 import structlog
 
 from bot.bus import topics
+from bot.bus.bells import SWEEP_SECONDS
 from bot.bus.bus import Bus
 from bot.errors import StoreUnavailable
 from bot.files.blocks import remove_sent
@@ -33,7 +34,6 @@ MOST_TRIES = 3
 UNREAD = "I could not read that: it is of a kind that I do not know yet. Say it in another way, and I will answer."
 SKIPPED = "I could not read that: something in me broke on it. Whoever runs me sees it; you can go on."
 _LONGEST_LINE = 300
-_SWEEP_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Intake:
         agent_id = address.agent_id
         async with self._bus.bell(topics.settled(agent_id), topics.delivered(agent_id)) as bell:
             while True:
-                await bell.wait(_SWEEP_SECONDS)
+                await bell.wait(SWEEP_SECONDS)
                 async with self._database.read() as tx:
                     busy = (
                         await inbox.unanswered(tx, address)

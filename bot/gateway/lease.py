@@ -17,7 +17,7 @@ import structlog
 from bot.bus import topics
 from bot.bus.bells import Bell
 from bot.bus.bus import Bus
-from bot.bus.leases import Lease
+from bot.bus.leases import CONNECTOR, Lease
 from bot.connector import Connector, Guarded, unguarded
 from bot.errors import StoreUnavailable
 from bot.gateway.chats import Chats
@@ -28,8 +28,6 @@ from bot.runtime.tasks import stop
 from bot.store import Database
 
 log = structlog.get_logger(__name__)
-
-LEASE_SECONDS = 3.0
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ class ConnectorLease:
         self._bus = bus
         self._chats = chats
         self._must_begin = must_begin
-        self._lease: Lease = bus.lease(name, LEASE_SECONDS)
+        self._lease: Lease = bus.lease(name, CONNECTOR.seconds)
         self.was_ours = False
         """Whether we ever had it."""
 
@@ -77,7 +75,7 @@ class ConnectorLease:
 
     async def take(self) -> bool:
         """Take it if it is free. Raises BusUnavailable."""
-        self._lease = self._bus.lease(self._name, LEASE_SECONDS)
+        self._lease = self._bus.lease(self._name, CONNECTOR.seconds)
         is_ours = await self._lease.take()
         self.was_ours |= is_ours
         return is_ours

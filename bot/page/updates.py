@@ -15,6 +15,7 @@ from http import HTTPStatus
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
+from bot.bus.bells import SWEEP_SECONDS
 from bot.bus.topics import Topic
 from bot.errors import StoreUnavailable
 from bot.page.access.visitor import visitor_of
@@ -23,7 +24,6 @@ from bot.page.refusal import Refused
 
 MOST, MOST_OF_ONE = 200, 20
 """Streams of this process, and of one session."""
-_SWEEP_SECONDS = 5.0
 _RETRY_MILLISECONDS = 2_000
 _HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 
@@ -57,7 +57,7 @@ class Updates:
         seen = request.headers.get("last-event-id") or request.query_params.get("state", "")
         async with self._context.bus.bell(*topics) as bell:
             while True:
-                await bell.wait(_SWEEP_SECONDS)
+                await bell.wait(SWEEP_SECONDS)
                 try:
                     if not await self._context.goes_on(visitor):
                         yield event("ended")

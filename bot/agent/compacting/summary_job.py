@@ -10,7 +10,7 @@ import structlog
 
 from bot.agent.context import Context
 from bot.bus import topics
-from bot.bus.jobs import new_job_id
+from bot.bus.jobs import SILENT_SECONDS, new_job_id
 from bot.errors import BusUnavailable, StaleEpoch, StoreUnavailable
 from bot.store import Database, runs
 from bot.store.runs import Run, RunState
@@ -19,8 +19,6 @@ log = structlog.get_logger(__name__)
 
 _LOOK_SECONDS = 1.0
 """How often a run is looked at while nothing rings."""
-_SILENT_SECONDS = 4.0
-"""A worker that was not heard of for so long is dead: its heart beats every second."""
 _NOBODY_SECONDS = 60.0
 """A job that no worker takes for so long has failed."""
 _MOST_JOBS = 5
@@ -82,7 +80,7 @@ class SummaryJob:
         if run.job_id is None:
             return False
         if run.state is RunState.RUNNING:
-            return self._beat.seconds((run.job_id, run.heartbeat_at)) <= _SILENT_SECONDS
+            return self._beat.seconds((run.job_id, run.heartbeat_at)) <= SILENT_SECONDS
         waited = self._job.seconds(run.job_id)
         if waited <= _LOOK_SECONDS:
             return True
@@ -91,7 +89,7 @@ class SummaryJob:
         except BusUnavailable:
             return True  # nobody can be asked now; look again
         # Who takes a job beats at once: one that is taken and silent died in between, and arq keeps it for minutes.
-        return place == "waiting" or (place == "taken" and waited <= _SILENT_SECONDS)
+        return place == "waiting" or (place == "taken" and waited <= SILENT_SECONDS)
 
     async def _enqueue(self, run: Run) -> None:
         job_id = new_job_id()

@@ -29,6 +29,7 @@ from bot.agent.compacting import trace_files
 from bot.app.embedded.valkey import EmbeddedValkey
 from bot.bus import topics
 from bot.bus.bus import Bus
+from bot.bus.leases import AGENT_UNRENEWED, Lease
 from bot.bus.topics import Topic
 from bot.compaction.notices import aborted
 from bot.errors import BusUnavailable, PalimpsestError
@@ -40,9 +41,7 @@ from bot.store import Database, agents, work
 from bot.store.archive import forgetting, forgetting_person, whereabouts
 from bot.store.operators import parked, traces
 
-_LEASE_SECONDS = 60.0
 _PATIENCE_SECONDS = 10.0
-_LOOK_SECONDS = 0.1
 _ASIDE = ".forgotten-"
 """What folders are called that are about to be removed."""
 NOBODY_TOLD = "Redis cannot be reached, so no process could be told. What one has in memory it cannot write any more."
@@ -205,7 +204,7 @@ class Forgetting:
         """Nobody else has it until the end of the block, as far as they can be told."""
         async with self._database.write() as tx:
             await agents.raise_epoch(tx, agent_id)
-        lease = self._bus.lease(f"agent:{agent_id}", _LEASE_SECONDS)
+        lease = self._bus.lease(AGENT_UNRENEWED.of(agent_id), AGENT_UNRENEWED.seconds)
         try:
             is_ours = await self._take(lease, topics.epoch(agent_id))
             if not is_ours:
@@ -227,13 +226,13 @@ class Forgetting:
         if waits:
             self._bus.ring(topics.inbox(agent_id))
 
-    async def _take(self, lease: Any, topic: Topic) -> bool:
+    async def _take(self, lease: Lease, topic: Topic) -> bool:
         patience = asyncio.get_running_loop().time() + _PATIENCE_SECONDS
         while not await lease.take():
             if asyncio.get_running_loop().time() > patience:
                 return False
             self._bus.ring(topic)
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(AGENT_UNRENEWED.retry_seconds)
         return True
 
 

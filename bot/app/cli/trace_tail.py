@@ -13,13 +13,13 @@ from bot.app.cli.process import one_line_errors, run_to_its_end
 from bot.app.cli.runs import Agent, json_line, one_line, ran_json, wanted_of
 from bot.app.cli.text import columns, json_text
 from bot.bus import topics
+from bot.bus.bells import SWEEP_SECONDS
 
 if TYPE_CHECKING:
     from bot.runtime.settings import Settings
     from bot.store import Database, Tx
     from bot.store.operators.traces import Ran, Wanted
 
-_SWEEP_SECONDS = 5.0
 _SLACK_SECONDS = 60.0
 
 
@@ -48,7 +48,7 @@ async def _tail(settings: Settings, wanted: Wanted, most: int, *, follow: bool, 
         if follow:
             async with bus_of(settings, database) as bus, bus.bell(topics.SETTLED) as bell:
                 while True:
-                    await bell.wait(_SWEEP_SECONDS)
+                    await bell.wait(SWEEP_SECONDS)
                     _say(await watch.ended(), as_json=as_json)
 
 

@@ -10,12 +10,12 @@ from bot.app.doctor.case import Case, revealed
 from bot.app.doctor.redis import is_held
 from bot.app.doctor.telegram_webhook import check_webhook
 from bot.app.doctor.web import Answer, Unreachable
+from bot.bus.leases import CONNECTOR
 from bot.runtime.checks import Finding, ok, problem, warning
 from bot.runtime.settings import Settings
 
 PART = "telegram"
 _MANY = 100
-_LEASE = "connector:telegram"
 
 
 async def check_telegram(case: Case) -> Sequence[Finding]:
@@ -95,7 +95,7 @@ def _left_over(hook: dict[str, object]) -> list[Finding]:
 async def _pollers(case: Case, pending: int) -> list[Finding]:
     """Whether somebody else may be receiving with this token."""
     advice = "If it goes on, another program uses this token, or this one hangs: look at its log."
-    if await is_held(case.settings, _LEASE):
+    if await is_held(case.settings, CONNECTOR.of("telegram")):
         if pending >= _MANY:
             return [warning(PART, f"{pending} updates wait although a program receives them.", advice)]
         return [ok(PART, "A running program receives its updates.")]

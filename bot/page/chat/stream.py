@@ -18,6 +18,7 @@ from typing import Any
 from markupsafe import Markup
 
 from bot.bus import topics
+from bot.bus.bells import SWEEP_SECONDS
 from bot.errors import StoreUnavailable
 from bot.messages import Address
 from bot.page.access.visitor import Visitor
@@ -28,7 +29,6 @@ from bot.page.updates import event
 from bot.store.operators import talk
 
 MOST_LINES = 50
-_SWEEP_SECONDS = 5.0
 _GATHER_SECONDS = 0.1
 _RENDER_SHARE = 0.2
 """Of the time of this process, at most, that one growing reply is worth for one page."""
@@ -75,7 +75,7 @@ class Stream:
                         return
                     yield ": here\n\n"
                 if now() >= self._next_look or rung - {in_a_moment} or self._is_strange():
-                    self._next_look = now() + _SWEEP_SECONDS
+                    self._next_look = now() + SWEEP_SECONDS
                     for told in await self._from_book():
                         yield told
                 for told in self._of_moment(now()):

@@ -1,4 +1,4 @@
-"""Topics are made in one place, and are what other processes know them by."""
+"""Topics and leases get their names in one place, and are what other processes know them by."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from bot.bus import topics
 from bot.bus.bells import Bells
+from bot.bus.leases import AGENT, AGENT_UNRENEWED, CONNECTOR, HOUSEKEEPING
 from bot.messages import AgentId
 
 ROOT = Path(__file__).parents[3]
@@ -31,7 +32,8 @@ ON_THE_WIRE = {
     topics.DELIVERED: "delivered:",
     topics.RUNS: "run:",
 }
-KINDS = {word.partition(":")[0] for word in ON_THE_WIRE.values()}
+LEASES = ["agent:room-1", "connector:room", "housekeeping"]
+KINDS = {word.partition(":")[0] for word in (*ON_THE_WIRE.values(), *LEASES)}
 
 
 @pytest.mark.parametrize(("topic", "word"), ON_THE_WIRE.items())
@@ -39,6 +41,11 @@ def test_a_process_of_another_version_knows_a_topic_by_the_same_word(topic: topi
     assert topic == word
     assert topics.topic_in(word) == topic
     assert topics.whose(topic) == word.partition(":")[2]
+
+
+def test_a_process_of_another_version_knows_a_lease_by_the_same_name() -> None:
+    assert [AGENT.of(ADA), CONNECTOR.of("room"), HOUSEKEEPING.name] == LEASES
+    assert AGENT_UNRENEWED.of(ADA) == AGENT.of(ADA)
 
 
 async def test_a_topic_rings_for_who_waits_for_it_and_for_who_waits_for_all_of_its_kind() -> None:
@@ -51,30 +58,37 @@ async def test_a_topic_rings_for_who_waits_for_it_and_for_who_waits_for_all_of_i
         assert await other.wait(0) == set()
 
 
-def test_no_topic_is_made_outside_of_the_bus() -> None:
+def test_no_topic_or_lease_is_named_outside_of_the_bus() -> None:
     modules = [path for folder in ("bot", "connectors", "workers") for path in (ROOT / folder).rglob("*.py")]
     assert [found for path in modules if path.parent != ROOT / "bot" / "bus" for found in made_in(path)] == []
 
 
 @pytest.mark.parametrize(
-    "line", ["bus.ring(f'inbox:{agent}')", "_EVERY = 'run:'", "bus.ring('settled:' + agent)", "bus.ring(Topic(name))"]
+    "line",
+    [
+        "bus.ring(f'inbox:{agent}')",
+        "_EVERY = 'run:'",
+        "bus.ring('settled:' + agent)",
+        "bus.ring(Topic(name))",
+        "bus.lease(f'agent:{a}', 3)",
+    ],
 )
-def test_a_topic_that_is_made_somewhere_else_is_found(line: str, tmp_path: Path) -> None:
+def test_one_that_is_named_somewhere_else_is_found(line: str, tmp_path: Path) -> None:
     path = tmp_path / "somewhere.py"
     path.write_text(f'"""run: it."""\n\n{line}\n')
     assert made_in(path) == [f"{path}:3"]
 
 
 def made_in(path: Path) -> list[str]:
-    """Where a text begins as a topic does, or is called one."""
+    """Where a text begins as a topic or a lease does, or is called a topic."""
     tree = ast.parse(path.read_text())
     said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
     within = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
     nodes = [node for node in ast.walk(tree) if id(node) not in said | within]
-    return [f"{path}:{line}" for node in nodes for line in _topics(node)]
+    return [f"{path}:{line}" for node in nodes for line in _names(node)]
 
 
-def _topics(node: ast.AST) -> Iterator[int]:
+def _names(node: ast.AST) -> Iterator[int]:
     match node:
         case ast.JoinedStr(values=[ast.Constant(value=str(text)), *_]) | ast.Constant(value=str(text)):
             kind, colon, whose = text.partition(":")
