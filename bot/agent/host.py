@@ -24,9 +24,9 @@ from bot.bus.leases import AGENT, Lease
 from bot.bus.topics import Topic
 from bot.errors import BusUnavailable, StaleEpoch, StoreUnavailable
 from bot.messages import AgentId
-from bot.runtime.metrics import METRICS
 from bot.runtime.shutdown import Shutdown
 from bot.runtime.tasks import stop
+from bot.runtime.telemetry import telemetry
 from bot.store import agents, turns, work
 from bot.store.agents import AgentRow
 
@@ -192,7 +192,7 @@ class Host:
         try:
             await asyncio.wait({living, keeping}, return_when=asyncio.FIRST_COMPLETED)
             if not living.done():
-                METRICS.lease_lost("agent")
+                telemetry.lease_lost("agent")
                 log.warning("lease_lost", agent=agent_id)
         finally:
             del self._awake[agent_id]

@@ -15,7 +15,7 @@ from bot.agent.context import Context
 from bot.agent.turns.ending import end_unseen
 from bot.bus import topics
 from bot.compaction.plan import Plan, everything_but
-from bot.runtime.metrics import METRICS
+from bot.runtime.telemetry import telemetry
 from bot.store import Tx, agents, histories, inbox, outbox
 from bot.store.inbox import Waiting
 from bot.store.operators import parked
@@ -82,7 +82,7 @@ class Quarantine:
             await parked.park(tx, ids, _REASON, now=now)
             if any(message.kind != "delete" for message in messages):
                 await outbox.say(tx, self._context.address, STRANDED, now=now)
-            METRICS.parked(len(ids))
+            telemetry.parked(len(ids))
             log.error("message_parked", messages=ids, tries=MOST_STARTS, reason=_REASON)
 
     async def _hide_all(self, tx: Tx, now: float) -> None:

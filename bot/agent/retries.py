@@ -16,8 +16,8 @@ from bot.agent.turn import Turn
 from bot.agent.turns.ending import MOST_TRIES, PUT_ASIDE
 from bot.bus import topics
 from bot.errors import StaleEpoch, StoreUnavailable
-from bot.runtime.metrics import METRICS
 from bot.runtime.redact import redact
+from bot.runtime.telemetry import telemetry
 from bot.store import inbox
 from bot.store.inbox import Waiting
 from bot.store.operators import parked
@@ -99,7 +99,7 @@ class Retries:
             await parked.park(step.tx, [message.id], reason, now=context.services.database.clock())
             await step.say(PUT_ASIDE, answers=message.ref)
             step.rings.append(topics.settled(context.agent_id))
-        METRICS.parked(1)
+        telemetry.parked(1)
         log.error("message_parked", messages=[message.id], tries=MOST_TRIES, reason=reason)
 
 

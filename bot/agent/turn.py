@@ -43,8 +43,8 @@ from bot.history.replies import for_people, spoken
 from bot.history.server_tools import PAUSED, open_calls, uses_server_tools
 from bot.messages import Audience, Block, text_block, text_of, tool_calls
 from bot.model import Reply
-from bot.runtime.metrics import METRICS
 from bot.runtime.tasks import stop
+from bot.runtime.telemetry import telemetry
 from bot.store import turns
 from bot.store.inbox import Waiting
 from bot.store.turns import TurnRow, TurnState
@@ -370,7 +370,7 @@ class Turn:
                 done = await self._abort_signal.unless(self._tools.run(call, written=self._written))
             await self._record_result(done)
             failed = bool(done.block.get("is_error"))
-            METRICS.tool_called(self._context.toolbox.kind_of(call["name"]), failed=failed)
+            telemetry.tool_called(self._context.toolbox.kind_of(call["name"]), failed=failed)
             log.info("tool_called", tool=call["name"], failed=failed)
 
     async def _record_result(self, done: Done, *, interrupted: bool = False) -> None:

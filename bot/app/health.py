@@ -23,9 +23,9 @@ from bot.messages import AgentId
 from bot.model.provider_errors import RETRIED
 from bot.runtime.access import CONNECTORS
 from bot.runtime.checks import Check
-from bot.runtime.metrics import METRICS, Known
 from bot.runtime.redact import redact
 from bot.runtime.strategies import configured
+from bot.runtime.telemetry import Known, telemetry
 
 if TYPE_CHECKING:
     from bot.app.main import Role
@@ -55,13 +55,13 @@ class Health:
             commands=COMMANDS,
             retried=RETRIED,
         )
-        METRICS.started(__version__, roles, known)
+        telemetry.started(__version__, roles, known)
 
     def watch_tools(self, services: Services) -> None:
         """Say which MCP servers are away. Answers go on without them."""
         mcp = services.mcp
         servers = [f"mcp:{status.name}" for status in mcp.status()]
-        METRICS.tools_known([*(tool.name for tool in tools_of(services, AgentId(""))), *servers])
+        telemetry.tools_known([*(tool.name for tool in tools_of(services, AgentId(""))), *servers])
 
         async def check() -> str | None:
             away = [status.name for status in mcp.status() if status.state is not State.CONNECTED]

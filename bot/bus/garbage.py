@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import structlog
 
-from bot.runtime.metrics import METRICS, GarbagePlace
+from bot.runtime.telemetry import GarbagePlace, telemetry
 
 log = structlog.get_logger(__name__)
 
@@ -24,7 +24,7 @@ class GarbageCount:
 
     def found(self, place: GarbagePlace, reason: str, count: int = 1) -> None:
         """So much, and why it is none of ours; nothing of its content, which may be anybody's."""
-        METRICS.garbage(place, count)
+        telemetry.garbage(place, count)
         self._counts[place] += count
         last = self._said.get(place)
         if last is None or self._clock() - last >= _EVERY_SECONDS:

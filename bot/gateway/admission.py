@@ -10,7 +10,7 @@ import structlog
 from bot.messages import Inbound, Say
 from bot.runtime import access
 from bot.runtime.access import CODE_HOURS, Access
-from bot.runtime.metrics import METRICS
+from bot.runtime.telemetry import telemetry
 from bot.runtime.token_buckets import TokenBuckets
 from bot.store import Tx, people
 
@@ -51,10 +51,10 @@ class Admission:
         told: list[Say] = []
         for inbound in inbounds:
             if not self.rules.may_talk(inbound.address, inbound.person, known):
-                METRICS.refused(connector, "access")
+                telemetry.refused(connector, "access")
                 told += await self._refuse(tx, inbound, now)
             elif self._is_too_much(inbound, now):
-                METRICS.refused(connector, "rate")
+                telemetry.refused(connector, "rate")
                 told += self._tell(inbound, access.TOO_FAST, now, every=_WARN_SECONDS)
             else:
                 welcome.append(inbound)

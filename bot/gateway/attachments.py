@@ -17,7 +17,7 @@ from bot.connector import Connector
 from bot.errors import DeliveryDelayed, DeliveryError, DeliveryRefused, StoreUnavailable
 from bot.files.blocks import FOLDER, path_for
 from bot.messages import AgentId, Attachment, Kept
-from bot.runtime.metrics import METRICS
+from bot.runtime.telemetry import telemetry
 from bot.store import Database, inbox
 from bot.store.inbox import MOST_FETCHING, Fetching
 
@@ -126,7 +126,7 @@ class Attachments:
                 return Kept(attachment.name, problem=problem)
             size = target.stat().st_size
         except OSError as error:  # a disk that is full, a folder that is not ours
-            METRICS.not_written("file")
+            telemetry.not_written("file")
             log.warning("file_not_written", reason=str(error))
             return Kept(attachment.name, problem=f"it could not be written down ({error.strerror})")
         return Kept(attachment.name, str(target.relative_to(folder)), attachment.media_type, size)

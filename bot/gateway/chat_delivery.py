@@ -26,7 +26,7 @@ from bot.errors import (
 from bot.gateway.chats import Chats
 from bot.gateway.delivery_fence import DeliveryFence
 from bot.messages import Address, AgentId, Edit, OutFile, Say, Withdraw
-from bot.runtime.metrics import METRICS
+from bot.runtime.telemetry import telemetry
 from bot.store import Database, outbox
 from bot.store.outbox import AGAIN, NOTICE, OutboxRow
 
@@ -112,7 +112,7 @@ class ChatDelivery:
                 await self._again_after(look.seconds)
             except DeliveryDelayed as delay:
                 seconds = delay.retry_after
-                METRICS.platform_delays(self._connector.name, seconds)
+                telemetry.platform_delays(self._connector.name, seconds)
                 log.info("delivery_delayed", agent=self._agent, connector=self._connector.name, seconds=seconds)
                 await self._again_after(seconds)
             except StoreUnavailable as error:
@@ -124,12 +124,12 @@ class ChatDelivery:
                 log.warning("delivery_failed", agent=self._agent, connector=self._connector.name, reason=str(error))
                 await self._again_after(min(_LONGEST_RETRY_SECONDS, _RETRY_SECONDS * 2**self._worst))
             except Exception:  # a defect in one chat must not stop the others; what it hit is tried again
-                METRICS.delivered(self._connector.name, "failed")
+                telemetry.delivered(self._connector.name, "failed")
                 log.exception("delivery_crashed", agent=self._agent, connector=self._connector.name)
                 await self._again_after(_CRASH_SECONDS)
 
     def _count_failure(self, error: DeliveryError) -> None:
-        METRICS.delivered(self._connector.name, "uncertain" if isinstance(error, DeliveryUncertain) else "failed")
+        telemetry.delivered(self._connector.name, "uncertain" if isinstance(error, DeliveryUncertain) else "failed")
 
     @property
     def _worst(self) -> int:
@@ -174,11 +174,11 @@ class ChatDelivery:
         try:
             refs = await self._bring_within_reason(row)
         except ChatClosed as error:
-            METRICS.delivered(self._connector.name, "refused")
+            telemetry.delivered(self._connector.name, "refused")
             log.warning("delivery_refused", agent=self._agent, connector=self._connector.name, reason=str(error))
             await self._chats.set_open(self._chats.on_platform(row.address).chat, is_open=False)
         except DeliveryRefused as error:
-            METRICS.delivered(self._connector.name, "refused")
+            telemetry.delivered(self._connector.name, "refused")
             log.warning("delivery_refused", agent=self._agent, connector=self._connector.name, reason=str(error))
             async with self._database.write() as tx:
                 await outbox.refuse(tx, row.id, row.version)
@@ -191,7 +191,7 @@ class ChatDelivery:
     def _count(self, row: OutboxRow) -> None:
         """People have it. How long that took is told of replies."""
         since = None if row.answered_at is None else self._database.clock() - row.answered_at
-        METRICS.delivered(self._connector.name, "edited" if row.refs else "sent", since=since)
+        telemetry.delivered(self._connector.name, "edited" if row.refs else "sent", since=since)
 
     async def _bring_within_reason(self, row: OutboxRow) -> tuple[str, ...]:
         """What fails again and again is given up, or it would hold up the chat for ever, or be sent for ever."""

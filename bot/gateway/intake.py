@@ -22,7 +22,7 @@ from bot.gateway.admission import Admission
 from bot.gateway.chats import Chats
 from bot.gateway.ephemeral import EphemeralNotices
 from bot.messages import Address, AgentId, Inbound, Say
-from bot.runtime.metrics import METRICS
+from bot.runtime.telemetry import telemetry
 from bot.store import Database, chats, inbox, outages, outbox, runs
 from bot.store.archive import dismissed
 from bot.store.archive.withdrawing import Withdrawn, withdraw
@@ -146,7 +146,7 @@ class Intake:
         except Exception as error:
             log.exception("update_skipped", connector=self._name, key=inbound.key)
             await self._keep(inbound, f"{type(error).__name__}: {error}")
-            METRICS.parked(1)
+            telemetry.parked(1)
             return Stored(told=[_notice(inbound, SKIPPED)])
 
     async def _keep(self, inbound: Inbound, reason: str) -> None:
@@ -208,7 +208,7 @@ class Intake:
             raise
         for inbound in people:
             self._chats.heard_of(inbound.address.chat)
-        METRICS.received(self._name, len(new))
+        telemetry.received(self._name, len(new))
         rings = {inbound.address.agent_id for inbound in new}.union(*(one.rings for one in withdrawn))
         self._bus.ring(*{topics.inbox(agent_id) for agent_id in rings})
         if any(inbound.attachments for inbound in new):

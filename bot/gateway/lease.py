@@ -22,9 +22,9 @@ from bot.connector import Connector, Guarded, unguarded
 from bot.errors import StoreUnavailable
 from bot.gateway.chats import Chats
 from bot.gateway.delivery_fence import DeliveryFence
-from bot.runtime.metrics import METRICS
 from bot.runtime.shutdown import Shutdown
 from bot.runtime.tasks import stop
+from bot.runtime.telemetry import telemetry
 from bot.store import Database
 
 log = structlog.get_logger(__name__)
@@ -112,7 +112,7 @@ class ConnectorLease:
 
     def tell_lost(self) -> None:
         """Another gateway has it, and nobody here handed it over."""
-        METRICS.lease_lost("connector")
+        telemetry.lease_lost("connector")
         log.warning("gateway_lease_lost", connector=self._connector.name)
 
     async def _begun(self, keeping: asyncio.Task[None]) -> DeliveryFence | None:

@@ -18,7 +18,7 @@ from bot.model.base import Load, Reply, Trouble, Wait
 from bot.model.limits import KnownLimits
 from bot.model.provider_errors import TryAgain
 from bot.model.queue import Call, ModelQueue
-from bot.runtime.metrics import METRICS, Outcome
+from bot.runtime.telemetry import Outcome, telemetry
 
 MOST_CALLS = 64
 _TRIES = 4
@@ -59,21 +59,21 @@ class Calls:
         for number in range(1, _TRIES + 1):
             try:
                 async with self.queue.place(call, on_wait):
-                    began = time.monotonic()
-                    reply = await attempt()
+                    with telemetry.span("model_request") as span:
+                        reply = await attempt()
             except (ModelOverflow, ModelRefused) as error:
                 await self._refused(call, model, error)
                 raise
             except TryAgain as again:
                 self._troubles.met(model, again)
-                METRICS.model_retried(again.status)
+                telemetry.model_retried(again.status)
                 if number == _TRIES or again.wait > _LONGEST_WAIT:
-                    METRICS.model_failed(call.purpose, "unavailable", again.cause)
+                    telemetry.model_failed(call.purpose, "unavailable", again.cause)
                     raise ModelUnavailable(str(again), cause=again.cause) from again.__cause__
                 await self._pause(again, number)
             else:
                 await self._answered(model, reply)
-                METRICS.model_answered(call.purpose, model, reply.usage, time.monotonic() - began)
+                telemetry.model_answered(call.purpose, model, reply.usage, span.seconds)
                 return reply
         raise AssertionError("unreachable")
 
@@ -82,7 +82,7 @@ class Calls:
         if isinstance(error, ModelOverflow):
             outcome = "overflow"
             await self._limits.refused(model, error)
-        METRICS.model_failed(call.purpose, outcome, error.cause)
+        telemetry.model_failed(call.purpose, outcome, error.cause)
         self._troubles.met(model, error)
 
     async def _answered(self, model: str, reply: Reply) -> None:

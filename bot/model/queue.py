@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from bot.model.base import Wait
-from bot.runtime.metrics import METRICS, Purpose
+from bot.runtime.telemetry import Purpose, telemetry
 
 TELL_SECONDS = 3.0
 """Who waits longer is told, and then again and again."""
@@ -82,15 +82,15 @@ class ModelQueue:
         Cancelling leaves the line at once.
         """
         call.admitted = admitted = asyncio.get_running_loop().create_future()
-        joined = self._clock()
         insort(self._line(call), call, key=_number)
         self._admit()
         try:
-            while not admitted.done():
-                await asyncio.wait({admitted}, timeout=self.tell_seconds)
-                if on_wait and not admitted.done():
-                    on_wait(self.where(call))
-            METRICS.model_waited_for(call.purpose, self._clock() - joined)
+            with telemetry.span("model_wait", self._clock) as span:
+                while not admitted.done():
+                    await asyncio.wait({admitted}, timeout=self.tell_seconds)
+                    if on_wait and not admitted.done():
+                        on_wait(self.where(call))
+            telemetry.model_waited_for(call.purpose, span.seconds)
             yield
         finally:
             self._leave(call)

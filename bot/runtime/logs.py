@@ -14,9 +14,9 @@ from typing import Any, TextIO
 
 import structlog
 
-from bot.runtime.metrics import METRICS
 from bot.runtime.redact import redact
 from bot.runtime.settings import Settings
+from bot.runtime.telemetry import telemetry
 
 LOUD = (
     "aiogram",
@@ -90,7 +90,7 @@ def _origin(_logger: Any, _method: str, event: Any) -> Any:
 
 def _counted(_logger: Any, _method: str, event: Any) -> Any:
     if level := _COUNTED.get(event["level"]):
-        METRICS.logged(level)
+        telemetry.logged(level)
     return event
 
 

@@ -18,7 +18,7 @@ from typing import NoReturn
 import structlog
 
 from bot.errors import NotReady
-from bot.runtime.metrics import METRICS
+from bot.runtime.telemetry import telemetry
 
 log = structlog.get_logger(__name__)
 
@@ -68,7 +68,7 @@ class Supervisor:
 
     def note(self, name: str, error: BaseException | None) -> None:
         """For whoever begins its own work again, and has said why: this broke."""
-        METRICS.background_crashed(name)
+        telemetry.background_crashed(name)
         self._broken[name].append(asyncio.get_running_loop().time())
         self._reasons[name] = type(error).__name__
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import structlog
 
-from bot.runtime.metrics import METRICS
+from bot.runtime.telemetry import telemetry
 
 log = structlog.get_logger(__name__)
 
@@ -29,7 +29,7 @@ def told_of(task: asyncio.Task[T], what: str) -> asyncio.Task[T]:
 def _tell(what: str, task: asyncio.Task[Any]) -> None:
     if not task.cancelled() and (error := task.exception()):
         log.error("background_crashed", what=what, exc_info=error)
-        METRICS.background_crashed(what)
+        telemetry.background_crashed(what)
 
 
 async def to_the_end(work: Coroutine[Any, Any, T]) -> T:

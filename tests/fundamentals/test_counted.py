@@ -9,7 +9,7 @@ from sqlalchemy import select
 from structlog.testing import capture_logs
 
 from bot.app.main import ROLES
-from bot.runtime.metrics import METRICS, Known
+from bot.runtime.telemetry import Known, telemetry
 from bot.store.schema import agents, turns
 from tests.conftest import OpenHouse
 from tests.house import House, Room
@@ -22,9 +22,9 @@ Sample = tuple[str, tuple[tuple[str, str], ...]]
 def _known() -> Iterator[None]:
     """As the program itself begins; what is counted stays for as long as the process lives."""
     known = Known(models=["claude-sonnet-5"], strategies=["reset"], served=["room"], connectors=["room"])
-    METRICS.started("test", ROLES, known)
+    telemetry.started("test", ROLES, known)
     yield
-    METRICS.started("test", (), Known())
+    telemetry.started("test", (), Known())
 
 
 class Since:
@@ -39,7 +39,7 @@ class Since:
 
     @staticmethod
     def _now() -> dict[Sample, float]:
-        families = METRICS.registry.collect()
+        families = telemetry.metrics.registry.collect()
         found = [sample for family in families for sample in family.samples]
         return {(sample.name, tuple(sorted(sample.labels.items()))): sample.value for sample in found}
 

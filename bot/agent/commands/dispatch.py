@@ -26,7 +26,7 @@ from bot.compaction.plan import Plan, everything_but
 from bot.errors import StaleEpoch, StoreUnavailable, StrategyFailed
 from bot.messages import ANSWER, COMPACTION
 from bot.runtime import access
-from bot.runtime.metrics import METRICS
+from bot.runtime.telemetry import telemetry
 from bot.store import people, runs
 from bot.store.inbox import Waiting
 from bot.store.turns import TurnState
@@ -101,7 +101,7 @@ class Control:
         return self._under_way.turn is not None or self._compactor.running
 
     async def _obey(self, command: Command, message: Waiting) -> None:
-        METRICS.commanded(command.name, known=command.known)
+        telemetry.commanded(command.name, known=command.known)
         log.info("command", command=command.name)
         told = {"start": texts.hello, "help": texts.help_text, "status": self._status_text}
         if not command.known:
@@ -179,7 +179,7 @@ class Control:
         stopped = await self._compactor.abort(waiting=waiting.id if waiting else None)
         if waiting and stopped is Stopped.SAID:
             waiting.leave_whole()
-        METRICS.aborted(turn=False, compaction=stopped is not Stopped.NOTHING)
+        telemetry.aborted(turn=False, compaction=stopped is not Stopped.NOTHING)
         told = {Stopped.SAID: "", Stopped.UNSAID: "Stopped the compaction."}
         return told.get(stopped, "The compaction is over already.")
 
@@ -188,13 +188,13 @@ class Control:
         turn, task = self._under_way.turn, self._under_way.task
         compacting, said = compaction is not Stopped.NOTHING, compaction is Stopped.SAID
         if turn is None or task is None:
-            METRICS.aborted(turn=False, compaction=compacting)
+            telemetry.aborted(turn=False, compaction=compacting)
             if said:
                 return ""
             return "Stopped the compaction." if compacting else "There is nothing to stop."
         turn.abort()
         await asyncio.wait({task})
-        METRICS.aborted(turn=turn.state is TurnState.ABORTED, compaction=compacting)
+        telemetry.aborted(turn=turn.state is TurnState.ABORTED, compaction=compacting)
         if turn.state is not TurnState.ABORTED:
             return "I was just done."
         if said or turn.said_stopped:
@@ -281,7 +281,7 @@ class Control:
             await self._no_undo_any_more(step, top.run)
             await step.say(texts.undone_text(top.kind, before, after, level), answers=message.ref)
             await step.close([message.id])
-            step.afterwards.append(partial(METRICS.undone, top.kind))
+            step.afterwards.append(partial(telemetry.undone, top.kind))
         self._context.show_meter()
 
     async def _no_undo_any_more(self, step: Step, run_id: str | None) -> None:

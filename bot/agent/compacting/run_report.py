@@ -14,8 +14,8 @@ from bot.agent.context import Context
 from bot.compaction.plan import Trigger
 from bot.compaction.statistics import statistics_of
 from bot.estimate.meter import Level, Meter
-from bot.runtime.metrics import METRICS
 from bot.runtime.redact import redact
+from bot.runtime.telemetry import telemetry
 from bot.store import facts, histories, runs
 from bot.store.runs import Run, RunState
 
@@ -24,7 +24,7 @@ log = structlog.get_logger(__name__)
 
 def count(run: Run, state: RunState, now: float, strategy: str, after: int | None = None) -> None:
     """Count its end, once that is committed. ``after``: tokens, where something was changed."""
-    METRICS.compaction_ended(
+    telemetry.compaction_ended(
         trigger=run.trigger,
         outcome=state,
         strategy=strategy,
@@ -89,7 +89,7 @@ async def record(context: Context, run: Run) -> None:
     try:
         await asyncio.to_thread(write, services.folder(agent_id), run, text)
     except OSError as error:
-        METRICS.not_written("trace")
+        telemetry.not_written("trace")
         log.warning("trace_not_written", run=run.id, reason=str(error))
         return
     async with context.step() as step:

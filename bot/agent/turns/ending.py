@@ -21,8 +21,8 @@ from bot.errors import Cause, StaleEpoch, StoreUnavailable
 from bot.history import Entry, EntryKind, Usage, ranges_of
 from bot.history.replies import closed, noted
 from bot.messages import text_block
-from bot.runtime.metrics import METRICS
 from bot.runtime.redact import redact
+from bot.runtime.telemetry import telemetry
 from bot.store import inbox, outbox, runs, turns
 from bot.store.operators import parked
 from bot.store.turns import TurnRow, TurnState
@@ -114,7 +114,7 @@ class Ending:
                 return
             rows = await parked.park_turn(step.tx, self._id, reason, now=now)
             await self._close(step, TurnState.FAILED, PUT_ASIDE, usage, Cause.BROKEN)
-        METRICS.parked(len(rows))
+        telemetry.parked(len(rows))
         log.error("message_parked", messages=rows, turn=self._id, tries=MOST_TRIES, reason=reason)
 
     async def _close(
@@ -144,7 +144,7 @@ class Ending:
             self.said = state is TurnState.ABORTED
 
     def _tell(self, state: TurnState, usage: Usage, share: float, timing: Mapping[str, float]) -> None:
-        METRICS.turn_ended(self._context.address.connector, state, share, timing)
+        telemetry.turn_ended(self._context.address.connector, state, share, timing)
         log.info("turn_ended", turn=self._id, state=state.value, tokens=usage.context, output=usage.output, **timing)
 
 
@@ -157,7 +157,7 @@ async def end_unseen(context: Context, reason: str) -> None:
         if ended:
             await outbox.change(tx, ended.slot, PUT_ASIDE)
     if ended:
-        METRICS.parked(len(ended.rows))
+        telemetry.parked(len(ended.rows))
         log.error("message_parked", messages=ended.rows, turn=ended.turn, tries=MOST_TRIES, reason=reason)
         services.bus.ring(topics.outbox(context.address.connector), topics.settled(context.agent_id))
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import structlog
 
 from bot.agent.abort import AbortedError, AbortSignal
@@ -13,7 +11,7 @@ from bot.agent.turns.timing import Timing
 from bot.compaction.gate import Gate, before_request
 from bot.compaction.oversize import Blame, blame, last_words
 from bot.errors import Cause
-from bot.runtime.metrics import METRICS
+from bot.runtime.telemetry import telemetry
 from bot.store import turns
 from bot.store.turns import TurnRow
 
@@ -119,13 +117,13 @@ class RoomMaker:
             await self._give_up_on(self._blame(surely=True))
 
     async def _joined(self) -> Outcome:
-        began, self._waits = time.monotonic(), True
+        self._waits = True
         try:
-            with self._timing.of("compaction"):
+            with self._timing.of("compaction") as span:
                 outcome = await self._abort_signal.unless(self._compactor.join())
         finally:
             self._waits = False
-            METRICS.compaction_waited_for(time.monotonic() - began)
+            telemetry.compaction_waited_for(span.seconds)
         if outcome is Outcome.ABORTED:
             self.leave_whole()
         return outcome

@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal
 
+from bot.runtime.telemetry import Span, SpanName, telemetry
+
 Part = Literal["compaction", "model", "tools"]
+_SPANS: Mapping[Part, SpanName] = {"compaction": "turn_compaction", "model": "turn_model", "tools": "turn_tools"}
 
 
 class Timing:
@@ -25,21 +28,23 @@ class Timing:
         self._first_token = 0.0
 
     @contextmanager
-    def of(self, part: Part) -> Iterator[None]:
+    def of(self, part: Part) -> Iterator[Span]:
         """What happens in this block is this part of the turn, however it ends."""
-        began = self._clock()
-        try:
-            yield
-        finally:
-            self._spent[part] += self._clock() - began
+        with telemetry.span(_SPANS[part], self._clock) as span:
+            try:
+                yield span
+            finally:
+                span.end()
+                self._spent[part] += span.seconds
 
     def hearing(self, on_text: Callable[[str], None]) -> Callable[[str], None]:
         """``on_text`` for a request that begins now, which notices the first text of the turn."""
-        asked = self._clock()
+        waiting = telemetry.span("first_token", self._clock)
 
         def hear(text: str) -> None:
             if text and not self._first_token:
-                self._first_token = self._clock() - asked
+                waiting.end()
+                self._first_token = waiting.seconds
             on_text(text)
 
         return hear

@@ -10,7 +10,7 @@ from bot.errors import Cause, ModelError, cause_of
 from bot.messages import Message, text_block
 from bot.model import Head, Model
 from bot.model.anthropic import AnthropicModel
-from bot.runtime.metrics import METRICS
+from bot.runtime.telemetry import telemetry
 from tests.servers.messages import MessagesServer, Reply
 
 HEAD, SMALL = Head("claude-test", 500, ""), Head("claude-small", 500, "")
@@ -63,11 +63,11 @@ async def test_what_every_request_meets_is_known_by_its_cause_until_one_is_answe
     server: MessagesServer, model: Model, error: tuple[int, str, str], cause: Cause
 ) -> None:
     counted = {"purpose": "turn", "cause": cause.value}
-    before = METRICS.registry.get_sample_value("palimpsest_model_failures_total", counted) or 0
+    before = telemetry.metrics.registry.get_sample_value("palimpsest_model_failures_total", counted) or 0
     server.fail(*error, times=None, retry_after=0.01)
     assert (await fails(model)).cause is cause
     assert met(model) == {"claude-test": cause}
-    assert METRICS.registry.get_sample_value("palimpsest_model_failures_total", counted) == before + 1
+    assert telemetry.metrics.registry.get_sample_value("palimpsest_model_failures_total", counted) == before + 1
     server.clear_faults()
     await model.ask(HEAD, HELLO)
     assert met(model) == {}

@@ -15,8 +15,8 @@ import structlog
 from prometheus_client import CollectorRegistry
 
 from bot.runtime import logs
-from bot.runtime.metrics import METRICS
 from bot.runtime.settings import Settings
+from bot.runtime.telemetry import telemetry
 from tests.log_calls import Event, events
 
 PAGE = Path(__file__).parents[3] / "docs" / "logs.md"
@@ -120,7 +120,7 @@ def test_what_libraries_chat_about_is_not_logged(lines: Lines) -> None:
 
 def test_lines_from_warning_on_are_counted(lines: Lines) -> None:
     def count(level: str) -> float:
-        registry: CollectorRegistry = METRICS.registry
+        registry: CollectorRegistry = telemetry.metrics.registry
         return registry.get_sample_value("palimpsest_log_lines_total", {"level": level}) or 0.0
 
     before = count("warning"), count("error")

@@ -17,8 +17,9 @@ from bot.bus.bus import Bus
 from bot.bus.jobs import Jobs
 from bot.history import Usage
 from bot.model.anthropic import AnthropicModel
-from bot.runtime.metrics import METRICS, Known, Metrics
+from bot.runtime.metrics import METRICS, Metrics
 from bot.runtime.settings import Settings
+from bot.runtime.telemetry import Known, Telemetry
 from bot.store import Database
 
 PAGE = Path(__file__).parents[3] / "docs" / "metrics.md"
@@ -28,9 +29,9 @@ TIMING = {"queued": 0.1, "compaction": 0.0, "model": 1.0, "first_token": 0.4, "t
 
 
 @pytest.fixture
-def metrics() -> Metrics:
+def metrics() -> Telemetry:
     """A set of its own, of a process that knows one model and one strategy."""
-    fresh = Metrics()
+    fresh = Telemetry(Metrics())
     known = Known(
         models=["claude-opus-4-6", "qwen"],
         strategies=["reset"],
@@ -43,8 +44,8 @@ def metrics() -> Metrics:
     return fresh
 
 
-def value(metrics: Metrics, name: str, **labels: str) -> float | None:
-    return metrics.registry.get_sample_value(f"palimpsest_{name}", labels)
+def value(metrics: Telemetry, name: str, **labels: str) -> float | None:
+    return metrics.metrics.registry.get_sample_value(f"palimpsest_{name}", labels)
 
 
 def told() -> dict[str, tuple[str, frozenset[str]]]:
@@ -73,7 +74,7 @@ async def test_the_page_has_every_metric_with_its_type_and_labels_and_no_other()
     assert told() == exported
 
 
-def test_a_model_and_a_strategy_that_nobody_configured_are_other(metrics: Metrics) -> None:
+def test_a_model_and_a_strategy_that_nobody_configured_are_other(metrics: Telemetry) -> None:
     for model in ("claude-opus-4-6", "somebody else's", "and another"):
         metrics.model_answered("turn", model, Usage(input=10), 1.0)
     assert value(metrics, "tokens_total", purpose="turn", kind="input", model="claude-opus-4-6") == 10
@@ -83,19 +84,19 @@ def test_a_model_and_a_strategy_that_nobody_configured_are_other(metrics: Metric
     assert value(metrics, "compactions_total", trigger="auto", outcome="done", strategy="other") == 1
 
 
-def test_a_command_that_there_is_not_is_other(metrics: Metrics) -> None:
+def test_a_command_that_there_is_not_is_other(metrics: Telemetry) -> None:
     metrics.commanded("launch_the_missiles", known=False)
     assert value(metrics, "commands_total", command="other") == 1
 
 
-def test_dollars_are_counted_where_the_price_is_known(metrics: Metrics) -> None:
+def test_dollars_are_counted_where_the_price_is_known(metrics: Telemetry) -> None:
     metrics.model_answered("turn", "claude-opus-4-6", Usage(input=1_000_000), 1.0)
     metrics.model_answered("turn", "qwen", Usage(input=1_000_000), 1.0)
     assert value(metrics, "cost_dollars_total", purpose="turn", model="claude-opus-4-6") == 5.0
     assert value(metrics, "cost_dollars_total", purpose="turn", model="other") is None
 
 
-def test_only_answered_turns_say_how_long_an_answer_takes(metrics: Metrics) -> None:
+def test_only_answered_turns_say_how_long_an_answer_takes(metrics: Telemetry) -> None:
     for state in ("done", "aborted", "failed"):
         metrics.turn_ended("room", state, 0.5, TIMING)
         assert value(metrics, "turns_total", connector="room", state=state) == 1
@@ -105,7 +106,7 @@ def test_only_answered_turns_say_how_long_an_answer_takes(metrics: Metrics) -> N
     assert value(metrics, "context_share_count") == 3
 
 
-def test_what_changed_nothing_frees_nothing(metrics: Metrics) -> None:
+def test_what_changed_nothing_frees_nothing(metrics: Telemetry) -> None:
     for outcome, after in (("failed", None), ("done", 400)):
         metrics.compaction_ended(
             trigger="auto", outcome=outcome, strategy="reset", seconds=1.0, before=1_000, after=after
@@ -118,12 +119,12 @@ def test_what_changed_nothing_frees_nothing(metrics: Metrics) -> None:
     ("turn", "compaction", "what"),
     [(True, True, "both"), (True, False, "turn"), (False, True, "compaction"), (False, False, "nothing")],
 )
-def test_an_abort_is_counted_by_what_it_stopped(metrics: Metrics, turn: bool, compaction: bool, what: str) -> None:
+def test_an_abort_is_counted_by_what_it_stopped(metrics: Telemetry, turn: bool, compaction: bool, what: str) -> None:
     metrics.aborted(turn=turn, compaction=compaction)
     assert value(metrics, "aborts_total", what=what) == 1
 
 
-def test_what_a_process_may_count_begins_at_zero(metrics: Metrics) -> None:
+def test_what_a_process_may_count_begins_at_zero(metrics: Telemetry) -> None:
     for name, labels in (
         ("disk_errors_total", {"what": "trace"}),
         ("deliveries_total", {"connector": "room", "outcome": "refused"}),
@@ -139,10 +140,10 @@ def test_what_a_process_may_count_begins_at_zero(metrics: Metrics) -> None:
         assert value(metrics, name, **labels) == 0, name
 
 
-def test_what_a_process_never_counts_is_not_shown_as_zero(metrics: Metrics) -> None:
+def test_what_a_process_never_counts_is_not_shown_as_zero(metrics: Telemetry) -> None:
     assert value(metrics, "deliveries_total", connector="telegram", outcome="sent") is None, "not its connector"
     assert value(metrics, "cost_dollars_total", purpose="turn", model="qwen") is None, "nobody knows its price"
-    worker = Metrics()
+    worker = Telemetry(Metrics())
     worker.started("1.0", ["worker"], Known(models=["qwen"], connectors=["telegram"]))
     assert value(worker, "turns_total", connector="telegram", state="failed") is None
     assert value(worker, "model_failures_total", purpose="compaction", cause="away") == 0

@@ -11,10 +11,10 @@ from structlog.testing import capture_logs
 from bot.bus.bus import Bus
 from bot.bus.leases import Lease
 from bot.errors import NotReady
-from bot.runtime.metrics import METRICS
 from bot.runtime.shutdown import Shutdown
 from bot.runtime.supervisor import Supervisor, UnexpectedEnd
 from bot.runtime.tasks import stop, told_of
+from bot.runtime.telemetry import telemetry
 
 PATIENCE = 10.0
 
@@ -60,7 +60,9 @@ async def test_what_ends_by_itself_again_and_again_makes_the_process_unready() -
 
 async def test_a_task_that_nobody_waits_for_says_that_it_broke_and_is_counted() -> None:
     def crashes() -> float:
-        return METRICS.registry.get_sample_value("palimpsest_background_crashes_total", {"what": "looking"}) or 0
+        return (
+            telemetry.metrics.registry.get_sample_value("palimpsest_background_crashes_total", {"what": "looking"}) or 0
+        )
 
     before = crashes()
     with capture_logs() as logs:

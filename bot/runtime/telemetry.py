@@ -1,0 +1,206 @@
+"""What happens in this process, said once, here: how often, and how long it took.
+
+Whoever does something says that it happened (``telemetry.lease_lost("agent")``), or that it takes its time
+(``with telemetry.span("model_request") as span:``), and knows nothing of who listens. That is Prometheus
+(:mod:`bot.runtime.metrics`); whatever else wants to know, such as traces, is told here too: which conversation and
+which turn it was stands in structlog's context variables.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from types import TracebackType
+from typing import Literal, Self
+
+from bot.errors import Cause
+from bot.history import Usage
+from bot.runtime.metrics import (
+    METRICS,
+    OTHER,
+    SERVER_TOOLS,
+    TOKENS,
+    TURN_PARTS,
+    Delivered,
+    GarbagePlace,
+    Known,
+    Metrics,
+    Outcome,
+    Purpose,
+)
+from bot.runtime.prices import cost
+
+__all__ = ["Delivered", "GarbagePlace", "Known", "Outcome", "Purpose", "Span", "SpanName", "Telemetry", "telemetry"]
+
+SpanName = Literal["turn_compaction", "turn_model", "turn_tools", "first_token", "model_wait", "model_request"]
+"""Parts of a turn (waiting for room, asking the model with all that this takes, tools, and until the first text), and
+of a request to the model (in the line, and being answered)."""
+
+
+class Span:
+    """A stretch of time with a name: from when it is made until :meth:`end`, or the end of its block. ``clock`` gives
+    seconds that only grow."""
+
+    __slots__ = ("_began", "_clock", "_seconds", "name")
+
+    def __init__(self, name: SpanName, clock: Callable[[], float]) -> None:
+        self.name = name
+        self._clock = clock
+        self._began = clock()
+        self._seconds: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        """How long it was, or is until now."""
+        return self._clock() - self._began if self._seconds is None else self._seconds
+
+    def end(self) -> None:
+        """It is over; a second time changes nothing."""
+        self._seconds = self.seconds
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()
+
+
+class Telemetry:
+    """One method for each thing that happens, and :meth:`span` for what takes its time."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self.metrics = metrics
+        self._turns, self._compactions, self._model = metrics.turns, metrics.compactions, metrics.model
+        self._gateway, self._process = metrics.gateway, metrics.process
+
+    def started(self, version: str, roles: Collection[str], known: Known) -> None:
+        """The process begins."""
+        self.metrics.started(version, roles, known)
+
+    def tools_known(self, tools: Collection[str]) -> None:
+        """As :meth:`bot.agent.tools.toolbox.Toolbox.kind_of` names them."""
+        self.metrics.tools_known(tools)
+
+    def span(self, name: SpanName, clock: Callable[[], float] = time.monotonic) -> Span:
+        """It begins now. What it is counted as is said when it is over, with its ``seconds``."""
+        return Span(name, clock)
+
+    def turn_ended(self, connector: str, state: str, share: float, timing: Mapping[str, float]) -> None:
+        """A turn's end is committed. ``share`` of the limit; ``timing`` as :meth:`bot.agent.turns.timing.Timing.ended`
+        says it."""
+        self._turns.ended.labels(connector, state).inc()
+        self._turns.context_share.observe(share)
+        if state != "done":  # how long somebody looked at it before stopping it says nothing of us
+            return
+        self._turns.seconds.labels(connector).observe(timing["total"])
+        for part in TURN_PARTS:
+            if timing[part] or part == "queued":
+                self._turns.part_seconds.labels(part).observe(timing[part])
+
+    def aborted(self, *, turn: bool, compaction: bool) -> None:
+        """Somebody said /abort, and this was stopped by it."""
+        what = "both" if turn and compaction else "turn" if turn else "compaction" if compaction else "nothing"
+        self._turns.aborts.labels(what).inc()
+
+    def undone(self, kind: str) -> None:
+        """A layer of this kind was taken off."""
+        self._turns.undos.labels(kind if kind in ("compaction", "new") else OTHER).inc()
+
+    def commanded(self, command: str, *, known: bool) -> None:
+        """Somebody gave a command."""
+        self._turns.commands.labels(command if known else OTHER).inc()
+
+    def tool_called(self, tool: str, *, failed: bool) -> None:
+        """``tool``: as :meth:`bot.agent.tools.toolbox.Toolbox.kind_of` names it."""
+        self._turns.tool_calls.labels(tool, "error" if failed else "ok").inc()
+
+    def compaction_ended(
+        self, *, trigger: str, outcome: str, strategy: str, seconds: float, before: int, after: int | None
+    ) -> None:
+        """A run's end is committed. Tokens; ``after`` is None where nothing was changed."""
+        label = self.metrics.label_of_strategy(strategy)
+        self._compactions.ended.labels(trigger, outcome, label).inc()
+        self._compactions.seconds.labels(trigger).observe(max(0.0, seconds))
+        if after is not None:
+            self._compactions.tokens.labels("before").inc(before)
+            self._compactions.tokens.labels("after").inc(after)
+
+    def compaction_waited_for(self, seconds: float) -> None:
+        """A turn waited for room."""
+        self._compactions.pause_seconds.observe(seconds)
+
+    def model_waited_for(self, purpose: Purpose, seconds: float) -> None:
+        """A request got its place."""
+        self._model.wait_seconds.labels(purpose).observe(seconds)
+
+    def model_answered(self, purpose: Purpose, model: str, usage: Usage, seconds: float) -> None:
+        """The model answered a request."""
+        label = self.metrics.label_of_model(model)
+        self._model.requests.labels(purpose, "ok").inc()
+        self._model.request_seconds.labels(purpose).observe(seconds)
+        for kind in TOKENS:
+            if count := getattr(usage, kind):
+                self._model.tokens.labels(purpose, kind, label).inc(count)
+        if dollars := cost(model, usage):
+            self._model.cost.labels(purpose, label).inc(dollars)
+        for tool, uses in zip(SERVER_TOOLS, (usage.searches, usage.fetches), strict=True):
+            if uses:
+                self._model.server_tool_calls.labels(tool).inc(uses)
+
+    def model_failed(self, purpose: Purpose, outcome: Outcome, cause: Cause) -> None:
+        """A request came to nothing."""
+        self._model.requests.labels(purpose, outcome).inc()
+        self._model.failures.labels(purpose, cause).inc()
+
+    def model_retried(self, status: str) -> None:
+        """A try failed: an HTTP status, an error's type, or ``connection``, ``stream``, ``invalid``."""
+        self._model.retries.labels(status).inc()
+
+    def received(self, connector: str, messages: int) -> None:
+        """So many were new."""
+        self._gateway.received.labels(connector).inc(messages)
+
+    def refused(self, connector: str, reason: Literal["access", "rate"]) -> None:
+        """Somebody may not talk, or talks too much."""
+        self._gateway.refused.labels(connector, reason).inc()
+
+    def parked(self, messages: int) -> None:
+        """So many were put aside."""
+        self._process.parked.inc(messages)
+
+    def delivered(self, connector: str, outcome: Delivered, *, since: float | None = None) -> None:
+        """One try to bring a message to people. ``since``: the seconds since the reply was committed."""
+        self._gateway.deliveries.labels(connector, outcome).inc()
+        if since is not None:
+            self._gateway.delivery_seconds.labels(connector).observe(max(0.0, since))
+
+    def platform_delays(self, connector: str, seconds: float) -> None:
+        """A platform asks for so much patience."""
+        self.delivered(connector, "delayed")
+        self._gateway.platform_delay.labels(connector).inc(max(0.0, seconds))
+
+    def lease_lost(self, kind: Literal["agent", "connector"]) -> None:
+        """Another process has it now."""
+        self._process.leases_lost.labels(kind).inc()
+
+    def not_written(self, what: Literal["trace", "file"]) -> None:
+        """The disk did not take it."""
+        self._process.disk_errors.labels(what).inc()
+
+    def background_crashed(self, what: str) -> None:
+        """It is begun again, if not at once."""
+        self._process.background_crashes.labels(what).inc()
+
+    def garbage(self, place: GarbagePlace, count: int) -> None:
+        """So much was left out, or taken away."""
+        self._process.garbage.labels(place).inc(count)
+
+    def logged(self, level: str) -> None:
+        """A line from warning on."""
+        self._process.log_lines.labels(level).inc()
+
+
+telemetry = Telemetry(METRICS)
+"""That of this process."""
