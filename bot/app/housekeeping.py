@@ -16,7 +16,7 @@ from bot.agent.compacting import trace_files
 from bot.agent.services import Services
 from bot.bus.leases import HOUSEKEEPING
 from bot.errors import BusUnavailable, StoreUnavailable
-from bot.store import settled
+from bot.store.archive import settled
 
 log = structlog.get_logger(__name__)
 

@@ -18,6 +18,7 @@ from pathvalidate import sanitize_filename
 
 from bot.files.parser_pool import CannotOpen, Document, Parser, Text
 from bot.files.pictures import View, smaller
+from bot.history.file_headers import header, more_follows, text_header
 from bot.messages import AgentId, Block, Kept, Message, text_block
 
 FOLDER = "files"
@@ -52,7 +53,7 @@ async def blocks_of(folder: Path, file: Kept, parser: Parser, *, room: int) -> t
     ``room``: characters of a text file that are shown at once.
     """
     if file.problem:
-        note = f"[File: {file.name}, which did not arrive, as the person was told: {file.problem}]"
+        note = header(file.name, f"which did not arrive, as the person was told: {file.problem}")
         return [text_block(note)], f"I did not get {file.name}: {file.problem.rstrip('.')}."
     try:
         parsed = await parser.parse(folder / file.path, of=str(folder), room=room)
@@ -61,7 +62,7 @@ async def blocks_of(folder: Path, file: Kept, parser: Parser, *, room: int) -> t
     match parsed:
         case View():
             source = picture_source(folder, parsed)
-            return [text_block(f"[File: {file.path}]"), {"type": "image", "source": source}], ""
+            return [text_block(header(file.path)), {"type": "image", "source": source}], ""
         case Document(pages):
             source = {"type": FOLDER_SOURCE, "path": file.path, "media_type": "application/pdf", "pages": pages}
             return [{"type": "document", "source": source, "title": file.path}], ""
@@ -99,7 +100,7 @@ def _of_another_kind(file: Kept) -> tuple[list[Block], str]:
 
 
 def _not_shown(file: Kept, why: str) -> Block:
-    return text_block(f"[File: {file.path}, {file.size:,} bytes, which cannot be shown, as the person was told: {why}]")
+    return text_block(header(file.path, f"{file.size:,} bytes, which cannot be shown, as the person was told: {why}"))
 
 
 def has_media(messages: Sequence[Message]) -> bool:
@@ -161,8 +162,10 @@ def unseen(block: Block) -> str:
 
 
 def _shown(file: Kept, text: Text) -> str:
-    head = f"[File: {file.path}, {text.characters:,} characters]\n{text.shown}"
-    return head if text.is_whole else f"{head}\n[More follows: read_file goes on from offset {len(text.shown)}.]"
+    lines = [text_header(file.path, text.characters), text.shown]
+    if not text.is_whole:
+        lines.append(more_follows(f"read_file goes on from offset {len(text.shown)}"))
+    return "\n".join(lines)
 
 
 def remove_sent(folder: Path, names: Collection[str]) -> tuple[int, int]:

@@ -14,6 +14,7 @@ from bot.estimate.cuts import cut_before
 from bot.files import own_folder
 from bot.files.own_folder import Refused
 from bot.files.views import MOST_BYTES, ending_of
+from bot.history.file_headers import more_follows
 
 _SNIFFED = 8_192
 _SKIPPED = 65_536
@@ -54,7 +55,7 @@ def read(folder: Path, path: Path, offset: int, *, room: int, tokens: int) -> st
         text, more = _piece(file, _encoding(head), offset, room, size=_size(file))
     shown = text[: fitting(text, tokens)]
     if more or len(shown) < len(text):
-        return f"{shown}\n[More follows: read on from offset {offset + len(shown)}.]"
+        return f"{shown}\n{more_follows(f'read on from offset {offset + len(shown)}')}"
     return shown
 
 

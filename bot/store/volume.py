@@ -15,13 +15,19 @@ from pathlib import Path
 from typing import TypeVar
 from uuid import uuid4
 
+from sqlalchemy import Connection, inspect, select
+
 from bot.errors import ConfigurationError
-from bot.store import Database, volumes
+from bot.store import Database
+from bot.store.schema import volumes
+from bot.store.tx import Tx, insert_into
 
 T = TypeVar("T")
 
 NAME = ".volume"
 ADOPT = "palimpsest volume adopt"
+_AGENTS = "agents"
+_NAMED = select(volumes.c.id).where(volumes.c.name == _AGENTS)
 
 
 async def settle(database: Database, data_dir: Path) -> None:
@@ -30,15 +36,15 @@ async def settle(database: Database, data_dir: Path) -> None:
     Raises ConfigurationError with a sentence that says what to do.
     """
     async with database.write() as tx:
-        known = await volumes.known(tx)
-        if known is None:
+        named = await known(tx)
+        if named is None:
             ours = await _in_thread(read, data_dir) or uuid4().hex
-            known = await volumes.claim(tx, ours)
-            if known == ours:
+            named = await _claim(tx, ours)
+            if named == ours:
                 # Before the commit: whoever starts beside us finds it as soon as the book names it.
                 await _in_thread(_write, data_dir, ours)
         found = await _in_thread(read, data_dir)  # only now: whoever started beside us may just have written it
-    if reason := strange(known, found):
+    if reason := strange(named, found):
         raise ConfigurationError(
             f"DATA_DIR={data_dir} {reason}. Mount the volume there that all processes share; if this one is to be it "
             f"from now on, run `{ADOPT}` here."
@@ -50,7 +56,7 @@ async def adopt(database: Database, data_dir: Path) -> str:
     volume = await _in_thread(read, data_dir) or uuid4().hex
     await _in_thread(_write, data_dir, volume)
     async with database.write() as tx:
-        await volumes.change(tx, volume)
+        await _change(tx, volume)
     return volume
 
 
@@ -61,6 +67,16 @@ def strange(known: str, found: str | None) -> str:
     if found is None:
         return f"is not the volume of this database: there is no agents/{NAME} in it"
     return f"is the volume of another database: its agents/{NAME} has another id than this database knows"
+
+
+async def known(tx: Tx) -> str | None:
+    """The id of the volume that the book names; None where it names none yet."""
+    return (await tx.execute(_NAMED)).scalar_one_or_none()
+
+
+async def look(tx: Tx) -> str | None:
+    """Likewise, in a book whose tables may be missing or older."""
+    return await known(tx) if await tx.run_sync(_has_table) else None
 
 
 def read(data_dir: Path) -> str | None:
@@ -87,3 +103,22 @@ async def _in_thread(work: Callable[..., T], data_dir: Path, *more: str) -> T:
         return await asyncio.to_thread(work, data_dir, *more)
     except OSError as error:
         raise ConfigurationError(f"DATA_DIR={data_dir} cannot be used: {error.strerror or error}.") from error
+
+
+async def _claim(tx: Tx, volume: str) -> str:
+    """Name this one if none is named yet; returns the one that is. Whoever does so at the same moment waits for us."""
+    await tx.execute(insert_into(tx, volumes).values(name=_AGENTS, id=volume).on_conflict_do_nothing())
+    return str((await tx.execute(_NAMED)).scalar_one())
+
+
+async def _change(tx: Tx, volume: str) -> None:
+    """From now on it is this one."""
+    await tx.execute(
+        insert_into(tx, volumes)
+        .values(name=_AGENTS, id=volume)
+        .on_conflict_do_update(index_elements=["name"], set_={"id": volume})
+    )
+
+
+def _has_table(connection: Connection) -> bool:
+    return inspect(connection).has_table(volumes.name)

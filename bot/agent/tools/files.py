@@ -12,6 +12,7 @@ from bot.agent.tools.tool import Occasion, Sending, Tool, ToolError, schema
 from bot.files import own_folder
 from bot.files.reading import read
 from bot.files.views import picture_block
+from bot.history.file_headers import header
 from bot.messages import Block, OutFile, text_block
 
 MOST_FILE_BYTES = 1_000_000
@@ -41,7 +42,7 @@ class ReadFile:
         found = await asyncio.to_thread(read, occasion.folder, path, offset, room=characters, tokens=tokens)
         if isinstance(found, str):
             return found
-        return [text_block(f"[File: {found.name}]"), await picture_block(occasion.folder, found.data, occasion.parser)]
+        return [text_block(header(found.name)), await picture_block(occasion.folder, found.data, occasion.parser)]
 
 
 @dataclass(frozen=True)

@@ -102,10 +102,10 @@ async def opened_with_files(settings: Settings) -> AsyncIterator[Database]:
 
 async def refuse_strange_files(settings: Settings, database: Database) -> None:
     """Raises ConfigurationError where the folders in DATA_DIR are those of another book."""
-    from bot.store import volume, volumes
+    from bot.store import volume
 
     async with database.read() as tx:
-        known = await volumes.known(tx) if settings.database_url else None
+        known = await volume.known(tx) if settings.database_url else None
     if known and (reason := volume.strange(known, volume.read(settings.data_dir))):
         raise ConfigurationError(
             f"DATA_DIR={settings.data_dir} {reason}. Call this where the volume is that all processes share."

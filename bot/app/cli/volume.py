@@ -56,10 +56,10 @@ async def _open(settings: Settings) -> AsyncIterator[Database]:
 
 
 async def _show(settings: Settings) -> str:
-    from bot.store import volume, volumes
+    from bot.store import volume
 
     async with _open(settings) as database, database.read() as tx:
-        known = await volumes.known(tx)
+        known = await volume.known(tx)
     if known is None:
         return "The database knows no volume yet: the first process that starts names its own."
     if reason := volume.strange(known, volume.read(settings.data_dir)):

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from bot.app.doctor.case import Case
 from bot.errors import StoreUnavailable
 from bot.runtime.checks import Finding, ok, problem
-from bot.store import volumes
 from bot.store.book import database_of
-from bot.store.volume import ADOPT, read, strange
+from bot.store.volume import ADOPT, look, read, strange
 
 PART = "volume"
 _SECONDS = 8.0
@@ -24,7 +23,7 @@ async def check_volume(case: Case) -> Sequence[Finding]:
     database = database_of(settings)
     try:
         async with asyncio.timeout(_SECONDS), database.read() as tx:
-            known = await volumes.look(tx)
+            known = await look(tx)
     except (StoreUnavailable, TimeoutError):
         return []
     finally:

@@ -14,8 +14,9 @@ from functools import cached_property
 from typing import Any
 
 from bot.compaction.grammar import EXTENSION, last_name
-from bot.compaction.parts.outline import READ_FILE, call_of, outline, outlined_path
+from bot.compaction.parts.outline import READ_FILE, call_of, outline
 from bot.history import Entry, EntryKind
+from bot.history.file_headers import outlined_path, shown_text, without_more
 from bot.messages import Block, text_of, tool_calls
 
 MESSAGES = frozenset({EntryKind.SAID, EntryKind.REPLY})
@@ -27,8 +28,6 @@ LONG_RESULT = 2_000
 _WORTH = 0.6
 """An outline that takes more than this share of its file's characters is not worth losing the file."""
 _LONGEST_PATH = 260
-_SENT = re.compile(r"\[File: (?P<path>[^\n]{1,400}), [\d,]{1,15} characters\]\n")
-_MORE = re.compile(r"\n\[More follows: [^\n]{1,80}\]\s*\Z")
 _PATH_NAMES = frozenset({"path", "file", "filename", "file_path", "filepath", "file_name"})
 _PATH = re.compile(r"(?:[^\s:]*[/\\][^\s]*[^\s/\\]|[^\s/\\:]+" + EXTENSION + ")")
 
@@ -135,9 +134,8 @@ def _files_of(entry: Entry, place: int, calls: Mapping[str, Block]) -> Iterator[
         return
     for index, block in enumerate(entry.blocks):
         if entry.kind is EntryKind.FILE and block.get("type") == "text":
-            if found := _SENT.match(block["text"]):
-                text = _MORE.sub("", block["text"][found.end() :])
-                yield FileReference(entry.seq, index, place, found["path"], text)
+            if found := shown_text(block["text"]):
+                yield FileReference(entry.seq, index, place, *found)
             elif path := outlined_path(block["text"]):
                 yield FileReference(entry.seq, index, place, path, "")
         elif block.get("type") == "tool_result" and block["tool_use_id"] in calls:
@@ -159,7 +157,7 @@ def _read_by(call: Block, result: Block, seq: int, index: int, place: int) -> Fi
         return None
     offset = given.get("offset", 0)
     begins = offset if call["name"] == READ_FILE and isinstance(offset, int) and offset > 0 else 0
-    whole = "" if is_outlined else _MORE.sub("", text)
+    whole = "" if is_outlined else without_more(text)
     return FileReference(seq, index, place, path, whole, call["name"], begins)
 
 

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any
 
 from bot.estimate.cuts import beginning
+from bot.history.file_headers import outline_header
 
 MOST_LINES = 30
 MOST_CHARACTERS = 1_500
@@ -19,7 +20,6 @@ READ_FILE = "read_file"
 _LONGEST_LINE = 110
 _FIRST_LINES = 12
 _ROWS = 3
-_HEADER = re.compile(r"\[File: (?P<path>[^\n]{1,400}), [\d,]{1,15} characters, in outline\. To read it again: ")
 
 
 @dataclass(frozen=True)
@@ -45,19 +45,13 @@ def outline(path: str, text: str, *, tool: str = READ_FILE, offset: int = 0) -> 
     kind = name.rsplit(".", 1)[-1].lower() if "." in name else ""
     points = _FINDERS.get(kind, _first_lines)(text) or _first_lines(text)
     again = call_of(path, tool=tool, offset=offset)
-    header = f"[File: {path}, {len(text):,} characters, in outline. To read it again: {again}"
     has_offsets = tool == READ_FILE and any(point.at is not None for point in points)
-    header += "; the numbers below are offsets]" if has_offsets else "]"
+    again += "; the numbers below are offsets" if has_offsets else ""
+    header = outline_header(path, len(text), again)
     room = MOST_CHARACTERS - len(header)
     lines = [header, *_fitting(points, room, offset if has_offsets else None)]
     made = "\n".join(lines)
     return made if len(made) < len(text) else text
-
-
-def outlined_path(text: str) -> str | None:
-    """The path of the file whose outline :func:`outline` made this; None for any other text."""
-    found = _HEADER.match(text)
-    return found["path"] if found else None
 
 
 def call_of(path: str, *, tool: str = READ_FILE, offset: int = 0) -> str:

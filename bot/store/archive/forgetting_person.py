@@ -4,7 +4,6 @@ something was removed, so that what is left is still a conversation.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from sqlalchemy import RowMapping, delete, null, select, update
 from bot.estimate import Family, message_tokens
 from bot.history import Entry, EntryKind
 from bot.history.entry_text import RECALLED, text_to_read
+from bot.history.file_headers import sent_path
 from bot.history.quotations import apart
 from bot.messages import AgentId, Block, tool_calls
 from bot.runtime.utc_day import day_of
@@ -42,7 +42,6 @@ from bot.store.schema import outbox as outbox_rows
 from bot.store.search import word_index
 from bot.store.tx import Tx
 
-_NAMED_FILE = re.compile(r"\[File: (files/.+?)(?:, [\d,]+ (?:characters|bytes)\b[^\n]*)?\]")
 _AT_ONCE = 500
 
 
@@ -136,7 +135,7 @@ async def _said(tx: Tx, agent_id: AgentId, person: str) -> tuple[list[int], set[
 
 def files_in(blocks: Sequence[Block]) -> set[str]:
     """The files that a person sent, by the blocks that show them."""
-    found = {match[1] for block in blocks if (match := _NAMED_FILE.match(str(block.get("text", ""))))}
+    found = {path for block in blocks if (path := sent_path(str(block.get("text", ""))))}
     for block in blocks:
         source = block.get("source")
         if isinstance(source, Mapping) and isinstance(path := source.get("path"), str):

@@ -1,7 +1,7 @@
 """What was said in one conversation, as its people see it: the newest lines, and page by page what came before.
 
 Lines come from the queues, which know most of them: the person's own, the program's notices, buttons, files. What was
-settled long ago has left the queues (:mod:`bot.store.settled`); then the history says it. An entry whose turn still
+settled long ago has left the queues (:mod:`bot.store.archive.settled`); then the history says it. An entry whose turn still
 stands in a queue is left to that, so that nothing is shown twice.
 """
 
@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias
 from sqlalchemy import BindParameter, RowMapping, Select, Text, and_, bindparam, cast, exists, func, or_, select
 
 from bot.history import EntryKind
+from bot.history.file_headers import sent_path
 from bot.messages import Address, Audience, Button, Kept, text_of
 from bot.store.outbox import NOTICE
 from bot.store.schema import agents, compactions, entries, inbox, outbox, turns
@@ -239,10 +240,6 @@ def _said(row: RowMapping) -> Line:
     )
 
 
-_FILE = re.compile(r"\[File: (files/.+?)(?:, [\d,]+ (?:characters|bytes, which cannot be shown: .*))?\]")
-"""How :mod:`bot.files.blocks` names a file to a model."""
-
-
 def _kept(row: RowMapping) -> Line | None:
     """None for what people did not see: a reply that only called tools."""
     blocks = row["blocks"]
@@ -251,8 +248,8 @@ def _kept(row: RowMapping) -> Line | None:
     if any(block.get("type") == "tool_use" for block in blocks) or not text.strip():
         return None
     if row["kind"] == EntryKind.FILE:
-        named = _FILE.fullmatch(text.partition("\n")[0])
-        text, files = ("", (Kept(named[1].removeprefix("files/"), named[1]),)) if named else (text, ())
+        path = sent_path(text)
+        text, files = ("", (Kept(path.removeprefix("files/"), path),)) if path else (text, ())
     return Line(
         id=f"e{row['seq']}",
         version="",

@@ -12,7 +12,8 @@ from sqlalchemy import select
 from bot.app.housekeeping import remove_trace_files
 from bot.messages import Address, Inbound
 from bot.runtime.utc_day import bounds_of
-from bot.store import Database, inbox, outbox, schema, settled, turns
+from bot.store import Database, inbox, outbox, schema, turns
+from bot.store.archive import settled
 
 HERE = Address("room", "1")
 OLD, LATER, NOW = 1.0, 50.0, 100.0

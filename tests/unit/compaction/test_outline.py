@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.compaction.parts.outline import MOST_CHARACTERS, MOST_LINES, outline, outlined_path
+from bot.compaction.parts.outline import MOST_CHARACTERS, MOST_LINES, outline
+from bot.history.file_headers import outlined_path
 
 FILLER = "    value = compute(something, other)  # what this line does is not of interest\n" * 12
 

@@ -18,8 +18,8 @@ from bot.gateway.admission import Admission
 from bot.gateway.intake import SKIPPED, UNREAD, Intake
 from bot.messages import Address, Attachment, Inbound
 from bot.runtime.access import Access
-from bot.store import Database, inbox, people, settled, work
-from bot.store.archive import dismissed, forgetting
+from bot.store import Database, inbox, people, work
+from bot.store.archive import dismissed, forgetting, settled
 from bot.store.operators import parked
 from tests.unit.gateway.room_intake import room_intake
 

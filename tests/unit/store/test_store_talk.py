@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from bot.estimate import Meter, Part
+from bot.files.blocks import unreadable
 from bot.history import Entry, EntryKind, Usage
 from bot.messages import Address, Attachment, Button, Inbound, Kept, OutFile, Role, text_block
-from bot.store import Database, Tx, histories, inbox, outbox, settled, turns
+from bot.store import Database, Tx, histories, inbox, outbox, turns
+from bot.store.archive import settled
 from bot.store.operators import talk
 from bot.store.operators.talk import Line, Place
 from bot.store.turns import TurnState
@@ -86,6 +88,21 @@ async def test_what_left_the_queues_is_read_from_the_history_and_nothing_is_show
         found, further = await talk.lines(tx, HERE, most=50)
     assert [line.id[0] for line in found] == list("eeeeeeioioio")
     assert further is None
+
+
+async def test_a_file_that_could_not_be_shown_to_the_model_is_read_from_the_history_as_a_file(
+    database: Database,
+) -> None:
+    kept = Kept("memo.mp3", "files/memo.mp3", size=1_234)
+    async with database.write() as tx:
+        await one_turn(tx, 1, seq=2)
+        blocks, _ = unreadable(kept, "sound cannot be heard")
+        file = Entry(seq=4, role="user", blocks=tuple(blocks), kind=EntryKind.FILE, turn="t1")
+        await histories.append(tx, HERE.agent_id, [file], now=10.0)
+        await one_turn(tx, 2, seq=6)
+        await settled.forget(tx, before=15.0)
+        found, _ = await talk.lines(tx, HERE, most=50)
+    assert [(one.name, one.path) for line in found for one in line.files] == [("memo.mp3", "files/memo.mp3")]
 
 
 async def test_pages_of_any_size_hold_every_line_once_in_order(either: Database) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from bot.errors import ConfigurationError
-from bot.store import Database, volumes
-from bot.store.volume import adopt, read, settle
+from bot.store import Database
+from bot.store.volume import adopt, known, read, settle
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ async def book(postgres_book: str) -> AsyncIterator[Database]:
 
 async def _known(book: Database) -> str | None:
     async with book.read() as tx:
-        return await volumes.known(tx)
+        return await known(tx)
 
 
 async def test_the_first_process_names_its_volume_and_the_next_one_finds_it(book: Database, tmp_path: Path) -> None:
