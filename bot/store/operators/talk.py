@@ -1,8 +1,8 @@
 """What was said in one conversation, as its people see it: the newest lines, and page by page what came before.
 
 Lines come from the queues, which know most of them: the person's own, the program's notices, buttons, files. What was
-settled long ago has left the queues (:mod:`bot.store.archive.settled`); then the history says it. An entry whose turn still
-stands in a queue is left to that, so that nothing is shown twice.
+settled long ago has left the queues (:mod:`bot.store.archive.settled`); then the history says it. An entry whose turn
+still stands in a queue is left to that, so that nothing is shown twice.
 """
 
 from __future__ import annotations
