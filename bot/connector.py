@@ -8,10 +8,40 @@ the gateway calls ``deliver``. A connector keeps nothing that must last.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from bot.messages import Address, Attachment, Inbound, Outbound
+
+
+@dataclass(frozen=True)
+class CommandField:
+    """A text that may stand behind a command, for platforms that have fields for that.
+
+    ``prefix`` stands before it where it is written; ``is_words``: it is what a person says, and nothing in it is an
+    option.
+    """
+
+    name: str
+    about: str
+    prefix: str = ""
+    is_words: bool = False
+
+    def written(self, value: str) -> str:
+        """The value as it would be written behind the command."""
+        words = f"-- {value}" if self.is_words and "=" in value else value
+        return f"{self.prefix}{words}"
+
+
+@dataclass(frozen=True)
+class OfferedCommand:
+    """What a platform shows after a slash: a name, a line about it, and its fields in the order in which they are
+    written."""
+
+    name: str
+    about: str
+    fields: tuple[CommandField, ...] = ()
 
 
 class Intake(Protocol):

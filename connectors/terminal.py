@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +20,7 @@ from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted
 from prompt_toolkit.input import Input
 from prompt_toolkit.output import Output
 
-from bot.connector import Intake
+from bot.connector import Intake, OfferedCommand
 from bot.errors import DeliveryDelayed, StoreUnavailable
 from bot.messages import (
     ABORT_COMPACTION,
@@ -87,15 +87,15 @@ class Terminal:
         address: Address,
         *,
         history_file: Path,
-        commands: Mapping[str, str],
+        commands: Sequence[OfferedCommand],
         continues: Continues = lambda _: {},
         banner: str = "",
         input: Input | None = None,  # noqa: A002 - prompt_toolkit's own name for it
         output: Output | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``commands`` maps a command, with or without slash, to a line of help; ``continues`` says what the last word
-        of one that is being written may become; ``clock`` gives seconds."""
+        """``commands`` are offered after a slash; ``continues`` says what the last word of one that is being written
+        may become; ``clock`` gives seconds."""
         self._address = address
         self._banner = banner
         self._clock = clock
@@ -117,7 +117,7 @@ class Terminal:
         self._hint = ""
         self._order = 0
         self._prompt = Prompt(
-            commands={**{f"/{name.removeprefix('/')}": text for name, text in commands.items()}, **_OWN},
+            commands={**{f"/{command.name}": command.about for command in commands}, **_OWN},
             continues=continues,
             history_file=history_file,
             live=self._live,

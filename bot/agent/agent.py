@@ -13,8 +13,9 @@ from dataclasses import replace
 
 import structlog
 
-from bot.agent.commands import texts
-from bot.agent.commands.dispatch import Control, UnderWay
+from bot.agent.commands.dispatch import CommandDispatcher
+from bot.agent.commands.handlers import CurrentTurn
+from bot.agent.commands.parsing import command_in
 from bot.agent.compacting.compactor import Compactor, Request
 from bot.agent.context import Context
 from bot.agent.memory import AgentMemory
@@ -42,8 +43,6 @@ _NAP_SECONDS = 0.1
 IDLE_SECONDS = 120.0
 _REST_SECONDS = 1.0
 """Before an agent that could not be set up is begun again: twice as long each time."""
-_OF_THE_PAST = frozenset({"compact", "undo", "new"})
-"""Commands about what was said before them."""
 WAITS = "👀"
 """Put on a message that has to wait."""
 
@@ -58,7 +57,7 @@ class Agent:
         self._retries = Retries(self._context)
         self._topic, self._epoch_topic = topics.inbox(row.id), topics.epoch(row.id)
         self._starts = row.starts
-        self._under_way = UnderWay()
+        self._under_way = CurrentTurn()
         self._rests = False
         """Messages wait a moment: what began with them has just failed."""
         self._is_crashing = False
@@ -74,7 +73,7 @@ class Agent:
     @property
     def is_idle(self) -> bool:
         """Whether nothing is under way here."""
-        return self._bell is not None and not self._busy and not self._control.in_hand and not self._is_held
+        return self._bell is not None and not self._busy and not self._commands.in_hand and not self._is_held
 
     def leave(self) -> None:
         """Begin nothing more, and end as soon as the turn has that runs. What else there is waits for the next host."""
@@ -91,7 +90,7 @@ class Agent:
             async with asyncio.TaskGroup() as tasks:
                 self._tasks = tasks
                 self._compactor = Compactor(self._context, tasks)
-                self._control = Control(self._context, self._compactor, self._memory, self._under_way, tasks)
+                self._commands = CommandDispatcher(self._context, self._compactor, self._memory, self._under_way, tasks)
                 await self._begin()
                 try:
                     await self._loop()
@@ -163,7 +162,7 @@ class Agent:
     def _stays(self, quiet: float) -> bool:
         """``quiet``: seconds for which nothing has happened."""
         if self._leaving:
-            return self._under_way.turn is not None or bool(self._control.in_hand)
+            return self._under_way.turn is not None or bool(self._commands.in_hand)
         return self._busy or quiet < IDLE_SECONDS
 
     @property
@@ -188,20 +187,20 @@ class Agent:
         collected: list[Waiting] = []
         is_first = True
         for message in queue.waiting:
-            if message.id in self._control.in_hand:
+            if message.id in self._commands.in_hand:
                 continue
             if message.kind == "delete":
                 await self._withdraw(message)
                 continue
-            command = _command_in(message)
+            command = command_in(message)
             if command is None:
                 collected.append(message)
                 continue
-            if command.name in _OF_THE_PAST and self._fetching is not None and self._fetching < message.position:
+            if command.is_of_the_past and self._fetching is not None and self._fetching < message.position:
                 continue  # what was said before it is not complete yet
             await self._begin_turn(collected, is_first=is_first)  # what stands before a command is complete
             is_first, collected = is_first and not collected, []
-            await self._control.obey(command, message)
+            await self._commands.obey(command, message)
         seconds = self._seconds_for_more(collected)
         if not seconds or not self._wait_for_more(collected, seconds):
             await self._begin_turn(collected, is_first=is_first)
@@ -338,10 +337,3 @@ class Agent:
             self._compactor.start(Request("ahead"))
         elif after_reply(Level.WARNING, context.restraint, automatic=automatic):
             self._compactor.fold()
-
-
-def _command_in(message: Waiting) -> texts.Command | None:
-    """What it orders, if it is no talk. What a button says is never talk: nobody wrote it."""
-    if message.kind == "press":
-        return texts.pressed(message.text)
-    return texts.parse(message.text) if not message.files else None

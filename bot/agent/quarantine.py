@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import structlog
 
-from bot.agent.commands import texts
+from bot.agent.commands.parsing import parse
 from bot.agent.context import Context
 from bot.agent.turns.ending import end_unseen
 from bot.bus import topics
@@ -61,7 +61,7 @@ class Quarantine:
         """Whether somebody wants to begin afresh; what came after that is left to the agent."""
         now, aside = self._services.database.clock(), list[Waiting]()
         for message in waiting:
-            command = texts.parse(message.text) if not message.files else None
+            command = parse(message.text) if not message.files else None
             if command is None:
                 aside.append(message)
                 continue

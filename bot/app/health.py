@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from bot import __version__
-from bot.agent.commands.texts import COMMANDS
+from bot.agent.commands.table import offered
 from bot.agent.services import Services
 from bot.agent.tools.choosing import tools_of
 from bot.agent.tools.mcp.state import State
@@ -52,7 +52,7 @@ class Health:
             strategies=sorted({*configured(STRATEGIES, settings).names, FALLBACK}),
             served=served,
             connectors=sorted({*CONNECTORS, *served}),
-            commands=COMMANDS,
+            commands=[command.name for command in offered()],
             retried=RETRIED,
         )
         telemetry.started(__version__, roles, known)

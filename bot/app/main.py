@@ -211,6 +211,7 @@ def gateway_for(
     shutdown: Shutdown | None = None,
 ) -> Any:
     """The gateway of a connector; ``chat``: the only one that it delivers to."""
+    from bot.agent.commands.table import urgent
     from bot.files.blocks import folder_of
     from bot.gateway.admission import Admission
     from bot.gateway.gateway import Gateway
@@ -220,7 +221,9 @@ def gateway_for(
         connector,
         resources.database,
         resources.bus,
-        Admission(_access(settings), per_person=settings.rate.person, per_chat=settings.rate.chat),
+        Admission(
+            _access(settings), per_person=settings.rate.person, per_chat=settings.rate.chat, urgent=urgent()
+        ),
         lease_name=lease_name,
         folder=partial(folder_of, settings.data_dir),
         most_bytes=settings.files.most_bytes,
@@ -234,14 +237,14 @@ def _page(resources: Resources, talk: Any) -> Any:
     """The page, where its door lets anybody in; that it does not is said once. ``talk``: where its chat stores."""
     import structlog
 
-    from bot.agent.commands.texts import COMMANDS
+    from bot.agent.commands.table import offered
     from bot.page.context import why_shut
     from bot.page.routes import page_app
 
     if reason := why_shut(resources.settings):
         structlog.get_logger(__name__).info("page_off", reason=reason)
         return None
-    return page_app(resources.settings, resources.database, resources.bus, resources.jobs, talk, commands=COMMANDS)
+    return page_app(resources.settings, resources.database, resources.bus, resources.jobs, talk, commands=offered())
 
 
 def _embedder(settings: Settings) -> Any:

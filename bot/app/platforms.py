@@ -20,7 +20,7 @@ LOCAL_MODEL_NOTE = (
 
 def platforms(settings: Settings) -> list[Connector]:
     """Those of `palimpsest run`: the platforms that have a token, and the web where its page is open."""
-    from bot.agent.commands.texts import COMMANDS
+    from bot.agent.commands.table import offered
     from bot.page.context import why_shut
 
     connectors: list[Connector] = []
@@ -33,7 +33,7 @@ def platforms(settings: Settings) -> list[Connector]:
             Telegram(
                 token,
                 api_base=settings.telegram_api_base,
-                commands=COMMANDS,
+                commands=offered(),
                 groups=settings.groups,
                 webhook_url=settings.telegram_webhook_url,
                 webhook_secret=secret.get_secret_value() if secret else None,
@@ -47,7 +47,7 @@ def platforms(settings: Settings) -> list[Connector]:
                 settings.discord_token.get_secret_value(),
                 api_base=settings.discord_api_base,
                 gateway=settings.discord_gateway,
-                commands=COMMANDS,
+                commands=offered(),
                 groups=settings.groups,
             )
         )
@@ -66,14 +66,13 @@ def terminal(settings: Settings, address: Address, notes: Sequence[str] = ()) ->
 
         sys.stderr.writelines(f"{line}\n" for line in said)
         return Pipe(address, out=sys.stdout, err=sys.stderr)
-    from bot.agent.commands.compact import continues
-    from bot.agent.commands.texts import COMMANDS
+    from bot.agent.commands.table import completions, offered
     from connectors.terminal import Terminal
 
     banner = f"Palimpsest · {address.agent_id} · /help lists commands, Ctrl-C stops an answer, Ctrl-D leaves."
     banner = "\n".join([banner, *said])
     history = settings.data_dir / "agents" / address.agent_id / "input_history"
-    return Terminal(address, history_file=history, commands=COMMANDS, continues=continues, banner=banner)
+    return Terminal(address, history_file=history, commands=offered(), continues=completions, banner=banner)
 
 
 def local_note(settings: Settings) -> str:

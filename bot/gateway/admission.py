@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import structlog
 
@@ -25,15 +25,17 @@ _WARN_SECONDS = 60.0
 _MOST_REMEMBERED = 1000
 _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 """Without those that look alike."""
-_ALWAYS = frozenset({"/abort", "/stop"})
 
 
 class Admission:
     """Lets in whoever may talk, and writes down who asks to. ``per_person`` and ``per_chat``: messages in ten
-    minutes."""
+    minutes; ``urgent``: texts that come in however many there were."""
 
-    def __init__(self, rules: Access, *, per_person: int = 0, per_chat: int = 0) -> None:
+    def __init__(
+        self, rules: Access, *, per_person: int = 0, per_chat: int = 0, urgent: Collection[str] = frozenset()
+    ) -> None:
         self.rules = rules
+        self._urgent = urgent
         self._people = TokenBuckets(per_person, RATE_SECONDS, most=_MOST_BUCKETS)
         self._chats = TokenBuckets(per_chat, RATE_SECONDS, most=_MOST_BUCKETS)
         self._told: dict[str, tuple[float, str | None]] = {}
@@ -73,7 +75,7 @@ class Admission:
             self._chats.give_back(inbound.address.chat)
 
     def _is_too_much(self, inbound: Inbound, now: float) -> bool:
-        if inbound.address.connector == access.TERMINAL or inbound.text.strip().lower() in _ALWAYS:
+        if inbound.address.connector == access.TERMINAL or inbound.text.strip().lower() in self._urgent:
             return False
         return not (self._people.allows(inbound.person, now) and self._chats.allows(inbound.address.chat, now))
 

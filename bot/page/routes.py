@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
-from types import MappingProxyType
 from typing import Any
 
 import structlog
@@ -17,6 +16,7 @@ from starlette.types import ASGIApp
 
 from bot.bus.bus import Bus
 from bot.bus.jobs import Jobs
+from bot.connector import OfferedCommand
 from bot.errors import BusUnavailable, StoreUnavailable
 from bot.page.access.door import PageDoor
 from bot.page.access.login import Login
@@ -45,10 +45,10 @@ def page_app(
     jobs: Jobs,
     store: Store | None = None,
     *,
-    commands: Mapping[str, str] = MappingProxyType({}),
+    commands: Sequence[OfferedCommand] = (),
 ) -> ASGIApp:
     """The page as an ASGI application. ``store``: where the chat page stores what is said on it; without, there is no
-    chat page. ``commands``: what it offers there, each with what it does."""
+    chat page. ``commands``: what it offers there."""
     context, rate = PageContext.of(settings, database, bus, jobs), LoginRate()
     updates = Updates(context)
     routes = [

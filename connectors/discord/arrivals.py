@@ -12,7 +12,7 @@ import discord
 from bot.connector import Intake
 from bot.errors import StoreUnavailable
 from bot.messages import Inbound
-from connectors.discord.commands import inbound_of
+from connectors.discord.commands import Commands
 from connectors.discord.failures import FAILURES
 from connectors.discord.missed import Gap, Missed
 from connectors.discord.places import Place, Places
@@ -38,9 +38,12 @@ class Arrivals:
     most_queued = 10_000
     """What is said beyond that, while nothing can be stored, is read back later."""
 
-    def __init__(self, intake: Intake, places: Places, sleep: Callable[[float], Awaitable[object]]) -> None:
+    def __init__(
+        self, intake: Intake, places: Places, commands: Commands, sleep: Callable[[float], Awaitable[object]]
+    ) -> None:
         self._intake = intake
         self._places = places
+        self._commands = commands
         self._sleep = sleep
         self._queue: asyncio.Queue[Arrival] = asyncio.Queue()
         self._receiver: Receiver | None = None
@@ -88,7 +91,7 @@ class Arrivals:
             case Used(interaction, stored):
                 if interaction.channel is None:
                     return
-                inbound = inbound_of(interaction, await self._place(interaction.channel))
+                inbound = self._commands.inbound_of(interaction, await self._place(interaction.channel))
                 if inbound:
                     await self._store([inbound], inbound.order)
                 stored.set()

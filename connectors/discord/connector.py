@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -19,11 +19,11 @@ import yarl
 from discord.gateway import DiscordWebSocket
 
 from bot import errors
-from bot.connector import STARTING, Guard, Intake
+from bot.connector import STARTING, Guard, Intake, OfferedCommand
 from bot.messages import Address, Attachment, Edit, Outbound, React, Say, Typing, Withdraw
 from connectors.discord import files
 from connectors.discord.arrivals import Arrivals, pause
-from connectors.discord.commands import register
+from connectors.discord.commands import Commands
 from connectors.discord.failures import FAILURES, NO_CONTENT, UNKNOWN_BOT, delivery_error, told
 from connectors.discord.interactions import Interactions
 from connectors.discord.places import NAME, Places, channel_of
@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 
 
 class Discord:
-    """Direct chats, channels and threads of guilds. ``commands``, name to description, are offered after a slash.
+    """Direct chats, channels and threads of guilds. ``commands`` are offered after a slash.
 
     ``api_base`` is everything up to and including ``/api/v10``; ``gateway`` begins with ``ws``. In ``groups`` it
     answers who mentions it or replies to it, or ``always``. Raises ConfigurationError for a token that cannot be one.
@@ -56,7 +56,7 @@ class Discord:
         *,
         api_base: str | None = None,
         gateway: str | None = None,
-        commands: Mapping[str, str],
+        commands: Sequence[OfferedCommand],
         groups: Groups = "mention",
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
@@ -65,7 +65,7 @@ class Discord:
         _quieten()
         self._token = token
         self._gateway = yarl.URL(gateway or _GATEWAY)
-        self._commands = commands
+        self._commands = Commands(commands)
         self._groups = groups
         self._sleep = sleep
         self._rest = Rest(token, api_base)
@@ -81,7 +81,7 @@ class Discord:
 
         Raises ConfigurationError where Discord does not know the token or does not let the bot read messages.
         """
-        arrivals = Arrivals(intake, self._places, self._sleep)
+        arrivals = Arrivals(intake, self._places, self._commands, self._sleep)
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(arrivals.run())
@@ -186,7 +186,7 @@ class Discord:
         self._rest.choose_server()
         DiscordWebSocket.DEFAULT_GATEWAY = self._gateway
         await receiver.login(self._token)
-        await register(receiver, self._commands)
+        await self._commands.register(receiver)
         await receiver.connect(reconnect=False)
 
 

@@ -8,7 +8,7 @@ through ``files``.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from aiogram.methods import Response
 from aiogram.utils.token import TokenValidationError
 
 from bot import errors
-from bot.connector import Guard, Intake
+from bot.connector import Guard, Intake, OfferedCommand
 from bot.messages import Address, Attachment, Edit, Outbound, React, Say, Typing, Withdraw
 from connectors.telegram.errors import FAILURES, UNKNOWN_BOT, delivery_error
 from connectors.telegram.files import Files
@@ -46,7 +46,7 @@ than reading an answer."""
 
 
 class Telegram:
-    """``commands``, name to description, are what is offered after a slash; ``groups``: what is answered there.
+    """``commands`` are what is offered after a slash; ``groups``: what is answered there.
 
     With a ``webhook_url`` Telegram calls us there, else we ask it. Raises ConfigurationError for a token, a URL or
     a secret that cannot be one.
@@ -59,7 +59,7 @@ class Telegram:
         token: str,
         *,
         api_base: str | None = None,
-        commands: Mapping[str, str],
+        commands: Sequence[OfferedCommand],
         groups: Groups = "mention",
         webhook_url: str | None = None,
         webhook_secret: str | None = None,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
 from aiogram import Bot, types
 from aiogram import exceptions as telegram
 
-from bot.connector import Intake
+from bot.connector import Intake, OfferedCommand
 from bot.errors import ConfigurationError, StoreUnavailable
 from bot.messages import Inbound
 from connectors.telegram import unreadable
@@ -24,9 +24,9 @@ log = logging.getLogger(__name__)
 class Receiver:
     """``commands`` are offered after a slash. Methods raise aiogram's errors and StoreUnavailable."""
 
-    def __init__(self, bot: Bot, *, commands: Mapping[str, str], groups: Groups) -> None:
+    def __init__(self, bot: Bot, *, commands: Sequence[OfferedCommand], groups: Groups) -> None:
         self._bot = bot
-        self._commands = [types.BotCommand(command=name, description=text) for name, text in commands.items()]
+        self._commands = [types.BotCommand(command=one.name, description=one.about) for one in commands]
         self._groups = groups
         self._incoming: Incoming | None = None
         self._intake: Intake | None = None

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from bot.agent.commands import texts
+from bot.agent.commands.parsing import parse
 from bot.messages import AgentId, Message
 from bot.store import Database, histories
 from tests.chaos.brain import ASKED
@@ -64,7 +64,7 @@ async def _inbox(house: House) -> AsyncIterator[str]:
     query = "SELECT i.*, t.id AS turn FROM inbox i LEFT JOIN turns t ON t.id = i.turn_id ORDER BY i.position"
     stored = Counter[int]()
     for row in await house.ledger.rows(query):
-        is_control = texts.parse(row["text"]) is not None
+        is_control = parse(row["text"]) is not None
         if row["state"] != "done" or (row["turn"] is None) != is_control:
             yield f"inbox row {row['id']} ({row['text'][:20]}) is {row['state']}, its turn {row['turn']}"
         stored.update(int(number) for number in ASKED.findall(row["text"]))

@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Literal, Self
 
+from bot.agent.commands.table import offered
+from bot.connector import OfferedCommand
 from bot.errors import StoreUnavailable
 from bot.messages import Address, Inbound
 from connectors.discord import Discord
@@ -14,6 +16,7 @@ from tests.servers.discord import DiscordServer, Person
 from tests.servers.watched import Watched
 
 COMMANDS = {"help": "What I can do", "compact": "Make room", "undo": "Take it back"}
+_FIELDS = {command.name: command.fields for command in offered()}
 
 
 class FakeIntake(Watched):
@@ -138,7 +141,7 @@ class Rig:
             token or self.server.token,
             api_base=self.server.api_base,
             gateway=self.server.gateway,
-            commands=commands,
+            commands=[OfferedCommand(name, about, _FIELDS[name]) for name, about in commands.items()],
             groups=groups,
             sleep=self.pauses,
         )

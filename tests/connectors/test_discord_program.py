@@ -150,7 +150,7 @@ async def test_a_button_that_nobody_knows_any_more_is_answered_in_words(
 ) -> None:
     """It stands under a message of an earlier version, or of another bot with this token."""
     here = ada.channel_id
-    earlier = Discord(discord.token, api_base=discord.api_base, gateway=discord.gateway, commands={})
+    earlier = Discord(discord.token, api_base=discord.api_base, gateway=discord.gateway, commands=())
     address = Address("discord", str(here))
     (under,) = await earlier.deliver(
         Say(address, "Which?", "1", (Button("This", "choose:7"), Button("Old", "/vote 3")))

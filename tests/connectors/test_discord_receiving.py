@@ -235,7 +235,7 @@ async def test_an_event_that_cannot_be_read_costs_nothing_but_itself(rig: Rig) -
 @pytest.mark.parametrize("token", ["no token at all", "", "Bot a.b.c"])
 def test_what_cannot_be_a_token_is_a_configuration_error(token: str) -> None:
     with pytest.raises(ConfigurationError, match="DISCORD_TOKEN"):
-        Discord(token, commands={})
+        Discord(token, commands=())
 
 
 async def test_a_token_that_discord_does_not_know_is_a_configuration_error(rig: Rig) -> None:

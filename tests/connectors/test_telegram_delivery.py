@@ -67,7 +67,7 @@ async def test_a_message_that_somebody_else_may_have_changed_is_brought_though_i
     server: BotApiServer, ada: Person, telegram: Telegram
 ) -> None:
     refs = await telegram.deliver(say("so it ends"))
-    elsewhere = Telegram(telegram._bot.token, api_base=server.url, commands={})
+    elsewhere = Telegram(telegram._bot.token, api_base=server.url, commands=())
     await elsewhere.deliver(edit(refs, "so it en"))
     await elsewhere.close()
 
@@ -268,7 +268,7 @@ async def test_a_server_that_cannot_be_reached_delays() -> None:
     server = BotApiServer()
     async with server:
         pass
-    telegram = Telegram(server.token, api_base=server.url, commands={})
+    telegram = Telegram(server.token, api_base=server.url, commands=())
 
     with pytest.raises(DeliveryDelayed):
         await telegram.deliver(say("hello"))

@@ -247,7 +247,7 @@ async def test_a_server_that_is_not_there_yet_is_waited_for(pauses: Pauses) -> N
     server = BotApiServer()
     async with server:
         pass
-    telegram = Telegram(server.token, api_base=server.url, commands={}, sleep=pauses)
+    telegram = Telegram(server.token, api_base=server.url, commands=(), sleep=pauses)
     intake = FakeIntake()
     async with running(telegram, intake):
         await pauses.wait_for(lambda pauses: len(pauses.seconds) >= 8)
@@ -263,7 +263,7 @@ async def test_a_server_that_is_not_there_yet_is_waited_for(pauses: Pauses) -> N
 @pytest.mark.parametrize("token", ["4200:wrong", "no token at all"])
 async def test_a_wrong_token_is_a_configuration_error(server: BotApiServer, token: str) -> None:
     async def run() -> None:
-        telegram = Telegram(token, api_base=server.url, commands={})
+        telegram = Telegram(token, api_base=server.url, commands=())
         try:
             await telegram.run(FakeIntake())
         finally:

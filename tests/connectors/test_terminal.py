@@ -11,7 +11,8 @@ import pytest
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import PipeInput, create_pipe_input
 
-from bot.agent.commands.compact import continues
+from bot.agent.commands.table import completions
+from bot.connector import OfferedCommand
 from bot.errors import DeliveryDelayed
 from bot.messages import ABORT_COMPACTION, Address, Button, Edit, Outbound, Say, Status, Typing
 from connectors.prompt import _Steady
@@ -21,7 +22,7 @@ from tests.connectors.intake import MemoryIntake, until
 from tests.connectors.screen import Screen
 
 HERE = Address("terminal", "me")
-COMMANDS = {"/help": "what there is", "/compact": "make room"}
+COMMANDS = (OfferedCommand("help", "what there is"), OfferedCommand("compact", "make room"))
 CTRL_C, CTRL_D, ENTER, ALT_ENTER = "\x03", "\x04", "\r", "\x1b\r"
 REPLY = "# Title\n\nSome **bold** text.\n\n- one\n- two\n\n```python\nprint(1)\n```\n\nThe end."
 
@@ -38,7 +39,7 @@ class Desk:
             HERE,
             history_file=file,
             commands=COMMANDS,
-            continues=continues,
+            continues=completions,
             banner="Welcome",
             input=keys,
             output=self.screen,

@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from bot.agent.commands.texts import COMMANDS
+from bot.agent.commands.table import offered
 from bot.compaction.facts.report import RUNTIME
 from bot.messages import ABORT_ANSWER, ABORT_COMPACTION, Address
 from bot.runtime.access import TOO_FAST
@@ -24,6 +24,7 @@ from tests.house import settings_for
 from tests.ports import free_port
 from tests.servers.messages import MessagesRequest, MessagesServer, Reply, ToolCall, remembering_brain
 
+COMMANDS = [command.name for command in offered()]
 PASSWORD = "a password of the tests"
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.agent.commands.texts import COMMANDS
+from bot.agent.commands.table import offered
 from bot.app.http import HttpServer
 from bot.app.main import ROLES, Role, gateway_for, inner_roles
 from bot.app.resources import Resources, open_resources
@@ -38,7 +38,7 @@ async def open_web_house(settings: Settings, roles: Sequence[Role] = ROLES) -> A
     async with open_resources(settings, listen=("web",)) as resources:
         gateway = gateway_for(resources, Web(settings.data_dir / "agents"), "connector:web")
         page = page_app(
-            settings, resources.database, resources.bus, resources.jobs, gateway.intake.store, commands=COMMANDS
+            settings, resources.database, resources.bus, resources.jobs, gateway.intake.store, commands=offered()
         )
         work = [gateway.run(), HttpServer(settings.http_bind, {}, page=page).run(), *inner_roles(resources, roles)]
         tasks = [asyncio.create_task(item) for item in work]

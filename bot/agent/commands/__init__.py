@@ -1,4 +1,5 @@
-"""The commands of people: what they are called, what they do, and what is said.
+"""The commands of people. `table` has a row for each: the parser, `/help`, menus and docs are made from it.
 
-`dispatch` has one handler for each, `texts` their words. Commands are answered at once, whatever runs.
+To add one: a row in `table`, what it does in `handlers` (with longer words in `texts`), and a test. When it is carried
+out, and for whom, is `dispatch`'s. What connectors, the door and the page need of it is handed to them by the program.
 """

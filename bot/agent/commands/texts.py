@@ -1,12 +1,12 @@
-"""The commands of people. Parsing and answering here is pure; the agent does what has an effect."""
+"""What commands answer, in words. Pure."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
+from collections.abc import Sequence
 
+from bot.agent.commands.arguments import ABOUT_STRATEGIES, DEFAULT
+from bot.agent.commands.parsing import OLD_BUTTON
+from bot.agent.commands.table import offered
 from bot.agent.tools.mcp.state import ServerStatus, State
 from bot.compaction import Strategy
 from bot.compaction.gate import Restraint, ahead_margin
@@ -15,62 +15,7 @@ from bot.estimate import Level, Meter
 from bot.estimate.meter import percent
 from bot.store.runs import Run
 
-COMMANDS: Mapping[str, str] = MappingProxyType(
-    {
-        "help": "what I can do",
-        "compact": "summarise now; /compact WHAT says what to keep, strategy=NAME how",
-        "abort": "stop what I am doing",
-        "context": "how full the context is, and why",
-        "undo": "take back the last compaction (or /new)",
-        "new": "start afresh; /undo brings the conversation back",
-        "recall": "find what was said before: /recall WORDS, or read it: /recall 12-40",
-        "memory": "the facts I know of this conversation; pin, unpin, forget or add one; debug says why",
-        "strategy": "how I compact; /strategy NAME chooses another way",
-        "status": "what I run on",
-        "start": "say hello",
-        "summarize": "the same as /compact",
-        "stop": "the same as /abort",
-    }
-)
-"""Every command and one line about it."""
-
-_OF_ADMINS = frozenset({"pair"})
-"""Not offered, and unknown to everybody else."""
-_SAME = {"summarize": "compact", "stop": "abort"}
-_SENTENCE = re.compile(r"\W*please compact this conversation\W*", re.IGNORECASE)
-_SLASH = re.compile(r"/([A-Za-z_]{1,32})(?:@\S+)?(?:\s+(.*))?", re.DOTALL)
 _BAR = 20
-
-
-@dataclass(frozen=True)
-class Command:
-    """A command and what stands behind it. ``known`` is False for a slash and a word that is no command."""
-
-    name: str
-    argument: str = ""
-    known: bool = True
-
-
-def parse(text: str) -> Command | None:
-    """The command that a text is, or None for something to say to the model."""
-    stripped = text.strip()
-    if _SENTENCE.fullmatch(stripped):
-        return Command("compact")
-    match = _SLASH.fullmatch(stripped)
-    if match is None:
-        return None
-    name, argument = match[1].lower(), (match[2] or "").strip()
-    if name in COMMANDS:
-        return Command(_SAME.get(name, name), argument)
-    if name in _OF_ADMINS:
-        return Command(name, argument, known=False)
-    return None if argument else Command(name, known=False)
-
-
-def pressed(data: str) -> Command:
-    """The command of a button. One of an earlier version, or of another bot, has none: it is not known."""
-    command = parse(data)
-    return command if command and command.known else Command(OLD_BUTTON, known=False)
 
 
 def hello() -> str:
@@ -83,11 +28,7 @@ def hello() -> str:
 
 def help_text() -> str:
     """The answer to /help."""
-    return "\n".join(f"/{name}: {meaning}" for name, meaning in COMMANDS.items())
-
-
-OLD_BUTTON = "button"
-"""What stands for a command where a button has none."""
+    return "\n".join(f"/{command.name}: {command.about}" for command in offered())
 
 
 def unknown(name: str) -> str:
@@ -97,26 +38,10 @@ def unknown(name: str) -> str:
     return f"I do not know /{name}. /help lists what I know."
 
 
-DEFAULT = "default"
-"""`/strategy default`: as all conversations that have not chosen."""
-
-STRATEGIES: Mapping[str, str] = MappingProxyType(
-    {
-        "reset": "everything summarised; the summary and the latest request stay",
-        "segmented": "the beginning and the end stay word for word, the middle is summarised",
-        "memory": "facts, rules and results are listed; no model is asked",
-        "monologue": "questions and answers stay, what was done in between goes; no model is asked",
-        "tiered": "files first, then what has least to do with the question, then a summary",
-        "two_phase": "old tool results first; if that is not enough, a summary and the latest messages",
-    }
-)
-"""What each strategy does, for people."""
-
-
 def strategy_text(name: str, names: Sequence[str], *, chosen: bool) -> str:
     """The answer to /strategy."""
     lines = [f"From the next compaction on: {name}." if chosen else f"I compact this conversation by: {name}."]
-    lines += [f"/strategy {other}: {STRATEGIES.get(other, 'your own')}" for other in names if other != name]
+    lines += [f"/strategy {other}: {ABOUT_STRATEGIES.get(other, 'your own')}" for other in names if other != name]
     return "\n".join([*lines, f"/strategy {DEFAULT}: as all conversations"])
 
 

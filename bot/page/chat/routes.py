@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Literal, Protocol
@@ -20,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from bot.connector import OfferedCommand
 from bot.files.blocks import folder_of
 from bot.messages import NAMES, Address, Attachment, Inbound, is_name
 from bot.page.access.visitor import visitor_of
@@ -54,7 +55,7 @@ class Store(Protocol):
 class Chat:
     """The chat's pages."""
 
-    def __init__(self, context: PageContext, updates: Updates, store: Store, commands: Mapping[str, str]) -> None:
+    def __init__(self, context: PageContext, updates: Updates, store: Store, commands: Sequence[OfferedCommand]) -> None:
         self._context = context
         self._commands = commands
         self._updates = updates

@@ -11,7 +11,7 @@ from typing import Any
 
 from prompt_toolkit.input import create_pipe_input
 
-from bot.agent.commands.texts import COMMANDS
+from bot.agent.commands.table import offered
 from bot.app.resources import Resources
 from bot.connector import Connector
 from bot.messages import Address
@@ -53,7 +53,7 @@ class TerminalStage:
         self._terminal = Terminal(
             HERE,
             history_file=self._folder / "input_history",
-            commands=COMMANDS,
+            commands=offered(),
             input=self._keys,
             output=self._paper,
         )

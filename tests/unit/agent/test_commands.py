@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.agent.commands.parsing import Command, parse
+from bot.agent.commands.table import offered
 from bot.agent.commands.texts import (
-    COMMANDS,
-    Command,
     context_text,
     hello,
     help_text,
-    parse,
     strategy_text,
     unknown,
     unknown_strategy,
@@ -30,6 +29,8 @@ from bot.estimate.meter import Meter
 from bot.store.runs import RunState
 from tests.unit.entries import full
 from tests.unit.one_run import a_run
+
+COMMANDS = {command.name: command.about for command in offered()}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.agent.commands.compact import Asked, asked, continues
+from bot.agent.commands.arguments import CompactArguments, compact_arguments
+from bot.agent.commands.table import completions
 from bot.compaction import STRATEGIES, Strategy
 from bot.compaction.strategies.monologue import Monologue, MonologueOptions
 from bot.compaction.strategies.reset import Reset
@@ -13,13 +14,13 @@ from bot.runtime.strategies import Strategies
 KNOWN = Strategies(STRATEGIES, "reset")
 
 
-def read(argument: str, usual: Strategy | None = None) -> Asked:
-    return asked(argument, KNOWN, usual or Reset())
+def read(argument: str, usual: Strategy | None = None) -> CompactArguments:
+    return compact_arguments(argument, KNOWN, usual or Reset())
 
 
 @pytest.mark.parametrize("focus", ["", "the order number", "a = b", "5 is x", "die Preise, 价格 🙂", "a\nb"])
 def test_words_alone_are_what_to_keep(focus: str) -> None:
-    assert read(f"  {focus} ") == Asked(focus.strip())
+    assert read(f"  {focus} ") == CompactArguments(focus.strip())
 
 
 @pytest.mark.parametrize(
@@ -41,19 +42,19 @@ def test_pairs_before_or_after_the_words_are_options_of_this_run(argument: str) 
 def test_options_go_to_the_strategy_of_the_conversation_where_none_is_named() -> None:
     found = read("keep=2 results=0", Monologue(MonologueOptions(keep_last_segment=False)))
     wanted = MonologueOptions(keep_last_segment=False, min_segments_to_keep=2, results_to_keep=0)
-    assert found == Asked("", Monologue(wanted), "keep=2 results=0")
+    assert found == CompactArguments("", Monologue(wanted), "keep=2 results=0")
 
 
 def test_words_may_end_in_a_pair_that_is_no_option() -> None:
-    assert read("keep that x=5") == Asked("keep that x=5")
-    assert read("the rate of a=1 and b=2 c=3") == Asked("the rate of a=1 and b=2 c=3")
+    assert read("keep that x=5") == CompactArguments("keep that x=5")
+    assert read("the rate of a=1 and b=2 c=3") == CompactArguments("the rate of a=1 and b=2 c=3")
 
 
 @pytest.mark.parametrize("argument", ["-- x=5", "--\nx=5", "-- x=5 "])
 def test_behind_two_hyphens_there_are_words_alone(argument: str) -> None:
-    assert read(argument) == Asked("x=5")
+    assert read(argument) == CompactArguments("x=5")
     assert read(f"keep-exchange-share=0 {argument}").focus == "x=5"
-    assert read("--no") == Asked("--no")
+    assert read("--no") == CompactArguments("--no")
 
 
 @pytest.mark.parametrize(
@@ -81,9 +82,9 @@ def test_what_cannot_be_is_one_sentence_that_says_what_there_is(argument: str, s
 
 
 def test_a_strategy_and_then_its_options_are_offered_while_one_writes() -> None:
-    assert "strategy=monologue" in continues("/compact ")
-    assert "keep=" in continues("/compact strategy=monologue ke")
-    assert "keep=" in continues("/compact strategy=monologue keep=2 re")
-    assert "tiered" in continues("/strategy t")
-    assert not continues("/compact the order s")
-    assert not continues("/recall s")
+    assert "strategy=monologue" in completions("/compact ")
+    assert "keep=" in completions("/compact strategy=monologue ke")
+    assert "keep=" in completions("/compact strategy=monologue keep=2 re")
+    assert "tiered" in completions("/strategy t")
+    assert not completions("/compact the order s")
+    assert not completions("/recall s")

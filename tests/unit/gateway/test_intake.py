@@ -149,9 +149,9 @@ async def test_a_message_that_is_retried_waits_as_if_it_had_just_come(
         assert await inbox.waiting(tx, HERE.agent_id) == [message]
 
 
-def pairing(database: Database, bus: Bus, **rates: int) -> Intake:
+def pairing(database: Database, bus: Bus, per_person: int = 0) -> Intake:
     """A program that has just started, and knows only whom it let in."""
-    return room_intake(database, bus, Admission(Access("pairing", frozenset()), **rates))
+    return room_intake(database, bus, Admission(Access("pairing", frozenset()), per_person=per_person))
 
 
 async def let_in(database: Database) -> None:

@@ -1,0 +1,278 @@
+"""What each command does.
+
+A handler returns what is to be said of it: nothing (empty) where people see already what came of it, None where it has
+answered by itself, or will.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from bot.agent.commands import texts
+from bot.agent.commands.answers import Answers
+from bot.agent.commands.arguments import DEFAULT, compact_arguments
+from bot.agent.commands.recalling import answer_people
+from bot.agent.compacting.compactor import Compactor, Outcome, Request, Stopped
+from bot.agent.context import Context
+from bot.agent.memory import AgentMemory
+from bot.agent.step import Step
+from bot.agent.turn import Turn
+from bot.agent.turns.ending import PARKED
+from bot.compaction.notices import taken_back
+from bot.compaction.plan import Plan, everything_but
+from bot.errors import StrategyFailed
+from bot.messages import ANSWER, COMPACTION
+from bot.runtime import access
+from bot.runtime.telemetry import telemetry
+from bot.store import people, runs
+from bot.store.inbox import Waiting
+from bot.store.turns import TurnState
+
+_OUTLOOK_SECONDS = 1.0
+"""Nobody waits longer for what /context says of a compaction that was not asked for."""
+
+
+@dataclass
+class CurrentTurn:
+    """The turn that runs, and the task that sees it through."""
+
+    turn: Turn | None = None
+    task: asyncio.Task[None] | None = None
+
+
+class CommandHandlers:
+    """Carries out the commands of one agent; :attr:`BY_NAME` has one for each row of the table."""
+
+    def __init__(
+        self,
+        context: Context,
+        compactor: Compactor,
+        memory: AgentMemory,
+        *,
+        current: CurrentTurn,
+        answers: Answers,
+        tasks: asyncio.TaskGroup,
+    ) -> None:
+        self._context = context
+        self._services = context.services
+        self._compactor = compactor
+        self._memory = memory
+        self._current = current
+        self._answers = answers
+        self._tasks = tasks
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether an answer or a compaction is under way."""
+        return self._current.turn is not None or self._compactor.running
+
+    async def carry_out(self, name: str, argument: str, message: Waiting) -> str | None:
+        """Do what the command of this name does; what is to be said of it."""
+        return await self.BY_NAME[name](self, argument, message)
+
+    async def _help(self, _argument: str, _message: Waiting) -> str:
+        return texts.help_text()
+
+    async def _start(self, _argument: str, _message: Waiting) -> str:
+        return texts.hello()
+
+    async def _compact(self, argument: str, message: Waiting) -> str | None:
+        """Begin, with the options that stand there for this one run."""
+        try:
+            asked = compact_arguments(argument, self._services.strategies, self._context.strategy)
+        except ValueError as error:
+            return str(error)
+        request = Request(
+            "manual", asked.focus, closes=[message.id], answers=message.ref, strategy=asked.strategy, given=asked.given
+        )
+        self._compactor.start(request)
+        by = f" by {asked.strategy.name}" if asked.strategy else ""
+        self._answers.aside(message, partial(self._unplanned, by))
+        return None
+
+    async def _unplanned(self, by: str) -> str | None:
+        """A compaction that was asked for shows itself, unless it does not come to that. ``by``: how it was to be."""
+        if await self._compactor.planned():
+            return None
+        outcome = await self._compactor.join()
+        stopped = "Stopped." if outcome is Outcome.ABORTED else ""
+        return stopped or self._compactor.problem or f"There is nothing to compact yet{by}."
+
+    async def _abort(self, argument: str, _message: Waiting) -> str:
+        """Stop what runs; nothing of it waits for a worker or the model. Of an answer that waits for a compaction only
+        that is stopped: it is given on the whole context, unless a second `/abort` stops it too. ``argument``: where
+        one of both alone is meant. That something was stopped is said in one place, and that may be the answer or the
+        compaction that was stopped."""
+        what, turn = argument.lower(), self._current.turn
+        waits = turn is not None and turn.waits_for_compaction and self._compactor.is_announced
+        if what == COMPACTION or (waits and what != ANSWER):
+            return await self._abort_compaction(turn)
+        if what == ANSWER and (turn is not None or not self._compactor.is_planning):
+            return await self._abort_turn(Stopped.NOTHING)
+        return await self._abort_turn(await self._compactor.abort(with_turn=turn is not None))
+
+    async def _abort_compaction(self, turn: Turn | None) -> str:
+        waiting = turn if turn and turn.waits_for_compaction else None
+        stopped = await self._compactor.abort(waiting=waiting.id if waiting else None)
+        if waiting and stopped is Stopped.SAID:
+            waiting.leave_whole()
+        telemetry.aborted(turn=False, compaction=stopped is not Stopped.NOTHING)
+        told = {Stopped.SAID: "", Stopped.UNSAID: "Stopped the compaction."}
+        return told.get(stopped, "The compaction is over already.")
+
+    async def _abort_turn(self, compaction: Stopped) -> str:
+        """``compaction``: what was stopped of one."""
+        turn, task = self._current.turn, self._current.task
+        compacting, said = compaction is not Stopped.NOTHING, compaction is Stopped.SAID
+        if turn is None or task is None:
+            telemetry.aborted(turn=False, compaction=compacting)
+            if said:
+                return ""
+            return "Stopped the compaction." if compacting else "There is nothing to stop."
+        turn.abort()
+        await asyncio.wait({task})
+        telemetry.aborted(turn=turn.state is TurnState.ABORTED, compaction=compacting)
+        if turn.state is not TurnState.ABORTED:
+            return "I was just done."
+        if said or turn.said_stopped:
+            return ""
+        what = "Stopped the compaction and the answer" if compacting else "Stopped"
+        return f"{what}. Your message stays in the conversation."
+
+    async def _show_context(self, _argument: str, _message: Waiting) -> str:
+        context = self._context
+        async with self._services.database.read() as tx:
+            last = await runs.latest(tx, context.agent_id)
+            there = await runs.latest(tx, context.agent_id, done=True)
+        taken_back = last is not None and last.state is runs.RunState.DONE and (there is None or there.id != last.id)
+        try:
+            async with asyncio.timeout(_OUTLOOK_SECONDS):
+                freed = await self._compactor.outlook()
+        except (TimeoutError, StrategyFailed):
+            freed = None
+        text = texts.context_text(
+            context.meter,
+            context.strategy,
+            context.restraint,
+            last,
+            taken_back=taken_back,
+            automatic=context.automatic,
+            ahead=self._services.settings.agents.compact_ahead,
+            freed=freed,
+        )
+        about = context.bound.told if context.limit_is_known else texts.LIMIT_ASSUMED
+        return f"{text}\n{about}".rstrip()
+
+    async def _undo(self, argument: str, message: Waiting) -> str | None:
+        context = self._context
+        layers = [layer for layer in context.history.layers if layer.kind != PARKED]  # that would break it again
+        if not layers:
+            return "There is nothing to undo."
+        top, before = layers[-1], context.meter
+        if argument and not (top.run or "").startswith(argument):
+            return "That is not the last compaction any more. /undo takes back the last one."
+        async with context.step() as step:
+            await step.take_off(top.number)
+            step.restraint = step.restraint.undone()
+            after = context.measured(step.history)
+            level = context.strategy.level(after)
+            await self._no_undo_any_more(step, top.run)
+            await step.say(texts.undone_text(top.kind, before, after, level), answers=message.ref)
+            await step.close([message.id])
+            step.afterwards.append(partial(telemetry.undone, top.kind))
+        context.show_meter()
+        return None
+
+    async def _no_undo_any_more(self, step: Step, run_id: str | None) -> None:
+        """The status message of what was taken back says so, and its button is gone."""
+        run = await runs.get(step.tx, run_id) if run_id else None
+        if run and run.meter_after:
+            await step.change(run.status_slot, taken_back(run.meter_before["total"], run.meter_after["total"]))
+
+    async def _new(self, _argument: str, message: Waiting) -> str | None:
+        upto = self._context.history.last_seq
+        if self._is_fresh():
+            return "This is a fresh conversation already."
+        async with self._context.step() as step:
+            await step.put(Plan("new", upto, upto + 1, everything_but((), upto), kind="new"))
+            text = "A fresh start: I no longer see what was said before. /undo brings it back."
+            await step.say(text, answers=message.ref)
+            await step.close([message.id])
+        self._context.show_meter()
+        return None
+
+    def _is_fresh(self) -> bool:
+        history = self._context.history
+        new = next((layer for layer in reversed(history.layers) if layer.kind != PARKED), None)
+        return history.last_seq == 0 or (new is not None and new.kind == "new" and new.upto == history.last_seq)
+
+    async def _recall(self, argument: str, _message: Waiting) -> str:
+        return await answer_people(self._services.database, self._context.agent_id, argument)
+
+    async def _remember(self, argument: str, _message: Waiting) -> str:
+        return await self._memory.obey(argument, busy=self.is_busy)
+
+    async def _choose_strategy(self, argument: str, message: Waiting) -> str | None:
+        """Show how this conversation is compacted, or choose it; what runs goes on as it began."""
+        context, strategies = self._context, self._services.strategies
+        wanted = argument.lower()
+        if wanted == DEFAULT:
+            await context.choose_strategy("")
+        elif strategies.get(wanted):
+            await context.choose_strategy(wanted)
+        elif wanted:
+            return texts.unknown_strategy(argument, strategies.names)
+        text = texts.strategy_text(context.strategy.name, strategies.names, chosen=bool(wanted))
+        await self._answers.give(message, text)
+        self._tasks.create_task(self._memory.remember("catch_up"))
+        context.show_meter()
+        return None
+
+    async def _status(self, _argument: str, _message: Waiting) -> str:
+        settings, context = self._services.settings, self._context
+        apart = " (at an endpoint of its own)" if settings.has_own_summary_endpoint else ""
+        doing = "answering" if self._current.turn else "compacting" if self._compactor.running else "waiting for you"
+        lines = [
+            f"Model: {self._services.model_name}" + (" (local)" if settings.uses_local_model else ""),
+            f"Summaries by: {self._services.summary_model_name}" + apart,
+            f"Strategy: {context.strategy.name}",
+            f"Context: {context.meter.total:,} of {context.limit:,} tokens",
+            *([context.bound.told] if context.bound.told else []),
+            f"Layers: {len(context.history.layers)}",
+            f"Conversation: {context.agent_id}",
+            f"Now: {doing}",
+            *texts.servers_text(self._services.mcp.status(context.agent_id)),
+        ]
+        return "\n".join(lines)
+
+    async def _pair(self, argument: str, message: Waiting) -> None:
+        """An admin lets somebody in."""
+        async with self._context.step() as step:
+            found = await people.approve(step.tx, argument.upper(), now=self._services.database.clock())
+            if found is None:
+                text = "I know no such code, or it has expired. /pair CODE lets somebody in."
+                await step.say(text, answers=message.ref)
+            else:
+                await step.say(f"{found.name or found.person} is let in.", answers=message.ref)
+                await step.say_to(found.address, access.welcome())
+            await step.close([message.id])
+
+    BY_NAME: ClassVar[Mapping[str, Callable[[CommandHandlers, str, Waiting], Awaitable[str | None]]]] = {
+        "help": _help,
+        "compact": _compact,
+        "abort": _abort,
+        "context": _show_context,
+        "undo": _undo,
+        "new": _new,
+        "recall": _recall,
+        "memory": _remember,
+        "strategy": _choose_strategy,
+        "status": _status,
+        "start": _start,
+        "pair": _pair,
+    }
+    """What carries out the command of this name."""

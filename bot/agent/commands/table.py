@@ -1,0 +1,176 @@
+"""Every command of people, one row each.
+
+The parser, `/help`, the menus of the platforms, what the terminal completes and the table of docs/commands.md are made
+from these rows. What a command does is a method of :class:`bot.agent.commands.handlers.CommandHandlers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from bot.agent.commands.arguments import STRATEGY, complete_compact, complete_strategy, strategies_in_words
+from bot.connector import CommandField, OfferedCommand
+
+Completion = Callable[[Sequence[str]], Mapping[str, str]]
+"""What the last of these words may become, and a few words about each."""
+
+
+class Who(Enum):
+    """Who may give a command."""
+
+    EVERYBODY = auto()
+    """Whoever is let in."""
+    ADMINS = auto()
+    """It is offered to nobody, and unknown to everybody else."""
+
+
+class Runs(Enum):
+    """When a command is carried out."""
+
+    AT_ONCE = auto()
+    """Whatever is under way; the next one waits for it, since it takes no time."""
+    ASIDE = auto()
+    """Whatever is under way; it takes a moment, and nothing waits for it."""
+    OF_THE_PAST = auto()
+    """It is about what was said before it: it waits for files of that which are still on their way, and while an
+    answer or a compaction is under way it says that it is busy."""
+
+
+@dataclass(frozen=True)
+class CommandSpec:
+    """One row. ``name`` also names its handler."""
+
+    name: str
+    about: str
+    """One line for `/help` and for menus."""
+    details: str
+    """What it does, for docs/commands.md, as Markdown."""
+    forms: Sequence[str] = ()
+    """How it is written, where that is more than its name."""
+    synonyms: Sequence[str] = ()
+    who: Who = Who.EVERYBODY
+    runs: Runs = Runs.AT_ONCE
+    is_urgent: bool = False
+    """Nothing holds it up: it is not counted before it is tried, and who writes too fast may still give it."""
+    fields: tuple[CommandField, ...] = ()
+    """What stands behind it, for platforms that have fields for that."""
+    completion: Completion | None = None
+
+
+_WHAT_TO_RECALL = CommandField("what", "Words, or numbers: 12-40")
+_WHAT_OF_MEMORY = CommandField("what", "pin 3, unpin 3, forget 3, add and a text, or the number of a page")
+_STRATEGY_NAME = CommandField("name", "One of those that /strategy names, or default")
+_HOW_TO_COMPACT = (
+    CommandField("strategy", f"How, for this time: {strategies_in_words()}", prefix=f"{STRATEGY}="),
+    CommandField("options", "Options of that strategy: keep=2"),
+    CommandField("focus", "What to keep", is_words=True),
+)
+
+TABLE: tuple[CommandSpec, ...] = (
+    CommandSpec(
+        name="help",
+        about="what I can do",
+        details="lists the commands",
+    ),
+    CommandSpec(
+        name="compact",
+        synonyms=("summarize",),
+        about="summarise now; /compact WHAT says what to keep, strategy=NAME how",
+        details="compacts now",
+        forms=("/compact [OPTION=VALUE …] [what to keep]",),
+        runs=Runs.OF_THE_PAST,
+        fields=_HOW_TO_COMPACT,
+        completion=complete_compact,
+    ),
+    CommandSpec(
+        name="abort",
+        synonyms=("stop",),
+        about="stop what I am doing",
+        details="stops what is under way",
+        is_urgent=True,
+    ),
+    CommandSpec(
+        name="context",
+        about="how full the context is, and why",
+        details="shows the meter",
+        runs=Runs.ASIDE,
+    ),
+    CommandSpec(
+        name="undo",
+        about="take back the last compaction (or /new)",
+        details="takes the last layer off",
+        runs=Runs.OF_THE_PAST,
+    ),
+    CommandSpec(
+        name="new",
+        about="start afresh; /undo brings the conversation back",
+        details="starts afresh",
+        runs=Runs.OF_THE_PAST,
+    ),
+    CommandSpec(
+        name="recall",
+        about="find what was said before: /recall WORDS, or read it: /recall 12-40",
+        details="finds, or reads, what was said before",
+        forms=("/recall WORDS", "/recall 12-40"),
+        runs=Runs.ASIDE,
+        fields=(_WHAT_TO_RECALL,),
+    ),
+    CommandSpec(
+        name="memory",
+        about="the facts I know of this conversation; pin, unpin, forget or add one; debug says why",
+        details="shows the [facts](memory.md) that are known, keeps, forgets or adds one",
+        forms=("/memory", "/memory pin 3", "/memory add TEXT"),
+        fields=(_WHAT_OF_MEMORY,),
+    ),
+    CommandSpec(
+        name="strategy",
+        about="how I compact; /strategy NAME chooses another way",
+        details="shows or chooses how this conversation is compacted",
+        forms=("/strategy [NAME]",),
+        fields=(_STRATEGY_NAME,),
+        completion=complete_strategy,
+    ),
+    CommandSpec(
+        name="status",
+        about="what I run on",
+        details="model, summary model, strategy, context, layers, what it is doing, each [MCP server](mcp.md)",
+    ),
+    CommandSpec(
+        name="start",
+        about="say hello",
+        details="says hello",
+    ),
+    CommandSpec(
+        name="pair",
+        about="let somebody in",
+        details="lets somebody in",
+        forms=("/pair CODE",),
+        who=Who.ADMINS,
+    ),
+)
+
+SPECS: Mapping[str, CommandSpec] = {word: spec for spec in TABLE for word in (spec.name, *spec.synonyms)}
+"""A row by its name or a synonym."""
+
+
+def offered() -> tuple[OfferedCommand, ...]:
+    """What everybody is offered, in the order of the table, and then the synonyms."""
+    known = [spec for spec in TABLE if spec.who is Who.EVERYBODY]
+    return (
+        *(OfferedCommand(spec.name, spec.about, spec.fields) for spec in known),
+        *(OfferedCommand(same, f"the same as /{spec.name}", spec.fields) for spec in known for same in spec.synonyms),
+    )
+
+
+def urgent() -> frozenset[str]:
+    """The texts that nothing holds up."""
+    return frozenset(f"/{word}" for word, spec in SPECS.items() if spec.is_urgent)
+
+
+def completions(typed: str) -> Mapping[str, str]:
+    """What the last word of a command that is being written may become, and a few words about it."""
+    command, *words = typed.split(" ")
+    spec = SPECS.get(command.removeprefix("/")) if command.startswith("/") else None
+    return spec.completion(words) if spec and spec.completion else {}
