@@ -221,9 +221,7 @@ def gateway_for(
         connector,
         resources.database,
         resources.bus,
-        Admission(
-            _access(settings), per_person=settings.rate.person, per_chat=settings.rate.chat, urgent=urgent()
-        ),
+        Admission(_access(settings), per_person=settings.rate.person, per_chat=settings.rate.chat, urgent=urgent()),
         lease_name=lease_name,
         folder=partial(folder_of, settings.data_dir),
         most_bytes=settings.files.most_bytes,

@@ -55,7 +55,9 @@ class Store(Protocol):
 class Chat:
     """The chat's pages."""
 
-    def __init__(self, context: PageContext, updates: Updates, store: Store, commands: Sequence[OfferedCommand]) -> None:
+    def __init__(
+        self, context: PageContext, updates: Updates, store: Store, commands: Sequence[OfferedCommand]
+    ) -> None:
         self._context = context
         self._commands = commands
         self._updates = updates
