@@ -107,7 +107,7 @@ class _Writer:
         if self.plan.running or self.desk.apart or self.run.model != self.head.model or self.run.trigger == "recovery":
             return False
         before = self.run.meter_before
-        asked = before["total"] + message_tokens(_user(self._task), family=family_of(self.run.model))
+        asked = before.total + message_tokens(_user(self._task), family=family_of(self.run.model))
         return bool(asked + self._room <= self.limits.window)
 
     def _inside(self) -> list[Message]:

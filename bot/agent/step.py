@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bot.bus import topics
 from bot.bus.topics import Topic
 from bot.compaction import Plan
-from bot.estimate.meter import Meter, meter_json
+from bot.estimate.meter import Meter, MeterRecord
 from bot.history import Anchor, Entry, EntryKind
 from bot.history.entry_text import RECALL
 from bot.history.measure import calibration
@@ -163,6 +163,6 @@ class Step:
             changed["calibration"], changed["calibrated_for"] = self.factor, self._context.services.model_name
         if self._is_weighed:
             meter = self.weigh()
-            changed["meter"] = meter_json(meter, self._context.strategy.level(meter))
+            changed["meter"] = MeterRecord.of(meter, self._context.strategy.level(meter))
         if changed:
             await agents.remember(self.tx, self._context.agent_id, **changed)

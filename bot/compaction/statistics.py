@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import TypedDict
+
+from bot.estimate.meter import MeterRecord
 
 
 class Stats(TypedDict):
@@ -35,16 +36,13 @@ def statistics(*, count: int, compacted: int, tokens: int, compacted_tokens: int
     )
 
 
-def statistics_of(before: Mapping[str, Any], after: Mapping[str, Any] | None) -> Stats | None:
-    """Of a run, by its meters as :func:`bot.estimate.meter.run_meter` makes them; None where nothing was changed, and
-    of runs of earlier versions, which did not count messages."""
-    if after is None or "messages" not in before or "messages" not in after:
+def statistics_of(before: MeterRecord, after: MeterRecord | None) -> Stats | None:
+    """Of a run, by its meters; None where nothing was changed, and of runs of earlier versions, which did not count
+    messages."""
+    if after is None or before.messages is None or after.messages is None:
         return None
     return statistics(
-        count=int(before["messages"]),
-        compacted=int(after["messages"]),
-        tokens=int(before["total"]),
-        compacted_tokens=int(after["total"]),
+        count=before.messages, compacted=after.messages, tokens=before.total, compacted_tokens=after.total
     )
 
 

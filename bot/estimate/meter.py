@@ -134,18 +134,51 @@ def share_kept(meter: Meter) -> float:
     return _steps(meter.share, 10_000) / 10_000 if math.isfinite(meter.share) else meter.share
 
 
+@dataclass(frozen=True)
+class MeterRecord:
+    """A meter as the book keeps it and the trace shows it, with what the strategy of that time made of it. ``share``
+    as :func:`share_kept` says it; ``messages`` of the request, None where nobody counted them: only the rows of
+    compactions have their number."""
+
+    total: int
+    limit: int
+    share: float
+    source: str
+    level: str
+    parts: tuple[Part, ...]
+    messages: int | None = None
+
+    @classmethod
+    def of(cls, meter: Meter, level: Level, messages: int | None = None) -> MeterRecord:
+        """What is kept of this one."""
+        return cls(meter.total, meter.limit, share_kept(meter), meter.source, level.value, meter.parts, messages)
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> MeterRecord:
+        """One that was kept. What an earlier version did not keep is empty."""
+        return cls(
+            total=found.get("total", 0),
+            limit=found.get("limit", 0),
+            share=found.get("share", 0.0),
+            source=found.get("source", "estimate"),
+            level=found.get("level", Level.OK.value),
+            parts=tuple(Part(name, tokens) for name, tokens in found.get("parts", {}).items()),
+            messages=found.get("messages"),
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """As it is kept."""
+        kept: dict[str, Any] = {
+            "total": self.total,
+            "limit": self.limit,
+            "share": self.share,
+            "source": self.source,
+            "level": self.level,
+            "parts": {part.name: part.tokens for part in self.parts},
+        }
+        return kept if self.messages is None else {**kept, "messages": self.messages}
+
+
 def meter_json(meter: Meter, level: Level) -> Mapping[str, Any]:
-    """A meter for the book, the trace and the bottom line."""
-    return {
-        "total": meter.total,
-        "limit": meter.limit,
-        "share": share_kept(meter),
-        "source": meter.source,
-        "level": level.value,
-        "parts": {part.name: part.tokens for part in meter.parts},
-    }
-
-
-def run_meter(meter: Meter, level: Level, messages: int) -> Mapping[str, Any]:
-    """A meter for the row of a compaction, which also counts the messages of the request."""
-    return {**meter_json(meter, level), "messages": messages}
+    """A meter as JSON, as :class:`MeterRecord` has it."""
+    return MeterRecord.of(meter, level).as_json()

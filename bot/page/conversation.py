@@ -19,6 +19,7 @@ from starlette.routing import Route
 from bot.bus import topics
 from bot.compaction.facts.fact import Reason
 from bot.compaction.facts.report import REASONS
+from bot.estimate.meter import MeterRecord
 from bot.messages import AgentId
 from bot.page.context import PageContext
 from bot.page.entries import shown
@@ -118,7 +119,7 @@ class ConversationPage:
         fills = await pages.fills(tx, one.agent_id, since=since, most=_POINTS)
         drops = await pages.drops(tx, one.agent_id, since=since, most=_POINTS)
         points, levels = points_of(fills, drops), self._levels_of(one.strategy)
-        limit = one.meter["limit"] if one.meter else fills[-1].limit if fills else 0
+        limit = one.meter.limit if one.meter else fills[-1].limit if fills else 0
         picture = None
         if points and limit:
             begin = since or points[0].at
@@ -198,14 +199,14 @@ def _top(covers: Sequence[Cover]) -> int | None:
     return next((layer.number for layer in on if layer.kind != "parked"), None)
 
 
-def _parts(meter: Mapping[str, Any] | None) -> list[Part]:
+def _parts(meter: MeterRecord | None) -> list[Part]:
     """What a context is made of, as shares of its limit, or of itself where it is over that."""
     if not meter:
         return []
-    whole = max(meter["limit"], meter["total"], 1)
+    whole = max(meter.limit, meter.total, 1)
     found, begin = list[Part](), 0.0
-    for at, (name, tokens) in enumerate(meter["parts"].items()):
-        width = tokens * 100 / whole
-        found.append(Part(name, tokens, begin, width, at % _PARTS + 1))
+    for at, part in enumerate(meter.parts):
+        width = part.tokens * 100 / whole
+        found.append(Part(part.name, part.tokens, begin, width, at % _PARTS + 1))
         begin += width
     return found

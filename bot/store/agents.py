@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 from sqlalchemy import Integer, bindparam, case, cast, exists, func, select, update
 
+from bot.estimate.meter import MeterRecord
 from bot.messages import Address, AgentId
 from bot.store.schema import agents, cursors
 from bot.store.tx import InEach, Tx, insert_into
@@ -124,19 +124,19 @@ async def keep_above(tx: Tx, epoch: int) -> None:
 
 
 class Remembered(TypedDict, total=False):
-    """What an agent keeps for its next compaction (see :class:`AgentRow`), and how full its context is, as
-    :func:`bot.estimate.meter.meter_json` says it."""
+    """What an agent keeps for its next compaction (see :class:`AgentRow`), and how full its context is."""
 
     paused: bool
     cooldown: int
     calibration: float
     calibrated_for: str
-    meter: Mapping[str, Any]
+    meter: MeterRecord
 
 
 async def remember(tx: Tx, agent_id: AgentId, **changed: Unpack[Remembered]) -> None:
     """Keep this of an agent."""
-    await tx.execute(_REMEMBER, {"agent": agent_id, **changed})
+    kept = {name: value.as_json() if isinstance(value, MeterRecord) else value for name, value in changed.items()}
+    await tx.execute(_REMEMBER, {"agent": agent_id, **kept})
 
 
 async def choose_strategy(tx: Tx, agent_id: AgentId, name: str) -> None:

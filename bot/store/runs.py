@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sqlalchemy import RowMapping, func, select, update
 
+from bot.estimate.meter import MeterRecord
 from bot.messages import AgentId
 from bot.store.schema import compactions, layers
 from bot.store.tx import Tx
@@ -74,8 +75,8 @@ class Run:
     jobs: int
     heartbeat_at: float | None
     result: Result | None
-    meter_before: Mapping[str, Any]
-    meter_after: Mapping[str, Any] | None
+    meter_before: MeterRecord
+    meter_after: MeterRecord | None
     reason: str
     started_at: float
     enqueued_at: float
@@ -106,7 +107,7 @@ class NewRun:
     head: str
     model: str
     limit: int
-    meter_before: Mapping[str, Any]
+    meter_before: MeterRecord
     result: Result | None = None
     """Of a run whose summary was written before it began."""
 
@@ -129,7 +130,7 @@ async def begin(tx: Tx, run: NewRun, *, now: float) -> None:
             model=run.model,
             limit_tokens=run.limit,
             jobs=0,
-            meter_before=dict(run.meter_before),
+            meter_before=run.meter_before.as_json(),
             result=_result_json(run.result) if run.result else None,
             reason="",
             started_at=now,
@@ -262,13 +263,13 @@ def _result_json(result: Result) -> dict[str, Any]:
 
 
 async def end(
-    tx: Tx, run_id: str, state: RunState, *, reason: str, meter_after: Mapping[str, Any] | None, now: float
+    tx: Tx, run_id: str, state: RunState, *, reason: str, meter_after: MeterRecord | None, now: float
 ) -> bool:
     """The run ends like this, if it has not ended otherwise before."""
     ended = await tx.execute(
         update(compactions)
         .where(compactions.c.id == run_id, compactions.c.state.in_(OPEN))
-        .values(state=state, reason=reason, meter_after=dict(meter_after) if meter_after else None, finished_at=now)
+        .values(state=state, reason=reason, meter_after=meter_after.as_json() if meter_after else None, finished_at=now)
     )
     return ended.rowcount == 1
 
@@ -278,9 +279,9 @@ async def replan(tx: Tx, run_id: str, plan: Mapping[str, Any]) -> None:
     await tx.execute(update(compactions).where(compactions.c.id == run_id).values(plan=dict(plan)))
 
 
-async def weigh_again(tx: Tx, run_id: str, meter_before: Mapping[str, Any]) -> None:
+async def weigh_again(tx: Tx, run_id: str, meter_before: MeterRecord) -> None:
     """The context is another one than when the run began."""
-    await tx.execute(update(compactions).where(compactions.c.id == run_id).values(meter_before=dict(meter_before)))
+    await tx.execute(update(compactions).where(compactions.c.id == run_id).values(meter_before=meter_before.as_json()))
 
 
 async def set_trace(tx: Tx, run_id: str, section: str) -> None:
@@ -329,8 +330,8 @@ def run_of(row: RowMapping | Mapping[str, Any]) -> Run:
         jobs=row["jobs"],
         heartbeat_at=row["heartbeat_at"],
         result=Result(**{**found, "inference": inference}) if found else None,
-        meter_before=row["meter_before"],
-        meter_after=row["meter_after"],
+        meter_before=MeterRecord.from_json(row["meter_before"]),
+        meter_after=MeterRecord.from_json(row["meter_after"]) if row["meter_after"] else None,
         reason=row["reason"],
         started_at=row["started_at"],
         enqueued_at=row["enqueued_at"],

@@ -91,8 +91,8 @@ async def test_what_is_said_while_a_compaction_is_under_way_stands_on_both_sides
         await until_compacted(room, 1)
         ended = await latest_run(running)
     assert ended.meter_after
-    before, after = ended.meter_before["total"], ended.meter_after["total"]
-    assert before > begun.meter_before["total"] + 8 * 20
+    before, after = ended.meter_before.total, ended.meter_after.total
+    assert before > begun.meter_before.total + 8 * 20
     assert f"{before:,} → {after:,}" in room.notices()[0]
 
 
@@ -177,7 +177,7 @@ async def test_after_an_undo_nothing_compacts_by_itself_before_it_is_critical(ho
         async with running.resources.database.read() as tx:
             second = await runs.latest(tx, Address("room", "1").agent_id)
         assert second
-        assert second.meter_before["level"] == "critical"
+        assert second.meter_before.level == "critical"
 
 
 async def test_new_starts_afresh_and_undo_brings_everything_back(house: OpenHouse, room: Room) -> None:

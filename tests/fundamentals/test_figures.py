@@ -70,8 +70,8 @@ async def test_the_gate_the_notice_the_row_and_the_trace_have_the_same_number(ho
         run = await last_run(running)
         assert run.meter_after
         (status,) = [message for message in room.shown["1"].values() if message.notice]
-        before, after = run.meter_before["total"], run.meter_after["total"]
-        limit = run.meter_before["limit"]
+        before, after = run.meter_before.total, run.meter_after.total
+        limit = run.meter_before.limit
         assert tokens(status.texts[0])[:2] == [before, limit], "as the gate decided"
         assert before / limit >= 0.75 > after / limit
         assert tokens(status.text)[:2] == [before, after]
@@ -130,7 +130,7 @@ async def test_the_log_has_what_was_removed_and_saved_in_one_line_and_all_seven_
             left = len((await running.history()).view())
             run = await last_run(running)
             assert run.meter_after
-            before, after = run.meter_before["total"], run.meter_after["total"]
+            before, after = run.meter_before.total, run.meter_after.total
             await room.until(lambda: any(entry["event"] == "compaction_statistics" for entry in logged))
     (line,) = [entry for entry in logged if entry["event"] == "compaction_ended"]
     assert (line["log_level"], line["removed"], line["tokens_saved"]) == ("info", messages - left, before - after)

@@ -88,7 +88,7 @@ async def test_the_level_in_the_book_is_that_of_the_strategy_that_was_chosen_fro
                 found = await conversations.get(tx, Address("room", "1").agent_id)
             assert found
             assert found.meter
-            return str(found.meter["level"])
+            return found.meter.level
 
         assert await level() == "ok"
         await room.commands("/strategy tiered")

@@ -42,9 +42,9 @@ async def test_plain_talk_is_left_alone_up_to_its_own_second_threshold_before_an
         await room.until(lambda: "Compacted:" in room.notices()[-1])
         run = await last_run(running)
         assert run.meter_after
-        limit = run.meter_before["limit"]
-        assert lowest <= run.meter_before["total"] / limit < (0.95 if ahead else lowest + 0.1)
-        assert run.meter_after["total"] / limit < lowest
+        limit = run.meter_before.limit
+        assert lowest <= run.meter_before.total / limit < (0.95 if ahead else lowest + 0.1)
+        assert run.meter_after.total / limit < lowest
 
 
 async def test_from_its_first_threshold_on_a_stale_file_becomes_an_outline_and_the_talk_stays(
@@ -60,7 +60,7 @@ async def test_from_its_first_threshold_on_a_stale_file_becomes_an_outline_and_t
             await room.asks(LINE.format(len(room.replies())))
         await room.until(lambda: "Compacted:" in room.notices()[-1])
         run = await last_run(running)
-        assert 0.60 <= run.meter_before["total"] / run.meter_before["limit"] < 0.75
+        assert 0.60 <= run.meter_before.total / run.meter_before.limit < 0.75
         assert (run.plan["hidden"], run.plan["summarise"], len(run.plan["replaced"])) == ([], [], 2)
 
 

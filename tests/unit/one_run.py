@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from bot.compaction import Plan
 from bot.compaction.plan import Inserted
+from bot.estimate.meter import MeterRecord
 from bot.history import EntryKind
 from bot.messages import AgentId
 from bot.store.runs import Result, Run, RunState
@@ -30,13 +32,18 @@ def meter_json(total: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def a_meter(total: int, messages: int | None = None) -> MeterRecord:
+    """The same, as it is read."""
+    return replace(MeterRecord.from_json(meter_json(total)), messages=messages)
+
+
 def a_run(**changes: Any) -> Run:
     """A run that ended well, with these changes."""
     values: dict[str, Any] = {
         "id": "run1", "agent_id": AgentId("room-1"), "trigger": "auto", "strategy": "reset", "focus": "",
         "state": RunState.DONE, "turn_id": "turn1", "status_slot": 1, "stack": (), "plan": PLAN.as_json(),
         "head": "hash", "model": "claude-sonnet-4-5", "limit": 1_000, "job_id": "job1", "jobs": 1,
-        "heartbeat_at": None, "meter_before": meter_json(900), "meter_after": meter_json(120), "reason": "",
+        "heartbeat_at": None, "meter_before": a_meter(900), "meter_after": a_meter(120), "reason": "",
         "started_at": STARTED, "enqueued_at": STARTED, "finished_at": STARTED + 2.5, "trace": None,
         "result": Result(
             "summary", "the summary", "", {"input": 1_000, "cache_read": 900, "cache_creation": 0, "output": 50},

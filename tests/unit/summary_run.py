@@ -18,6 +18,7 @@ from bot.store import histories, runs
 from bot.store.runs import NewRun, Result, Run
 from tests.servers.messages import Brain, MessagesRequest, Reply
 from tests.unit.entries import full, replied, returned, said
+from tests.unit.one_run import a_meter
 from workers.desk import Desk
 
 ADA = AgentId("room-1")
@@ -55,7 +56,7 @@ async def planned(
         await histories.remember_head(tx, HEAD.digest, HEAD.as_json())
         new = NewRun(
             id="run", agent_id=ADA, trigger=trigger, strategy="reset", focus=focus, turn_id=None, status_slot=1,
-            stack=(), plan=plan.as_json(), head=HEAD.digest, model=model, limit=limit, meter_before={"total": total},
+            stack=(), plan=plan.as_json(), head=HEAD.digest, model=model, limit=limit, meter_before=a_meter(total),
         )  # fmt: skip
         await runs.begin(tx, new, now=1.0)
         run = await runs.get(tx, "run")

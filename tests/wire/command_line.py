@@ -18,7 +18,7 @@ from bot.messages import Address, AgentId
 from bot.store import Database, Tx, agents, histories, runs, turns
 from bot.store.runs import NewRun, Result, RunState
 from tests.unit.entries import said
-from tests.unit.one_run import PLAN, meter_json
+from tests.unit.one_run import PLAN, a_meter
 
 ADA, BOB = Address("telegram", "1001"), Address("telegram", "1002")
 NOON = 1_795_262_400.0
@@ -83,7 +83,7 @@ async def ran(
             await runs.report(tx, run_id, "job", Result("summary", f"summary of {run_id}", "", usage, asked))
         if state in runs.OPEN:
             return
-        after = meter_json(100) | {"messages": 3} if state is RunState.DONE else None
+        after = a_meter(100, messages=3) if state is RunState.DONE else None
         reason = "" if state is RunState.DONE else f"it was {state.value} \x1b[31mred"
         await runs.end(tx, run_id, state, reason=reason, meter_after=after, now=at + 2.5)
         run = await runs.get(tx, run_id)
@@ -95,7 +95,7 @@ async def _begin(tx: Tx, run_id: str, agent_id: AgentId, at: float, changes: Map
     values: dict[str, Any] = {
         "trigger": "auto", "strategy": "reset", "focus": "", "turn_id": "turn1", "status_slot": 5, "stack": (),
         "plan": PLAN.as_json(), "head": "hash", "model": "claude-sonnet-4-5", "limit": 1_000,
-        "meter_before": meter_json(900) | {"messages": 9}, **changes,
+        "meter_before": a_meter(900, messages=9), **changes,
     }  # fmt: skip
     await runs.begin(tx, NewRun(id=run_id, agent_id=agent_id, **values), now=at)
 

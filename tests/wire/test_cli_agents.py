@@ -15,6 +15,7 @@ import pytest
 from sqlalchemy import update
 
 from bot.compaction.facts.candidates import candidates_of
+from bot.estimate.meter import MeterRecord, Part
 from bot.messages import Address, Inbound
 from bot.store import Database, agents, facts, histories, inbox, people, volume
 from bot.store.schema import entries
@@ -40,14 +41,7 @@ async def palimpsest(tmp_path: Path) -> AsyncIterator[CommandLine]:
     await talked(database, BOB, "bonjour", at=NOON)
     async with database.write() as tx:
         await inbox.add(tx, Inbound(BOB, "message:1002:7", "message", 7, "1002", "hi", NAME), now=NOON)
-        meter = {
-            "total": 900,
-            "limit": 1_000,
-            "share": 0.9,
-            "level": "critical",
-            "source": "usage",
-            "parts": {"x": 900},
-        }
+        meter = MeterRecord(900, 1_000, share=0.9, source="usage", level="critical", parts=(Part("x", 900),))
         await agents.remember(tx, BOB.agent_id, meter=meter)
     (data / "agents" / "telegram-1001" / "files").mkdir(parents=True)
     (data / "agents" / "telegram-1001" / "files" / "a.txt").write_text("content of a")

@@ -191,7 +191,7 @@ class CommandHandlers:
         """The status message of what was taken back says so, and its button is gone."""
         run = await runs.get(step.tx, run_id) if run_id else None
         if run and run.meter_after:
-            await step.change(run.status_slot, taken_back(run.meter_before["total"], run.meter_after["total"]))
+            await step.change(run.status_slot, taken_back(run.meter_before.total, run.meter_after.total))
 
     async def _new(self, _argument: str, message: Waiting) -> str | None:
         upto = self._context.history.last_seq

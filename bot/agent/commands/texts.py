@@ -141,7 +141,7 @@ def _last(run: Run | None, *, taken_back: bool) -> str:
     became = f"{run.state.value} and taken back" if taken_back else run.state.value
     line = f"Last compaction: {became} ({run.trigger}, {run.strategy})"
     if run.meter_after:
-        before, after = run.meter_before["total"], run.meter_after["total"]
+        before, after = run.meter_before.total, run.meter_after.total
         stats = statistics_of(run.meter_before, run.meter_after)
         return f"{line}, {before:,} → {after:,} tokens" + (f", {messages_text(stats)}" if stats else "")
     return f"{line}, {run.reason}" if run.reason else line

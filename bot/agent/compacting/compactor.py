@@ -46,7 +46,7 @@ from bot.compaction.plan import Trigger
 from bot.compaction.statistics import statistics_of
 from bot.compaction.summary.checks import is_no_summary
 from bot.errors import StaleEpoch, StoreUnavailable, StrategyFailed
-from bot.estimate.meter import run_meter
+from bot.estimate.meter import MeterRecord
 from bot.runtime.tasks import stop
 from bot.store import histories, runs, turns
 from bot.store.runs import NewRun, Result, Run, RunState
@@ -316,7 +316,7 @@ class Compactor:
                 head=context.head.digest,
                 model=model,
                 limit=context.limit,
-                meter_before=run_meter(meter, context.level, len(context.history.view())),
+                meter_before=MeterRecord.of(meter, context.level, len(context.history.view())),
                 result=written,
             )
             await runs.begin(step.tx, new, now=self._services.database.clock())
@@ -370,7 +370,7 @@ class Compactor:
             if plan.strategy != run.plan["strategy"]:
                 await runs.replan(step.tx, run.id, plan.as_json())
             after = context.measured(step.history)
-            meter_after = run_meter(after, context.strategy.level(after), len(step.history.view()))
+            meter_after = MeterRecord.of(after, context.strategy.level(after), len(step.history.view()))
             stats = statistics_of(run.meter_before, meter_after)
             assert stats is not None
             ended = await runs.end(
@@ -397,8 +397,8 @@ class Compactor:
         """People may have gone on talking meanwhile: what a layer made of the context is told beside the context that
         it was laid over."""
         before = self._context.measured(step.history)
-        meter_before = run_meter(before, self._context.strategy.level(before), len(step.history.view()))
-        if all(meter_before[name] == run.meter_before.get(name) for name in ("total", "messages")):
+        meter_before = MeterRecord.of(before, self._context.strategy.level(before), len(step.history.view()))
+        if (meter_before.total, meter_before.messages) == (run.meter_before.total, run.meter_before.messages):
             return run
         await runs.weigh_again(step.tx, run.id, meter_before)
         return replace(run, meter_before=meter_before)

@@ -29,7 +29,7 @@ def count(run: Run, state: RunState, now: float, strategy: str, after: int | Non
         outcome=state,
         strategy=strategy,
         seconds=now - run.started_at,
-        before=run.meter_before["total"],
+        before=run.meter_before.total,
         after=after,
     )
 
@@ -56,8 +56,8 @@ def tell(run: Run) -> None:
         trigger=run.trigger,
         outcome=run.state.value,
         reason=run.reason or None,
-        before=run.meter_before["total"],
-        after=(run.meter_after or run.meter_before)["total"],
+        before=run.meter_before.total,
+        after=(run.meter_after or run.meter_before).total,
         removed=counts["removed"] if counts else 0,
         reduction_percent=counts["reductionPercent"] if counts else 0.0,
         tokens_saved=counts["tokensSaved"] if counts else 0,

@@ -27,7 +27,7 @@ from bot.bus import topics
 from bot.compaction import Plan
 from bot.compaction.summary.checks import is_no_summary
 from bot.errors import StaleEpoch, StoreUnavailable, StrategyFailed
-from bot.estimate.meter import run_meter
+from bot.estimate.meter import MeterRecord
 from bot.store import histories, runs
 from bot.store.runs import NewRun, Run, RunState
 
@@ -131,7 +131,7 @@ class RunningSummary:
                 head=context.head.digest,
                 model=self._services.summary_model_name,
                 limit=context.limit,
-                meter_before=run_meter(meter, context.level, len(context.history.view())),
+                meter_before=MeterRecord.of(meter, context.level, len(context.history.view())),
             )
             await runs.begin(step.tx, new, now=self._services.database.clock())
         tell_begun(run_id, "rolling", meter, context.level)

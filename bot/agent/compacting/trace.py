@@ -21,7 +21,7 @@ from uuid import uuid4
 
 from bot.compaction import Plan
 from bot.compaction.statistics import messages_text, statistics_of
-from bot.estimate.meter import percent
+from bot.estimate.meter import MeterRecord, percent
 from bot.history import Entry, Ranges, Usage
 from bot.history.entry_text import text_to_read
 from bot.messages import text_of
@@ -214,11 +214,11 @@ def _utc(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-def _meter(meter: Mapping[str, Any]) -> str:
-    parts = ", ".join(f"{name} {tokens:,}" for name, tokens in meter["parts"].items() if tokens)
+def _meter(meter: MeterRecord) -> str:
+    parts = ", ".join(f"{part.name} {part.tokens:,}" for part in meter.parts if part.tokens)
     return (
-        f"{meter['total']:,} of {meter['limit']:,} tokens ({percent(meter['share'])}, {meter['level']}, "
-        f"from {meter['source']}: {parts})"
+        f"{meter.total:,} of {meter.limit:,} tokens ({percent(meter.share)}, {meter.level}, "
+        f"from {meter.source}: {parts})"
     )
 
 

@@ -77,7 +77,7 @@ def conversation_json(one: Conversation) -> dict[str, Any]:
         "connector": one.address.connector,
         "chat": one.address.chat,
         "thread": one.address.thread,
-        "meter": one.meter,
+        "meter": one.meter.as_json() if one.meter else None,
         "strategy": one.strategy or None,
         "paused": one.paused,
         "touched": utc(one.touched_at),
@@ -89,8 +89,8 @@ def conversation_json(one: Conversation) -> dict[str, Any]:
 
 
 def _cells(one: Conversation) -> tuple[str, ...]:
-    share = percent(one.meter["share"]) if one.meter else "not known"
-    total = f"{one.meter['total']:,} of {one.meter['limit']:,}" if one.meter else ""
+    share = percent(one.meter.share) if one.meter else "not known"
+    total = f"{one.meter.total:,} of {one.meter.limit:,}" if one.meter else ""
     names = ", ".join(map(cut, one.people[:_MOST_NAMES]))
     more = f" and {len(one.people) - _MOST_NAMES} more" if len(one.people) > _MOST_NAMES else ""
     return (

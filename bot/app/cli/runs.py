@@ -84,9 +84,9 @@ def ran_json(ran: Ran) -> dict[str, Any]:
         "model": ran.model,
         "turn": ran.turn,
         "jobs": ran.jobs,
-        "before": ran.before["total"],
-        "after": ran.after["total"] if ran.after else None,
-        "limit": ran.before["limit"],
+        "before": ran.before.total,
+        "after": ran.after.total if ran.after else None,
+        "limit": ran.before.limit,
         "freed": freed_by(ran),
         "statistics": ran.stats,
         "pause": pause_of(ran),
@@ -98,7 +98,7 @@ def ran_json(ran: Ran) -> dict[str, Any]:
 
 def one_line(ran: Ran) -> tuple[str, ...]:
     """The cells of one compaction in a list."""
-    after = f"{ran.after['total']:,}" if ran.after else "unchanged"
+    after = f"{ran.after.total:,}" if ran.after else "unchanged"
     took = "" if ran.finished_at is None else f"{ran.finished_at - ran.started_at:.1f} s"
     stats = ran.stats
     messages = f"{stats['originalCount']:,} → {stats['compactedCount']:,}" if stats else ""
@@ -110,7 +110,7 @@ def one_line(ran: Ran) -> tuple[str, ...]:
         ran.trigger,
         ran.strategy,
         state,
-        f"{ran.before['total']:,}",
+        f"{ran.before.total:,}",
         after,
         messages,
         took,

@@ -76,8 +76,8 @@ def total(runs: Iterable[Ran]) -> Total:
     """Of all of these."""
     kept = list(runs)
     done = [ran for ran in kept if ran.state is RunState.DONE and ran.after]
-    before = sum(int(ran.before["total"]) for ran in done)
-    after = sum(int(ran.after["total"]) for ran in done if ran.after)
+    before = sum(ran.before.total for ran in done)
+    after = sum(ran.after.total for ran in done if ran.after)
     counted = [stats for ran in done if (stats := ran.stats)]
     pauses = [seconds for ran in kept if (seconds := pause_of(ran)) is not None]
     took = sorted(ran.finished_at - ran.started_at for ran in kept if ran.finished_at is not None)
@@ -121,7 +121,7 @@ def pause_of(ran: Ran) -> float | None:
 
 def freed_by(ran: Ran) -> int | None:
     """Tokens by which it made the context smaller; None where it did nothing."""
-    return int(ran.before["total"]) - int(ran.after["total"]) if ran.after else None
+    return ran.before.total - ran.after.total if ran.after else None
 
 
 def _counts(names: Iterable[str]) -> dict[str, int]:

@@ -158,7 +158,10 @@ async def _details(settings: Settings, name: str, day: str | None) -> Any:
                 "plan": run.plan,
                 "summary": result.summary if result else None,
                 "inference": list(run.asked),
-                "meter": {"before": run.meter_before, "after": run.meter_after},
+                "meter": {
+                    "before": run.meter_before.as_json(),
+                    "after": run.meter_after.as_json() if run.meter_after else None,
+                },
                 "trace": run.trace,
             }
         found = await _day_of(tx, name, day, database.clock())

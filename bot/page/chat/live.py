@@ -5,13 +5,11 @@ a context is. Every gateway hears it, whichever of them works for the connector.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 from bot.bus import topics
 from bot.bus.bus import Bus
-from bot.bus.events import AtWork, LiveEvent, Marked, Measured, Written
+from bot.bus.events import AtWork, LiveEvent, Marked, Measured, MeterFacts, Written
 from bot.messages import Address, AgentId
 
 _TYPING_SECONDS = 6.0
@@ -23,10 +21,10 @@ _MOST_SLOTS = 4
 @dataclass
 class Moment:
     """One conversation. ``texts``: what stands so far in the place of each reply, by its slot; ``facts``: the last
-    ones, empty before any came."""
+    ones, None before any came."""
 
     texts: dict[int, str] = field(default_factory=dict)
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: MeterFacts | None = None
     typing_until: float = 0.0
     """In the loop's time."""
 
@@ -68,7 +66,7 @@ class Moments:
                 loop = asyncio.get_running_loop()
                 moment.typing_until = loop.time() + _TYPING_SECONDS if event.on else 0.0
             case Measured():
-                moment.facts = asdict(event.facts)
+                moment.facts = event.facts
             case Marked():
                 self._bus.wake(topics.marked(address.agent_id))
         self._bus.wake(topics.live(address.agent_id))

@@ -12,14 +12,16 @@ if it has one for machines), ``gone``, ``writing`` (blocks of a reply),
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from markupsafe import Markup
 
 from bot.bus import topics
 from bot.bus.bells import SWEEP_SECONDS
+from bot.bus.events import MeterFacts
 from bot.errors import StoreUnavailable
+from bot.estimate.meter import MeterRecord
 from bot.messages import Address
 from bot.page.access.visitor import Visitor
 from bot.page.chat.live import Moments
@@ -55,7 +57,7 @@ class Stream:
         self._texts: dict[str, str] = {}
         """What was told of each reply that grows, by its line."""
         self._blocks: dict[str, list[Markup]] = {}
-        self._told: dict[str, Any] = {"typing": False, "book": "there", "meter": None, "facts": {}, "html": ""}
+        self._told: dict[str, Any] = {"typing": False, "book": "there", "meter": None, "facts": None, "html": ""}
         self._asked_for: set[int] = set()
         """Slots that were looked for in the book."""
         self._next_look = self._next_render = 0.0
@@ -115,7 +117,7 @@ class Stream:
         elif self._is_news("meter", shown.meter):
             yield from self._meter(shown.meter)
 
-    def _meter(self, facts: Mapping[str, Any] | None) -> Iterator[str]:
+    def _meter(self, facts: MeterFacts | MeterRecord | None) -> Iterator[str]:
         if self._is_news("html", html := self._view.meter(facts)):
             yield event("meter", {"html": html})
 

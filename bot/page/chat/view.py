@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
+from bot.bus.events import MeterFacts
 from bot.compaction.facts.report import REASONS, runtime_in
 from bot.compaction.memory_gate.gate import gates_in
+from bot.estimate.meter import MeterRecord
 from bot.messages import Address, Kept
 from bot.page import markup
 from bot.page.access.visitor import Visitor
@@ -37,7 +38,7 @@ class Shown:
 
     lines: Sequence[Line]
     before: Place | None
-    meter: Mapping[str, Any] | None
+    meter: MeterRecord | None
 
     @property
     def digest(self) -> str:
@@ -81,7 +82,7 @@ class View:
         """Markdown, block by block."""
         return markup.blocks(self._rendering.shown(text))
 
-    def meter(self, facts: Mapping[str, Any] | None) -> Markup:
+    def meter(self, facts: MeterFacts | MeterRecord | None) -> Markup:
         """How full the context is; empty before that is known."""
         if not facts:
             return Markup("")

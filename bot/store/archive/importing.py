@@ -138,7 +138,7 @@ def _check_entry(row: Row) -> None:
 def _check_run(row: Row) -> None:
     run = runs.run_of(row)
     Plan.from_json(run.plan)
-    for meter in filter(None, (run.meter_before, run.meter_after)):
+    for meter in filter(None, (row["meter_before"], row["meter_after"])):
         _check_meter(meter)
 
 

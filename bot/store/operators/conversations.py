@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from sqlalchemy import RowMapping, func, or_, select
 
+from bot.estimate.meter import MeterRecord
 from bot.messages import Address, AgentId
 from bot.store.schema import agents, compactions, entries, inbox, layers
 from bot.store.tx import Tx
@@ -17,14 +18,14 @@ Order = Literal["fill", "recent"]
 
 @dataclass(frozen=True)
 class Conversation:
-    """One of them. ``meter`` as :func:`bot.estimate.meter.meter_json` makes it, None before its first answer;
+    """One of them. ``meter``: None before its first answer;
     ``strategy``: what it chose, empty for none; ``touched_at`` in seconds since 1970; ``waiting``: messages that nobody
     answered yet; ``entries`` and ``compactions``: how many it ever had; ``people``: the names of those who wrote
     lately."""
 
     agent_id: AgentId
     address: Address
-    meter: Mapping[str, Any] | None
+    meter: MeterRecord | None
     strategy: str
     paused: bool
     touched_at: float
@@ -101,7 +102,7 @@ async def _some_with_counts(tx: Tx, rows: Sequence[RowMapping]) -> list[Conversa
         Conversation(
             agent_id=AgentId(row["id"]),
             address=Address(row["connector"], row["chat"], row["thread"]),
-            meter=row["meter"],
+            meter=MeterRecord.from_json(row["meter"]) if row["meter"] else None,
             strategy=row["strategy"],
             paused=row["paused"],
             touched_at=row["touched_at"],

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from sqlalchemy import RowMapping, func, or_, select
 
+from bot.estimate.meter import MeterRecord
 from bot.history import Entry, History, Layer, Usage
 from bot.messages import Address, AgentId, Audience
 from bot.store import histories
@@ -129,9 +130,9 @@ async def drops(tx: Tx, agent_id: AgentId, *, since: float, most: int) -> list[D
             at=row.finished_at or row.started_at,
             trigger=row.trigger,
             state=row.state,
-            before=row.meter_before["total"],
-            after=row.meter_after["total"] if row.meter_after else None,
-            limit=row.meter_before["limit"],
+            before=(before := MeterRecord.from_json(row.meter_before)).total,
+            after=MeterRecord.from_json(row.meter_after).total if row.meter_after else None,
+            limit=before.limit,
         )
         for row in reversed((await tx.execute(query)).all())
     ]

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 from sqlalchemy import BindParameter, RowMapping, Select, Text, and_, bindparam, cast, exists, func, or_, select
 
+from bot.estimate.meter import MeterRecord
 from bot.history import EntryKind
 from bot.history.file_headers import sent_path
 from bot.messages import Address, Audience, Button, Kept, text_of
@@ -76,12 +77,12 @@ class Place:
 
 @dataclass(frozen=True)
 class Conversation:
-    """One conversation of a connector. ``meter`` as :func:`bot.estimate.meter.meter_json` makes it, None before its
+    """One conversation of a connector. ``meter``: None before its
     first answer; ``last``: what was said last, as far as the queues know it."""
 
     address: Address
     touched_at: float
-    meter: Any
+    meter: MeterRecord | None
     last: str
 
 
@@ -284,7 +285,7 @@ async def conversations(tx: Tx, connector: str, *, most: int, offset: int = 0) -
         .limit(most)
         .offset(offset)
     )
-    return [Conversation(Address(*row[:3]), row[3], row[4], row[5] or "") for row in rows]
+    return [Conversation(Address(*row[:3]), row[3], _record(row[4]), row[5] or "") for row in rows]
 
 
 async def count(tx: Tx, connector: str) -> int:
@@ -293,7 +294,11 @@ async def count(tx: Tx, connector: str) -> int:
     return int(found.scalar_one())
 
 
-async def meter(tx: Tx, address: Address) -> Any:
-    """How full its context was when it last changed, as :func:`bot.estimate.meter.meter_json` says it, or None."""
+async def meter(tx: Tx, address: Address) -> MeterRecord | None:
+    """How full its context was when it last changed; None before that is known."""
     found = await tx.execute(select(agents.c.meter).where(agents.c.id == address.agent_id))
-    return found.scalar_one_or_none()
+    return _record(found.scalar_one_or_none())
+
+
+def _record(kept: Mapping[str, Any] | None) -> MeterRecord | None:
+    return MeterRecord.from_json(kept) if kept else None

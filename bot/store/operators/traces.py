@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlalchemy import ColumnElement, RowMapping, func, select
 
 from bot.compaction.statistics import Stats, statistics_of
+from bot.estimate.meter import MeterRecord
 from bot.history import Usage
 from bot.messages import AgentId
 from bot.runtime.utc_day import bounds_of
@@ -26,9 +26,8 @@ MOST = 10_000
 
 @dataclass(frozen=True)
 class Ran:
-    """One compaction in brief; :func:`bot.store.runs.get` has all of it. ``before`` and ``after`` are meters as
-    :func:`bot.estimate.meter.meter_json` makes them; times in seconds since 1970. ``undone``: its layer was taken
-    off."""
+    """One compaction in brief; :func:`bot.store.runs.get` has all of it. Times in seconds since 1970. ``undone``: its
+    layer was taken off."""
 
     id: str
     agent_id: AgentId
@@ -40,8 +39,8 @@ class Ran:
     reason: str
     turn: str | None
     jobs: int
-    before: Mapping[str, Any]
-    after: Mapping[str, Any] | None
+    before: MeterRecord
+    after: MeterRecord | None
     usage: Usage | None
     started_at: float
     finished_at: float | None
@@ -167,8 +166,8 @@ def _ran(row: RowMapping) -> Ran:
         reason=row["reason"],
         turn=row["turn_id"],
         jobs=row["jobs"],
-        before=row["meter_before"],
-        after=row["meter_after"],
+        before=MeterRecord.from_json(row["meter_before"]),
+        after=MeterRecord.from_json(row["meter_after"]) if row["meter_after"] else None,
         usage=Usage(**row["usage"]) if row["usage"] else None,
         started_at=row["started_at"],
         finished_at=row["finished_at"],

@@ -11,7 +11,7 @@ from bot.history import Entry, EntryKind
 from bot.messages import Address, AgentId, text_block
 from bot.store import Database, agents, histories
 from bot.store.schema import compactions
-from tests.unit.one_run import PLAN, meter_json
+from tests.unit.one_run import PLAN, a_meter, meter_json
 
 _WORDS = (
     "the", "train", "to", "Rome", "leaves", "at", "noon", "and", "nobody", "knows", "whether", "it", "will", "rain",
@@ -42,7 +42,7 @@ async def fill(database: Database, size: Size, *, now: float) -> None:
         async with database.write() as tx:
             for address in some:
                 await agents.ensure(tx, address, now=now - rng.random() * 30 * _A_DAY)
-                await agents.remember(tx, address.agent_id, meter=meter_json(rng.randint(50, 990)))
+                await agents.remember(tx, address.agent_id, meter=a_meter(rng.randint(50, 990)))
     for address, count in zip(addresses, _shares(size), strict=True):
         async with database.write() as tx:
             await histories.append(tx, address.agent_id, list(_talk(rng, address, count)), now=now)

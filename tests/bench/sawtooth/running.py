@@ -228,8 +228,8 @@ class _Talk:
         return tuple(self._compaction(run) for run in reversed(found))
 
     def _compaction(self, run: Run) -> Compaction:
-        before = int(run.meter_before["total"])
-        after = int(run.meter_after["total"]) if run.meter_after else before
+        before = int(run.meter_before.total)
+        after = int(run.meter_after.total) if run.meter_after else before
         turn = bisect_left(self.ends, run.started_at) + 1
         by_model = bool(run.plan["summarise"])
         return Compaction(turn, run.trigger, str(run.plan["strategy"]), run.state, before, after, by_model)

@@ -22,6 +22,7 @@ from bot.runtime.settings import Settings
 from bot.store import Database, agents, inbox, outbox, runs, turns
 from bot.store.operators import parked, queues
 from bot.store.runs import NewRun
+from tests.unit.one_run import a_meter
 
 NOBODY = "redis://127.0.0.1:1"
 
@@ -139,10 +140,10 @@ async def _fill(database: Database) -> None:
         slot = await outbox.open_slot(tx, here, now=1_000.0)
         await turns.begin(tx, "turn", here.agent_id, slot, now=1_000.0)
         await runs.begin(tx, _run(here.agent_id, status), now=970.0)
-        await agents.remember(tx, here.agent_id, meter={"level": "critical"})
+        await agents.remember(tx, here.agent_id, meter=replace(a_meter(90), level="critical"))
         long_ago = Address("room", "long ago")
         await agents.ensure(tx, long_ago, now=1_000.0 - 2 * queues.ACTIVE_SECONDS)
-        await agents.remember(tx, long_ago.agent_id, meter={"level": "ok"})
+        await agents.remember(tx, long_ago.agent_id, meter=a_meter(90))
 
 
 def _run(agent_id: AgentId, status: int) -> NewRun:
@@ -159,5 +160,5 @@ def _run(agent_id: AgentId, status: int) -> NewRun:
         head="",
         model="m",
         limit=100,
-        meter_before={"total": 90},
+        meter_before=a_meter(90),
     )

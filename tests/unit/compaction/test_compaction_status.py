@@ -6,6 +6,7 @@ import pytest
 
 from bot.compaction.notices import finished
 from bot.compaction.statistics import messages_text, statistics, statistics_of
+from tests.unit.one_run import a_meter
 
 
 def test_a_compaction_during_which_much_was_said_is_told_without_a_share_below_nothing() -> None:
@@ -35,9 +36,7 @@ def test_what_became_of_the_messages_is_one_phrase(before: int, after: int, text
 
 
 def test_a_run_whose_messages_were_not_counted_has_no_statistics() -> None:
-    counted = {"total": 900, "messages": 9}
-    assert statistics_of({"total": 900}, {"total": 90, "messages": 3}) is None
+    counted, after = a_meter(900, messages=9), a_meter(90, messages=3)
+    assert statistics_of(a_meter(900), after) is None
     assert statistics_of(counted, None) is None
-    assert statistics_of(counted, {"total": 90, "messages": 3}) == statistics(
-        count=9, compacted=3, tokens=900, compacted_tokens=90
-    )
+    assert statistics_of(counted, after) == statistics(count=9, compacted=3, tokens=900, compacted_tokens=90)

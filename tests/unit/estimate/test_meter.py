@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from fractions import Fraction
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.estimate.meter import Level, Meter, Part, meter_json, percent
+from bot.estimate.meter import Level, Meter, MeterRecord, Part, meter_json, percent
 
 
 def meter(total: int, limit: int) -> Meter:
@@ -90,3 +91,21 @@ def test_the_largest_part_is_to_blame() -> None:
     blamed = Meter.of([Part("tools", 9), Part("history", 3)], limit=10).largest
     assert blamed == Part("tools", 9)
     assert Meter.of([], limit=10).largest is None
+
+
+def test_what_is_kept_of_a_meter_is_read_again_as_it_was() -> None:
+    full = Meter.of([Part("tools", 3), Part("conversation", 87)], limit=100, source="usage")
+    for kept in (MeterRecord.of(full, Level.WARNING), MeterRecord.of(full, Level.OK, messages=7)):
+        assert MeterRecord.from_json(json.loads(json.dumps(kept.as_json()))) == kept
+
+
+def test_a_meter_in_a_row_looks_as_earlier_versions_wrote_it() -> None:
+    kept = MeterRecord.of(Meter.of([Part("tools", 3), Part("conversation", 87)], limit=100), Level.WARNING, messages=7)
+    assert json.dumps(kept.as_json()) == (
+        '{"total": 90, "limit": 100, "share": 0.9, "source": "estimate", "level": "warning", '
+        '"parts": {"tools": 3, "conversation": 87}, "messages": 7}'
+    )
+
+
+def test_what_an_earlier_version_did_not_keep_of_a_meter_is_empty() -> None:
+    assert MeterRecord.from_json({"total": 90, "limit": 100}) == MeterRecord(90, 100, 0.0, "estimate", "ok", ())

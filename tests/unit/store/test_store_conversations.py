@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bot.estimate.meter import MeterRecord
 from bot.messages import Address, AgentId, Inbound
 from bot.store import Database, agents, inbox
 from bot.store.operators import conversations
@@ -30,7 +31,7 @@ async def database(book: Mapping[str, Any], tmp_path: Path) -> AsyncIterator[Dat
             event = Inbound(ADA, f"message:1001:{number}", "message", number, "1001", "hi", name)
             await inbox.add(tx, event, now=NOON)
         for address, share in ((ADA, 0.25), (EVE, 0.75)):
-            meter = {"total": 1, "limit": 1, "share": share, "level": "ok", "source": "usage", "parts": {}}
+            meter = MeterRecord(total=1, limit=1, share=share, level="ok", source="usage", parts=())
             await agents.remember(tx, address.agent_id, meter=meter)
     yield opened
     await opened.close()

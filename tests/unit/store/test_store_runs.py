@@ -14,7 +14,7 @@ from bot.history import Layer
 from bot.messages import AgentId
 from bot.store import Database, Tx, histories, runs, work
 from bot.store.runs import NewRun, Result, Run, RunState
-from tests.unit.one_run import PLAN, meter_json
+from tests.unit.one_run import PLAN, a_meter
 
 ADA = AgentId("room-1")
 RESULT = Result("summary", "it was said", "", {"input": 3}, ({"mode": "conversation", "reply": "it was said"},))
@@ -28,14 +28,14 @@ async def begin(
         NewRun(
             id=run_id, agent_id=agent, trigger=trigger, strategy="reset", focus="names", turn_id="turn1", status_slot=5,
             stack=(1, 2), plan=PLAN.as_json(), head="hash", model="claude-test", limit=1_000,
-            meter_before=meter_json(900),
+            meter_before=a_meter(900),
         ),
         now=at,
     )  # fmt: skip
 
 
 async def end(tx: Tx, state: RunState, run_id: str = "run1", reason: str = "") -> bool:
-    after = meter_json(100) if state is RunState.DONE else None
+    after = a_meter(100) if state is RunState.DONE else None
     return await runs.end(tx, run_id, state, reason=reason, meter_after=after, now=9.0)
 
 

@@ -16,7 +16,7 @@ from bot.store import Database, histories, runs
 from bot.store.database import _alembic
 from bot.store.operators import traces
 from tests.conftest import BOOKS
-from tests.unit.one_run import PLAN, meter_json
+from tests.unit.one_run import PLAN, a_meter, meter_json
 
 HERE = AgentId("room-1")
 RUN = {
@@ -89,7 +89,7 @@ async def test_everything_is_there_and_what_one_person_said_is_known_to_be_their
         (1, "ada", "entry 1"), (2, "ada", "entry 2"), (3, "", "entry 3"), (4, "", "entry 4"), (5, "", "entry 5"),
     ]  # fmt: skip
     assert run
-    assert (run.plan, run.trace, run.meter_after) == (json.loads(RUN["plan"]), "## section", meter_json(90))  # type: ignore[arg-type]
+    assert (run.plan, run.trace, run.meter_after) == (json.loads(RUN["plan"]), "## section", a_meter(90))  # type: ignore[arg-type]
     assert run.result
     assert run.result.summary == "s"
     assert other
