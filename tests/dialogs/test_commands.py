@@ -21,6 +21,8 @@ async def test_each_command_is_answered_and_reaches_no_model(play: Play) -> None
         bot("Hello!*"),
         ada("/compact"),
         bot("There is nothing to compact yet."),
+        ada("/compact strategy=monologue"),
+        bot("There is nothing to compact yet by monologue."),
         ada("/undo"),
         bot("There is nothing to undo."),
         requests(0),
@@ -34,6 +36,8 @@ async def test_a_command_can_be_written_as_plain_text(play: Play) -> None:
         bot("Model: *"),
         ada.writes("/nonsense"),
         bot("I do not know /nonsense. /help lists what I know."),
+        ada.writes("/compact strategy=monologue"),
+        bot("There is nothing to compact yet by monologue."),
         requests(0),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,8 @@ from tests.servers.discord import Channel, DiscordServer, Message, Person
 from tests.unit.discord_reader import read
 
 _TYPING_SECONDS = 10.0
+_PAIR = re.compile(r"(\w+)=(\S+)\s*")
+"""What a person puts into the field of this name, who would write it so elsewhere."""
 
 
 class DiscordStage:
@@ -68,8 +71,12 @@ class DiscordStage:
             await self.says(who, text, where, addressed=False, answers="")
             return
         options = [str(option["name"]) for option in registered[name].get("options") or []]
-        field = "focus" if "focus" in options else next(iter(options), "")  # the others of /compact are pairs
-        await self._person(who).slash(name, {field: argument} if argument else {}, self._channel(where))
+        given = {}
+        while (pair := _PAIR.match(argument)) and pair[1] in options:
+            given[pair[1]], argument = pair[2], argument[pair.end() :]
+        if argument:
+            given["focus" if "focus" in options else next(iter(options), "")] = argument
+        await self._person(who).slash(name, given, self._channel(where))
 
     async def sends(self, who: Who, text: str, where: Where, files: Mapping[str, bytes], *, as_photo: bool) -> None:
         await self._person(who).says(text, self._channel(where), files=list(files.items()))
