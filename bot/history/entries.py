@@ -280,7 +280,7 @@ def valid_request(messages: Sequence[Message]) -> list[Message]:
     return merged
 
 
-_THINKING = frozenset({"thinking", "redacted_thinking"})
+THINKING = frozenset({"thinking", "redacted_thinking"})
 
 
 def _merged(messages: Sequence[Message]) -> list[Message]:
@@ -289,7 +289,7 @@ def _merged(messages: Sequence[Message]) -> list[Message]:
         content = message["content"]
         blocks = [text_block(content)] if isinstance(content, str) else as_read(content)
         blocks = [block for block in blocks if block.get("type") != "text" or block["text"].strip()]
-        while blocks and blocks[-1].get("type") in _THINKING:
+        while blocks and blocks[-1].get("type") in THINKING:
             blocks.pop()
         if not blocks:
             continue

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from bot.estimate.cuts import head_of
+from bot.history.entries import THINKING
 from bot.history.quotations import as_read
 from bot.messages import Block
 
@@ -22,7 +23,6 @@ LONGEST_RESULT = 20_000
 """Of these, characters of one tool's result, and of the arguments of one call."""
 
 _CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
-_THINKING = frozenset({"thinking", "redacted_thinking"})
 _TELLING = ("title", "name", "path", "url", "text", "content", "source")
 """Keys of blocks of any kind whose texts are words for people."""
 
@@ -82,7 +82,7 @@ def _texts(value: object) -> Iterator[str]:
         if value.strip():
             yield value
     elif isinstance(value, Mapping):
-        if value.get("type") in _THINKING:
+        if value.get("type") in THINKING:
             return
         for key in _TELLING:
             yield from _texts(value.get(key))

@@ -10,7 +10,7 @@ import typer
 from bot.app.cli.book import NothingFound, opened, settings_for_looking
 from bot.app.cli.forget import forget
 from bot.app.cli.move import export, import_
-from bot.app.cli.process import WronglyCalled, one_line_errors, run_to_its_end
+from bot.app.cli.process import Json, WronglyCalled, one_line_errors, run_to_its_end
 from bot.app.cli.text import columns, cut, json_text, line, utc
 from bot.estimate.meter import percent
 
@@ -27,7 +27,6 @@ app.command()(export)
 app.command("import")(import_)
 app.command()(forget)
 
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 _MOST_NAMES = 5
 _MOST_CANDIDATES = 20
 """Of those that were considered for memory, the last; --json has all that are kept."""

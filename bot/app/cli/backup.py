@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.app.cli.process import log_quietly, one_line_errors, run_to_its_end
-from bot.errors import ConfigurationError
+from bot.app.cli.book import refuse_missing_book, settings_for_looking
+from bot.app.cli.process import one_line_errors, run_to_its_end
 
 if TYPE_CHECKING:
     from bot.app.archive.backup import Extent
@@ -22,7 +22,7 @@ def backup(
 ) -> None:
     """Keep everything that must last in one file: the database, and the files of conversations. While it runs, too."""
     with one_line_errors():
-        settings = _settings()
+        settings = settings_for_looking()
         made = run_to_its_end(_backup(settings, target))
         print(f"{_sentence(made)} of {made.made_at} are in {'the pipe' if target == '-' else target}.", file=sys.stderr)
         if made.left_out:
@@ -34,28 +34,16 @@ def restore(
 ) -> None:
     """Put a backup into an empty database and an empty folder of conversations. The program must not run."""
     with one_line_errors():
-        settings = _settings()
+        settings = settings_for_looking()
         found = run_to_its_end(_restore(settings, source))
         print(f"{_sentence(found)} are as they were at {found.made_at}.", file=sys.stderr)
-
-
-def _settings() -> Settings:
-    from bot.runtime.settings import load_settings
-
-    settings = load_settings()
-    log_quietly(settings)
-    return settings
 
 
 async def _backup(settings: Settings, target: str) -> Extent:
     from bot.app.archive import backup as work
     from bot.store.book import database_of
 
-    if not settings.database_url and not (settings.data_dir / "palimpsest.db").exists():
-        raise ConfigurationError(
-            f"There is no database in DATA_DIR={settings.data_dir}. Call this in the folder in which you start "
-            "`palimpsest run`, so that the same .env counts."
-        )
+    refuse_missing_book(settings)
     database = database_of(settings)
     try:
         return await work.make(database, settings, target)  # not opened: that would upgrade its tables

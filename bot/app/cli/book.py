@@ -74,16 +74,21 @@ def day_bounds(text: str, now: float) -> tuple[float, float]:
     return bounds_of(day_named(text, now))
 
 
-@asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[Database]:
-    """The book of the program. Raises ConfigurationError where there is none yet."""
-    from bot.store.book import database_of
-
+def refuse_missing_book(settings: Settings) -> None:
+    """Raises ConfigurationError where the program has no book yet."""
     if not settings.database_url and not (settings.data_dir / "palimpsest.db").exists():
         raise ConfigurationError(
             f"There is no database in DATA_DIR={settings.data_dir}. Call this in the folder in which you start "
             "`palimpsest run`, so that the same .env counts."
         )
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[Database]:
+    """The book of the program. Raises ConfigurationError where there is none yet."""
+    from bot.store.book import database_of
+
+    refuse_missing_book(settings)
     database = database_of(settings)
     try:
         await database.open()

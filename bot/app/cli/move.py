@@ -12,7 +12,7 @@ import typer
 
 from bot.app.cli.book import NothingFound, opened_with_files, refuse_strange_files, settings_for_looking
 from bot.app.cli.pair import ring
-from bot.app.cli.process import WronglyCalled, one_line_errors, run_to_its_end
+from bot.app.cli.process import Json, WronglyCalled, one_line_errors, run_to_its_end
 from bot.app.cli.text import json_text, line
 from bot.bus import topics
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from bot.app.archive.exporting import Exported
     from bot.runtime.settings import Settings
 
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 _SHOWN = 10
 
 

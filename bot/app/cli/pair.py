@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bot.app.cli.book import opened
-from bot.app.cli.process import log_quietly, one_line_errors, run_to_its_end
+from bot.app.cli.book import opened, settings_for_looking
+from bot.app.cli.process import one_line_errors, run_to_its_end
 from bot.app.cli.text import json_text
 from bot.bus import topics
 from bot.bus.topics import Topic
@@ -34,7 +34,7 @@ def list_people(
 ) -> None:
     """Who was let in, and who waits with which code."""
     with one_line_errors():
-        settings = _settings()
+        settings = settings_for_looking()
         found = run_to_its_end(_everybody(settings))
         if as_json:
             print(json_text([_as_json(person) for person in found]))
@@ -47,7 +47,7 @@ def list_people(
 def approve(code: Annotated[str, typer.Argument(help="What the person was told, e.g. ABCD-EFGH.")]) -> None:
     """Let in whoever has this code, and tell them in their chat."""
     with one_line_errors():
-        settings = _settings()
+        settings = settings_for_looking()
         person = run_to_its_end(_approve(settings, code.strip().upper()))
         print(f"{_id(person)} ({_shown(person.name)}) is let in.")
         if settings.access != "pairing" and _id(person) not in settings.allow | settings.admins:
@@ -61,21 +61,13 @@ def revoke(person: Annotated[str, typer.Argument(help="As the list names them, e
     if not connector or not name:
         raise typer.BadParameter("a person is connector:id, e.g. telegram:12345; `palimpsest pair list` names them")
     with one_line_errors():
-        settings = _settings()
+        settings = settings_for_looking()
         known = run_to_its_end(_revoke(settings, connector, name))
         named = [list_ for list_ in ("ALLOW", "ADMINS") if person.strip() in getattr(settings, list_.lower())]
         still = f"{person.strip()} is in {' and '.join(named)} and may talk because of that." if named else ""
         if not known:
             raise NobodyFound(f"I know no {person.strip()}. {still or '`palimpsest pair list` says whom I know.'}")
         print(f"{person.strip()} is forgotten. {still}".rstrip())
-
-
-def _settings() -> Settings:
-    from bot.runtime.settings import load_settings
-
-    settings = load_settings()
-    log_quietly(settings)
-    return settings
 
 
 async def _everybody(settings: Settings) -> list[Person]:

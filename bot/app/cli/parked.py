@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bot.app.cli.book import opened
+from bot.app.cli.book import opened, settings_for_looking
 from bot.app.cli.pair import ring
-from bot.app.cli.process import log_quietly, one_line_errors, run_to_its_end
+from bot.app.cli.process import Json, one_line_errors, run_to_its_end
 from bot.app.cli.text import cut, json_text, line, printable, utc
 from bot.bus import topics
 from bot.errors import PalimpsestError
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Messages that broke the program, and were put aside.", no_args_is_help=True)
 _Id = Annotated[str, typer.Argument(help="As the list names it, e.g. 17 or u3.")]
-_Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 
 
 class NothingParked(PalimpsestError):
@@ -27,10 +26,10 @@ class NothingParked(PalimpsestError):
 
 
 @app.command("list")
-def list_parked(as_json: _Json = False) -> None:
+def list_parked(as_json: Json = False) -> None:
     """What was put aside, oldest first."""
     with one_line_errors():
-        found = run_to_its_end(_listed(_settings()))
+        found = run_to_its_end(_listed(settings_for_looking()))
         if as_json:
             print(json_text([_as_json(one) for one in found]))
             return
@@ -39,10 +38,10 @@ def list_parked(as_json: _Json = False) -> None:
 
 
 @app.command()
-def show(id: _Id, as_json: _Json = False) -> None:  # noqa: A002  # as it is called in the help
+def show(id: _Id, as_json: Json = False) -> None:  # noqa: A002  # as it is called in the help
     """All that is known of one of them, with what was said."""
     with one_line_errors():
-        one = run_to_its_end(_shown(_settings(), id.strip()))
+        one = run_to_its_end(_shown(settings_for_looking(), id.strip()))
         if as_json:
             print(json_text(_as_json(one)))
             return
@@ -59,16 +58,8 @@ def show(id: _Id, as_json: _Json = False) -> None:  # noqa: A002  # as it is cal
 def retry(id: _Id) -> None:  # noqa: A002  # as it is called in the help
     """Let it be answered once more, as if it had just come."""
     with one_line_errors():
-        one = run_to_its_end(_retry(_settings(), id.strip()))
+        one = run_to_its_end(_retry(settings_for_looking(), id.strip()))
         print(f"{one.id} waits in {one.agent_id} to be answered again.")
-
-
-def _settings() -> Settings:
-    from bot.runtime.settings import load_settings
-
-    settings = load_settings()
-    log_quietly(settings)
-    return settings
 
 
 async def _listed(settings: Settings) -> list[Parked]:

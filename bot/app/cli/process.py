@@ -8,13 +8,16 @@ import os
 import sys
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from bot.errors import PalimpsestError
 
 T = TypeVar("T")
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+"""What commands take that machines read."""
 
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 

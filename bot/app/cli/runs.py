@@ -24,7 +24,6 @@ Outcome = Annotated[
 TriggerOption = Annotated[
     list[str] | None, typer.Option("--trigger", help="auto, manual, recovery, ahead; may be repeated.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 
 
 def wanted_of(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot.app.cli.book import opened, settings_for_looking
-from bot.app.cli.process import WronglyCalled, one_line_errors, run_to_its_end
-from bot.app.cli.runs import Agent, Json, Since, Until, wanted_of
+from bot.app.cli.process import Json, WronglyCalled, one_line_errors, run_to_its_end
+from bot.app.cli.runs import Agent, Since, Until, wanted_of
 from bot.app.cli.text import columns, json_text
 
 if TYPE_CHECKING:

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bot.app.cli.book import NothingFound, day_named, opened, opened_with_files, settings_for_looking
-from bot.app.cli.process import one_line_errors, run_to_its_end
+from bot.app.cli.process import Json, one_line_errors, run_to_its_end
 from bot.app.cli.runs import (
     HEADINGS,
     Agent,
     DayOption,
-    Json,
     Outcome,
     Since,
     TriggerOption,

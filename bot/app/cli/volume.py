@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import typer
 
-from bot.app.cli.process import log_quietly, one_line_errors, run_to_its_end
+from bot.app.cli.book import opened, settings_for_looking
+from bot.app.cli.process import one_line_errors, run_to_its_end
 from bot.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from bot.runtime.settings import Settings
-    from bot.store import Database
 
 app = typer.Typer(help="The volume that all hosts share: is it the right one, and which is it.", no_args_is_help=True)
 
@@ -34,31 +32,16 @@ def adopt() -> None:
 
 
 def _settings() -> Settings:
-    from bot.runtime.settings import load_settings
-
-    settings = load_settings()
-    log_quietly(settings)
+    settings = settings_for_looking()
     if not settings.database_url:
         raise ConfigurationError("Without DATABASE_URL the database lies in DATA_DIR itself: there is nothing to tell.")
     return settings
 
 
-@asynccontextmanager
-async def _open(settings: Settings) -> AsyncIterator[Database]:
-    from bot.store.book import database_of
-
-    database = database_of(settings)
-    try:
-        await database.open()
-        yield database
-    finally:
-        await database.close()
-
-
 async def _show(settings: Settings) -> str:
     from bot.store import volume
 
-    async with _open(settings) as database, database.read() as tx:
+    async with opened(settings) as database, database.read() as tx:
         known = await volume.known(tx)
     if known is None:
         return "The database knows no volume yet: the first process that starts names its own."
@@ -70,5 +53,5 @@ async def _show(settings: Settings) -> str:
 async def _adopt(settings: Settings) -> str:
     from bot.store import volume
 
-    async with _open(settings) as database:
+    async with opened(settings) as database:
         return await volume.adopt(database, settings.data_dir)
