@@ -1,7 +1,10 @@
-"""What kind of picture it is and how large, read from its first bytes or those of its base64 text: PNG, JPEG, GIF and
-WebP. Nothing of the picture itself is opened.
+"""How large a picture is and how many pages a PDF has, as far as that can be said without opening them. Pure.
 
-Pure, and bounded: at most the first ``_JPEG_HEAD`` characters are decoded, however large the picture is.
+Of a file that people send neither is asked here: Pillow and pypdf say it, in a child process, and its block keeps the
+answer (:mod:`bot.files.parser_process`). Here is what stands in a request in base64, and what the page serves. That is
+looked at in the program itself, so no library opens it (docs/decisions/0012-files-are-opened-in-children.md): of a PNG,
+JPEG, GIF or WebP the size is read where its format says that it stands, in at most the first ``_JPEG_HEAD``
+characters, however large the picture is.
 """
 
 from __future__ import annotations
@@ -96,8 +99,6 @@ def _jpeg(raw: bytes) -> tuple[int, int] | None:
             at += 2 + max(2, int.from_bytes(raw[at + 2 : at + 4], "big"))
     return None
 
-
-# How many pages a PDF has, read from its base64 text. Pure.
 
 PDF_PAGE_BYTES = 50_000
 """Size of a page, where a PDF does not show how many it has."""
