@@ -34,7 +34,12 @@ class Caller:
 
 
 class Callers:
-    """Reads callers. ``proxies``: addresses or networks whose word on who calls is taken."""
+    """Reads callers. ``proxies``: addresses or networks whose word on who calls is taken.
+
+    Not uvicorn's ProxyHeadersMiddleware: in a chain of proxies that add to `X-Forwarded-Proto` it takes none of it, so
+    that cookies by https would not be `Secure`; of an `X-Forwarded-For` it believes what is no address ("unknown"); and
+    it does not know a proxy of ours in its IPv6 form (`::ffff:10.0.0.9`).
+    """
 
     def __init__(self, proxies: Sequence[str] = ()) -> None:
         self._proxies: list[IPv4Network | IPv6Network] = [ipaddress.ip_network(name) for name in proxies]

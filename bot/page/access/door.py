@@ -92,6 +92,8 @@ class PageDoor:
 
     async def _admit(self, request: Request, caller: Caller, sending: _Sending) -> None:
         """Find out who it is. Raises Refused for whoever should not even be asked."""
+        # Not Starlette's TrustedHostMiddleware: it answers in its own words, without the page and its headers, and has
+        # no pattern for all names of this machine (127.0.0.0/8); which names are good depends on how one gets in.
         hosts, keys = self._context.settings.page.hosts, self._context.keys
         named = caller.host in hosts or caller.names_loopback
         if not caller.host or (not named and (hosts or not keys.any)):
