@@ -19,11 +19,10 @@ from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 
-from bot.app.http import state_of
 from bot.app.resources import Resources
 from bot.bus.leases import AGENT, CONNECTOR
 from bot.errors import OF_PROVIDER, BusUnavailable, StoreUnavailable
-from bot.runtime.checks import Check
+from bot.runtime.checks import Check, state_of
 from bot.runtime.metrics import METRICS
 from bot.store.operators import queues
 from bot.store.operators.queues import Depths

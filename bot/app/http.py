@@ -11,17 +11,26 @@ import socket
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 import structlog
 
-from bot.errors import ConfigurationError, PalimpsestError
-from bot.runtime.checks import Check
+from bot.errors import ConfigurationError
+from bot.runtime.checks import Check, state_of
 from bot.runtime.shutdown import Shutdown
 from bot.runtime.tasks import stop
 
+if TYPE_CHECKING:
+    import uvicorn
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import ASGIApp
+
 log = structlog.get_logger(__name__)
 
+Page: TypeAlias = "ASGIApp"
+"""What answers every path that is none of the program's own."""
 
 Metrics = Callable[[str], Awaitable[tuple[bytes, str]]]
 """Takes an Accept header, returns all metrics and their content type."""
@@ -29,8 +38,6 @@ Metrics = Callable[[str], Awaitable[tuple[bytes, str]]]
 Hook = Callable[[Mapping[str, str], bytes], Awaitable[int]]
 """Takes the headers (small letters) and the body of a platform's call, returns the status of the answer."""
 _MOST_HOOK_BYTES = 4_000_000
-_CHECK_SECONDS = 6.0
-"""Whoever asks whether we are ready is answered, also when a part is not."""
 _HANG_UP_SECONDS = 0.4
 
 
@@ -46,7 +53,7 @@ class HttpServer:
         *,
         shutdown: Shutdown | None = None,
         metrics: Metrics | None = None,
-        page: Any = None,
+        page: Page | None = None,
     ) -> None:
         self._bind = bind
         self._metrics = metrics
@@ -63,7 +70,10 @@ class HttpServer:
 
         routes: list[BaseRoute] = [Route("/healthz", self._healthz), Route("/readyz", self._readyz)]
         routes += [Route("/metrics", self._show_metrics)] if self._metrics else []
-        routes += [Route(path, _called(hook), methods=["POST"]) for path, hook in self._hooks.items()]
+        routes += [
+            Route(path, _called(hook), methods=["POST"], max_body_size=_MOST_HOOK_BYTES)
+            for path, hook in self._hooks.items()
+        ]
         if self._page:
             routes.append(Mount("/", self._page))
         config = uvicorn.Config(
@@ -75,7 +85,7 @@ class HttpServer:
             server_header=False,
             timeout_graceful_shutdown=1,
         )
-        server = _Server(config)
+        server = _server(config)
         listening = self._listen()
         log.info("http_listens", address="{}:{}".format(*listening.getsockname()[:2]))
         try:
@@ -100,12 +110,12 @@ class HttpServer:
                 f"HTTP_BIND={self._bind} cannot be listened on: {reason}. Choose another host:port."
             ) from error
 
-    async def _healthz(self, _request: Any) -> Any:
+    async def _healthz(self, _request: Request) -> Response:
         from starlette.responses import JSONResponse
 
         return JSONResponse({"status": "ok"})
 
-    async def _readyz(self, _request: Any) -> Any:
+    async def _readyz(self, _request: Request) -> Response:
         from starlette.responses import JSONResponse
 
         checks = dict(self._checks)  # a role that begins now adds its own
@@ -117,7 +127,7 @@ class HttpServer:
             return JSONResponse({"status": "ok", "parts": parts})
         return JSONResponse({"status": "not ready", "parts": parts}, HTTPStatus.SERVICE_UNAVAILABLE)
 
-    async def _show_metrics(self, request: Any) -> Any:
+    async def _show_metrics(self, request: Request) -> Response:
         from starlette.responses import Response
 
         assert self._metrics
@@ -125,45 +135,45 @@ class HttpServer:
         return Response(exposition, headers={"content-type": content_type})
 
 
-async def _hang_up(server: Any) -> None:
+async def serve_where_free(server: HttpServer, *, needed: bool, beside: Path | None) -> None:
+    """Serve until cancelled. An address that nobody asked for may be taken: then there is a line in the log, and no
+    server; one that was named, or that a platform calls, is ``needed``.
+
+    ``beside``: the DATA_DIR on which another process runs, which is then likely to be who has the address.
+    """
+    try:
+        await server.run()
+    except ConfigurationError as error:
+        told = str(error)
+        if beside:
+            told = f"Already running here: another `palimpsest run` works on DATA_DIR={beside}. {told}"
+        if needed:
+            raise ConfigurationError(told) from error
+        log.warning("http_off", reason=told)
+
+
+async def _hang_up(server: uvicorn.Server) -> None:
     """Whoever is still connected, with a page that is kept up to date, is not waited for. Their requests end by that
     themselves, and have let go of the database when this returns."""
     for connection in list(server.server_state.connections):
-        if connection.transport:
-            connection.transport.close()
+        connection.transport.close()
     if tasks := set(server.server_state.tasks):
         await asyncio.wait(tasks, timeout=_HANG_UP_SECONDS)
         await stop(*tasks)
 
 
-async def state_of(check: Check, seconds: float = _CHECK_SECONDS) -> tuple[bool, str]:
-    """Whether a part works, and ``ok``, a note, or what is wrong; asked for so long at most."""
-    try:
-        async with asyncio.timeout(seconds):
-            return True, await check() or "ok"
-    except TimeoutError:
-        return False, "no answer"
-    except PalimpsestError as error:
-        return False, str(error)
-
-
-def _called(hook: Hook) -> Any:
+def _called(hook: Hook) -> Callable[[Request], Awaitable[Response]]:
     """The endpoint of a hook."""
 
-    async def endpoint(request: Any) -> Any:
+    async def endpoint(request: Request) -> Response:
         from starlette.responses import Response
 
-        body = bytearray()
-        async for piece in request.stream():
-            body += piece
-            if len(body) > _MOST_HOOK_BYTES:
-                return Response(status_code=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-        return Response(status_code=await hook(dict(request.headers), bytes(body)))
+        return Response(status_code=await hook(dict(request.headers), await request.body()))
 
     return endpoint
 
 
-def _server_class() -> Any:
+def _server(config: uvicorn.Config) -> uvicorn.Server:
     import uvicorn
 
     class Quiet(uvicorn.Server):
@@ -174,8 +184,4 @@ def _server_class() -> Any:
             """None."""
             yield
 
-    return Quiet
-
-
-def _Server(config: Any) -> Any:  # noqa: N802
-    return _server_class()(config)
+    return Quiet(config)

@@ -1,63 +1,52 @@
 """The composition root: puts connectors, agents and workers together, in one process or as fleets.
 
-Heavy modules are imported inside the functions, so that the terminal shows its prompt before they are loaded.
+:func:`run` is read from top to bottom: what is opened, who is made of it, and who runs. A conversation in a terminal
+(:mod:`bot.app.chat`) is made of the same. Heavy modules are imported inside the functions, so that the terminal shows
+its prompt before they are loaded.
 """
 
 from __future__ import annotations
 
-import asyncio
-import fcntl
-import gc
-import importlib
 import signal
-from collections.abc import Coroutine, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from bot.app.platforms import local_note, platforms, terminal
-from bot.bus import topics
-from bot.errors import ConfigurationError
-from bot.messages import Address
-from bot.runtime.access import WEB
+import structlog
+
+from bot.app.folder_locks import beside_others
+from bot.app.loading import keep_what_is_loaded, load_what_is_heavy, without_collecting
+from bot.app.platforms import local_note, platforms
+from bot.runtime.access import WEB, Access
 from bot.runtime.settings import Settings
 from bot.runtime.shutdown import Shutdown, until_signal
-from bot.runtime.supervisor import UnexpectedEnd
-from bot.runtime.tasks import stop
+from bot.runtime.supervisor import until_told
+from bot.runtime.tasks import Work, run_together, stop
 
 if TYPE_CHECKING:
+    from bot.agent.embeddings import Embedder
     from bot.agent.services import Services
     from bot.app.health import Health
+    from bot.app.http import Page
     from bot.app.resources import Resources
     from bot.connector import Connector
+    from bot.gateway.gateway import Gateway
 
 Role = Literal["gateway", "agents", "worker"]
 ROLES: tuple[Role, ...] = ("gateway", "agents", "worker")
-_HEAVY = (
-    "bot.app.resources",
-    "bot.agent.host",
-    "bot.gateway.gateway",
-    "workers.main",
-    "anthropic",
-    "alembic.command",
-    "arq.jobs",
-)
+
+log = structlog.get_logger(__name__)
 
 
 async def run(settings: Settings, roles: Sequence[Role]) -> None:
     """Serve until a signal. Raises a PalimpsestError with a sentence that says what to do."""
-    gc.disable()  # it would take a quarter of the time that loading takes, and find nothing
-    try:
-        with _beside_others(settings) as others:
-            await _run(settings, roles, others=others)
-    finally:
-        gc.enable()
+    with without_collecting(), beside_others(settings) as are_others_here:
+        await _run(settings, roles, are_others_here=are_others_here)
 
 
-async def _run(settings: Settings, roles: Sequence[Role], *, others: bool) -> None:
+async def _run(settings: Settings, roles: Sequence[Role], *, are_others_here: bool) -> None:
     from bot.app.health import Health
-    from bot.app.http import HttpServer
+    from bot.app.http import HttpServer, serve_where_free
     from bot.app.resources import open_resources
     from bot.bus.leases import CONNECTOR
 
@@ -68,9 +57,9 @@ async def _run(settings: Settings, roles: Sequence[Role], *, others: bool) -> No
     asks = bool({"agents", "worker"} & set(roles))
     async with signals, open_resources(settings, listen=names, asks=asks) as resources:
         if asks:
-            await asyncio.to_thread(_load)  # else the first answer waits for it, and the leases of a host with it
+            await load_what_is_heavy()
         _announce(resources, roles, names)
-        _keep_what_is_loaded()
+        keep_what_is_loaded()
         gateways = [
             gateway_for(resources, connector, CONNECTOR.of(connector.name), shutdown=shutdown)
             for connector in connectors
@@ -79,81 +68,28 @@ async def _run(settings: Settings, roles: Sequence[Role], *, others: bool) -> No
         work = inner_roles(resources, roles, shutdown, health)
         work += [gateway.run() for gateway in gateways]
         hooks = {gateway.hook_path: gateway.receive for gateway in gateways if gateway.hook_path}
-        needed = bool(hooks) or "http_bind" in settings.model_fields_set
-        talk = next((gateway.intake.store for gateway in gateways if gateway.name == WEB), None)
-        page = _page(resources, talk) if "gateway" in roles else None
+        page = _page(resources, gateways) if "gateway" in roles else None
         server = HttpServer(
             settings.http_bind, health.checks, hooks, shutdown=shutdown, metrics=health.gauges.exposition, page=page
         )
-        serving = _http(server, needed=needed, beside=settings.data_dir if others else None)
+        needed = bool(hooks) or "http_bind" in settings.model_fields_set
+        serving = serve_where_free(server, needed=needed, beside=settings.data_dir if are_others_here else None)
         signals.be_gentle()
         try:
-            await _all([*(_until_told(role, shutdown) for role in work), shutdown.wait()], beside=[serving])
+            await run_together([*(until_told(role, shutdown) for role in work), shutdown.wait()], beside=[serving])
         finally:
             for connector in connectors:
                 await connector.close()
 
 
-async def chat(settings: Settings, address: Address, notes: Sequence[str] = ()) -> None:
-    """A conversation in this terminal, or over its pipes, with everything it needs in this process. ``notes`` are said
-    before it begins.
-
-    Raises a PalimpsestError with a sentence that says what to do.
-    """
-    with _only_here(settings, address):
-        async with until_signal(signal.SIGTERM, signal.SIGHUP):
-            await _chat(settings, address, notes)
-
-
-async def _chat(settings: Settings, address: Address, notes: Sequence[str]) -> None:
-    from bot.app.deferred_connector import DeferredConnector
-
-    deferred = DeferredConnector(terminal(settings, address, notes))
-    serving = asyncio.create_task(_serve_chat(settings, address, deferred))
-    try:
-        await asyncio.wait({deferred.running, serving}, return_when=asyncio.FIRST_COMPLETED)
-        if not deferred.running.done():
-            await serving
-    finally:
-        await deferred.close()
-        await stop(deferred.running, serving)
-    for task in (deferred.running, serving):
-        if not task.cancelled():
-            task.result()
-
-
-async def _serve_chat(settings: Settings, address: Address, connector: Connector) -> None:
-    await asyncio.to_thread(_load)
-    from bot.app.resources import open_resources
-    from bot.bus.leases import CONNECTOR
-
-    async with open_resources(settings, listen=(connector.name,)) as resources:
-        inner = inner_roles(resources, ("agents", "worker"))
-        gateway = gateway_for(resources, connector, CONNECTOR.of(address.agent_id), chat=address.chat)
-        resources.bus.ring(topics.inbox(address.agent_id))  # its agent shows how full it is
-        await _all([gateway.run(), *inner], until_first=True)
-
-
-def _load() -> None:
-    for name in _HEAVY:
-        importlib.import_module(name)
-
-
-def _keep_what_is_loaded() -> None:
-    """Neither the garbage collector nor the end of the process looks at it any more: that would take the end 2 s."""
-    gc.collect()
-    gc.freeze()
-    gc.enable()
-
-
 def inner_roles(
     resources: Resources, roles: Sequence[Role], shutdown: Shutdown | None = None, health: Health | None = None
-) -> list[Coroutine[Any, Any, None]]:
+) -> list[Work]:
     """The roles that hold no platform's token, as coroutines that run until cancelled, or until the end comes.
 
     ``health`` is told what they need.
     """
-    work: list[Coroutine[Any, Any, None]] = []
+    work: list[Work] = []
     if "agents" in roles:
         services = services_of(resources)
         if health:
@@ -196,7 +132,7 @@ def services_of(resources: Resources) -> Services:
         model_name=resources.model_name,
         summary_model_name=resources.summary_model_name,
         strategies=configured(STRATEGIES, resources.settings),
-        access=_access(resources.settings),
+        access=access_of(resources.settings),
         embedder=_embedder(resources.settings),
         mcp=servers_of(resources.settings),
         parser=ParserPool(bounds_of(resources.settings.files)),
@@ -209,7 +145,7 @@ def gateway_for(
     lease_name: str,
     chat: str | None = None,
     shutdown: Shutdown | None = None,
-) -> Any:
+) -> Gateway:
     """The gateway of a connector; ``chat``: the only one that it delivers to."""
     from bot.agent.commands.table import urgent
     from bot.files.blocks import folder_of
@@ -221,7 +157,7 @@ def gateway_for(
         connector,
         resources.database,
         resources.bus,
-        Admission(_access(settings), per_person=settings.rate.person, per_chat=settings.rate.chat, urgent=urgent()),
+        Admission(access_of(settings), per_person=settings.rate.person, per_chat=settings.rate.chat, urgent=urgent()),
         lease_name=lease_name,
         folder=partial(folder_of, settings.data_dir),
         most_bytes=settings.files.most_bytes,
@@ -231,126 +167,34 @@ def gateway_for(
     )
 
 
-def _page(resources: Resources, talk: Any) -> Any:
-    """The page, where its door lets anybody in; that it does not is said once. ``talk``: where its chat stores."""
-    import structlog
-
+def _page(resources: Resources, gateways: Sequence[Gateway]) -> Page | None:
+    """The page, where its door lets anybody in; that it does not is said once. Its chat stores with the web's
+    gateway."""
     from bot.agent.commands.table import offered
     from bot.page.context import why_shut
     from bot.page.routes import page_app
 
     if reason := why_shut(resources.settings):
-        structlog.get_logger(__name__).info("page_off", reason=reason)
+        log.info("page_off", reason=reason)
         return None
-    return page_app(resources.settings, resources.database, resources.bus, resources.jobs, talk, commands=offered())
+    store = next((gateway.intake.store for gateway in gateways if gateway.name == WEB), None)
+    return page_app(resources.settings, resources.database, resources.bus, resources.jobs, store, commands=offered())
 
 
-def _embedder(settings: Settings) -> Any:
+def _embedder(settings: Settings) -> Embedder:
+    """Who says how alike two texts are: an endpoint of one's own, or the model that comes with the program."""
     from bot.agent.embeddings import HttpEmbedder, WordLlamaEmbedder
 
     chosen = settings.embeddings
     return HttpEmbedder(chosen.url, chosen.model) if chosen.url else WordLlamaEmbedder()
 
 
-def _access(settings: Settings) -> Any:
-    from bot.runtime.access import Access
-
+def access_of(settings: Settings) -> Access:
+    """Who may talk to the bot."""
     return Access(settings.access, settings.allow, settings.admins)
 
 
-@contextmanager
-def _only_here(settings: Settings, address: Address) -> Iterator[None]:
-    """One terminal a conversation; the kernel forgets the lock when the process dies."""
-    folder = settings.data_dir / "agents" / address.agent_id
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        lock = (folder / ".terminal.lock").open("w")
-    except OSError as error:
-        raise ConfigurationError(f"DATA_DIR={settings.data_dir} cannot be written: {error.strerror}.") from error
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise ConfigurationError(
-                f"The conversation {address.agent_id} is open in another terminal. Close that one, or start another "
-                "conversation with --agent NAME."
-            ) from error
-        yield
-
-
-@contextmanager
-def _beside_others(settings: Settings) -> Iterator[bool]:
-    """Whether another `palimpsest run` works on this DATA_DIR, which it may; whoever starts until the end of the block
-    sees this one. The kernel forgets the lock when the process dies."""
-    try:
-        settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-        lock = (settings.data_dir / ".run.lock").open("a")
-    except OSError:  # whoever needs the folder says so
-        yield False
-        return
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            others = False
-        except OSError:
-            others = True
-        with suppress(OSError):
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        yield others
-
-
-async def _http(server: Any, *, needed: bool, beside: Path | None) -> None:
-    """An address that nobody asked for may be taken; one that was named, or that a platform calls, may not.
-
-    ``beside``: the DATA_DIR on which another process runs, which is then likely to be who has the address.
-    """
-    import structlog
-
-    try:
-        await server.run()
-    except ConfigurationError as error:
-        told = str(error)
-        if beside:
-            told = f"Already running here: another `palimpsest run` works on DATA_DIR={beside}. {told}"
-        if needed:
-            raise ConfigurationError(told) from error
-        structlog.get_logger(__name__).warning("http_off", reason=told)
-
-
-async def _until_told(role: Coroutine[Any, Any, None], shutdown: Shutdown) -> None:
-    """A role serves until the end begins: one that has ended before that must not go unseen."""
-    await role
-    if not shutdown.begun:
-        raise UnexpectedEnd("a role of this process ended by itself")
-
-
-async def _all(
-    work: Sequence[Coroutine[Any, Any, None]],
-    *,
-    beside: Sequence[Coroutine[Any, Any, None]] = (),
-    until_first: bool = False,
-) -> None:
-    """Run all until one fails, or all have ended, and what is ``beside`` for as long; with ``until_first``, until the
-    first one ends."""
-    tasks = {asyncio.create_task(item) for item in work}
-    others = {asyncio.create_task(item) for item in beside}
-    pending, accompanying = set(tasks), set(others)
-    try:
-        while pending:
-            done, _ = await asyncio.wait(pending | accompanying, return_when=asyncio.FIRST_COMPLETED)
-            pending, accompanying = pending - done, accompanying - done
-            for task in done:
-                task.result()
-            if until_first:
-                return
-    finally:
-        await stop(*tasks, *others)
-
-
 def _announce(resources: Resources, roles: Sequence[Role], connectors: Sequence[str]) -> None:
-    import structlog
-
-    log = structlog.get_logger(__name__)
     log.info("started", roles=list(roles), connectors=list(connectors), model=resources.model_name)
     if resources.settings.uses_local_model and set(roles) != {"gateway"}:
         log.warning("local_model", note=local_note(resources.settings))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from bot.errors import PalimpsestError
+
 State = Literal["ok", "warning", "problem"]
+_PATIENCE_SECONDS = 6.0
+"""Whoever asks whether all is well is answered, also when a part does not answer."""
 
 
 @dataclass(frozen=True)
@@ -42,3 +47,14 @@ def as_line(finding: Finding) -> str:
 Check = Callable[[], Awaitable[str | None]]
 """Returns when a part works, or does what it should, with a note where there is something to say; raises a
 PalimpsestError when it does not."""
+
+
+async def state_of(check: Check, seconds: float = _PATIENCE_SECONDS) -> tuple[bool, str]:
+    """Whether a part works, and ``ok``, a note, or what is wrong; asked for so long at most."""
+    try:
+        async with asyncio.timeout(seconds):
+            return True, await check() or "ok"
+    except TimeoutError:
+        return False, "no answer"
+    except PalimpsestError as error:
+        return False, str(error)

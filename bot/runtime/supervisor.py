@@ -5,7 +5,7 @@
     work ─ ends, or breaks ─▶ one line in the log, counted ─▶ a pause (0.2 s, doubling up to 10 s) ─▶ work again
 
 What only one conversation has to do with, such as an agent that breaks, is not this: its owner begins it again and says
-so. A role that ends without having been told to ends the process (:mod:`bot.app.main`).
+so. A role that ends without having been told to ends the process (:func:`until_told`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from typing import NoReturn
 import structlog
 
 from bot.errors import NotReady
+from bot.runtime.shutdown import Shutdown
+from bot.runtime.tasks import Work
 from bot.runtime.telemetry import telemetry
 
 log = structlog.get_logger(__name__)
@@ -81,3 +83,10 @@ class Supervisor:
                 raise NotReady(f"{name} breaks again and again: {self._reasons[name]}")
         once = [f"{name} broke and was begun again: {self._reasons[name]}" for name, times in lately.items() if times]
         return "; ".join(once) or None
+
+
+async def until_told(role: Work, shutdown: Shutdown) -> None:
+    """A role serves until the end begins. Raises UnexpectedEnd for one that ends before: that must not go unseen."""
+    await role
+    if not shutdown.begun:
+        raise UnexpectedEnd("a role of this process ended by itself")

@@ -1,11 +1,11 @@
-"""Ending tasks, waiting for things, and hearing of tasks that end by themselves."""
+"""Running tasks together, ending them, waiting for things, and hearing of tasks that end by themselves."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import structlog
 
@@ -14,6 +14,8 @@ from bot.runtime.telemetry import telemetry
 log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
+Work: TypeAlias = Coroutine[Any, Any, None]
+"""What runs until it has ended, or is cancelled."""
 _PATIENCE_SECONDS = 3.0
 """For whoever lets go of what they hold when they are cancelled, e.g. a worker whose jobs give their runs back."""
 _AGAIN_SECONDS = 0.5
@@ -79,3 +81,26 @@ async def patiently(what: Callable[[], Awaitable[None]], seconds: float) -> None
                 raise
         else:
             return
+
+
+async def run_together(
+    work: Sequence[Work],
+    *,
+    beside: Sequence[Work] = (),
+    until_first: bool = False,
+) -> None:
+    """Run all until one fails, or all have ended, and what is ``beside`` for as long; with ``until_first``, until the
+    first one ends."""
+    tasks = {asyncio.create_task(item) for item in work}
+    others = {asyncio.create_task(item) for item in beside}
+    pending, accompanying = set(tasks), set(others)
+    try:
+        while pending:
+            done, _ = await asyncio.wait(pending | accompanying, return_when=asyncio.FIRST_COMPLETED)
+            pending, accompanying = pending - done, accompanying - done
+            for task in done:
+                task.result()
+            if until_first:
+                return
+    finally:
+        await stop(*tasks, *others)

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from bot.errors import ConfigurationError, StoreUnavailable
 from bot.page.access.keys import Keys
-from bot.page.access.login_rate import MOST_ADDRESSES, OF_ALL, OF_ONE, LoginRate
+from bot.page.access.login_rate import OF_ONE
 from bot.page.context import why_shut
 from bot.runtime.settings import PageSettings, Settings, load_settings
 from bot.store import Database, inbox

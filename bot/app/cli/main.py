@@ -67,7 +67,7 @@ def chat(
             raise ConfigurationError("It talks over standard input, output and error: leave them open.")
         settings, notes = checked_settings(("agents", "worker"), **flags)
         _log_to_file(settings) if sys.stdin.isatty() else log_quietly(settings)
-        from bot.app.main import chat as talk
+        from bot.app.chat import chat as talk
 
         run_to_its_end(talk(settings, address, notes))
 

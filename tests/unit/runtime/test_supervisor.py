@@ -12,7 +12,7 @@ from bot.bus.bus import Bus
 from bot.bus.leases import Lease
 from bot.errors import NotReady
 from bot.runtime.shutdown import Shutdown
-from bot.runtime.supervisor import Supervisor, UnexpectedEnd
+from bot.runtime.supervisor import Supervisor, UnexpectedEnd, until_told
 from bot.runtime.tasks import stop, told_of
 from bot.runtime.telemetry import telemetry
 
@@ -117,10 +117,8 @@ def _breaks() -> None:
 
 
 async def test_a_role_that_ends_by_itself_ends_the_process() -> None:
-    from bot.app.main import _until_told
-
     shutdown = Shutdown()
     with pytest.raises(UnexpectedEnd):
-        await _until_told(asyncio.sleep(0), shutdown)
+        await until_told(asyncio.sleep(0), shutdown)
     shutdown.begin()
-    await _until_told(asyncio.sleep(0), shutdown)
+    await until_told(asyncio.sleep(0), shutdown)
