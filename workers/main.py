@@ -61,8 +61,10 @@ async def work(resources: Resources, shutdown: Shutdown | None = None, checks: d
         await asyncio.wait({working, told}, return_when=asyncio.FIRST_COMPLETED)
         await shift.finish(shutdown.left)
     finally:
-        await stop(working, told)
-        await shift.close()
+        try:
+            await stop(working, told)
+        finally:  # also where somebody has no patience: else jobs would go on with nobody to give their runs back
+            await shift.close()
 
 
 async def _start_up(ctx: dict[str, Any]) -> None:

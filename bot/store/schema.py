@@ -315,7 +315,7 @@ compactions = Table(
     Column("traced", Boolean, nullable=False),  # the trace stands in the daily file
     # Those that can be long come last: SQLite reads a row up to the columns that are asked for, and no further.
     Column("plan", JSON, nullable=False),
-    Column("result", JSON),  # what the worker found: an outcome, never an effect
+    Column("result", JSON(none_as_null=True)),  # what the worker found: an outcome, never an effect
     Column("inference", JSON),  # what was asked, written down before it was sent, and what was answered
     Column("trace", Text),
     Index("compactions_open", "agent_id", unique=True, sqlite_where=text("state IN ('planned', 'running')"),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
+from structlog.testing import capture_logs
 
 from bot.compaction.strategies.two_phase import ASKS
 from bot.messages import text_of
@@ -155,6 +158,23 @@ async def test_a_compaction_that_a_restart_cuts_off_is_seen_through_by_the_next_
         assert len(room.notices()) == 1, "the status message from before is edited"
         assert len((await again.history()).layers) == 1
         assert await room.asks("What is the launch code?") == "The launch code is ZEBRA-4417."
+
+
+async def test_a_worker_that_is_told_twice_to_end_gives_its_run_back_all_the_same(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    with capture_logs() as logs:
+        async with house(agents=CAREFUL) as opened:
+            await talk(room)
+            model.hang(lambda request: request.is_summary)
+            await room.says("/compact")
+            await model.wait_for(lambda _: summaries(model))
+            [worker] = [task for task in opened.tasks if getattr(task.get_coro(), "__name__", "") == "work"]
+            worker.cancel()
+            await asyncio.sleep(0)  # it stops what takes jobs
+            worker.cancel()
+            await asyncio.wait({worker})
+            assert [line["event"] for line in logs if line["event"].startswith("summary_")] == ["summary_given_back"]
 
 
 async def test_two_phase_asks_for_a_checkpoint_and_gives_it_back_as_one_that_another_model_wrote(

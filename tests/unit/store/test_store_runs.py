@@ -158,6 +158,21 @@ async def test_a_job_that_was_replaced_is_a_zombie_and_its_result_counts_for_not
     assert (renamed.state, renamed.jobs, renamed.heartbeat_at, renamed.enqueued_at) == (RunState.PLANNED, 2, None, 9.0)
 
 
+async def test_a_run_that_its_job_gives_back_may_have_another_one_and_one_with_a_result_keeps_it(
+    database: Database,
+) -> None:
+    async with database.write() as tx:
+        await begin(tx)
+        await runs.name_job(tx, "run1", "first", now=2.0)
+        assert not await runs.give_back(tx, "run1", "another")
+        assert await runs.give_back(tx, "run1", "first")
+        assert ((await got(tx)).state, (await got(tx)).job_id) == (RunState.PLANNED, None)
+        await runs.name_job(tx, "run1", "second", now=3.0)
+        await runs.report(tx, "run1", "second", RESULT)
+        assert not await runs.give_back(tx, "run1", "second")
+        assert (await got(tx)).job_id == "second"
+
+
 @pytest.mark.parametrize("state", [RunState.ABORTED, RunState.DONE, RunState.FAILED, RunState.EMPTY])
 async def test_a_run_that_ended_wants_no_job_no_heart_and_no_result(database: Database, state: RunState) -> None:
     async with database.write() as tx:
