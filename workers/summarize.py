@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from dataclasses import asdict
 from typing import Any
 
 import structlog
@@ -53,7 +54,8 @@ async def _summarize(desk: Desk, run_id: str, job_id: str) -> None:
             return
         counted = await _report(desk, run_id, job_id, result)
         desk.bus.ring(topics.run(run_id))
-        log.info("summary_written", outcome=result.outcome, counted=counted, **result.usage)
+        used = asdict(result.usage) if result.usage else {}
+        log.info("summary_written", outcome=result.outcome, counted=counted, **used)
 
 
 async def _report(desk: Desk, run_id: str, job_id: str, result: Result) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import structlog
@@ -30,7 +30,7 @@ from bot.history.server_tools import uses_server_tools
 from bot.messages import Message, text_block, text_of, tool_calls
 from bot.model import CUT_OFF, Head, Limits, Reply
 from bot.store import histories, runs
-from bot.store.runs import Result, Run
+from bot.store.runs import Result, Run, SummaryRequest
 from workers.desk import Desk
 
 log = structlog.get_logger(__name__)
@@ -70,7 +70,7 @@ class _Writer:
     page: tuple[Entry, ...]
     limits: Limits
     usage: Usage = field(default_factory=Usage)
-    inference: list[dict[str, Any]] = field(default_factory=list)
+    inference: list[SummaryRequest] = field(default_factory=list)
 
     @classmethod
     async def of(cls, desk: Desk, run: Run) -> _Writer:
@@ -84,11 +84,11 @@ class _Writer:
         covered = tuple(entry for entry in history.entries if entry.seq <= plan.upto or entry.layer is not None)
         page = History(covered, layers).visible
         limits = await desk.model.limits(run.model)
-        return cls(desk, run, plan, head, page, limits, inference=[dict(record) for record in run.asked])
+        return cls(desk, run, plan, head, page, limits, inference=list(run.asked))
 
     def result(self, outcome: Any, *, summary: str = "", reason: str = "") -> Result:
         """With what was used and asked on the way."""
-        return Result(outcome, summary, reason, asdict(self.usage), tuple(self.inference))
+        return Result(outcome, summary, reason, self.usage, tuple(self.inference))
 
     async def write(self) -> str:
         """A checked summary, or a text that is none. Raises a ModelError when there is no way left."""
@@ -209,21 +209,16 @@ class _Writer:
         return f"{begun}\n{rest}" if ask is GO_ON else rest
 
     async def _request(self, head: Head, messages: Sequence[Message], mode: str) -> Reply:
-        record: dict[str, Any] = {
-            "mode": mode.split(",", maxsplit=1)[0],
-            "system": head.system,
-            "messages": list(messages),
-        }
-        self.inference.append(record)
+        self.inference.append(SummaryRequest(mode.split(",", maxsplit=1)[0], head.system, tuple(messages)))
         await self._note_request()
         try:
             page = await asyncio.to_thread(filled, folder_of(self.desk.data_dir, self.run.agent_id), messages)
             reply = await self.desk.model.ask(replace(head, max_tokens=self._most_tokens(head)), page)
         except ModelError as error:
-            record["error"] = str(error)
+            self.inference[-1] = replace(self.inference[-1], error=str(error))
             raise
         self.usage += reply.usage
-        record["reply"] = text_of(reply.blocks)
+        self.inference[-1] = replace(self.inference[-1], reply=text_of(reply.blocks))
         if tool_calls(reply.blocks) or uses_server_tools(reply.blocks):
             raise _NoSummaryError("the model called a tool")
         return reply

@@ -17,7 +17,6 @@ from bot.bus import topics
 from bot.compaction.plan import Plan, Trigger
 from bot.compaction.statistics import messages_text, statistics_of
 from bot.compaction.summary.checks import missing
-from bot.history import Usage
 from bot.messages import AgentId
 from bot.page.context import PageContext
 from bot.page.diff import counts, difference, side_by_side
@@ -31,7 +30,7 @@ from bot.runtime.prices import cost
 from bot.store import Tx, histories, runs
 from bot.store.operators import conversations, pages, traces
 from bot.store.operators.traces import Ran, Wanted
-from bot.store.runs import Run, RunState
+from bot.store.runs import Run, RunState, SummaryRequest
 
 _MOST_LISTED = 50
 _MOST_ENTRIES = 500
@@ -155,7 +154,7 @@ class Compactions:
             run=run,
             why=_WHY.get(run.trigger, ""),
             levels=self._levels_of(strategy),
-            usage=(usage := Usage(**run.result.usage) if run.result and run.result.usage else None),
+            usage=(usage := run.result.usage if run.result else None),
             cost=cost(run.model, usage) if usage else None,
             asked=[self._asked(record) for record in run.asked],
             key=uuid4().hex,
@@ -164,15 +163,15 @@ class Compactions:
             **values,
         )
 
-    def _asked(self, record: Mapping[str, Any]) -> Asked:
-        messages = json.dumps(record.get("messages", []), ensure_ascii=False, indent=1)
+    def _asked(self, request: SummaryRequest) -> Asked:
+        messages = json.dumps(request.messages, ensure_ascii=False, indent=1)
         return Asked(
-            mode=str(record.get("mode", "")),
-            system=str(record.get("system", ""))[:LONGEST],
+            mode=request.mode,
+            system=request.system[:LONGEST],
             messages=messages[:LONGEST],
-            reply=str(record.get("reply", "")),
-            error=str(record.get("error", "")),
-            is_cut_off="reply" not in record and "error" not in record,
+            reply=request.reply or "",
+            error=request.error or "",
+            is_cut_off=request.is_cut_off,
             cut=max(0, len(messages) - LONGEST),
         )
 

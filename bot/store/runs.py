@@ -6,14 +6,15 @@ One conditional update decides between abort and commit: both ask for a run that
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
 from sqlalchemy import RowMapping, func, select, update
 
 from bot.estimate.meter import MeterRecord
-from bot.messages import AgentId
+from bot.history import Usage
+from bot.messages import AgentId, Message
 from bot.store.schema import compactions, layers
 from bot.store.tx import Tx
 
@@ -44,14 +45,48 @@ ENDED = tuple(state for state in RunState if state not in OPEN)
 
 
 @dataclass(frozen=True)
+class SummaryRequest:
+    """A request for a summary, or for a part of one, and what came of it: a ``reply``, an ``error``, or neither where
+    it was cut off. ``mode``: what the model was shown."""
+
+    mode: str
+    system: str = ""
+    messages: tuple[Message, ...] = ()
+    reply: str | None = None
+    error: str | None = None
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> SummaryRequest:
+        """As it was kept."""
+        found = {name: kept[name] for name in _OF_REQUEST if name in kept}
+        return cls(**{"mode": "", **found, "messages": tuple(kept.get("messages", ()))})
+
+    def as_json(self) -> dict[str, Any]:
+        """As it is kept: what there is not has no name."""
+        kept = {"mode": self.mode, "system": self.system, "messages": list(self.messages)}
+        came = {"reply": self.reply, "error": self.error}
+        return kept | {name: text for name, text in came.items() if text is not None}
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the run, or the worker that asked, ended before anything came."""
+        return self.reply is None and self.error is None
+
+
+@dataclass(frozen=True)
 class Result:
-    """What a worker found: a summary, or why there is none. ``inference`` is what was asked and answered, in order."""
+    """What a worker found: a summary, or why there is none. ``inference`` is what was asked and answered, in order;
+    ``usage`` is that of all of it, None where no model was asked."""
 
     outcome: Literal["summary", "empty", "failed"]
     summary: str = ""
     reason: str = ""
-    usage: Mapping[str, int] = field(default_factory=dict)
-    inference: tuple[Mapping[str, Any], ...] = ()
+    usage: Usage | None = None
+    inference: tuple[SummaryRequest, ...] = ()
+
+
+_OF_REQUEST = [field.name for field in fields(SummaryRequest)]
+_OF_USAGE = [field.name for field in fields(Usage)]
 
 
 @dataclass(frozen=True)
@@ -82,12 +117,12 @@ class Run:
     enqueued_at: float
     finished_at: float | None
     trace: str | None
-    inference: tuple[Mapping[str, Any], ...] = ()
+    inference: tuple[SummaryRequest, ...] = ()
     """What workers asked for it, written down before it was sent."""
 
     @property
-    def asked(self) -> tuple[Mapping[str, Any], ...]:
-        """Each request of a summary with its reply or its error, or neither where it was cut off."""
+    def asked(self) -> tuple[SummaryRequest, ...]:
+        """Each request for its summary."""
         return self.inference or (self.result.inference if self.result else ())
 
 
@@ -228,12 +263,12 @@ async def give_back(tx: Tx, run_id: str, job_id: str) -> bool:
     return given_back.rowcount == 1
 
 
-async def note_request(tx: Tx, run_id: str, job_id: str | None, inference: Sequence[Mapping[str, Any]]) -> bool:
+async def note_request(tx: Tx, run_id: str, job_id: str | None, inference: Sequence[SummaryRequest]) -> bool:
     """The last of these is about to be sent. False: the run has ended or names another job, so nobody wants it."""
     noted = await tx.execute(
         update(compactions)
         .where(compactions.c.id == run_id, compactions.c.job_id == job_id, compactions.c.state.in_(OPEN))
-        .values(inference=[dict(item) for item in inference])
+        .values(inference=[request.as_json() for request in inference])
     )
     return noted.rowcount == 1
 
@@ -244,8 +279,8 @@ async def report(tx: Tx, run_id: str, job_id: str, result: Result) -> bool:
         update(compactions)
         .where(compactions.c.id == run_id, compactions.c.job_id == job_id, compactions.c.state.in_(OPEN))
         .values(
-            usage=dict(result.usage) or None,
-            inference=[dict(item) for item in result.inference] or None,
+            usage=asdict(result.usage) if result.usage else None,
+            inference=[request.as_json() for request in result.inference] or None,
             result=_result_json(result),
         )
     )
@@ -257,7 +292,7 @@ def _result_json(result: Result) -> dict[str, Any]:
         "outcome": result.outcome,
         "summary": result.summary,
         "reason": result.reason,
-        "usage": dict(result.usage),
+        "usage": asdict(result.usage) if result.usage else {},
         "inference": [],  # a process of the version before looks here
     }
 
@@ -308,10 +343,16 @@ async def untraced(tx: Tx, agent_id: AgentId) -> list[Run]:
     return [run_of(row) for row in rows.mappings()]
 
 
+def _result(found: Mapping[str, Any], inference: tuple[SummaryRequest, ...]) -> Result:
+    used = {name: found["usage"][name] for name in _OF_USAGE if name in found["usage"]}
+    return Result(found["outcome"], found["summary"], found["reason"], Usage(**used) if used else None, inference)
+
+
 def run_of(row: RowMapping | Mapping[str, Any]) -> Run:
     """The run of a whole row of its table."""
     found = row["result"]
-    inference = tuple(row.get("inference") or (found or {}).get("inference") or ())
+    asked = row.get("inference") or (found or {}).get("inference") or ()
+    inference = tuple(SummaryRequest.from_json(request) for request in asked)
     return Run(
         id=row["id"],
         agent_id=AgentId(row["agent_id"]),
@@ -329,7 +370,7 @@ def run_of(row: RowMapping | Mapping[str, Any]) -> Run:
         job_id=row["job_id"],
         jobs=row["jobs"],
         heartbeat_at=row["heartbeat_at"],
-        result=Result(**{**found, "inference": inference}) if found else None,
+        result=_result(found, inference) if found else None,
         meter_before=MeterRecord.from_json(row["meter_before"]),
         meter_after=MeterRecord.from_json(row["meter_after"]) if row["meter_after"] else None,
         reason=row["reason"],

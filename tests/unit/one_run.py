@@ -8,9 +8,9 @@ from typing import Any
 from bot.compaction import Plan
 from bot.compaction.plan import Inserted
 from bot.estimate.meter import MeterRecord
-from bot.history import EntryKind
-from bot.messages import AgentId
-from bot.store.runs import Result, Run, RunState
+from bot.history import EntryKind, Usage
+from bot.messages import AgentId, Message
+from bot.store.runs import Result, Run, RunState, SummaryRequest
 
 PLAN = Plan(
     strategy="reset",
@@ -46,9 +46,8 @@ def a_run(**changes: Any) -> Run:
         "heartbeat_at": None, "meter_before": a_meter(900), "meter_after": a_meter(120), "reason": "",
         "started_at": STARTED, "enqueued_at": STARTED, "finished_at": STARTED + 2.5, "trace": None,
         "result": Result(
-            "summary", "the summary", "", {"input": 1_000, "cache_read": 900, "cache_creation": 0, "output": 50},
-            ({"mode": "conversation", "system": "Be kind.", "messages": [{"role": "user", "content": "hi"}],
-              "reply": "the summary"},),
+            "summary", "the summary", "", Usage(input=1_000, cache_read=900, cache_creation=0, output=50),
+            (SummaryRequest("conversation", "Be kind.", (Message(role="user", content="hi"),), reply="the summary"),),
         ),
         **changes,
     }  # fmt: skip

@@ -76,4 +76,4 @@ def says(*answers: str | Reply) -> Brain:
 
 
 def modes(result: Result) -> list[Any]:
-    return [request["mode"] for request in result.inference]
+    return [request.mode for request in result.inference]

@@ -16,7 +16,7 @@ from bot.app.cli.main import app
 from bot.history import Layer, Usage
 from bot.messages import Address, AgentId
 from bot.store import Database, Tx, agents, histories, runs, turns
-from bot.store.runs import NewRun, Result, RunState
+from bot.store.runs import NewRun, Result, RunState, SummaryRequest
 from tests.unit.entries import said
 from tests.unit.one_run import PLAN, a_meter
 
@@ -76,8 +76,8 @@ async def ran(
     async with database.write() as tx:
         await agents.ensure(tx, address, now=at)
         await _begin(tx, run_id, address.agent_id, at, changes)
-        usage = {"input": 1_000, "cache_read": 0, "cache_creation": 0, "output": 100}
-        asked = ({"mode": "conversation", "messages": [], "reply": inference},) if inference else ()
+        usage = Usage(input=1_000, cache_read=0, cache_creation=0, output=100)
+        asked = (SummaryRequest("conversation", reply=inference),) if inference else ()
         if state is not RunState.ABORTED:
             await runs.name_job(tx, run_id, "job", now=at)
             await runs.report(tx, run_id, "job", Result("summary", f"summary of {run_id}", "", usage, asked))

@@ -367,7 +367,7 @@ class Compactor:
         async with context.step() as step:
             run = await self._weighed_again(step, run)
             await step.put(plan, run=run.id, summary=summary)
-            if plan.strategy != run.plan["strategy"]:
+            if plan.strategy != Plan.from_json(run.plan).strategy:
                 await runs.replan(step.tx, run.id, plan.as_json())
             after = context.measured(step.history)
             meter_after = MeterRecord.of(after, context.strategy.level(after), len(step.history.view()))

@@ -75,7 +75,7 @@ class Planner:
         plan = await self.plan("rolling")
         if plan is None or not plan.summarise:
             return None
-        known = frozenset(previous.plan["folded"]) if previous else frozenset[int]()
+        known = frozenset(Plan.from_json(previous.plan).folded) if previous else frozenset[int]()
         if previous is None or previous.result is None or not known.issubset(plan.summarise):
             known, running = frozenset(), ""
         else:

@@ -27,7 +27,7 @@ from bot.history.entry_text import text_to_read
 from bot.messages import text_of
 from bot.runtime.prices import cost
 from bot.runtime.utc_day import day_of
-from bot.store.runs import Run
+from bot.store.runs import Run, SummaryRequest
 
 _PIECE_BYTES = 65_536
 CUT_OFF = "No reply: the run, or the worker that asked, ended before one came."
@@ -47,7 +47,7 @@ def render(
     plan = Plan.from_json(run.plan)
     finished = run.finished_at or run.started_at
     result = run.result
-    usage = Usage(**result.usage) if result and result.usage else None
+    usage = result.usage if result else None
     stats = statistics_of(run.meter_before, run.meter_after)
     facts = [
         ("run", run.id),
@@ -184,20 +184,20 @@ def _is_at(path: Path, descriptor: int) -> bool:
         return False
 
 
-def _inference(inference: Sequence[Mapping[str, Any]], head: Mapping[str, Any]) -> list[str]:
+def _inference(inference: Sequence[SummaryRequest], head: Mapping[str, Any]) -> list[str]:
     lines: list[str] = []
     for number, request in enumerate(inference, 1):
-        lines += ["", f"### Request {number} ({request.get('mode', '')})", ""]
-        lines += ["System prompt:", "", fenced(str(request.get("system", ""))), ""]
-        if request.get("mode") == "conversation" and head.get("tools"):
+        lines += ["", f"### Request {number} ({request.mode})", ""]
+        lines += ["System prompt:", "", fenced(request.system), ""]
+        if request.mode == "conversation" and head.get("tools"):
             lines += ["Tools:", "", fenced(_json(head["tools"]), "json"), ""]
-        lines += ["Messages:", "", fenced(_json(request.get("messages", [])), "json"), ""]
-        if "error" not in request and "reply" not in request:
+        lines += ["Messages:", "", fenced(_json(request.messages), "json"), ""]
+        if request.is_cut_off:
             lines += [CUT_OFF]
-        elif request.get("error"):
-            lines += ["Error:", "", fenced(str(request["error"]))]
+        elif request.error:
+            lines += ["Error:", "", fenced(request.error)]
         else:
-            lines += ["Reply:", "", fenced(str(request.get("reply", "")))]
+            lines += ["Reply:", "", fenced(request.reply or "")]
     return lines
 
 

@@ -156,7 +156,7 @@ async def _details(settings: Settings, name: str, day: str | None) -> Any:
                 **ran_json(ran),
                 "plan": run.plan,
                 "summary": result.summary if result else None,
-                "inference": list(run.asked),
+                "inference": [request.as_json() for request in run.asked],
                 "meter": {
                     "before": run.meter_before.as_json(),
                     "after": run.meter_after.as_json() if run.meter_after else None,

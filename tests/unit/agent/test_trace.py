@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from bot.agent.compacting import trace
 from bot.agent.compacting.trace import CUT_OFF, fenced, render, write
 from bot.history import Entry, EntryKind
-from bot.messages import text_block
-from bot.store.runs import Result, Run, RunState
+from bot.messages import Message, text_block
+from bot.store.runs import Result, Run, RunState, SummaryRequest
 from tests.unit.one_run import PLAN, STARTED, a_run
 
 HEAD = {"model": "claude-test", "max_tokens": 1, "system": "Be kind.", "tools": [{"name": "look"}]}
@@ -87,14 +87,14 @@ def test_what_a_layer_put_in_stands_there_as_the_model_reads_it() -> None:
 
 
 def test_a_request_that_was_cut_off_stands_there_and_its_tokens_are_not_known() -> None:
-    asked = {"mode": "transcript", "system": "s", "messages": [{"role": "user", "content": "hi"}]}
+    asked = SummaryRequest("transcript", "s", (Message(role="user", content="hi"),))
     text = section(a_run(state=RunState.ABORTED, meter_after=None, result=None, inference=(asked,)), layer=None)
     assert f'"content": "hi"\n }}\n]\n```\n\n{CUT_OFF}' in text
     assert "- **usage**: not known" in text
 
 
 def test_the_tools_stand_only_where_they_were_sent() -> None:
-    asked = {"mode": "transcript", "system": "s", "messages": [], "error": "overloaded"}
+    asked = SummaryRequest("transcript", "s", error="overloaded")
     text = section(a_run(result=Result("failed", reason="overloaded", inference=(asked,))))
     assert '"name": "look"' not in text
     assert "Error:\n\n```\noverloaded\n```" in text
@@ -145,8 +145,8 @@ NASTY = st.sampled_from(("```", "````\n## fake heading", "## fake heading", "- *
 @given(st.lists(st.one_of(NASTY, st.text())), st.one_of(NASTY, st.text()))
 def test_nothing_that_was_said_can_break_the_document(parts: list[str], focus: str) -> None:
     said = "\n".join(parts)
-    asked = {"mode": "conversation", "system": said, "messages": [{"role": "user", "content": said}], "reply": said}
-    run = a_run(focus=focus, reason=focus, result=Result("summary", said, "", {}, (asked,)))
+    asked = SummaryRequest("conversation", said, (Message(role="user", content=said),), reply=said)
+    run = a_run(focus=focus, reason=focus, result=Result("summary", said, inference=(asked,)))
     lines = outside_of_fences(section(run, previous_summary=said))
     headings = [line for line in lines if line.startswith("#")]
     assert headings[0] == "## 2023-11-14 22:13:20 UTC auto done"

@@ -49,11 +49,12 @@ async def test_what_is_still_too_long_is_summarised_in_chunks_and_then_as_one(
     assert (result.outcome, server.refused) == ("summary", [])
     assert result.summary.startswith(GOOD)
     assert len(result.inference) > 3
-    assert result.inference[-1]["mode"] == "summary of the chunks"
+    assert result.inference[-1].mode == "summary of the chunks"
     asked = "\n".join(record.request.all_text for record in server.completed)
     assert all(f"sentence {at}." in asked for at in range(2, 30)), "nothing was left out"
     assert "This is part 1 of" in asked
-    assert result.usage["output"] == sum(record.usage.output_tokens for record in server.completed)
+    assert result.usage
+    assert result.usage.output == sum(record.usage.output_tokens for record in server.completed)
 
 
 async def test_chunks_get_smaller_while_they_do_not_fit(desk: Desk, server: MessagesServer) -> None:

@@ -10,14 +10,14 @@ import pytest
 from sqlalchemy.exc import IntegrityError
 
 from bot.compaction.plan import Trigger
-from bot.history import Layer
+from bot.history import Layer, Usage
 from bot.messages import AgentId
 from bot.store import Database, Tx, histories, runs, work
-from bot.store.runs import NewRun, Result, Run, RunState
+from bot.store.runs import NewRun, Result, Run, RunState, SummaryRequest
 from tests.unit.one_run import PLAN, a_meter
 
 ADA = AgentId("room-1")
-RESULT = Result("summary", "it was said", "", {"input": 3}, ({"mode": "conversation", "reply": "it was said"},))
+RESULT = Result("summary", "it was said", "", Usage(input=3), (SummaryRequest("conversation", reply="it was said"),))
 
 
 async def begin(

@@ -32,9 +32,10 @@ async def test_the_model_that_holds_the_conversation_is_asked_inside_of_it(desk:
     assert without_marks(body["messages"][:3]) == History(TALK).view()[:3]
     assert record.request.last_user_texts[0] == "What now?"
     assert "Write the summary" in record.request.last_user_text
-    assert result.usage["output"] == record.usage.output_tokens
+    assert result.usage
+    assert result.usage.output == record.usage.output_tokens
     assert modes(result) == ["conversation"]
-    assert result.inference[0]["reply"] == GOOD
+    assert result.inference[0].reply == GOOD
 
 
 async def test_what_the_conversation_sent_before_is_read_from_the_cache(desk: Desk, server: MessagesServer) -> None:
@@ -42,7 +43,8 @@ async def test_what_the_conversation_sent_before_is_read_from_the_cache(desk: De
     server.brain = says("The story was told; so long. " * 20)
     await desk.model.ask(HEAD, History(long[:1]).view())
     result = await write_summary(desk, await planned(desk, long))
-    assert result.usage["cache_read"] > 1_000
+    assert result.usage
+    assert result.usage.cache_read > 1_000
 
 
 async def test_what_came_after_the_plan_is_not_in_the_request(desk: Desk, server: MessagesServer) -> None:
@@ -109,7 +111,7 @@ async def test_an_overflow_inside_is_followed_by_a_transcript(desk: Desk, server
     server.brain = says(GOOD)
     result = await write_summary(desk, await planned(desk))
     assert (result.outcome, modes(result)) == ("summary", ["conversation", "transcript"])
-    assert "too long" in result.inference[0]["error"]
+    assert "too long" in str(result.inference[0].error)
 
 
 async def test_an_answer_that_calls_a_tool_is_no_summary(desk: Desk, server: MessagesServer) -> None:
@@ -225,7 +227,7 @@ async def test_a_correction_that_fails_costs_nothing(desk: Desk, server: Message
     result = await write_summary(desk, await planned(desk))
     assert result.outcome == "summary"
     assert "KEY-4711" in result.summary
-    assert "no more" in result.inference[1]["error"]
+    assert "no more" in str(result.inference[1].error)
 
 
 @pytest.mark.parametrize(
@@ -244,7 +246,7 @@ async def test_what_goes_wrong_with_the_model_is_a_result_with_its_reason(desk: 
     result = await write_summary(desk, await planned(desk))
     assert result.outcome == "failed"
     assert "ANTHROPIC_API_KEY" in result.reason
-    assert "ANTHROPIC_API_KEY" in result.inference[0]["error"]
+    assert "ANTHROPIC_API_KEY" in str(result.inference[0].error)
 
 
 async def test_a_worker_changes_nothing_in_the_history(desk: Desk, server: MessagesServer) -> None:
@@ -276,8 +278,8 @@ async def test_a_request_is_in_the_book_when_it_is_sent_beside_those_of_a_worker
     async with desk.database.read() as tx:
         ended = await runs.get(tx, run.id)
     assert ended
-    assert [(one["system"], "reply" in one, "error" in one) for one in ended.asked] == [(HEAD.system, False, False)] * 2
-    assert "KEY-4711" in str(ended.asked[0]["messages"])
+    assert [(one.system, one.reply, one.error) for one in ended.asked] == [(HEAD.system, None, None)] * 2
+    assert "KEY-4711" in str(ended.asked[0].messages)
 
 
 async def test_a_run_that_ended_meanwhile_costs_no_request(desk: Desk, server: MessagesServer) -> None:
