@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from aiogram.client.session.aiohttp import AiohttpSession
 
+from bot.connector import OfferedCommand
 from connectors.telegram import Telegram
 from tests.connectors.telegram_case import MakeTelegram, Pauses
 from tests.servers.telegram import BotApiServer, Person
@@ -35,7 +36,11 @@ async def make_telegram(server: BotApiServer, pauses: Pauses) -> AsyncIterator[M
     made: list[Telegram] = []
 
     def make(**changes: Any) -> Telegram:
-        options: dict[str, Any] = {"api_base": server.url, "commands": {"compact": "Make room"}, "sleep": pauses}
+        options: dict[str, Any] = {
+            "api_base": server.url,
+            "commands": (OfferedCommand("compact", "Make room"),),
+            "sleep": pauses,
+        }
         made.append(Telegram(server.token, **{**options, **changes}))
         return made[-1]
 

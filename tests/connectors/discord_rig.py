@@ -9,9 +9,9 @@ from typing import Any, Literal, Self
 
 from bot.agent.commands.table import offered
 from bot.connector import OfferedCommand
-from bot.errors import StoreUnavailable
 from bot.messages import Address, Inbound
 from connectors.discord import Discord
+from connectors.memory import MemoryIntake
 from tests.servers.discord import DiscordServer, Person
 from tests.servers.watched import Watched
 
@@ -19,79 +19,27 @@ COMMANDS = {"help": "What I can do", "compact": "Make room", "undo": "Take it ba
 _FIELDS = {command.name: command.fields for command in offered()}
 
 
-class FakeIntake(Watched):
-    """Keeps what is stored, each key once; while ``broken`` is positive, storing fails and takes one off."""
+class SlowIntake(MemoryIntake):
+    """Storing does not end while it is not ``open``; its chats are not told while ``listing`` is not set."""
 
-    def __init__(self, *, cursor: str | None = None) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.inbounds: list[Inbound] = []
-        self.again: list[Inbound] = []
-        self.saved_cursor = cursor
-        self.known_chats: list[Address] = []
-        self.broken = 0
-        self.waits: list[float] = []
-        self.refused = 0
         self.open = asyncio.Event()
-        """While it is not set, storing does not end."""
         self.open.set()
         self.listing = asyncio.Event()
-        """While it is not set, its chats are not told."""
         self.listing.set()
         self.asked = 0
-        self.away = 0
-        """So often its chats cannot be told."""
-
-    @property
-    def texts(self) -> list[str]:
-        return [inbound.text for inbound in self.inbounds]
-
-    @property
-    def last(self) -> Inbound:
-        return self.inbounds[-1]
+        """How often its chats were to be told."""
 
     async def store(self, inbounds: Sequence[Inbound], *, cursor: str | None = None) -> int:
         await self.open.wait()
-        if self.broken:
-            self.broken -= 1
-            self.refused += 1
-            self.changed()
-            raise StoreUnavailable("the database is away")
-        keys = {inbound.key for inbound in self.inbounds}
-        new = [inbound for inbound in inbounds if inbound.key not in keys]
-        self.inbounds += new
-        self.again += [inbound for inbound in inbounds if inbound.key in keys]
-        self.saved_cursor = cursor or self.saved_cursor
-        self.changed()
-        return len(new)
-
-    async def until_back(self, most: float) -> None:
-        self.waits.append(most)
-        await asyncio.sleep(0)
-
-    async def cursor(self) -> str | None:
-        return self.saved_cursor
+        return await super().store(inbounds, cursor=cursor)
 
     async def chats(self, limit: int) -> list[Address]:
         self.asked += 1
-        self.changed()
-        if self.away:
-            self.away -= 1
-            raise StoreUnavailable("the database is away")
+        await self._tell()
         await self.listing.wait()
-        return self.known_chats[:limit]
-
-    async def heard(self, address: Address, since: int) -> Mapping[str, int]:
-        said = [one for one in self.inbounds if one.kind == "message" and one.address == address]
-        return {one.key: one.order for one in said if one.order >= since}
-
-    async def reachable(self, chat: str, *, yes: bool) -> None: ...
-
-    async def moved(self, chat: str, moved_to: str) -> None: ...
-
-    async def settled(self, address: Address) -> None: ...
-
-    def describe(self) -> str:
-        return f"stored: {self.texts}, cursor {self.saved_cursor}"
+        return await super().chats(limit)
 
 
 class Pauses(Watched):
@@ -112,7 +60,7 @@ class Rig:
 
     def __init__(self) -> None:
         self.server = DiscordServer()
-        self.intake = FakeIntake()
+        self.intake = SlowIntake()
         self.pauses = Pauses()
 
     async def __aenter__(self) -> Self:
@@ -157,7 +105,7 @@ class Rig:
         task = self._task = asyncio.create_task(self.discord.run(self.intake))
         try:
             await self.server.wait_for(lambda server: server.connected)
-            await self.intake.wait_for(lambda intake: intake.saved_cursor)
+            await self.intake.until(lambda: self.intake.saved_cursor)
             yield
         finally:
             task.cancel()
@@ -170,4 +118,4 @@ class Rig:
 
     async def stored(self, count: int) -> None:
         """So much is stored."""
-        await self.intake.wait_for(lambda intake: len(intake.inbounds) >= count)
+        await self.intake.until(lambda: len(self.intake.inbounds) >= count)

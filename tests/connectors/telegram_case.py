@@ -1,15 +1,15 @@
-"""What the tests of the Telegram connector share: an intake in memory, pauses that take no time, receiving."""
+"""What the tests of the Telegram connector share: pauses that take no time, receiving."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 from bot.connector import Connector
-from bot.errors import StoreUnavailable
-from bot.messages import Address, Button, Edit, Inbound, Say
+from bot.messages import Address, Button, Edit, Say
+from connectors.memory import MemoryIntake
 from connectors.telegram import Telegram
 from tests.servers.telegram import BotApiServer
 from tests.servers.watched import Watched
@@ -21,64 +21,6 @@ TABLE = "| item | price |\n| --- | ---: |\n| rope | 3 € |\n| sail | 40 € |"
 UNDO = (Button("Undo", "/undo"),)
 
 MakeTelegram = Callable[..., Telegram]
-
-
-class FakeIntake(Watched):
-    """Keeps what is stored; while ``broken`` is positive, storing fails and takes one off."""
-
-    def __init__(self, *, cursor: str | None = None, broken: int = 0) -> None:
-        super().__init__()
-        self.inbounds: list[Inbound] = []
-        self.refused: list[Inbound] = []
-        self.news: list[tuple[str, ...]] = []
-        self.saved_cursor = cursor
-        self.broken = broken
-        self.waits: list[float] = []
-
-    @property
-    def keys(self) -> list[str]:
-        return [inbound.key for inbound in self.inbounds]
-
-    @property
-    def texts(self) -> list[str]:
-        return [inbound.text for inbound in self.inbounds]
-
-    async def store(self, inbounds: Sequence[Inbound], *, cursor: str | None = None) -> int:
-        if self.broken:
-            self.broken -= 1
-            self.refused.extend(inbounds)
-            raise StoreUnavailable("the database is away")
-        self.inbounds.extend(inbounds)
-        self.saved_cursor = cursor
-        self.changed()
-        return len(inbounds)
-
-    async def until_back(self, most: float) -> None:
-        self.waits.append(most)
-
-    async def cursor(self) -> str | None:
-        return self.saved_cursor
-
-    async def chats(self, limit: int) -> list[Address]:
-        return []
-
-    async def heard(self, address: Address, since: int) -> Mapping[str, int]:
-        return {}
-
-    async def reachable(self, chat: str, *, yes: bool) -> None:
-        self._note(chat, "open" if yes else "closed")
-
-    async def moved(self, chat: str, moved_to: str) -> None:
-        self._note(chat, "moved", moved_to)
-
-    async def settled(self, address: Address) -> None: ...
-
-    def _note(self, *news: str) -> None:
-        if self.broken:
-            self.broken -= 1
-            raise StoreUnavailable("the database is away")
-        self.news.append(news)
-        self.changed()
 
 
 class Pauses(Watched):
@@ -111,7 +53,7 @@ class Pauses(Watched):
 
 
 @asynccontextmanager
-async def running(telegram: Connector, intake: FakeIntake) -> AsyncIterator[None]:
+async def running(telegram: Connector, intake: MemoryIntake) -> AsyncIterator[None]:
     """Receive until the end of the block."""
     task = asyncio.create_task(telegram.run(intake))
     try:
@@ -122,10 +64,10 @@ async def running(telegram: Connector, intake: FakeIntake) -> AsyncIterator[None
 
 
 async def received(
-    telegram: Connector, server: BotApiServer, last: int, intake: FakeIntake | None = None
-) -> FakeIntake:
+    telegram: Connector, server: BotApiServer, last: int, intake: MemoryIntake | None = None
+) -> MemoryIntake:
     """What comes in until this update is confirmed."""
-    intake = intake or FakeIntake()
+    intake = intake or MemoryIntake()
     async with running(telegram, intake):
         await server.wait_for(lambda server: server.confirmed_offset > last)
     return intake

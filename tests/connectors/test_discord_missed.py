@@ -70,7 +70,7 @@ async def test_more_than_a_page_is_read_back(rig: Rig) -> None:
 async def test_what_overlaps_has_the_same_keys(rig: Rig) -> None:
     await met(rig)
     async with rig.running():
-        await rig.intake.wait_for(lambda intake: intake.again)
+        await rig.intake.until(lambda: rig.intake.again)
 
     assert rig.intake.texts == ["hello"]
 
@@ -125,7 +125,7 @@ async def test_a_channel_that_cannot_be_read_just_now_is_read_later(rig: Rig) ->
 async def test_what_was_missed_is_read_back_however_long_the_database_is_away(rig: Rig) -> None:
     await met(rig)
     await rig.ada.says("still here")
-    rig.intake.away = 9
+    rig.intake.refusals = 9
     async with rig.running():
         await rig.stored(2)
 
@@ -156,7 +156,7 @@ async def test_the_cursor_stays_while_something_is_still_to_be_read_back(rig: Ri
     before = rig.intake.saved_cursor
     rig.intake.listing.clear()
     async with rig.running():
-        await rig.intake.wait_for(lambda intake: intake.asked)
+        await rig.intake.until(lambda: rig.intake.asked)
         await rig.ada.says("said later")
     assert rig.intake.saved_cursor == before
 
@@ -173,7 +173,7 @@ async def test_the_cursor_follows_what_is_not_for_us(rig: Rig) -> None:
         before = int(rig.intake.saved_cursor or 0)
         rig.server.world.ids._last += 61_000 << 22
         message = await rig.ada.says("among ourselves", general)
-        await rig.intake.wait_for(lambda intake: int(intake.saved_cursor or 0) > before)
+        await rig.intake.until(lambda: int(rig.intake.saved_cursor or 0) > before)
 
     assert rig.intake.saved_cursor == str(message)
     assert not rig.intake.inbounds
@@ -266,7 +266,7 @@ async def test_a_message_that_cannot_be_read_holds_up_nothing_that_was_said_mean
     async with rig.running():
         await rig.stored(3)
         await rig.ada.says("now")
-        await rig.intake.wait_for(lambda intake: intake.texts[-1] == "now")
+        await rig.intake.until(lambda: rig.intake.texts[-1] == "now")
 
     assert [text for text in rig.intake.texts if text] == ["hello", "before", "after", "now"]
     assert rig.intake.saved_cursor == rig.intake.last.ref, "it does not begin from there again"

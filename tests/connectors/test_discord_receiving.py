@@ -141,10 +141,10 @@ async def test_a_name_cannot_pose_as_another_line_of_the_talk(rig: Rig) -> None:
 async def test_what_comes_while_the_database_is_away_is_stored_later_in_order(rig: Rig) -> None:
     async with rig.running():
         before = rig.intake.saved_cursor
-        rig.intake.broken = 3
+        rig.intake.refusals = 3
         for text in ("one", "two", "three"):
             await rig.ada.says(text)
-        await rig.intake.wait_for(lambda intake: intake.refused)
+        await rig.intake.until(lambda: rig.intake.refused)
         assert rig.intake.saved_cursor == before
         await rig.stored(3)
 
@@ -156,7 +156,7 @@ async def test_a_message_that_is_brought_again_has_the_same_key(rig: Rig) -> Non
     async with rig.running():
         message = await rig.ada.says("once")
         await rig.server.deliver_again(message)
-        await rig.intake.wait_for(lambda intake: intake.again)
+        await rig.intake.until(lambda: rig.intake.again)
 
     assert rig.intake.texts == ["once"]
 

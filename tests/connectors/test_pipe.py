@@ -12,8 +12,9 @@ import pytest
 
 from bot.errors import DeliveryDelayed, StoreUnavailable
 from bot.messages import Address, Edit, Inbound, Say, Status, Typing
+from connectors.memory import MemoryIntake
 from connectors.pipe import Pipe, lines_of
-from tests.connectors.intake import MemoryIntake, until
+from tests.until import until
 
 HERE = Address("terminal", "me")
 
@@ -34,7 +35,7 @@ class Piped:
     def __init__(self, *lines: str, source: AsyncIterator[str] | None = None) -> None:
         self.out, self.err = StringIO(), StringIO()
         self.pipe = Pipe(HERE, lines=source or typed(*lines), out=self.out, err=self.err, retry_every=0)
-        self.intake = MemoryIntake(self.answer)
+        self.intake = MemoryIntake(answer=self.answer)
 
     async def answer(self, inbound: Inbound) -> None:
         await self.pipe.deliver(Say(HERE, inbound.text.upper(), inbound.key))
@@ -186,14 +187,14 @@ PROGRAM = """
 import asyncio, sys
 from bot.messages import Address, Say
 from connectors.pipe import Pipe
-from tests.connectors.intake import MemoryIntake
+from connectors.memory import MemoryIntake
 
 async def answer(inbound):
     await pipe.deliver(Say(inbound.address, inbound.text.upper() * 10000, inbound.key))
 
 pipe = Pipe(Address("terminal", "me"), out=sys.stdout, err=sys.stderr)
 async def main():
-    running = asyncio.create_task(pipe.run(MemoryIntake(answer)))
+    running = asyncio.create_task(pipe.run(MemoryIntake(answer=answer)))
     if "impatient" in sys.argv:
         await asyncio.sleep(0)
         print("reading", flush=True)

@@ -18,10 +18,11 @@ from bot.errors import (
     DeliveryUncertain,
 )
 from bot.messages import Address, React, Status, Typing
+from connectors.memory import MemoryIntake
 from connectors.telegram import Telegram
 from connectors.telegram.looks import EMPTY_REPLY, LONGEST_TEXT
 from connectors.text import utf16_length
-from tests.connectors.telegram_case import HERE, LONG, TABLE, UNDO, FakeIntake, MakeTelegram, edit, running, say
+from tests.connectors.telegram_case import HERE, LONG, TABLE, UNDO, MakeTelegram, edit, running, say
 from tests.servers.telegram import BotApiServer, Person
 
 
@@ -149,7 +150,7 @@ async def test_what_another_gateway_may_have_changed_meanwhile_is_not_taken_for_
 ) -> None:
     refs = await telegram.deliver(say("Mine"))
     await make_telegram().deliver(edit(refs, "Theirs"))
-    async with running(telegram, FakeIntake()):
+    async with running(telegram, MemoryIntake()):
         await server.wait_for(lambda server: server.polls)
         await telegram.deliver(edit(refs, "Mine"))
 

@@ -8,8 +8,9 @@ import pytest
 
 from bot.errors import ChatClosed, DeliveryDelayed
 from bot.messages import Address, Quote
+from connectors.memory import MemoryIntake
 from connectors.telegram import Telegram
-from tests.connectors.telegram_case import GROUP, FakeIntake, received, running, say
+from tests.connectors.telegram_case import GROUP, received, running, say
 from tests.servers.telegram import BotApiServer, Person
 
 
@@ -77,19 +78,19 @@ async def test_service_messages_say_nothing(server: BotApiServer, ada: Person, t
 async def test_an_edit_names_what_it_edits_and_two_in_one_second_are_two(
     server: BotApiServer, ada: Person, telegram: Telegram
 ) -> None:
-    intake = FakeIntake()
+    intake = MemoryIntake()
     async with running(telegram, intake):
         ada.says("frist")
-        await intake.wait_for(lambda intake: intake.inbounds)
+        await intake.until(lambda: intake.inbounds)
         updates = [ada.edits(1, "first"), ada.edits(1, "First")]
         server.chats.received[1001, 1]["edit_date"] -= 1
         raw = server.pending[-1]
         updates.append(ada.edits(1, "First!"))
         await server.wait_for(lambda server: server.confirmed_offset > updates[-1])
         server.update(raw)
-        await intake.wait_for(lambda intake: len(intake.inbounds) == 5)
+        await intake.until(lambda: intake.again)
 
-    message, *edits, again = intake.inbounds
+    message, *edits, again = (*intake.inbounds, *intake.again)
     assert [edit.text for edit in edits] == ["first", "First", "First!"]
     assert [edit.order for edit in edits] == updates
     assert {(edit.kind, edit.edits, edit.ref) for edit in edits} == {("edit", message.key, "1")}
@@ -102,21 +103,21 @@ async def test_an_edit_names_what_it_edits_and_two_in_one_second_are_two(
 
 
 async def test_the_caption_of_a_file_can_be_edited(server: BotApiServer, ada: Person, telegram: Telegram) -> None:
-    intake = FakeIntake()
+    intake = MemoryIntake()
     async with running(telegram, intake):
         ada.sends_file("a.txt", b"a", caption="look")
-        await intake.wait_for(lambda intake: intake.inbounds)
+        await intake.until(lambda: intake.inbounds)
         ada.edits(1, "look here")
-        await intake.wait_for(lambda intake: len(intake.inbounds) == 2)
+        await intake.until(lambda: len(intake.inbounds) == 2)
 
     assert intake.texts == ["look", "look here"]
 
 
 async def test_a_location_that_moves_is_told_once(server: BotApiServer, ada: Person, telegram: Telegram) -> None:
-    intake = FakeIntake()
+    intake = MemoryIntake()
     async with running(telegram, intake):
         ada.sends({"location": {"latitude": 1, "longitude": 1, "live_period": 60}})
-        await intake.wait_for(lambda intake: intake.inbounds)
+        await intake.until(lambda: intake.inbounds)
         message = {**server.chats.received[1001, 1], "edit_date": int(datetime.now(UTC).timestamp())}
         last = server.update({"edited_message": message})
         await server.wait_for(lambda server: server.confirmed_offset > last)
@@ -127,12 +128,12 @@ async def test_a_location_that_moves_is_told_once(server: BotApiServer, ada: Per
 async def test_an_edit_that_first_names_the_bot_is_taken(server: BotApiServer, ada: Person, telegram: Telegram) -> None:
     server.privacy_mode = False
     group = server.group()
-    intake = FakeIntake()
+    intake = MemoryIntake()
     async with running(telegram, intake):
         ada.says("what is it?", chat=group)
         await server.wait_for(lambda server: server.confirmed_offset > 0)
         ada.edits(1, "@palimpsest_test_bot what is it?", chat=group)
-        await intake.wait_for(lambda intake: intake.inbounds)
+        await intake.until(lambda: intake.inbounds)
 
     assert [(inbound.kind, inbound.text) for inbound in intake.inbounds] == [("edit", "what is it?")]
 
@@ -144,29 +145,29 @@ async def test_a_chat_that_blocks_the_bot_and_takes_it_back_is_told_so(
     server: BotApiServer, ada: Person, telegram: Telegram
 ) -> None:
     group = server.group(member=False)
-    intake = FakeIntake()
+    intake = MemoryIntake()
     async with running(telegram, intake):
         await server.wait_for(lambda server: server.polls)
         ada.blocks()
-        await intake.wait_for(lambda intake: len(intake.news) == 1)
+        await intake.until(lambda: len(intake.news) == 1)
         with pytest.raises(ChatClosed):
             await telegram.deliver(say("hello"))
         ada.unblocks()
         ada.adds_bot(group)
-        await intake.wait_for(lambda intake: len(intake.news) == 3)
+        await intake.until(lambda: len(intake.news) == 3)
         ada.kicks_bot(group)
-        await intake.wait_for(lambda intake: len(intake.news) == 4)
+        await intake.until(lambda: len(intake.news) == 4)
 
     assert intake.news == [("1001", "closed"), ("1001", "open"), ("-100200", "open"), ("-100200", "closed")]
 
 
 async def test_news_that_could_not_be_stored_come_again(server: BotApiServer, ada: Person, telegram: Telegram) -> None:
-    intake = FakeIntake()
+    intake = MemoryIntake()
     async with running(telegram, intake):
         await server.wait_for(lambda server: server.polls)
-        intake.broken = 2
+        intake.refusals = 2
         ada.blocks()
-        await intake.wait_for(lambda intake: intake.news)
+        await intake.until(lambda: intake.news)
 
     assert intake.news == [("1001", "closed")]
 
@@ -187,7 +188,7 @@ async def test_a_group_that_moved_unheard_of_is_learnt_of_when_something_is_said
     server: BotApiServer, ada: Person, telegram: Telegram
 ) -> None:
     old = server.group(-77, type="group")
-    intake = FakeIntake()
+    intake = MemoryIntake()
     async with running(telegram, intake):
         await server.wait_for(lambda server: server.polls)
         old.moved_to = server.group(-1077).id
@@ -203,7 +204,7 @@ async def test_a_group_that_moved_unheard_of_is_learnt_of_when_something_is_said
 async def test_what_is_moved_is_remembered_also_when_it_cannot_be_stored(
     server: BotApiServer, telegram: Telegram
 ) -> None:
-    telegram._receiver.attend(FakeIntake(broken=1))
+    telegram._receiver.attend(MemoryIntake(refusals=1))
     server.group(int(GROUP.chat)).moved_to = server.group(-1077).id
     with pytest.raises(DeliveryDelayed):
         await telegram.deliver(say("hello", address=GROUP))

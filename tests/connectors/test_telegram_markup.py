@@ -6,10 +6,11 @@ import pytest
 
 from bot.errors import ChatClosed, DeliveryDelayed
 from bot.messages import Address
+from connectors.memory import MemoryIntake
 from connectors.telegram import Telegram
 from connectors.telegram.looks import LONGEST_TEXT
 from connectors.text import utf16_length
-from tests.connectors.telegram_case import GROUP, HERE, LONG, TABLE, UNDO, FakeIntake, edit, running, say
+from tests.connectors.telegram_case import GROUP, HERE, LONG, TABLE, UNDO, edit, running, say
 from tests.servers.telegram import BotApiServer, Person
 
 MARKED = "Read **this** and `that`, or [the page](https://example.org/a)."
@@ -204,12 +205,12 @@ async def test_the_stop_button_of_a_draft_stops_the_answer(
 ) -> None:
     topic = server.topic(ada, "Ships") if in_topic else None
     here = Address("telegram", "1001", str(topic or ""))
-    intake = FakeIntake()
+    intake = MemoryIntake()
     async with running(telegram, intake):
         await server.wait_for(lambda server: server.polls)
         await telegram.deliver(say("It is", address=here, partial=True))
         update = await ada.stops(thread=topic)
-        await intake.wait_for(lambda intake: intake.inbounds)
+        await intake.until(lambda: intake.inbounds)
 
     (press,) = intake.inbounds
     assert (press.kind, press.text, press.address, press.person) == ("press", "/abort answer", here, "1001")

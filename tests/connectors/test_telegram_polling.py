@@ -12,8 +12,9 @@ from aiogram.client.telegram import TelegramAPIServer
 
 from bot.errors import ConfigurationError
 from bot.messages import Address
+from connectors.memory import MemoryIntake
 from connectors.telegram import Telegram
-from tests.connectors.telegram_case import GROUP, HERE, UNDO, FakeIntake, Pauses, received, running, say
+from tests.connectors.telegram_case import GROUP, HERE, UNDO, Pauses, received, running, say
 from tests.logged import all_that_was_logged, logged
 from tests.servers.telegram import BotApiServer, Person
 
@@ -21,7 +22,7 @@ from tests.servers.telegram import BotApiServer, Person
 async def test_a_batch_is_stored_in_order_and_then_confirmed(
     server: BotApiServer, ada: Person, telegram: Telegram
 ) -> None:
-    intake = FakeIntake()
+    intake = MemoryIntake()
     first, second = ada.says("one"), ada.says("two")
     async with running(telegram, intake):
         await server.wait_for(lambda server: server.confirmed_offset == second + 1)
@@ -38,10 +39,10 @@ async def test_a_batch_is_stored_in_order_and_then_confirmed(
 async def test_what_could_not_be_stored_is_not_confirmed_and_comes_again(
     server: BotApiServer, ada: Person, telegram: Telegram, pauses: Pauses
 ) -> None:
-    intake = FakeIntake(broken=2)
+    intake = MemoryIntake(refusals=2)
     ada.says("do not lose me")
     async with running(telegram, intake):
-        await intake.wait_for(lambda intake: intake.inbounds)
+        await intake.until(lambda: intake.inbounds)
         asked = [call.params.get("offset", 0) for call in server.calls_of("getUpdates")]
         assert telegram.problem == "", "Telegram is not to blame"
 
@@ -52,7 +53,7 @@ async def test_what_could_not_be_stored_is_not_confirmed_and_comes_again(
 
 async def test_receiving_goes_on_at_the_stored_cursor(server: BotApiServer, ada: Person, telegram: Telegram) -> None:
     known, new = ada.says("known"), ada.says("new")
-    intake = FakeIntake(cursor=str(known + 1))
+    intake = MemoryIntake(cursor=str(known + 1))
     async with running(telegram, intake):
         await server.wait_for(lambda server: server.confirmed_offset == new + 1)
 
@@ -60,21 +61,21 @@ async def test_receiving_goes_on_at_the_stored_cursor(server: BotApiServer, ada:
 
 
 async def test_a_redelivery_has_the_same_key(server: BotApiServer, ada: Person, telegram: Telegram) -> None:
-    intake = FakeIntake()
+    intake = MemoryIntake()
     ada.says("once")
     (raw,) = server.pending
     async with running(telegram, intake):
-        await intake.wait_for(lambda intake: len(intake.inbounds) == 1)
+        await intake.until(lambda: len(intake.inbounds) == 1)
         server.update(raw)
-        await intake.wait_for(lambda intake: len(intake.inbounds) == 2)
+        await intake.until(lambda: intake.again)
 
-    assert intake.inbounds[0] == intake.inbounds[1]
+    assert intake.inbounds[0] == intake.again[0]
 
 
 async def test_an_update_that_cannot_be_read_does_not_hold_up_the_others(
     server: BotApiServer, ada: Person, telegram: Telegram, caplog: pytest.LogCaptureFixture
 ) -> None:
-    intake = FakeIntake()
+    intake = MemoryIntake()
     ada.says("before")
     server.update({"message": {"message_id": "of a kind that is not known yet"}})
     last = ada.says("after")
@@ -141,19 +142,19 @@ async def test_what_is_no_update_at_all_holds_up_nothing(
 async def test_a_command_that_names_this_bot_loses_the_name(
     ada: Person, telegram: Telegram, said: str, stored: str
 ) -> None:
-    intake = FakeIntake()
+    intake = MemoryIntake()
     ada.says(said)
     async with running(telegram, intake):
-        await intake.wait_for(lambda intake: intake.inbounds)
+        await intake.until(lambda: intake.inbounds)
 
     assert intake.texts == [stored]
 
 
 async def test_a_topic_is_a_thread_of_its_own(ada: Person, telegram: Telegram) -> None:
-    intake = FakeIntake()
+    intake = MemoryIntake()
     ada.says("in a topic", thread=7)
     async with running(telegram, intake):
-        await intake.wait_for(lambda intake: intake.inbounds)
+        await intake.until(lambda: intake.inbounds)
 
     assert intake.inbounds[0].address == Address("telegram", "1001", "7")
 
@@ -162,7 +163,7 @@ async def test_a_press_is_answered_and_stored_with_its_command(
     server: BotApiServer, ada: Person, telegram: Telegram
 ) -> None:
     (ref,) = await telegram.deliver(say("Compacted.", buttons=UNDO))
-    intake = FakeIntake()
+    intake = MemoryIntake()
     order = ada.presses(int(ref), "/undo")
     async with running(telegram, intake):
         await server.wait_for(lambda server: server.calls_of("answerCallbackQuery"))
@@ -176,10 +177,10 @@ async def test_a_press_is_answered_and_stored_with_its_command(
 async def test_commands_are_offered_and_a_webhook_is_removed_without_losing_updates(
     server: BotApiServer, ada: Person, telegram: Telegram
 ) -> None:
-    intake = FakeIntake()
+    intake = MemoryIntake()
     ada.says("waiting")
     async with running(telegram, intake):
-        await intake.wait_for(lambda intake: intake.inbounds)
+        await intake.until(lambda: intake.inbounds)
 
     assert [list(commands) for commands in server.methods.commands.values()] == [
         [{"command": "compact", "description": "Make room"}]
@@ -200,18 +201,18 @@ async def test_commands_are_offered_and_a_webhook_is_removed_without_losing_upda
 async def test_a_conflict_is_waited_out_for_5_s_and_told_once_until_receiving_worked_again(
     server: BotApiServer, ada: Person, telegram: Telegram, pauses: Pauses, caplog: pytest.LogCaptureFixture
 ) -> None:
-    intake = FakeIntake()
+    intake = MemoryIntake()
     server.fail("getUpdates", 409, "Conflict: terminated by other getUpdates request", times=3)
     ada.says("hello")
     async with running(telegram, intake):
-        await intake.wait_for(lambda intake: intake.inbounds)
+        await intake.until(lambda: intake.inbounds)
         assert pauses.seconds == [5, 5, 5]
         assert [record.levelno for record in caplog.records] == [logging.WARNING]
         assert "Another program receives with this bot's token" in logged(caplog, "token_used_elsewhere")[0]["note"]
 
         server.fail("getUpdates", 409, "Conflict: terminated by other getUpdates request")
         ada.says("hello again")
-        await intake.wait_for(lambda intake: len(intake.inbounds) == 2)
+        await intake.until(lambda: len(intake.inbounds) == 2)
         ada.says("and again")
         await pauses.wait_for(lambda pauses: len(pauses.seconds) == 4)
     assert len(caplog.records) == 2
@@ -220,25 +221,25 @@ async def test_a_conflict_is_waited_out_for_5_s_and_told_once_until_receiving_wo
 async def test_a_webhook_that_somebody_sets_meanwhile_is_removed_again(
     server: BotApiServer, ada: Person, telegram: Telegram, caplog: pytest.LogCaptureFixture
 ) -> None:
-    intake = FakeIntake()
+    intake = MemoryIntake()
     async with running(telegram, intake):
         await server.wait_for(lambda server: server.polls)
         async with Bot(server.token, session=AiohttpSession(api=TelegramAPIServer.from_base(server.url))) as other:
             await other.set_webhook("https://elsewhere.example/hook")
         await server.wait_for(lambda server: len(server.calls_of("deleteWebhook")) == 2)
         ada.says("hello")
-        await intake.wait_for(lambda intake: intake.inbounds)
+        await intake.until(lambda: intake.inbounds)
     assert "set a webhook" in logged(caplog, "token_used_elsewhere")[0]["note"]
 
 
 async def test_a_flood_limit_on_receiving_is_waited_out(
     server: BotApiServer, ada: Person, telegram: Telegram, pauses: Pauses
 ) -> None:
-    intake = FakeIntake()
+    intake = MemoryIntake()
     server.limit("getUpdates", retry_after=17)
     ada.says("hello")
     async with running(telegram, intake):
-        await intake.wait_for(lambda intake: intake.inbounds)
+        await intake.until(lambda: intake.inbounds)
 
     assert pauses.seconds == [17]
 
@@ -248,12 +249,12 @@ async def test_a_server_that_is_not_there_yet_is_waited_for(pauses: Pauses) -> N
     async with server:
         pass
     telegram = Telegram(server.token, api_base=server.url, commands=(), sleep=pauses)
-    intake = FakeIntake()
+    intake = MemoryIntake()
     async with running(telegram, intake):
         await pauses.wait_for(lambda pauses: len(pauses.seconds) >= 8)
         async with server:
             server.person().says("at last")
-            await intake.wait_for(lambda intake: intake.inbounds)
+            await intake.until(lambda: intake.inbounds)
     await telegram.close()
 
     assert all(2**n / 2 <= seconds <= 2**n for n, seconds in enumerate(pauses.seconds[:5]))
@@ -265,7 +266,7 @@ async def test_a_wrong_token_is_a_configuration_error(server: BotApiServer, toke
     async def run() -> None:
         telegram = Telegram(token, api_base=server.url, commands=())
         try:
-            await telegram.run(FakeIntake())
+            await telegram.run(MemoryIntake())
         finally:
             await telegram.close()
 
@@ -277,17 +278,17 @@ async def test_a_token_that_was_taken_back_ends_receiving(server: BotApiServer, 
     server.fail("getUpdates", 401, "Unauthorized")
 
     with pytest.raises(ConfigurationError, match="TELEGRAM_TOKEN"):
-        await telegram.run(FakeIntake())
+        await telegram.run(MemoryIntake())
 
 
 async def test_no_log_line_has_the_token(
     server: BotApiServer, ada: Person, telegram: Telegram, caplog: pytest.LogCaptureFixture
 ) -> None:
-    intake = FakeIntake()
+    intake = MemoryIntake()
     server.fail("getUpdates", 500, f"Internal error at /bot{server.token}/getUpdates")
     ada.says("hello")
     async with running(telegram, intake):
-        await intake.wait_for(lambda intake: intake.inbounds)
+        await intake.until(lambda: intake.inbounds)
 
     assert "Internal error at /bot<token>/getUpdates" in logged(caplog, "receiving_waits")[0]["reason"]
     assert server.token not in all_that_was_logged(caplog)

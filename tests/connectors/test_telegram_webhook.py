@@ -10,9 +10,10 @@ from aiohttp.test_utils import TestServer
 
 from bot.connector import Hooked
 from bot.errors import ConfigurationError
+from connectors.memory import MemoryIntake
 from connectors.telegram import Telegram
 from connectors.telegram.webhook import LOOK_SECONDS
-from tests.connectors.telegram_case import UNDO, FakeIntake, MakeTelegram, Pauses, running, say
+from tests.connectors.telegram_case import UNDO, MakeTelegram, Pauses, running, say
 from tests.logged import all_that_was_logged, logged
 from tests.servers.telegram import BotApiServer, Person
 
@@ -25,7 +26,7 @@ class Hook:
 
     def __init__(self) -> None:
         self.telegram: Telegram | None = None
-        self.intake = FakeIntake()
+        self.intake = MemoryIntake()
         self.url = ""
 
     async def serve(self, http: web.Request) -> web.Response:
@@ -56,9 +57,9 @@ async def test_what_telegram_brings_is_stored_and_commands_are_offered(
 ) -> None:
     waiting = ada.says("waiting")
     async with running(telegram, hook.intake):
-        await hook.intake.wait_for(lambda intake: intake.inbounds)
+        await hook.intake.until(lambda: hook.intake.inbounds)
         ada.says("new")
-        await hook.intake.wait_for(lambda intake: len(intake.inbounds) == 2)
+        await hook.intake.until(lambda: len(hook.intake.inbounds) == 2)
         await server.wait_for(lambda server: not server.pending)
 
     assert hook.intake.texts == ["waiting", "new"]
@@ -75,10 +76,10 @@ async def test_what_telegram_brings_is_stored_and_commands_are_offered(
 async def test_what_could_not_be_stored_comes_again(
     server: BotApiServer, ada: Person, telegram: Telegram, hook: Hook
 ) -> None:
-    hook.intake.broken = 2
+    hook.intake.refusals = 2
     ada.says("do not lose me")
     async with running(telegram, hook.intake):
-        await hook.intake.wait_for(lambda intake: intake.inbounds)
+        await hook.intake.until(lambda: hook.intake.inbounds)
 
     assert server.webhook.statuses[:2] == [503, 503]
     assert [inbound.key for inbound in hook.intake.refused] == hook.intake.keys * 2
@@ -144,7 +145,7 @@ async def test_without_a_secret_one_is_derived_that_others_cannot_guess(
     hook.telegram = make_telegram(webhook_url=hook.url)
     async with running(hook.telegram, hook.intake):
         ada.says("hello")
-        await hook.intake.wait_for(lambda intake: intake.inbounds)
+        await hook.intake.until(lambda: hook.intake.inbounds)
 
     (call,) = server.calls_of("setWebhook")
     assert len(call.params["secret_token"]) == 64
@@ -160,7 +161,7 @@ async def test_a_webhook_that_somebody_changed_is_set_again(
         pauses.go_on()
         await server.wait_for(lambda server: len(server.calls_of("setWebhook")) == 2)
         ada.says("hello")
-        await hook.intake.wait_for(lambda intake: intake.inbounds)
+        await hook.intake.until(lambda: hook.intake.inbounds)
 
 
 async def test_a_webhook_that_is_as_it_should_be_is_left_alone(
@@ -185,7 +186,7 @@ async def test_what_telegram_cannot_bring_is_told_once(
     pauses: Pauses,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    hook.intake.broken = 10**6
+    hook.intake.refusals = 10**6
     ada.says("hello")
     async with running(telegram, hook.intake):
         await server.wait_for(lambda server: server.webhook.info().get("last_error_message"))
@@ -263,9 +264,9 @@ async def test_a_redelivered_call_has_the_same_key(
     ada.says("once")
     (raw,) = server.pending
     async with running(telegram, hook.intake):
-        await hook.intake.wait_for(lambda intake: intake.inbounds)
+        await hook.intake.until(lambda: hook.intake.inbounds)
         await server.wait_for(lambda server: not server.pending)
         server.update(raw)
-        await hook.intake.wait_for(lambda intake: len(intake.inbounds) == 2)
+        await hook.intake.until(lambda: hook.intake.again)
 
-    assert hook.intake.inbounds[0] == hook.intake.inbounds[1]
+    assert hook.intake.inbounds[0] == hook.intake.again[0]

@@ -15,11 +15,12 @@ from bot.agent.commands.table import completions
 from bot.connector import OfferedCommand
 from bot.errors import DeliveryDelayed
 from bot.messages import ABORT_COMPACTION, Address, Button, Edit, Outbound, Say, Status, Typing
+from connectors.memory import MemoryIntake
 from connectors.prompt import _Steady
 from connectors.terminal import Terminal
 from connectors.typeset import clean, finished, meter_line, typeset, wrapped
-from tests.connectors.intake import MemoryIntake, until
 from tests.connectors.screen import Screen
+from tests.until import until
 
 HERE = Address("terminal", "me")
 COMMANDS = (OfferedCommand("help", "what there is"), OfferedCommand("compact", "make room"))

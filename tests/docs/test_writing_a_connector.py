@@ -15,8 +15,9 @@ import pytest
 from bot.connector import Connector
 from bot.errors import ChatClosed, ConfigurationError, DeliveryDelayed, DeliveryRefused
 from bot.messages import Address, Attachment, Button, Edit, Inbound, OutFile, Say, Typing
-from tests.connectors.intake import MemoryIntake, until
+from connectors.memory import MemoryIntake
 from tests.docs.pages import DOCS, code_named
+from tests.until import until
 
 PAGE = DOCS / "writing-a-connector.md"
 CONNECTOR = "connectors/mailbox.py"

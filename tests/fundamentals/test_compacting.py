@@ -160,7 +160,6 @@ async def test_undo_gives_back_the_exact_earlier_page_also_after_a_restart(house
         await room.commands("/compact")
         await room.until(lambda: "Compacted:" in room.notices()[-1])
         assert (await running.history()).view() != before
-    room.forget_intake()
     async with house() as running:
         await room.commands("/undo")
         assert (await running.history()).view() == before

@@ -266,7 +266,6 @@ async def test_a_server_that_takes_no_pictures_does_not_brick_the_conversation(
 async def test_files_are_fetched_after_a_restart_if_need_be(house: OpenHouse, room: Room) -> None:
     async with house(roles=("gateway",)):
         await room.says("look", files={"notes.txt": b"hello"})
-    room.forget_intake()
     async with house():
         await room.until(room.replies)
 

@@ -10,8 +10,9 @@ from bot.agent.compacting.trace import CUT_OFF
 from bot.compaction.notices import ON_ALL, STAYS, STOP_COMPACTING, STOP_THE_ANSWER, WAS_ON_ALL
 from bot.messages import Address, Inbound
 from bot.store import inbox
+from connectors.memory import Shown
 from tests.conftest import OpenHouse
-from tests.house import House, Room, Shown
+from tests.house import House, Room
 from tests.servers.messages import MessagesRequest, MessagesServer
 
 LINE = "This is line {} and it talks about the weather in a town, which is mild, and about nothing else at all."
@@ -120,7 +121,6 @@ async def test_a_restart_after_the_abort_answers_on_the_whole_conversation_and_c
         await model.wait_for(is_answering)
         await running.end()
     model.clear_faults()
-    room.forget_intake()
     async with house(**WAITS):
         await room.until(lambda: len(room.replies()) == answered + 1)
         await room.until(lambda: WAS_ON_ALL in status(room).text)
@@ -139,7 +139,6 @@ async def test_an_abort_that_came_while_nothing_ran_stops_the_compaction_and_not
             abort = Inbound(Address("room", "1"), "message:1:abort", "message", 999, "ada", "/abort", ref="999")
             await inbox.add(tx, abort, now=resources.database.clock())
         asked = summaries(model)
-    room.forget_intake()
     async with house(**WAITS):
         await room.until(lambda: len(room.replies()) == answered + 1)
         assert room.replies()[-1] == "The launch code is ZEBRA-4417."
@@ -196,7 +195,6 @@ async def test_a_whole_conversation_that_is_refused_after_the_abort_and_a_restar
         await running.end()
     model.clear_faults()
     refuses_what_is_whole(model)
-    room.forget_intake()
     async with house(**WAITS):
         await room.until(lambda: len(room.replies()) == answered + 1 and cannot_be_sent(room))
         await room.until(lambda: status(room).commands == ())

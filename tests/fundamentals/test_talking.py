@@ -21,7 +21,6 @@ async def test_the_model_remembers_what_was_said_before(house: OpenHouse, room: 
 async def test_a_conversation_goes_on_after_a_restart(house: OpenHouse, room: Room) -> None:
     async with house():
         await room.asks("My dog is Rex.")
-    room.forget_intake()
     async with house():
         assert await room.asks("What is my dog?") == "The dog is Rex."
 

@@ -140,7 +140,6 @@ async def test_the_shell_runs_for_admins_and_is_not_there_when_it_is_off(
     async with house(tools={"shell": "unconfined"}, admins={"room:ada"}):
         await room.asks("calculate")
         assert last_result(model).startswith("42\n[exit code 0")
-    room.forget_intake()
     async with house(admins={"room:ada"}):
         model.brain = lambda request: Reply("Fine.")
         await room.asks("and again")
@@ -336,7 +335,6 @@ async def test_only_a_call_that_comes_to_the_same_is_run_again_after_a_crash(
         await room.says("go")
         await room.until(lambda: any("🔧" in message.text for message in room.shown.get("1", {}).values()))
         await cut_off_now(opened)
-    room.forget_intake()
     async with house(**chosen) as opened:
         await room.until(lambda: room.replies()[-1:] == ["Done."])
         folder = opened.folder()

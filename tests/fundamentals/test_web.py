@@ -95,7 +95,6 @@ async def test_a_conversation_that_has_searched_goes_on_without_the_tool(
     model.brain = searches()
     async with house(tools={"web": "search"}):
         await room.asks("who is the dog?")
-    room.forget_intake()
     model.brain = lambda request: Reply("Yes.")
     async with house():
         assert await room.asks("sure?") == "Yes."

@@ -19,8 +19,8 @@ from bot.agent.tools.shell import FOR_ADMINS, NO_WALLS, Shell, shell
 from bot.agent.tools.tool import Occasion, ToolError
 from bot.agent.tools.toolbox import Toolbox
 from bot.files.own_folder import OWNED_FOLDERS
-from tests.connectors.intake import until
 from tests.parser import HERE
+from tests.until import until
 
 SECRET = "sk-ant-a-secret-of-ours-0123456789"
 BUBBLEWRAP = shutil.which("bwrap")

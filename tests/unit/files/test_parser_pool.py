@@ -32,8 +32,8 @@ from bot.files.parser_pool import (
     understood,
 )
 from bot.files.pictures import View, view_of
-from tests.connectors.intake import until
 from tests.hostile import hostile_pdf
+from tests.until import until
 
 REPOSITORY = Path(__file__).parents[3]
 needs_proc = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="there is no /proc here")

@@ -11,19 +11,19 @@ from bot.gateway.chats import Chats
 from bot.gateway.ephemeral import EphemeralNotices
 from bot.gateway.intake import Intake
 from bot.runtime.access import Access
-from tests.house import Room
+from connectors.memory import MemoryConnector
 
 
 def room_intake(database: Any, bus: Bus, admission: Admission | None = None) -> Intake:
     """Without ``admission``: everybody may come in."""
-    chats = Chats(database, Room.name)
+    chats = Chats(database, "room")
     return Intake(
-        Room.name,
+        "room",
         database,
         bus,
         admission or Admission(Access("open", frozenset())),
         chats,
         cursor_name="connector:room",
         folder=Path,
-        notices=EphemeralNotices(Room(), chats),
+        notices=EphemeralNotices(MemoryConnector("room"), chats),
     )

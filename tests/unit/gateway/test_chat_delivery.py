@@ -15,12 +15,12 @@ from bot.gateway.delivery_fence import DeliveryFence
 from bot.messages import Address, Outbound
 from bot.runtime.tasks import stop
 from bot.store import Database, agents, outbox
-from tests.house import Room
+from connectors.memory import MemoryConnector
 
 CHAT = Address("room", "1")
 
 
-class Slow(Room):
+class Slow(MemoryConnector):
     """Something happens while it brings its first message."""
 
     meanwhile: Callable[[], Awaitable[None]] | None = None
@@ -43,7 +43,7 @@ async def database(data_dir: Path) -> AsyncIterator[Database]:
 async def test_a_reply_that_begins_to_grow_stands_below_the_one_that_was_finished_a_moment_before(
     database: Database, tmp_path: Path
 ) -> None:
-    room, bus = Slow(), Bus("redis://127.0.0.1:1", "test")
+    room, bus = Slow("room"), Bus("redis://127.0.0.1:1", "test")
     delivery = ChatDelivery(
         room,
         database,

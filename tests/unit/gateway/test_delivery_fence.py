@@ -15,7 +15,7 @@ from bot.gateway.delivery_fence import IN_FLIGHT_SECONDS, DeliveryFence
 from bot.messages import Address, Edit, Outbound, Say
 from bot.runtime.tasks import stop
 from bot.store import Database, agents, outbox
-from tests.house import Room
+from connectors.memory import MemoryConnector
 
 LEASE = "connector:room"
 CHAT = Address("room", "1")
@@ -110,7 +110,7 @@ async def test_a_delivery_whose_gateway_was_followed_by_another_sends_nothing(
     database: Database, bus: Bus, tmp_path: Path
 ) -> None:
     await said(database)
-    room = Room()
+    room = MemoryConnector("room")
     old, new = [
         delivery_to(room, database, bus, await DeliveryFence.begin(database, LEASE), tmp_path) for _ in range(2)
     ]
@@ -124,11 +124,11 @@ async def test_a_delivery_whose_gateway_was_followed_by_another_sends_nothing(
     assert [message.text for message in room.shown["1"].values()] == ["hello"]
 
 
-class Stopped(Room):
+class Stopped(MemoryConnector):
     """A process that is stopped, and goes on when a minute has passed and another gateway has done its work."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__("room")
         self.now = 0.0
         self.meanwhile: Callable[[], Awaitable[None]] | None = None
         self.texts: list[str] = []
@@ -159,7 +159,9 @@ class StoppedAfterTheCommit(DeliveryFence):
         return begun
 
 
-def delivery_to(room: Room, database: Database, bus: Bus, fence: DeliveryFence, folder: Path) -> ChatDelivery:
+def delivery_to(
+    room: MemoryConnector, database: Database, bus: Bus, fence: DeliveryFence, folder: Path
+) -> ChatDelivery:
     chats = Chats(database, "room")
     return ChatDelivery(room, database, bus, chats=chats, folder=lambda _: folder, fence=fence, chat="1")
 
