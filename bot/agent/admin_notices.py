@@ -7,6 +7,8 @@ own private chat, and in a group not, since others read along.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import structlog
 
 from bot.agent.context import Context
@@ -30,61 +32,63 @@ _BEGAN_HERE = "⚠️ I cannot answer in {} just now: {} I tell you when I can a
 _ENDED_HERE = "I can answer in {} again."
 
 
-async def failed(context: Context, step: Step, sentence: str, cause: Cause) -> str:
-    """There is no answer here, for this reason; returns what people read instead."""
-    name = ANSWERS if cause in OF_PROVIDER else f"{ANSWERS}:{context.agent_id}"
-    if await _met(context, step, name, sentence) or await is_read_by_operators(context, step):
-        return sentence if await is_read_by_operators(context, step) else TOLD
-    return UNTOLD
+class AdminNotices:
+    """What admins are told of one conversation. ``secrets``: what no notice may hold."""
 
+    def __init__(self, context: Context, admins: Collection[str], secrets: Collection[str]) -> None:
+        self._context = context
+        self._admins = admins
+        self._secrets = secrets
 
-async def answered(context: Context, step: Step) -> None:
-    """There is an answer here."""
-    await _over(context, step, ANSWERS, f"{ANSWERS}:{context.agent_id}")
+    async def failed(self, step: Step, sentence: str, cause: Cause) -> str:
+        """There is no answer here, for this reason; returns what people read instead."""
+        name = ANSWERS if cause in OF_PROVIDER else f"{ANSWERS}:{self._context.agent_id}"
+        if await self._begin(step, name, sentence) or await self._is_read_by_admins_alone(step):
+            return sentence if await self._is_read_by_admins_alone(step) else TOLD
+        return UNTOLD
 
+    async def answered(self, step: Step) -> None:
+        """There is an answer here."""
+        await self._end(step, ANSWERS, f"{ANSWERS}:{self._context.agent_id}")
 
-async def not_summarised(context: Context, step: Step, sentence: str) -> str:
-    """There is no summary, for this reason; returns what people read of it, or nothing where it is not for them."""
-    await _met(context, step, SUMMARIES, sentence)
-    return sentence if await is_read_by_operators(context, step) else ""
+    async def not_summarised(self, step: Step, sentence: str) -> str:
+        """There is no summary, for this reason; returns what people read of it, or nothing where it is not for them."""
+        await self._begin(step, SUMMARIES, sentence)
+        return sentence if await self._is_read_by_admins_alone(step) else ""
 
+    async def summarised(self, step: Step) -> None:
+        """There is a summary."""
+        await self._end(step, SUMMARIES)
 
-async def summarised(context: Context, step: Step) -> None:
-    """There is a summary."""
-    await _over(context, step, SUMMARIES)
+    async def _is_read_by_admins_alone(self, step: Step) -> bool:
+        address = self._context.address
+        return is_own(address) or address in await outages.admin_places(step.tx, self._admins)
 
+    async def _begin(self, step: Step, name: str, sentence: str) -> bool:
+        """Tell it, unless somebody was told before; whether anybody knows."""
+        context, sentence = self._context, redact(sentence, self._secrets)
+        await outages.goes_on(step.tx, name, context.agent_id, now=step.now)
+        places = await outages.admin_places(step.tx, self._admins)
+        reached = [place for place, is_reached in places.items() if is_reached]
+        if not reached:
+            return False
+        if await outages.to_be_told(step.tx, name):
+            began = _BEGAN.get(name) or _BEGAN_HERE.replace("{}", context.agent_id, 1)
+            text = began.replace("{}", _as_sentence(sentence))
+            for place in reached:
+                if place != context.address:  # who reads it there anyway
+                    await step.say_to(place, text)
+            log.info("admins_told", outage=name, chats=len(reached))
+        return True
 
-async def is_read_by_operators(context: Context, step: Step) -> bool:
-    """Whether nobody reads here but who runs the program."""
-    address = context.address
-    return is_own(address) or address in await outages.admin_places(step.tx, context.services.access.admins)
-
-
-async def _met(context: Context, step: Step, name: str, sentence: str) -> bool:
-    """Tell it, unless somebody was told before; whether anybody knows."""
-    sentence = redact(sentence, context.services.settings.secrets)
-    await outages.goes_on(step.tx, name, context.agent_id, now=step.now)
-    places = await outages.admin_places(step.tx, context.services.access.admins)
-    reached = [place for place, is_reached in places.items() if is_reached]
-    if not reached:
-        return False
-    if await outages.to_be_told(step.tx, name):
-        began = _BEGAN.get(name) or _BEGAN_HERE.replace("{}", context.agent_id, 1)
-        text = began.replace("{}", _as_sentence(sentence))
-        for place in reached:
-            if place != context.address:  # who reads it there anyway
-                await step.say_to(place, text)
-        log.info("admins_told", outage=name, chats=len(reached))
-    return True
-
-
-async def _over(context: Context, step: Step, *names: str) -> None:
-    for name, is_known in (await outages.end(step.tx, names, context.agent_id, now=step.now)).items():
-        log.info("outage_over", outage=name)
-        places = await outages.admin_places(step.tx, context.services.access.admins) if is_known else {}
-        for place, is_reached in places.items():
-            if is_reached and place != context.address:
-                await step.say_to(place, _ENDED.get(name) or _ENDED_HERE.format(context.agent_id))
+    async def _end(self, step: Step, *names: str) -> None:
+        context = self._context
+        for name, told in (await outages.end(step.tx, names, context.agent_id, now=step.now)).items():
+            log.info("outage_over", outage=name)
+            places = await outages.admin_places(step.tx, self._admins) if told else {}
+            for place, is_reached in places.items():
+                if is_reached and place != context.address:
+                    await step.say_to(place, _ENDED.get(name) or _ENDED_HERE.format(context.agent_id))
 
 
 def _as_sentence(text: str) -> str:

@@ -13,15 +13,13 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from zlib import crc32
 
 import structlog
 
 from bot.agent.context import Context
 from bot.agent.step import Step
-from bot.agent.tools.calls import Progress
 from bot.compaction.facts.fact import Fact, FactKind, Speaker
 from bot.compaction.facts.life import (
     Known,
@@ -36,12 +34,12 @@ from bot.compaction.facts.life import (
 from bot.compaction.facts.report import USAGE, Changes, audit_of, line_of, page_of, runtime_line, runtime_notice
 from bot.compaction.facts.speech import clipped, speech_candidates
 from bot.compaction.facts.words import plain
-from bot.compaction.memory_gate.gate import Rewrite, looks_for_a_folder, rewrite
 from bot.errors import StaleEpoch, StoreUnavailable
 from bot.history import Entry, EntryKind
-from bot.messages import Audience, Block, text_block, text_of
+from bot.messages import Audience, text_block
 from bot.runtime.redact import redact
-from bot.store import facts, histories
+from bot.runtime.settings import MemorySettings
+from bot.store import Database, facts, histories
 from bot.store.facts import MemoryRow
 
 log = structlog.get_logger(__name__)
@@ -62,7 +60,7 @@ AFTER_FORGETTING = (
     "\nIt will not come back from what was said. The messages themselves stay, and /recall still finds them."
 )
 _ANSWERS = {"pin": "Pinned:", "unpin": "Not pinned any more:", "forget": "Forgotten:"}
-_PLACE = "place:"
+PLACE = "place:"
 """What begins the names, beside the counts of the line in the chat, of folders whose places people were told."""
 _TRIES = 5
 _EARLIER = 200
@@ -84,14 +82,15 @@ class _Read:
 
 
 class AgentMemory:
-    """The memory of one agent."""
+    """The memory of one agent. ``secrets``: what no notice may hold."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(
+        self, context: Context, database: Database, settings: MemorySettings, secrets: Collection[str]
+    ) -> None:
         self._context = context
-        self._services = context.services
-        self._settings = context.services.settings.memory
-        self._just_rewritten: object = None
-        """What a model called last, if that was run with what memory knows: once more, and it means what it says."""
+        self._database = database
+        self._settings = settings
+        self._secrets = secrets
 
     @property
     def collects(self) -> bool:
@@ -135,44 +134,6 @@ class AgentMemory:
         life = await self._life(read, collects=collects) if read.unread else Refreshed(read.known)
         return injected(life.facts, read.floor)
 
-    async def rewritten(self, call: Block) -> Rewrite | None:
-        """The call with what memory knows in it; None: it runs as it is (FEATURES A10)."""
-        given = call.get("input")
-        off = not (self._settings.pre_tool_gate and self.collects)
-        if off or not isinstance(given, dict) or not looks_for_a_folder(str(call.get("name")), given):
-            self._just_rewritten = None
-            return None
-        insists, self._just_rewritten = given == self._just_rewritten, None
-        if insists:
-            return None
-        found = rewrite(str(call.get("name")), given, await self.known() or (), self._asked())
-        if found:
-            self._just_rewritten = given
-            await self._tell_rewritten(found)
-        return found
-
-    async def _tell_rewritten(self, found: Rewrite) -> None:
-        """Machines are told of each call, in the log and in the trace; people once of each place, in a message that
-        stays: the line beside the reply goes with it."""
-        for notice in found.notices:
-            log.info("memory_gate", notice=notice)
-        async with self._context.step() as step:
-            row = await facts.get(step.tx, self._context.agent_id)
-            for notice in found.notices:
-                row = replace(row, told=self._with_notice(row, notice))
-            places = {f"{_PLACE}{folder}": crc32(path.encode()) for folder, path in found.folders}
-            if places.items() - row.line.items() and self._settings.visibility != "off":
-                secrets = self._services.settings.secrets
-                payload = redact("\n".join(found.notices), secrets)
-                await step.say(redact(found.lasting, secrets), payload=payload)
-                row = replace(row, line={**row.line, **places})
-            await facts.put(step.tx, self._context.agent_id, row)
-
-    def show_rewritten(self, progress: Progress, found: Rewrite) -> None:
-        """A line for people, while the tool runs."""
-        if self._settings.visibility != "off":
-            progress.note(redact(found.brief, self._services.settings.secrets))
-
     async def obey(self, argument: str, *, busy: bool) -> str:
         """Do what /memory says; the answer."""
         match = _COMMAND.fullmatch(argument.strip())
@@ -182,7 +143,7 @@ class AgentMemory:
             return await self._change(match[1].lower(), int(match[2]))
         if match[3]:
             return await self._add(match[4], busy=busy)
-        async with self._services.database.read() as tx:
+        async with self._database.read() as tx:
             if match[5]:
                 return audit_of(await facts.candidates(tx, self._context.agent_id), int(match[6] or 1))
             known = await facts.load(tx, self._context.agent_id)
@@ -192,13 +153,13 @@ class AgentMemory:
 
     async def _has_facts(self) -> bool:
         """Whether there ever was one: a person may have added it."""
-        async with self._services.database.glance() as tx:
+        async with self._database.glance() as tx:
             return (await facts.get(tx, self._context.agent_id)).version > 0
 
     async def _read(self, *, collects: bool) -> _Read:
         """``collects``: with what no refresh has read yet."""
         agent_id = self._context.agent_id
-        async with self._services.database.read() as tx:
+        async with self._database.read() as tx:
             row = await facts.get(tx, agent_id)
             known = await facts.load(tx, agent_id) if row.version else ()
             unread = await facts.unread(tx, agent_id, row.upto, MOST_CAUGHT_UP) if collects else ()
@@ -230,14 +191,13 @@ class AgentMemory:
                 fact = replace(fact, seqs=(await self._tell_model(step, fact),))
             after.append(replace(item, fact=fact))
         await facts.change(step.tx, agent_id, read.known, after)
-        await facts.add_candidates(step.tx, agent_id, life.candidates, now=self._services.database.clock())
+        await facts.add_candidates(step.tx, agent_id, life.candidates, now=step.now)
         there = sum(not item.forgotten and in_scope(item.fact, read.floor) for item in after)
         changes = Changes.of(life, mode, there)
         line = await self._tell_people(step, row, changes)
         upto = read.last if self.collects else row.upto
-        notices = (
-            self._with_notice(row, runtime_notice(changes, self._settings.visibility)) if self.collects else row.told
-        )
+        notice = runtime_notice(changes, self._settings.visibility)
+        notices = with_notice(row, notice, self._secrets) if self.collects else row.told
         changed = replace(row, upto=upto, version=row.version + 1, next_number=number, line=line, told=notices)
         await facts.put(step.tx, agent_id, changed)
         return changes
@@ -256,7 +216,7 @@ class AgentMemory:
         if not (self._speaks and changes.any):
             return row.line
         line, layer = row.line, max(step.history.stack, default=0)
-        places = {name: digest for name, digest in line.items() if name.startswith(_PLACE)}
+        places = {name: digest for name, digest in line.items() if name.startswith(PLACE)}
         goes_on = "slot" in line and line["layer"] == layer and line["turns"] < LINE_TURNS
         before = line if goes_on else {}
         so_far = replace(
@@ -280,14 +240,6 @@ class AgentMemory:
         blocks = [text_block(f"[To be remembered, added by a person with /memory: {fact.text}]")]
         entry = await step.append("user", blocks, EntryKind.NOTE, audience=Audience.MODEL)
         return entry.seq
-
-    def _with_notice(self, row: MemoryRow, notice: str) -> tuple[str, ...]:
-        return (*row.told, redact(notice, self._services.settings.secrets))[-MOST_NOTICES:]
-
-    def _asked(self) -> str:
-        """What people said in this turn."""
-        said = [entry for entry in self._context.history.entries if entry.kind is EntryKind.SAID]
-        return "\n".join(text_of(entry.blocks) for entry in said if entry.turn == said[-1].turn)
 
     async def _change(self, what: str, number: int) -> str:
         agent_id = self._context.agent_id
@@ -329,6 +281,11 @@ class AgentMemory:
             next_number = row.next_number + (not alike)
             await facts.put(step.tx, agent_id, replace(row, version=row.version + 1, next_number=next_number))
         return f"{_ANSWERS['pin']} {line_of(added)}{'' if self.collects else KEPT}"
+
+
+def with_notice(row: MemoryRow, notice: str, secrets: Collection[str]) -> tuple[str, ...]:
+    """The notices that the next section of the trace holds, with one more."""
+    return (*row.told, redact(notice, secrets))[-MOST_NOTICES:]
 
 
 def _is_news_to_model(item: Known) -> bool:

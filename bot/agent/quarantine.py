@@ -14,9 +14,10 @@ from bot.agent.commands.parsing import parse
 from bot.agent.context import Context
 from bot.agent.turns.ending import end_unseen
 from bot.bus import topics
+from bot.bus.bus import Bus
 from bot.compaction.plan import Plan, everything_but
 from bot.runtime.telemetry import telemetry
-from bot.store import Tx, agents, histories, inbox, outbox
+from bot.store import Database, Tx, agents, histories, inbox, outbox
 from bot.store.inbox import Waiting
 from bot.store.operators import parked
 
@@ -35,31 +36,32 @@ _REASON = f"the agent could not be set up, {MOST_STARTS} times"
 class Quarantine:
     """Stands in for one agent, for as long as something waits for it."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, database: Database, bus: Bus) -> None:
         self._context = context
-        self._services = context.services
+        self._database = database
+        self._bus = bus
 
     async def run(self) -> None:
         """Put aside what waits, or begin afresh. Raises StaleEpoch, StoreUnavailable."""
         context = self._context
         log.error("agent_stranded", starts=MOST_STARTS)
-        await end_unseen(context, _REASON)
+        await end_unseen(context, self._database, self._bus, _REASON)
         while waiting := await self._waiting():
-            async with self._services.database.fenced(context.agent_id, context.epoch) as tx:
+            async with self._database.fenced(context.agent_id, context.epoch) as tx:
                 is_new = await self._answer(tx, waiting)
                 await agents.set_starts(tx, context.agent_id, 0 if is_new else MOST_STARTS)
             rings = [topics.outbox(context.address.connector), topics.settled(context.agent_id)]
-            self._services.bus.ring(*rings, *([topics.inbox(context.agent_id)] if is_new else []))
+            self._bus.ring(*rings, *([topics.inbox(context.agent_id)] if is_new else []))
             if is_new:
                 return
 
     async def _waiting(self) -> Sequence[Waiting]:
-        async with self._services.database.read() as tx:
+        async with self._database.read() as tx:
             return await inbox.waiting(tx, self._context.agent_id)
 
     async def _answer(self, tx: Tx, waiting: Sequence[Waiting]) -> bool:
         """Whether somebody wants to begin afresh; what came after that is left to the agent."""
-        now, aside = self._services.database.clock(), list[Waiting]()
+        now, aside = self._database.clock(), list[Waiting]()
         for message in waiting:
             command = parse(message.text) if not message.files else None
             if command is None:

@@ -6,7 +6,7 @@ that is opened) is counted in the book before it begins, and the count goes back
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 
 import structlog
@@ -67,10 +67,11 @@ async def hand_over(turn: Turn) -> None:
 
 
 class Retries:
-    """Counts for one agent what waits and is tried, and puts it aside."""
+    """Counts for one agent what waits and is tried, and puts it aside. ``secrets``: what no reason may hold."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, secrets: Collection[str]) -> None:
         self._context = context
+        self._secrets = secrets
 
     def is_over(self, message: Waiting) -> bool:
         """Whether it was tried often enough."""
@@ -93,10 +94,9 @@ class Retries:
 
     async def park(self, message: Waiting, reason: str) -> None:
         """It is not tried any more, and whoever wrote it is told."""
-        context = self._context
-        reason = redact(reason, context.services.settings.secrets)
+        context, reason = self._context, redact(reason, self._secrets)
         async with context.step() as step:
-            await parked.park(step.tx, [message.id], reason, now=context.services.database.clock())
+            await parked.park(step.tx, [message.id], reason, now=step.now)
             await step.say(PUT_ASIDE, answers=message.ref)
             step.rings.append(topics.settled(context.agent_id))
         telemetry.parked(1)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Step:
     """What one transaction of an agent does. Nothing of it counts before the transaction is committed."""
 
-    def __init__(self, context: Context, tx: Tx) -> None:
+    def __init__(self, context: Context, tx: Tx, *, now: float) -> None:
         self.tx = tx
         self.history = context.history
         self.next_seq = context.next_seq
@@ -34,7 +34,8 @@ class Step:
         self.afterwards: list[Callable[[], None]] = []
         """Called once it is committed: what is counted and logged."""
         self._context = context
-        self.now = context.services.database.clock()
+        self.now = now
+        """The book's time when it began."""
         self._remembered = (context.restraint, context.factor)
         self._is_weighed = False
         self._meter: Meter | None = None
@@ -76,7 +77,7 @@ class Step:
 
     async def put(self, plan: Plan, *, run: str | None = None, summary: str = "") -> None:
         """Put a layer on top."""
-        agent_id, recall = self._context.agent_id, self._context.toolbox.has(RECALL)
+        agent_id, recall = self._context.agent_id, self._context.window.toolbox.has(RECALL)
         number = await histories.next_layer(self.tx, agent_id)
         layer, inserted = plan.layer(number, self.next_seq, run=run, summary=summary, recall=recall)
         inserted = [replace(e, tokens=self._context.entry_tokens(e.role, e.blocks)) for e in inserted]
@@ -88,7 +89,7 @@ class Step:
     async def take_off(self, number: int) -> None:
         """Take a layer off. What it hid may be older than what was in memory, so the history is read again."""
         await histories.take_off(self.tx, self._context.agent_id, number, now=self.now)
-        self.history = await histories.load(self.tx, self._context.agent_id, self._context.family)
+        self.history = await histories.load(self.tx, self._context.agent_id, self._context.window.family)
         self._is_weighed, self._meter = True, None
 
     async def withdraw(self, key: str, *, hide: bool) -> frozenset[str]:
@@ -103,7 +104,7 @@ class Step:
             await runs.discard_folds(self.tx, agent_id, now=self.now)
         else:
             await withdrawing.mark(self.tx, agent_id, key, tokens_of)
-        self.history = await histories.load(self.tx, agent_id, self._context.family)
+        self.history = await histories.load(self.tx, agent_id, self._context.window.family)
         self._is_weighed, self._meter = True, None
         return files
 
@@ -160,7 +161,7 @@ class Step:
         changed = agents.Remembered()
         if (self.restraint, self.factor) != self._remembered:
             changed["paused"], changed["cooldown"] = self.restraint.paused, self.restraint.cooldown
-            changed["calibration"], changed["calibrated_for"] = self.factor, self._context.services.model_name
+            changed["calibration"], changed["calibrated_for"] = self.factor, self._context.window.model_name
         if self._is_weighed:
             meter = self.weigh()
             changed["meter"] = MeterRecord.of(meter, self._context.strategy.level(meter))

@@ -61,7 +61,8 @@ class Health:
         """Say which MCP servers are away. Answers go on without them."""
         mcp = services.mcp
         servers = [f"mcp:{status.name}" for status in mcp.status()]
-        telemetry.tools_known([*(tool.name for tool in tools_of(services, AgentId(""))), *servers])
+        ours = tools_of(services.settings, services.database, mcp, AgentId(""))
+        telemetry.tools_known([*(tool.name for tool in ours), *servers])
 
         async def check() -> str | None:
             away = [status.name for status in mcp.status() if status.state is not State.CONNECTED]

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import bot.agent.context
+import bot.agent.tools.choosing
 from bot.agent.tools.files import FILE_TOOLS
 from bot.agent.tools.tool import Occasion, Tool
 from bot.agent.tools.toolbox import Toolbox
@@ -88,5 +88,5 @@ if __name__ == "__main__":
     if clock := os.environ.get("CHAOS_CLOCK"):
         assert Database.__init__.__kwdefaults__
         Database.__init__.__kwdefaults__["clock"] = partial(wrong_clock, Path(clock))
-    setattr(bot.agent.context, "Toolbox", PunchingToolbox)  # noqa: B010  # in this process alone, before anything is made of it
+    setattr(bot.agent.tools.choosing, "Toolbox", PunchingToolbox)  # noqa: B010  # in this process alone, before anything is made of it
     main()

@@ -15,7 +15,7 @@ from sqlalchemy import select, text
 from structlog.testing import capture_logs
 
 from bot.agent.agent import Agent
-from bot.agent.context import Context
+from bot.agent.assembly import Assembly
 from bot.agent.quarantine import MOST_STARTS
 from bot.app.main import inner_roles, services_of
 from bot.app.resources import open_resources
@@ -42,7 +42,7 @@ async def test_a_host_that_lost_an_agent_cannot_write_for_it(house: OpenHouse, r
         async with running.resources.database.write() as tx:
             row = await agents.claim(tx, AGENT)
         assert row
-        loser = Context(services, row)
+        loser = Assembly(services, row).context
         await loser.load()
         async with running.resources.database.write() as tx:
             await agents.claim(tx, AGENT)

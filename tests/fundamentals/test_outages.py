@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import make_url, text
 from structlog.testing import capture_logs
 
-from bot.agent.context import Context
-from bot.agent.outage import AWAY, see_written, telling
+from bot.agent.assembly import Assembly
+from bot.agent.store_outage import AWAY
 from bot.app.main import services_of
 from bot.app.resources import open_resources
 from bot.errors import StoreUnavailable
@@ -191,7 +191,8 @@ async def test_a_step_that_was_committed_although_the_answer_got_lost_is_not_wri
 ) -> None:
     async with house(("gateway",)) as running:
         await room.says("hello")
-        context = await _context(running)
+        agent = await _agent(running)
+        context = agent.context
         written = 0
 
         async def write() -> None:
@@ -201,7 +202,7 @@ async def test_a_step_that_was_committed_although_the_answer_got_lost_is_not_wri
                 await step.append("assistant", [text_block("yes")], EntryKind.REPLY, turn="t")
             raise StoreUnavailable("the connection was lost in the commit")
 
-        await see_written(context, "t", 0, "", write)
+        await agent.outage.see_written("t", 0, "", write)
         assert written == 1
         async with running.resources.database.read() as tx:
             rows = await tx.execute(text("SELECT count(*) FROM entries WHERE turn_id = 't'"))
@@ -422,20 +423,21 @@ async def _reads_only(running: House, *, yes: bool) -> None:
 async def test_whoever_waits_long_for_the_database_is_told_below_what_was_written(house: OpenHouse, room: Room) -> None:
     async with house(("gateway",)) as running:
         await room.says("hello")
-        context = await _context(running)
+        agent = await _agent(running)
+        context = agent.context
         async with context.step() as step:
             slot = await step.open_slot()
         room.shown["1"] = {}
-        async with telling(context, slot, "So far so good", after=0):
+        async with agent.outage.telling(slot, "So far so good", after=0):
             await room.until(
                 lambda: any(AWAY in m.text and "So far" in m.text for m in room.shown.get("1", {}).values())
             )
 
 
-async def _context(running: House) -> Context:
+async def _agent(running: House) -> Assembly:
     async with running.resources.database.write() as tx:
         row = await agents.claim(tx, ADDRESS.agent_id)
     assert row
-    context = Context(services_of(running.resources), row)
-    await context.load()
-    return context
+    agent = Assembly(services_of(running.resources), row)
+    await agent.context.load()
+    return agent

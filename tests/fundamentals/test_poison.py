@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from bot.agent.compacting.compactor import BROKEN, Compactor, Outcome, Request
-from bot.agent.context import Context
+from bot.agent.assembly import Assembly
+from bot.agent.compacting.compactor import BROKEN, Outcome, Request
 from bot.agent.quarantine import AFRESH, STRANDED
 from bot.agent.turns.ending import MOST_TRIES, ONE_BY_ONE, PUT_ASIDE
 from bot.app.main import inner_roles, services_of
@@ -290,9 +290,9 @@ async def test_a_compaction_that_breaks_costs_the_compaction_and_no_agent(house:
         async with h.resources.database.write() as tx:
             row = await agents.claim(tx, HERE.agent_id)
         assert row
-        context = Context(services_of(h.resources), row)
-        await context.load()
-        compactor = Compactor(context, tasks)
+        agent = Assembly(services_of(h.resources), row)
+        await agent.context.load()
+        compactor = agent.compactor(tasks)
         compactor._planner.plan = breaks  # type: ignore[assignment,method-assign]  # to break it
         compactor.start(Request("manual"))
         assert await compactor.join() is Outcome.NOTHING

@@ -10,6 +10,7 @@ import structlog
 from bot.agent.context import Context
 from bot.agent.retries import Retries
 from bot.bus import topics
+from bot.bus.bus import Bus
 from bot.errors import StaleEpoch, StoreUnavailable
 from bot.store.inbox import Waiting
 
@@ -19,8 +20,9 @@ log = structlog.get_logger(__name__)
 class Answers:
     """The answers of one agent to commands. ``tasks`` owns what is answered aside."""
 
-    def __init__(self, context: Context, retries: Retries, tasks: asyncio.TaskGroup) -> None:
+    def __init__(self, context: Context, bus: Bus, retries: Retries, tasks: asyncio.TaskGroup) -> None:
         self._context = context
+        self._bus = bus
         self._retries = retries
         self._tasks = tasks
         self.in_hand: set[int] = set()
@@ -72,4 +74,4 @@ class Answers:
 
     def _let_go(self, message: Waiting) -> None:
         self.in_hand.discard(message.id)
-        self._context.services.bus.ring(topics.inbox(self._context.agent_id))
+        self._bus.ring(topics.inbox(self._context.agent_id))

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 
 import structlog
 
 from bot.agent.commands import texts
 from bot.agent.commands.answers import Answers
-from bot.agent.commands.handlers import CommandHandlers, CurrentTurn
+from bot.agent.commands.handlers import CommandHandlers
 from bot.agent.commands.parsing import Command
 from bot.agent.commands.table import CommandSpec, Runs, Who
-from bot.agent.compacting.compactor import Compactor
 from bot.agent.context import Context
-from bot.agent.memory import AgentMemory
 from bot.agent.retries import DIED, Retries
+from bot.agent.turns.runner import TurnRunner
 from bot.errors import StaleEpoch, StoreUnavailable
+from bot.runtime.access import Access
 from bot.runtime.telemetry import telemetry
 from bot.store.inbox import Waiting
 
@@ -35,19 +34,20 @@ class CommandDispatcher:
     def __init__(
         self,
         context: Context,
-        compactor: Compactor,
-        memory: AgentMemory,
-        current: CurrentTurn,
-        tasks: asyncio.TaskGroup,
+        *,
+        access: Access,
+        retries: Retries,
+        runner: TurnRunner,
+        answers: Answers,
+        handlers: CommandHandlers,
     ) -> None:
         self._context = context
-        self._current = current
-        self._retries = Retries(context)
-        self._answers = Answers(context, self._retries, tasks)
-        self._handlers = CommandHandlers(
-            context, compactor, memory, current=current, answers=self._answers, tasks=tasks
-        )
-        self.in_hand = self._answers.in_hand
+        self._access = access
+        self._retries = retries
+        self._runner = runner
+        self._answers = answers
+        self._handlers = handlers
+        self.in_hand = answers.in_hand
         """Commands that are being answered, or rest before another try, by their rows in the inbox."""
 
     async def obey(self, command: Command, message: Waiting) -> None:
@@ -79,12 +79,12 @@ class CommandDispatcher:
         return spec if spec and (spec.who is Who.EVERYBODY or self._is_admin(message)) else None
 
     def _is_admin(self, message: Waiting) -> bool:
-        return self._context.services.access.is_admin(self._context.address, message.person)
+        return self._access.is_admin(self._context.address, message.person)
 
     async def _obey(self, spec: CommandSpec, argument: str, message: Waiting) -> None:
         carry_out = partial(self._handlers.carry_out, spec.name, argument, message)
         if spec.runs is Runs.OF_THE_PAST and self._handlers.is_busy:
-            await self._answers.give(message, BUSY if self._current.turn else COMPACTING)
+            await self._answers.give(message, BUSY if self._runner.turn else COMPACTING)
         elif spec.runs is Runs.ASIDE:
             self._answers.aside(message, carry_out)
         else:

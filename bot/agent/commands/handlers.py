@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -18,30 +17,27 @@ from bot.agent.commands.arguments import DEFAULT, compact_arguments
 from bot.agent.commands.recalling import answer_people
 from bot.agent.compacting.compactor import Compactor, Outcome, Request, Stopped
 from bot.agent.context import Context
+from bot.agent.live_view import LiveView
 from bot.agent.memory import AgentMemory
 from bot.agent.step import Step
+from bot.agent.tools.mcp.servers import McpServers
 from bot.agent.turn import Turn
 from bot.agent.turns.ending import PARKED
+from bot.agent.turns.runner import TurnRunner
 from bot.compaction.notices import taken_back
 from bot.compaction.plan import Plan, everything_but
 from bot.errors import StrategyFailed
 from bot.messages import ANSWER, COMPACTION
 from bot.runtime import access
+from bot.runtime.settings import Settings
+from bot.runtime.strategies import Strategies
 from bot.runtime.telemetry import telemetry
-from bot.store import people, runs
+from bot.store import Database, people, runs
 from bot.store.inbox import Waiting
 from bot.store.turns import TurnState
 
 _OUTLOOK_SECONDS = 1.0
 """Nobody waits longer for what /context says of a compaction that was not asked for."""
-
-
-@dataclass
-class CurrentTurn:
-    """The turn that runs, and the task that sees it through."""
-
-    turn: Turn | None = None
-    task: asyncio.Task[None] | None = None
 
 
 class CommandHandlers:
@@ -50,25 +46,36 @@ class CommandHandlers:
     def __init__(
         self,
         context: Context,
-        compactor: Compactor,
-        memory: AgentMemory,
         *,
-        current: CurrentTurn,
+        compactor: Compactor,
+        runner: TurnRunner,
+        memory: AgentMemory,
         answers: Answers,
+        live: LiveView,
+        database: Database,
+        strategies: Strategies,
+        mcp: McpServers,
+        settings: Settings,
+        summary_model: str,
         tasks: asyncio.TaskGroup,
     ) -> None:
         self._context = context
-        self._services = context.services
         self._compactor = compactor
+        self._runner = runner
         self._memory = memory
-        self._current = current
         self._answers = answers
+        self._live = live
+        self._database = database
+        self._strategies = strategies
+        self._mcp = mcp
+        self._settings = settings
+        self._summary_model = summary_model
         self._tasks = tasks
 
     @property
     def is_busy(self) -> bool:
         """Whether an answer or a compaction is under way."""
-        return self._current.turn is not None or self._compactor.running
+        return self._runner.turn is not None or self._compactor.running
 
     async def carry_out(self, name: str, argument: str, message: Waiting) -> str | None:
         """Do what the command of this name does; what is to be said of it."""
@@ -83,7 +90,7 @@ class CommandHandlers:
     async def _compact(self, argument: str, message: Waiting) -> str | None:
         """Begin, with the options that stand there for this one run."""
         try:
-            asked = compact_arguments(argument, self._services.strategies, self._context.strategy)
+            asked = compact_arguments(argument, self._strategies, self._context.strategy)
         except ValueError as error:
             return str(error)
         request = Request(
@@ -107,7 +114,7 @@ class CommandHandlers:
         that is stopped: it is given on the whole context, unless a second `/abort` stops it too. ``argument``: where
         one of both alone is meant. That something was stopped is said in one place, and that may be the answer or the
         compaction that was stopped."""
-        what, turn = argument.lower(), self._current.turn
+        what, turn = argument.lower(), self._runner.turn
         waits = turn is not None and turn.waits_for_compaction and self._compactor.is_announced
         if what == COMPACTION or (waits and what != ANSWER):
             return await self._abort_compaction(turn)
@@ -126,7 +133,7 @@ class CommandHandlers:
 
     async def _abort_turn(self, compaction: Stopped) -> str:
         """``compaction``: what was stopped of one."""
-        turn, task = self._current.turn, self._current.task
+        turn, task = self._runner.turn, self._runner.task
         compacting, said = compaction is not Stopped.NOTHING, compaction is Stopped.SAID
         if turn is None or task is None:
             telemetry.aborted(turn=False, compaction=compacting)
@@ -145,7 +152,7 @@ class CommandHandlers:
 
     async def _show_context(self, _argument: str, _message: Waiting) -> str:
         context = self._context
-        async with self._services.database.read() as tx:
+        async with self._database.read() as tx:
             last = await runs.latest(tx, context.agent_id)
             there = await runs.latest(tx, context.agent_id, done=True)
         taken_back = last is not None and last.state is runs.RunState.DONE and (there is None or there.id != last.id)
@@ -161,10 +168,10 @@ class CommandHandlers:
             last,
             taken_back=taken_back,
             automatic=context.automatic,
-            ahead=self._services.settings.agents.compact_ahead,
+            ahead=self._settings.agents.compact_ahead,
             freed=freed,
         )
-        about = context.bound.told if context.limit_is_known else texts.LIMIT_ASSUMED
+        about = context.window.bound.told if context.window.limit_is_known else texts.LIMIT_ASSUMED
         return f"{text}\n{about}".rstrip()
 
     async def _undo(self, argument: str, message: Waiting) -> str | None:
@@ -184,7 +191,7 @@ class CommandHandlers:
             await step.say(texts.undone_text(top.kind, before, after, level), answers=message.ref)
             await step.close([message.id])
             step.afterwards.append(partial(telemetry.undone, top.kind))
-        context.show_meter()
+        self._live.show_meter()
         return None
 
     async def _no_undo_any_more(self, step: Step, run_id: str | None) -> None:
@@ -202,7 +209,7 @@ class CommandHandlers:
             text = "A fresh start: I no longer see what was said before. /undo brings it back."
             await step.say(text, answers=message.ref)
             await step.close([message.id])
-        self._context.show_meter()
+        self._live.show_meter()
         return None
 
     def _is_fresh(self) -> bool:
@@ -211,14 +218,14 @@ class CommandHandlers:
         return history.last_seq == 0 or (new is not None and new.kind == "new" and new.upto == history.last_seq)
 
     async def _recall(self, argument: str, _message: Waiting) -> str:
-        return await answer_people(self._services.database, self._context.agent_id, argument)
+        return await answer_people(self._database, self._context.agent_id, argument)
 
     async def _remember(self, argument: str, _message: Waiting) -> str:
         return await self._memory.obey(argument, busy=self.is_busy)
 
     async def _choose_strategy(self, argument: str, message: Waiting) -> str | None:
         """Show how this conversation is compacted, or choose it; what runs goes on as it began."""
-        context, strategies = self._context, self._services.strategies
+        context, strategies = self._context, self._strategies
         wanted = argument.lower()
         if wanted == DEFAULT:
             await context.choose_strategy("")
@@ -229,30 +236,30 @@ class CommandHandlers:
         text = texts.strategy_text(context.strategy.name, strategies.names, chosen=bool(wanted))
         await self._answers.give(message, text)
         self._tasks.create_task(self._memory.remember("catch_up"))
-        context.show_meter()
+        self._live.show_meter()
         return None
 
     async def _status(self, _argument: str, _message: Waiting) -> str:
-        settings, context = self._services.settings, self._context
+        settings, context = self._settings, self._context
         apart = " (at an endpoint of its own)" if settings.has_own_summary_endpoint else ""
-        doing = "answering" if self._current.turn else "compacting" if self._compactor.running else "waiting for you"
+        doing = "answering" if self._runner.turn else "compacting" if self._compactor.running else "waiting for you"
         lines = [
-            f"Model: {self._services.model_name}" + (" (local)" if settings.uses_local_model else ""),
-            f"Summaries by: {self._services.summary_model_name}" + apart,
+            f"Model: {context.window.model_name}" + (" (local)" if settings.uses_local_model else ""),
+            f"Summaries by: {self._summary_model}" + apart,
             f"Strategy: {context.strategy.name}",
-            f"Context: {context.meter.total:,} of {context.limit:,} tokens",
-            *([context.bound.told] if context.bound.told else []),
+            f"Context: {context.meter.total:,} of {context.window.limit:,} tokens",
+            *([context.window.bound.told] if context.window.bound.told else []),
             f"Layers: {len(context.history.layers)}",
             f"Conversation: {context.agent_id}",
             f"Now: {doing}",
-            *texts.servers_text(self._services.mcp.status(context.agent_id)),
+            *texts.servers_text(self._mcp.status(context.agent_id)),
         ]
         return "\n".join(lines)
 
     async def _pair(self, argument: str, message: Waiting) -> None:
         """An admin lets somebody in."""
         async with self._context.step() as step:
-            found = await people.approve(step.tx, argument.upper(), now=self._services.database.clock())
+            found = await people.approve(step.tx, argument.upper(), now=step.now)
             if found is None:
                 text = "I know no such code, or it has expired. /pair CODE lets somebody in."
                 await step.say(text, answers=message.ref)

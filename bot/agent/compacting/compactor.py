@@ -20,14 +20,16 @@ from uuid import uuid4
 
 import structlog
 
-from bot.agent import admin_notices
+from bot.agent.admin_notices import AdminNotices
 from bot.agent.compacting.planner import Planner
-from bot.agent.compacting.run_report import count, record, tell, tell_begun
+from bot.agent.compacting.run_report import RunReport, count, tell_begun
+from bot.agent.compacting.run_rows import RunRows
 from bot.agent.compacting.running_summary import RunningSummary, covering
-from bot.agent.compacting.summary_job import SummaryJob, look_at
+from bot.agent.compacting.summary_job import SummaryJob
 from bot.agent.context import Context
-from bot.agent.outage import came_through, until_back
+from bot.agent.live_view import LiveView
 from bot.agent.step import Step
+from bot.agent.store_outage import StoreOutage
 from bot.bus import topics
 from bot.compaction import Plan, Strategy
 from bot.compaction.fallback import FALLBACK
@@ -48,8 +50,8 @@ from bot.compaction.summary.checks import is_no_summary
 from bot.errors import StaleEpoch, StoreUnavailable, StrategyFailed
 from bot.estimate.meter import MeterRecord
 from bot.runtime.tasks import stop
-from bot.store import histories, runs, turns
-from bot.store.runs import NewRun, Result, Run, RunState
+from bot.store import runs, turns
+from bot.store.runs import Result, Run, RunState
 
 log = structlog.get_logger(__name__)
 
@@ -95,11 +97,29 @@ class Stopped(Enum):
 class Compactor:
     """The compactions of one agent, one at a time."""
 
-    def __init__(self, context: Context, tasks: asyncio.TaskGroup) -> None:
+    def __init__(
+        self,
+        context: Context,
+        *,
+        rows: RunRows,
+        report: RunReport,
+        planner: Planner,
+        rolling: RunningSummary,
+        summary_job: Callable[[], SummaryJob],
+        notices: AdminNotices,
+        outage: StoreOutage,
+        live: LiveView,
+        tasks: asyncio.TaskGroup,
+    ) -> None:
         self._context = context
-        self._services = context.services
-        self._planner = Planner(context)
-        self._rolling = RunningSummary(context, self._planner, tasks)
+        self._rows = rows
+        self._report = report
+        self._planner = planner
+        self._rolling = rolling
+        self._summary_job = summary_job
+        self._notices = notices
+        self._outage = outage
+        self._live = live
         self._tasks = tasks
         self._task: asyncio.Task[Outcome] | None = None
         self._run_id: str | None = None
@@ -157,11 +177,9 @@ class Compactor:
 
     async def resume(self) -> None:
         """See the run through that a crash or a move left open, and write the traces that are missing."""
-        async with self._services.database.read() as tx:
-            run = await runs.open_run(tx, self._context.agent_id)
-            missing = await runs.untraced(tx, self._context.agent_id)
-        for old in missing:
-            await record(self._context, old)
+        run = await self._rows.open()
+        for old in await self._rows.untraced():
+            await self._report.record(old)
         if run and run.trigger == "rolling":
             self._rolling.resume(run)
         elif run:
@@ -226,10 +244,10 @@ class Compactor:
 
     async def _after_outage(self) -> Outcome:
         """The book is back: see the run through, if it was written down, and has not ended."""
-        await until_back(self._context)
+        await self._outage.until_back()
         if self._run_id is None:
             return Outcome.NOTHING
-        run = await look_at(self._services.database, self._run_id)
+        run = await self._rows.look_at(self._run_id)
         if run.state in runs.OPEN:
             return await self._see_through(run)
         await self._finished(run.id)
@@ -286,45 +304,37 @@ class Compactor:
         try:
             await self._write_down(run_id, plan, request, stack, written)
         except StoreUnavailable:
-            if not await came_through(self._context, partial(runs.get, run_id=run_id)):
+            if not await self._outage.came_through(partial(runs.get, run_id=run_id)):
                 raise
         self._run_id = run_id
         tell_begun(run_id, request.trigger, meter, self._context.level)
-        return await look_at(self._services.database, run_id)
+        return await self._rows.look_at(run_id)
 
     async def _write_down(
         self, run_id: str, plan: Plan, request: Request, stack: tuple[int, ...], written: Result | None
     ) -> None:
-        context = self._context
-        model = self._services.summary_model_name
-        meter = context.meter
-        async with context.step() as step:
+        meter = self._context.meter
+        async with self._context.step() as step:
             await self._rolling.give_way(step)
             status = await step.say(started(meter), buttons=[STOP_COMPACTING], answers=request.answers)
             await step.close(request.closes)
-            await histories.remember_head(step.tx, context.head.digest, context.head.as_json())
-            new = NewRun(
-                id=run_id,
-                agent_id=context.agent_id,
-                trigger=request.trigger,
-                strategy=plan.strategy,
-                focus=request.focus,
-                turn_id=request.turn,
-                status_slot=status,
+            await self._rows.begin(
+                step,
+                run_id,
+                plan,
+                request.trigger,
+                meter=meter,
                 stack=stack,
-                plan=plan.as_json(),
-                head=context.head.digest,
-                model=model,
-                limit=context.limit,
-                meter_before=MeterRecord.of(meter, context.level, len(context.history.view())),
-                result=written,
+                focus=request.focus,
+                turn=request.turn,
+                status_slot=status,
+                written=written,
             )
-            await runs.begin(step.tx, new, now=self._services.database.clock())
 
     async def _see_through(self, run: Run) -> Outcome:
-        async with self._context.presence:
+        async with self._live.at_work:
             if Plan.from_json(run.plan).summarise:
-                found = await SummaryJob(self._context).result(run)
+                found = await self._summary_job().result(run)
                 if found is None:
                     return await self._without_summary(run, RunState.FAILED, "no worker answered")
                 run = found
@@ -379,12 +389,12 @@ class Compactor:
                 RunState.DONE,
                 reason=note,
                 meter_after=meter_after,
-                now=self._services.database.clock(),
+                now=step.now,
             )
             if not ended:
                 raise _AbortedMeanwhileError
             if summary:
-                await admin_notices.summarised(context, step)
+                await self._notices.summarised(step)
             step.restraint = step.restraint.compacted()
             step.afterwards.append(partial(count, run, RunState.DONE, step.now, plan.strategy, after.total))
             await step.change(
@@ -408,7 +418,7 @@ class Compactor:
         reason is for those who run the program."""
         if run.trigger == "recovery" and (plan := self._planner.last_resort()):
             async with self._context.step() as step:
-                shown = await admin_notices.not_summarised(self._context, step, reason) if for_operators else reason
+                shown = await self._notices.not_summarised(step, reason) if for_operators else reason
             return await self._commit(run, plan, "", _without(plan, shown))
         return await self._fail(run, reason, state, for_operators=for_operators)
 
@@ -417,14 +427,13 @@ class Compactor:
     ) -> Outcome:
         async with self._context.step() as step:
             if await self._end(step, run.id, state, reason):
-                shown = await admin_notices.not_summarised(self._context, step, reason) if for_operators else reason
+                shown = await self._notices.not_summarised(step, reason) if for_operators else reason
                 await step.change(run.status_slot, unchanged(shown, is_empty=state is RunState.EMPTY))
         await self._finished(run.id)
         return Outcome.UNCHANGED
 
     async def _end(self, step: Step, run_id: str, state: RunState, reason: str) -> Run | None:
-        now = self._services.database.clock()
-        if not await runs.end(step.tx, run_id, state, reason=reason, meter_after=None, now=now):
+        if not await runs.end(step.tx, run_id, state, reason=reason, meter_after=None, now=step.now):
             return None
         step.restraint = step.restraint.compacted() if not step.restraint.paused else step.restraint
         step.rings.append(topics.run(run_id))
@@ -435,11 +444,8 @@ class Compactor:
 
     async def _finished(self, run_id: str) -> None:
         self._ended = run_id
-        run = await look_at(self._services.database, run_id)
-        tell(run)
-        await record(self._context, run)
-        self._context.show_meter()
-        self._services.bus.ring(topics.settled(self._context.agent_id))
+        self._live.show_meter()
+        await self._report.ended(await self._rows.look_at(run_id))
 
 
 def _without(plan: Plan, why: str = "") -> str:

@@ -12,7 +12,7 @@ from dataclasses import replace
 import structlog
 
 from bot.agent.context import Context
-from bot.agent.embeddings import vectors_for
+from bot.agent.embeddings import Embedder, vectors_for
 from bot.agent.memory import AgentMemory
 from bot.compaction import Plan, PlanContext, Strategy
 from bot.compaction.fallback import last_resorts
@@ -23,6 +23,7 @@ from bot.errors import StrategyFailed
 from bot.estimate import Level, Meter, Part
 from bot.history import Entry, History
 from bot.history.entry_text import RECALL
+from bot.store import Database
 from bot.store.runs import Run
 
 log = structlog.get_logger(__name__)
@@ -34,12 +35,16 @@ LEAST_GAIN = 0.03
 
 
 class Planner:
-    """Plans for one agent."""
+    """Plans for one agent. ``must_keep``: patterns of what every summary has to hold."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(
+        self, context: Context, database: Database, memory: AgentMemory, embedder: Embedder, must_keep: tuple[str, ...]
+    ) -> None:
         self._context = context
-        self._services = context.services
-        self._memory = AgentMemory(context)
+        self._database = database
+        self._memory = memory
+        self._embedder = embedder
+        self._must_keep = must_keep
 
     async def plan(self, trigger: Trigger, focus: str = "", strategy: Strategy | None = None) -> Plan | None:
         """What to do now; None when nothing would be won. ``strategy``: another one than the conversation's. A recovery
@@ -49,10 +54,9 @@ class Planner:
         view = history.visible
         if not view:
             return None
-        rules = self._services.settings.compaction.must_keep
         facts = await self._memory.known(wanted=bool(getattr(strategy, "wants_facts", False)))
         vectors = await self._vectors(view) if getattr(strategy, "wants_vectors", False) else {}
-        knowing = PlanContext(focus, rules, trigger, facts=facts, vectors=vectors)
+        knowing = PlanContext(focus, self._must_keep, trigger, facts=facts, vectors=vectors)
         try:
             plan = await asyncio.to_thread(strategy.plan, view, meter, knowing)
         except StrategyFailed:
@@ -82,7 +86,7 @@ class Planner:
             running = previous.result.summary
         new = tuple(seq for seq in plan.summarise if seq not in known)
         sizes = {entry.seq: entry.tokens for entry in self._context.history.visible}
-        if sum(sizes[seq] for seq in new) * self._context.factor < share * self._context.limit:
+        if sum(sizes[seq] for seq in new) * self._context.factor < share * self._context.window.limit:
             return None
         return replace(plan, summarise=new, folded=plan.summarise, running=running)
 
@@ -97,7 +101,7 @@ class Planner:
     def last_resort(self) -> Plan | None:
         """Without a strategy and without a model: what makes the page smaller, as little as is enough."""
         context, meter = self._context, self._context.meter
-        room = (context.limit - context.head_tokens) / context.factor
+        room = (context.window.limit - context.head_tokens) / context.factor
         most: tuple[int, Plan | None] = (0, None)
         for plan in last_resorts(context.history.visible, room):
             gain = self.gain(plan)
@@ -119,7 +123,7 @@ class Planner:
         """The tokens that this would free, by our own count of what goes and comes and by what people are shown,
         whichever is less; a summary that is not written yet takes nothing."""
         context, before = self._context, history or self._context.history
-        recall = context.toolbox.has(RECALL)
+        recall = context.window.toolbox.has(RECALL)
         layer, inserted = plan.layer(-1, context.next_seq, run=None, summary=summary, recall=recall)
         counted = [replace(entry, tokens=context.entry_tokens(entry.role, entry.blocks)) for entry in inserted]
         after = before.covered(layer, counted)
@@ -138,8 +142,8 @@ class Planner:
             return 0
         wanted = set(plan.summarise)
         stood_for = sum(entry.tokens for entry in self._context.history.visible if entry.seq in wanted)
-        summary = min(SUMMARY_SHARE * self._context.limit, SUMMARY_RATE * stood_for * self._context.factor)
+        summary = min(SUMMARY_SHARE * self._context.window.limit, SUMMARY_RATE * stood_for * self._context.factor)
         return max(0, self.gain(plan) - round(summary))
 
     async def _vectors(self, view: Sequence[Entry]) -> Mapping[int, Sequence[float]]:
-        return await vectors_for(self._services.embedder, self._services.database, self._context.agent_id, view)
+        return await vectors_for(self._embedder, self._database, self._context.agent_id, view)

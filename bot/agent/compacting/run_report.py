@@ -6,20 +6,74 @@ The section is kept in the book, and from there it goes into the daily file.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection, Sequence
+from pathlib import Path
 
 import structlog
 
 from bot.agent.compacting.trace import render, write
 from bot.agent.context import Context
+from bot.bus import topics
+from bot.bus.bus import Bus
 from bot.compaction.plan import Trigger
 from bot.compaction.statistics import statistics_of
 from bot.estimate.meter import Level, Meter
 from bot.runtime.redact import redact
 from bot.runtime.telemetry import telemetry
-from bot.store import facts, histories, runs
+from bot.store import Database, facts, histories, runs
 from bot.store.runs import Run, RunState
 
 log = structlog.get_logger(__name__)
+
+
+class RunReport:
+    """The runs of one agent. ``folder``: where its daily files are; ``secrets``: what no trace may hold."""
+
+    def __init__(self, context: Context, database: Database, bus: Bus, folder: Path, secrets: Collection[str]) -> None:
+        self._context = context
+        self._database = database
+        self._bus = bus
+        self._folder = folder
+        self._secrets = secrets
+
+    async def ended(self, run: Run) -> None:
+        """Say everywhere that it has."""
+        _tell(run)
+        await self.record(run)
+        self._bus.ring(topics.settled(self._context.agent_id))
+
+    async def record(self, run: Run) -> None:
+        """Write a run's section to the book and then to the daily file, once.
+
+        A full disk costs the file, not the agent: the section is written when the agent starts the next time.
+        """
+        text, memory = (run.trace, ()) if run.trace else await self._section(run)
+        async with self._context.step() as step:
+            await runs.set_trace(step.tx, run.id, text)
+            if not run.trace:
+                await facts.take_told(step.tx, self._context.agent_id, memory)
+        try:
+            await asyncio.to_thread(write, self._folder, run, text)
+        except OSError as error:
+            telemetry.not_written("trace")
+            log.warning("trace_not_written", run=run.id, reason=str(error))
+            return
+        async with self._context.step() as step:
+            await runs.traced(step.tx, run.id)
+
+    async def _section(self, run: Run) -> tuple[str, Sequence[str]]:
+        """Its section, and the notices of the memory that stand in it."""
+        agent_id = self._context.agent_id
+        async with self._database.read() as tx:
+            head = await histories.head(tx, run.head)
+            previous = await runs.latest(tx, agent_id, done=True, before=run.started_at)
+            layer = await histories.layer_of_run(tx, agent_id, run.id)
+            inserted = await histories.inserted_by(tx, agent_id, layer) if layer is not None else ()
+            memory = (await facts.get(tx, agent_id)).told
+        said = previous.result.summary if previous and previous.result else None
+        assert isinstance(head, dict)
+        text = render(run, head=head, previous_summary=said, layer=layer, memory=memory, inserted=inserted)
+        return redact(text, self._secrets), memory
 
 
 def count(run: Run, state: RunState, now: float, strategy: str, after: int | None = None) -> None:
@@ -47,7 +101,7 @@ def tell_begun(run_id: str, trigger: Trigger, meter: Meter, level: Level) -> Non
     log.info("compaction_started", run=run_id, trigger=trigger, reason=reason, total=meter.total, limit=meter.limit)
 
 
-def tell(run: Run) -> None:
+def _tell(run: Run) -> None:
     """Log its end, with what was changed, if anything was."""
     counts = statistics_of(run.meter_before, run.meter_after)
     log.info(
@@ -64,33 +118,3 @@ def tell(run: Run) -> None:
     )
     if counts:
         log.debug("compaction_statistics", run=run.id, **counts)
-
-
-async def record(context: Context, run: Run) -> None:
-    """Write a run's section to the book and then to the daily file, once.
-
-    A full disk costs the file, not the agent: the section is written when the agent starts the next time.
-    """
-    services, agent_id = context.services, context.agent_id
-    async with services.database.read() as tx:
-        head = await histories.head(tx, run.head)
-        previous = await runs.latest(tx, agent_id, done=True, before=run.started_at)
-        layer = await histories.layer_of_run(tx, agent_id, run.id)
-        inserted = await histories.inserted_by(tx, agent_id, layer) if layer is not None else ()
-        memory = (await facts.get(tx, agent_id)).told
-    said = previous.result.summary if previous and previous.result else None
-    assert isinstance(head, dict)
-    section = run.trace or render(run, head=head, previous_summary=said, layer=layer, memory=memory, inserted=inserted)
-    text = run.trace or redact(section, services.settings.secrets)
-    async with context.step() as step:
-        await runs.set_trace(step.tx, run.id, text)
-        if not run.trace:
-            await facts.take_told(step.tx, agent_id, memory)
-    try:
-        await asyncio.to_thread(write, services.folder(agent_id), run, text)
-    except OSError as error:
-        telemetry.not_written("trace")
-        log.warning("trace_not_written", run=run.id, reason=str(error))
-        return
-    async with context.step() as step:
-        await runs.traced(step.tx, run.id)

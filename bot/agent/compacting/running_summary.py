@@ -14,22 +14,23 @@ again. Its cost stands in its own row, and the compaction that uses it has none.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from uuid import uuid4
 
 import structlog
 
 from bot.agent.compacting.planner import Planner
-from bot.agent.compacting.run_report import count, record, tell, tell_begun
-from bot.agent.compacting.summary_job import SummaryJob, look_at
+from bot.agent.compacting.run_report import RunReport, count, tell_begun
+from bot.agent.compacting.run_rows import RunRows
+from bot.agent.compacting.summary_job import SummaryJob
 from bot.agent.context import Context
 from bot.agent.step import Step
 from bot.bus import topics
 from bot.compaction import Plan
 from bot.compaction.summary.checks import is_no_summary
 from bot.errors import StaleEpoch, StoreUnavailable, StrategyFailed
-from bot.estimate.meter import MeterRecord
-from bot.store import histories, runs
-from bot.store.runs import NewRun, Run, RunState
+from bot.store import runs
+from bot.store.runs import Run, RunState
 
 log = structlog.get_logger(__name__)
 
@@ -39,12 +40,26 @@ _FEWEST_ENTRIES = 8
 
 
 class RunningSummary:
-    """The folds of one agent, one at a time, and never beside a compaction."""
+    """The folds of one agent, one at a time, and never beside a compaction. ``share``: of the limit, that is old before
+    it is folded; 0 for never."""
 
-    def __init__(self, context: Context, planner: Planner, tasks: asyncio.TaskGroup) -> None:
+    def __init__(
+        self,
+        context: Context,
+        *,
+        rows: RunRows,
+        report: RunReport,
+        planner: Planner,
+        summary_job: Callable[[], SummaryJob],
+        tasks: asyncio.TaskGroup,
+        share: float,
+    ) -> None:
         self._context = context
-        self._services = context.services
+        self._rows = rows
+        self._report = report
         self._planner = planner
+        self._summary_job = summary_job
+        self._share = share
         self._tasks = tasks
         self._task: asyncio.Task[None] | None = None
         self._not_before = 0
@@ -56,8 +71,7 @@ class RunningSummary:
 
     def start(self) -> None:
         """Fold what has become old, if it is enough. The caller sees to it that no compaction runs."""
-        wanted = self._services.settings.compaction.rolling > 0
-        if wanted and not self.running and self._context.next_seq >= self._not_before:
+        if self._share > 0 and not self.running and self._context.next_seq >= self._not_before:
             self._task = self._tasks.create_task(self._unbroken(None))
 
     def resume(self, run: Run) -> None:
@@ -83,8 +97,7 @@ class RunningSummary:
 
     async def found(self, stack: tuple[int, ...], strategy: str) -> Run | None:
         """The newest fold under these layers whose messages are all still in view."""
-        async with self._services.database.read() as tx:
-            folds = await runs.folds(tx, self._context.agent_id)
+        folds = await self._rows.folds()
         visible = {entry.seq for entry in self._context.history.visible}
         fitting = (run for run in folds if run.stack == stack and run.strategy == strategy and run.result)
         return next((run for run in fitting if visible.issuperset(run.plan.get("folded", ()))), None)
@@ -105,57 +118,36 @@ class RunningSummary:
 
     async def _begun(self) -> Run | None:
         context, stack = self._context, self._context.history.stack
-        async with self._services.database.read() as tx:
-            under_way = await runs.open_run(tx, context.agent_id)
+        under_way = await self._rows.open()
         if under_way:  # what an outage left open is seen through; beside a compaction there is no fold
             return under_way if under_way.trigger == "rolling" else None
-        share = self._services.settings.compaction.rolling
-        plan = await self._planner.fold(await self.found(stack, context.strategy.name), share)
+        plan = await self._planner.fold(await self.found(stack, context.strategy.name), self._share)
         if plan is None:
             return None
         meter, run_id = context.meter, uuid4().hex
         async with context.step() as step:
             if stack != step.history.stack or await runs.open_run(step.tx, context.agent_id):
                 return None
-            await histories.remember_head(step.tx, context.head.digest, context.head.as_json())
-            new = NewRun(
-                id=run_id,
-                agent_id=context.agent_id,
-                trigger="rolling",
-                strategy=plan.strategy,
-                focus="",
-                turn_id=None,
-                status_slot=0,
-                stack=stack,
-                plan=plan.as_json(),
-                head=context.head.digest,
-                model=self._services.summary_model_name,
-                limit=context.limit,
-                meter_before=MeterRecord.of(meter, context.level, len(context.history.view())),
-            )
-            await runs.begin(step.tx, new, now=self._services.database.clock())
+            await self._rows.begin(step, run_id, plan, "rolling", meter=meter, stack=stack)
         tell_begun(run_id, "rolling", meter, context.level)
-        return await look_at(self._services.database, run_id)
+        return await self._rows.look_at(run_id)
 
     async def _see_through(self, run: Run) -> None:
-        found = await SummaryJob(self._context).result(run)
+        found = await self._summary_job().result(run)
         state, reason = _outcome(found)
         if found is None or found.state in runs.OPEN:
             async with self._context.step() as step:
                 await self._end(step, run, state, reason)
-        run = await look_at(self._services.database, run.id)
+        run = await self._rows.look_at(run.id)
         if run.state is not RunState.DONE:
             self._not_before = self._context.next_seq + _FEWEST_ENTRIES
-        tell(run)
-        await record(self._context, run)
-        self._services.bus.ring(topics.settled(self._context.agent_id))
+        await self._report.ended(run)
 
     async def _end(self, step: Step, run: Run, state: RunState, reason: str) -> bool:
-        now = self._services.database.clock()
-        if not await runs.end(step.tx, run.id, state, reason=reason, meter_after=None, now=now):
+        if not await runs.end(step.tx, run.id, state, reason=reason, meter_after=None, now=step.now):
             return False
         step.rings.append(topics.run(run.id))
-        step.afterwards.append(lambda: count(run, state, now, run.strategy))
+        step.afterwards.append(lambda: count(run, state, step.now, run.strategy))
         return True
 
 

@@ -8,11 +8,13 @@ from contextlib import suppress
 
 import structlog
 
+from bot.agent.compacting.run_rows import RunRows
 from bot.agent.context import Context
 from bot.bus import topics
-from bot.bus.jobs import SILENT_SECONDS, new_job_id
-from bot.errors import BusUnavailable, StaleEpoch, StoreUnavailable
-from bot.store import Database, runs
+from bot.bus.bus import Bus
+from bot.bus.jobs import SILENT_SECONDS, Jobs, new_job_id
+from bot.errors import BusUnavailable, StoreUnavailable
+from bot.store import runs
 from bot.store.runs import Run, RunState
 
 log = structlog.get_logger(__name__)
@@ -45,14 +47,16 @@ class Unchanged:
 class SummaryJob:
     """Gets a worker to write what a run wants. Everything it knows is in the run's row, so it can begin anywhere."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, rows: RunRows, bus: Bus, jobs: Jobs) -> None:
         self._context = context
-        self._services = context.services
+        self._rows = rows
+        self._bus = bus
+        self._jobs = jobs
         self._beat, self._job = Unchanged(), Unchanged()
 
     async def result(self, run: Run) -> Run | None:
         """The run once a worker has reported or a person has stopped it; None when no worker can be had."""
-        async with self._services.bus.bell(topics.run(run.id)) as bell:
+        async with self._bus.bell(topics.run(run.id)) as bell:
             while True:
                 try:
                     ended, found = await self._see(run.id)
@@ -65,7 +69,7 @@ class SummaryJob:
 
     async def _see(self, run_id: str) -> tuple[bool, Run | None]:
         """Whether there is nothing more to wait for, and what has been found."""
-        seen = await look_at(self._services.database, run_id)
+        seen = await self._rows.look_at(run_id)
         if seen.result or seen.state not in runs.OPEN:
             return True, seen
         if not await self._has_worker(seen):
@@ -85,7 +89,7 @@ class SummaryJob:
         if waited <= _LOOK_SECONDS:
             return True
         try:
-            place = await self._services.jobs.place(run.job_id)
+            place = await self._jobs.place(run.job_id)
         except BusUnavailable:
             return True  # nobody can be asked now; look again
         # Who takes a job beats at once: one that is taken and silent died in between, and arq keeps it for minutes.
@@ -94,16 +98,7 @@ class SummaryJob:
     async def _enqueue(self, run: Run) -> None:
         job_id = new_job_id()
         async with self._context.step() as step:
-            named = await runs.name_job(step.tx, run.id, job_id, now=self._services.database.clock())
+            named = await runs.name_job(step.tx, run.id, job_id, now=step.now)
         if named:
             with suppress(BusUnavailable):  # the next look finds that Redis does not know the job
-                await self._services.jobs.summarize(run.id, job_id)
-
-
-async def look_at(database: Database, run_id: str) -> Run:
-    """The run as it is now. Raises StaleEpoch where the conversation was forgotten, and its runs with it."""
-    async with database.read() as tx:
-        run = await runs.get(tx, run_id)
-    if run is None:
-        raise StaleEpoch(f"the compaction {run_id} was forgotten")
-    return run
+                await self._jobs.summarize(run.id, job_id)

@@ -1,19 +1,22 @@
-"""Which tools an agent has."""
+"""Which tools an agent has: by the settings, by what the MCP servers offer just now, and by how much fits."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bot.agent.services import Services
 from bot.agent.tools.files import file_tools
+from bot.agent.tools.mcp.servers import McpServers
 from bot.agent.tools.recall import Recall
 from bot.agent.tools.shell import shell
 from bot.agent.tools.tool import Tool
+from bot.agent.tools.toolbox import Toolbox
+from bot.files.parser_pool import Parser
 from bot.history.server_tools import definitions
 from bot.messages import AgentId
 from bot.runtime.settings import Settings, ToolsSettings
+from bot.store import Database
 
 MCP_SHARE = 0.2
 """Of the limit: what the definitions of the tools of MCP servers may take."""
@@ -21,11 +24,44 @@ _CHARACTERS_A_TOKEN = 2
 """Few."""
 
 
-def tools_of(services: Services, agent_id: AgentId, limit: int = 0) -> tuple[Tool, ...]:
+class ToolChoice:
+    """Chooses the tools of one agent, which work in its ``folder``."""
+
+    def __init__(
+        self,
+        agent_id: AgentId,
+        folder: Path,
+        *,
+        settings: Settings,
+        database: Database,
+        mcp: McpServers,
+        parser: Parser,
+    ) -> None:
+        self._agent_id = agent_id
+        self._folder = folder
+        self._settings = settings
+        self._database = database
+        self._mcp = mcp
+        self._parser = parser
+        self.by_provider = provider_tools(settings)
+        """Definitions of those that the provider runs itself."""
+
+    async def look(self, waited_for: Collection[str]) -> None:
+        """Take over which MCP servers there are now. ``waited_for``: tools whose servers are waited for a moment."""
+        await self._mcp.look(waited_for=waited_for)
+
+    def toolbox(self, limit: int = 0) -> Toolbox:
+        """The tools that there are now, in a context of so many tokens."""
+        tools = tools_of(self._settings, self._database, self._mcp, self._agent_id, limit)
+        return Toolbox(self._folder, self._parser, tools)
+
+
+def tools_of(
+    settings: Settings, database: Database, mcp: McpServers, agent_id: AgentId, limit: int = 0
+) -> tuple[Tool, ...]:
     """The tools of this agent, by the settings. ``limit``: of its context, in tokens; MCP servers get a share of it."""
-    mcp = services.mcp.tools(agent_id, int(limit * MCP_SHARE * _CHARACTERS_A_TOKEN))
-    recall = Recall(services.database, agent_id)
-    return (recall, *_files(services.settings.tools), *_shell(services.settings), *mcp)
+    offered = mcp.tools(agent_id, int(limit * MCP_SHARE * _CHARACTERS_A_TOKEN))
+    return (Recall(database, agent_id), *_files(settings.tools), *_shell(settings), *offered)
 
 
 def _files(settings: ToolsSettings) -> Sequence[Tool]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Literal
 
 import structlog
 
-from bot.agent import admin_notices
+from bot.agent.admin_notices import AdminNotices
 from bot.agent.context import Context
 from bot.agent.step import Step
 from bot.agent.tools.tool import INTERRUPTED, result_block
 from bot.agent.turns.timing import Timing
 from bot.bus import topics
+from bot.bus.bus import Bus
 from bot.compaction import Plan
 from bot.compaction.notices import STAYS, WAS_ON_ALL, aborted
 from bot.compaction.plan import Inserted
@@ -23,7 +24,7 @@ from bot.history.replies import closed, noted
 from bot.messages import text_block
 from bot.runtime.redact import redact
 from bot.runtime.telemetry import telemetry
-from bot.store import inbox, outbox, runs, turns
+from bot.store import Database, inbox, outbox, runs, turns
 from bot.store.operators import parked
 from bot.store.turns import TurnRow, TurnState
 
@@ -42,10 +43,24 @@ _HIDDEN = "[Something that the person sent stood here. It could not be answered,
 
 
 class Ending:
-    """The end of one turn."""
+    """The end of one turn. ``secrets``: what no reason may hold."""
 
-    def __init__(self, context: Context, row: TurnRow, timing: Timing) -> None:
+    def __init__(
+        self,
+        row: TurnRow,
+        context: Context,
+        *,
+        database: Database,
+        bus: Bus,
+        notices: AdminNotices,
+        timing: Timing,
+        secrets: Collection[str],
+    ) -> None:
         self._context = context
+        self._database = database
+        self._bus = bus
+        self._notices = notices
+        self._secrets = secrets
         self._id = row.id
         self._slot = row.slot
         self._timing = timing
@@ -57,7 +72,7 @@ class Ending:
         """The end, as part of a step: its inbox rows are answered, and its slot holds the text or nothing."""
         await inbox.close_turn(step.tx, self._id)
         if state is TurnState.DONE:
-            await admin_notices.answered(self._context, step)
+            await self._notices.answered(step)
         await self._close(step, state, text, usage)
 
     async def aborted(self, partial: str, usage: Usage, sentence: str = "") -> None:
@@ -78,11 +93,11 @@ class Ending:
     async def failed(self, sentence: str, usage: Usage, cause: Cause, *, for_operators: bool) -> None:
         """Without an answer; the sentence says why. ``for_operators``: what it says is for those who run the
         program."""
-        sentence = redact(sentence, self._context.services.settings.secrets)
+        sentence = redact(sentence, self._secrets)
         log.warning("turn_failed", cause=cause.value, reason=sentence)
         async with self._context.step() as step:
             await inbox.close_turn(step.tx, self._id)
-            shown = await admin_notices.failed(self._context, step, sentence, cause) if for_operators else sentence
+            shown = await self._notices.failed(step, sentence, cause) if for_operators else sentence
             await self._close(step, TurnState.FAILED, f"⚠️ {shown}", usage, cause)
 
     async def put_aside(self, reason: str, usage: Usage) -> None:
@@ -90,19 +105,18 @@ class Ending:
 
         Of several messages that it took together each is first tried alone, unless more than asking came of them.
         """
-        reason = redact(reason, self._context.services.settings.secrets)
+        reason = redact(reason, self._secrets)
         try:
             await self._put_aside(reason, usage)
         except (StaleEpoch, StoreUnavailable):
             raise
         except Exception:  # what broke the turn may break even that: then without looking at the history
             log.exception("turn_not_hidden", turn=self._id)
-            await end_unseen(self._context, reason)
+            await end_unseen(self._context, self._database, self._bus, reason)
             self.state = TurnState.FAILED
 
     async def _put_aside(self, reason: str, usage: Usage) -> None:
-        history, now = self._context.history, self._context.services.database.clock()
-        own = [entry for entry in history.entries if entry.turn == self._id]
+        own = [entry for entry in self._context.history.entries if entry.turn == self._id]
         only_asked = not any(entry.kind in (EntryKind.REPLY, EntryKind.RESULT) for entry in own)
         async with self._context.step() as step:
             if own:
@@ -112,7 +126,7 @@ class Ending:
                 await parked.release_turn(step.tx, self._id, tries=MOST_TRIES - 1)
                 await self._close(step, TurnState.FAILED, ONE_BY_ONE, usage, Cause.BROKEN)
                 return
-            rows = await parked.park_turn(step.tx, self._id, reason, now=now)
+            rows = await parked.park_turn(step.tx, self._id, reason, now=step.now)
             await self._close(step, TurnState.FAILED, PUT_ASIDE, usage, Cause.BROKEN)
         telemetry.parked(len(rows))
         log.error("message_parked", messages=rows, turn=self._id, tries=MOST_TRIES, reason=reason)
@@ -148,18 +162,17 @@ class Ending:
         log.info("turn_ended", turn=self._id, state=state.value, tokens=usage.context, output=usage.output, **timing)
 
 
-async def end_unseen(context: Context, reason: str) -> None:
+async def end_unseen(context: Context, database: Database, bus: Bus, reason: str) -> None:
     """Put aside what the running turn took, by its rows alone: nobody can look at the history."""
-    services = context.services
-    now = services.database.clock()
-    async with services.database.fenced(context.agent_id, context.epoch) as tx:
+    now = database.clock()
+    async with database.fenced(context.agent_id, context.epoch) as tx:
         ended = await parked.end_running(tx, context.agent_id, reason, now=now)
         if ended:
             await outbox.change(tx, ended.slot, PUT_ASIDE)
     if ended:
         telemetry.parked(len(ended.rows))
         log.error("message_parked", messages=ended.rows, turn=ended.turn, tries=MOST_TRIES, reason=reason)
-        services.bus.ring(topics.outbox(context.address.connector), topics.settled(context.agent_id))
+        bus.ring(topics.outbox(context.address.connector), topics.settled(context.agent_id))
 
 
 def _hiding(own: list[Entry]) -> Plan:

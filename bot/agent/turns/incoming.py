@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bot.agent.context import Context
+from bot.agent.live_view import LiveView
 from bot.agent.step import Step
 from bot.compaction import Plan
 from bot.files.blocks import blocks_of, is_media, parts_of, unseen
@@ -32,15 +33,36 @@ FILE_SHARE = 0.25
 WITHOUT_WORDS = "(sent without words)"
 
 
-def portion(messages: Sequence[Waiting], context: Context) -> list[Waiting]:
-    """The first of what waits, as far as it is answered together. What has failed before is taken alone."""
-    left, taken = context.limit * MOST_SHARE, list[Waiting]()
-    for message in messages[:MOST_MESSAGES]:
-        left -= context.entry_tokens("user", words_of(message, message.text))
-        if taken and (left < 0 or message.tries or taken[0].tries):
-            break
-        taken.append(message)
-    return taken
+class Incoming:
+    """What waits for one agent. ``parser`` opens the files, which lie in its ``folder``."""
+
+    def __init__(self, context: Context, folder: Path, parser: Parser, live: LiveView) -> None:
+        self._context = context
+        self._folder = folder
+        self._parser = parser
+        self._live = live
+
+    def portion(self, messages: Sequence[Waiting]) -> list[Waiting]:
+        """The first of what waits, as far as it is answered together. What has failed before is taken alone."""
+        left, taken = self._context.window.limit * MOST_SHARE, list[Waiting]()
+        for message in messages[:MOST_MESSAGES]:
+            left -= self._context.entry_tokens("user", words_of(message, message.text))
+            if taken and (left < 0 or message.tries or taken[0].tries):
+                break
+            taken.append(message)
+        return taken
+
+    async def open(self, messages: Sequence[Waiting]) -> Opened:
+        """Open the files that came with these messages."""
+        characters = int(self._context.window.limit * FILE_SHARE * 2)  # two characters a token is little
+        folder, parser = self._folder, self._parser
+        return Opened(messages, [await files_of(folder, one, parser, characters=characters) for one in messages])
+
+    def unmark(self, messages: Sequence[Waiting]) -> None:
+        """What said that these messages wait comes off them."""
+        for message in messages:
+            if message.marked:
+                self._live.react(message.ref, "")
 
 
 @dataclass(frozen=True)
@@ -53,18 +75,11 @@ class Appended:
 
 
 @dataclass(frozen=True)
-class Incoming:
+class Opened:
     """Messages that wait, and their files as the model is shown them."""
 
     messages: Sequence[Waiting]
     files: Sequence[Files]
-
-    @classmethod
-    async def opened(cls, context: Context, messages: Sequence[Waiting]) -> Incoming:
-        """Open the files that came with these messages."""
-        characters = int(context.limit * FILE_SHARE * 2)  # two characters a token is little
-        folder, parser = context.folder, context.services.parser
-        return cls(messages, [await files_of(folder, message, parser, characters=characters) for message in messages])
 
     async def append_to(self, step: Step, turn_id: str, *, begins: bool = False) -> Appended:
         """Give the messages to this turn, which they may begin, and write them into the history."""
@@ -145,10 +160,3 @@ def _named(block: Block) -> Block:
     if any(map(is_media, parts_of(block))):
         return {**block, "content": [_named(part) for part in parts_of(block)]}
     return block
-
-
-def unmark(context: Context, messages: Sequence[Waiting]) -> None:
-    """What said that these messages wait comes off them."""
-    for message in messages:
-        if message.marked:
-            context.react(message.ref, "")

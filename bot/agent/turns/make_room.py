@@ -7,6 +7,7 @@ import structlog
 from bot.agent.abort import AbortedError, AbortSignal
 from bot.agent.compacting.compactor import Compactor, Outcome, Request
 from bot.agent.context import Context
+from bot.agent.model_requests import ModelRequests
 from bot.agent.turns.timing import Timing
 from bot.compaction.gate import Gate, before_request
 from bot.compaction.oversize import Blame, blame, last_words
@@ -38,9 +39,17 @@ class RoomMaker:
     """Makes room in one turn. ``abort_signal`` ends any waiting for a compaction."""
 
     def __init__(
-        self, context: Context, compactor: Compactor, abort_signal: AbortSignal, row: TurnRow, timing: Timing
+        self,
+        row: TurnRow,
+        context: Context,
+        *,
+        requests: ModelRequests,
+        compactor: Compactor,
+        abort_signal: AbortSignal,
+        timing: Timing,
     ) -> None:
         self._context = context
+        self._requests = requests
         self._compactor = compactor
         self._abort_signal = abort_signal
         self._timing = timing
@@ -63,7 +72,7 @@ class RoomMaker:
         context = self._context
         automatic = context.automatic
         while True:
-            await self._abort_signal.unless(context.count())
+            await self._abort_signal.unless(self._requests.count())
             meter = context.meter
             if meter.over and (found := self._blame()):
                 await self._give_up_on(found)
@@ -142,11 +151,11 @@ class RoomMaker:
     def _blame(self, *, surely: bool = False) -> Blame | None:
         context = self._context
         history, meter = context.history, context.meter
-        return blame(history, meter, context.head_tokens, context.factor, bound=context.bound, surely=surely)
+        return blame(history, meter, context.head_tokens, context.factor, bound=context.window.bound, surely=surely)
 
     def _last_words(self) -> str:
         context = self._context
-        return last_words(context.history, context.meter, context.head_tokens, context.factor, context.bound)
+        return last_words(context.history, context.meter, context.head_tokens, context.factor, context.window.bound)
 
     async def _give_up_on(self, found: Blame | None) -> None:
         """One part alone is too large. It is shown to the model in part from now on, so that the next message fits."""

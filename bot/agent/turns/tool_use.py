@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from bot.agent.context import Context
-from bot.agent.memory import AgentMemory
+from bot.agent.live_view import LiveView
+from bot.agent.memory_gate import MemoryGate
 from bot.agent.tools.calls import Progress, Repeats, with_note
 from bot.agent.tools.tool import Done
-from bot.bus.live_events import show_written
 from bot.history import replies
 from bot.messages import Block
-from bot.store import inbox
+from bot.runtime.access import Access
+from bot.store import Database, inbox
 
 RESULT_SHARE = 0.25
 """Of the limit: what one tool result may take."""
@@ -20,15 +22,29 @@ _CHARACTERS_A_TOKEN = 2
 
 
 class ToolUse:
-    """``slot``: where the reply of the turn is shown."""
+    """``slot``: where the reply of the turn is shown; ``secrets``: what is not shown of a call."""
 
-    def __init__(self, context: Context, turn_id: str, slot: int) -> None:
-        self._context = context
+    def __init__(
+        self,
+        context: Context,
+        *,
+        turn_id: str,
+        slot: int,
+        database: Database,
+        access: Access,
+        gate: MemoryGate,
+        live: LiveView,
+        secrets: Collection[str],
+    ) -> None:
         self._turn_id = turn_id
         self._slot = slot
-        self._progress = Progress(context.services.settings.secrets)
+        self._context = context
+        self._database = database
+        self._access = access
+        self._gate = gate
+        self._live = live
+        self._progress = Progress(secrets)
         self._repeats = Repeats(replies.results(context.history, turn_id))
-        self._memory = AgentMemory(context)
 
     @property
     def stuck(self) -> str:
@@ -45,25 +61,24 @@ class ToolUse:
 
     async def run(self, call: Block, *, written: str) -> Done:
         """What a call comes to. ``written``: so much of the reply people see already."""
-        context = self._context
-        rewrite = await self._memory.rewritten(call)
+        window = self._context.window
+        rewrite = await self._gate.rewritten(call)
         if self._progress.add(call):
             if rewrite:
-                self._memory.show_rewritten(self._progress, rewrite)
-            show_written(context.services.bus, context.address, self._slot, self._progress.below(written))
-        tokens = int(context.limit * RESULT_SHARE)
-        done = await context.toolbox.run(
+                self._gate.show(self._progress, rewrite)
+            self._live.show(self._slot, self._progress.below(written))
+        tokens = int(window.limit * RESULT_SHARE)
+        done = await window.toolbox.run(
             {**call, "input": rewrite.arguments} if rewrite else call,
             most_characters=tokens * _CHARACTERS_A_TOKEN,
             most_tokens=tokens,
             by_admin=await self._by_admins(),
         )
-        block = self._repeats.noted(call, done.block, is_known=context.toolbox.has(call["name"]))
+        block = self._repeats.noted(call, done.block, is_known=window.toolbox.has(call["name"]))
         return replace(done, block=with_note(block, rewrite.note) if rewrite else block)
 
     async def _by_admins(self) -> bool:
         """Whether all who are answered in this turn are admins: somebody may have joined them a moment ago."""
-        services, address = self._context.services, self._context.address
-        async with services.database.read() as tx:
+        async with self._database.read() as tx:
             people = await inbox.people_of(tx, self._turn_id)
-        return bool(people) and all(services.access.is_admin(address, person) for person in people)
+        return bool(people) and all(self._access.is_admin(self._context.address, person) for person in people)

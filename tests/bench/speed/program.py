@@ -16,14 +16,14 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-import bot.agent.agent
+import bot.agent.inbox_loop
 import bot.app.housekeeping
 import bot.gateway.chat_delivery
 from bot.app.cli.main import main
 
 HOLDS = Path("holds.json")
 _TIMES: dict[str, list[tuple[ModuleType, str]]] = {
-    "IDLE_SECONDS": [(bot.agent.agent, "IDLE_SECONDS"), (bot.gateway.chat_delivery, "_IDLE_SECONDS")],
+    "IDLE_SECONDS": [(bot.agent.inbox_loop, "IDLE_SECONDS"), (bot.gateway.chat_delivery, "_IDLE_SECONDS")],
     "CLEAN_SECONDS": [(bot.app.housekeeping, "EVERY_SECONDS")],
 }
 

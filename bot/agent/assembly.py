@@ -1,0 +1,208 @@
+"""The parts of one agent, put together from what its process shares: who needs what is seen here, and only here.
+
+Each part gets what it needs and nothing through which it could reach the rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+
+from bot.agent.abort import AbortSignal
+from bot.agent.admin_notices import AdminNotices
+from bot.agent.commands.answers import Answers
+from bot.agent.commands.dispatch import CommandDispatcher
+from bot.agent.commands.handlers import CommandHandlers
+from bot.agent.compacting.compactor import Compactor
+from bot.agent.compacting.planner import Planner
+from bot.agent.compacting.run_report import RunReport
+from bot.agent.compacting.run_rows import RunRows
+from bot.agent.compacting.running_summary import RunningSummary
+from bot.agent.compacting.summary_job import SummaryJob
+from bot.agent.context import Context
+from bot.agent.inbox_loop import InboxLoop
+from bot.agent.live_view import LiveView
+from bot.agent.memory import AgentMemory
+from bot.agent.memory_gate import MemoryGate
+from bot.agent.model_requests import ModelRequests
+from bot.agent.quarantine import Quarantine
+from bot.agent.retries import Retries
+from bot.agent.services import Services
+from bot.agent.store_outage import StoreOutage
+from bot.agent.tools.choosing import ToolChoice
+from bot.agent.turn import Turn
+from bot.agent.turns.beginning import Beginning
+from bot.agent.turns.ending import Ending
+from bot.agent.turns.incoming import Incoming
+from bot.agent.turns.make_room import RoomMaker
+from bot.agent.turns.runner import TurnRunner
+from bot.agent.turns.steering import Steering
+from bot.agent.turns.timing import Timing
+from bot.agent.turns.tool_use import ToolUse
+from bot.agent.window import Window
+from bot.bus import topics
+from bot.store.agents import AgentRow
+from bot.store.turns import TurnRow
+
+
+@dataclass(frozen=True)
+class Life:
+    """What an agent has while it is awake."""
+
+    loop: InboxLoop
+    compactor: Compactor
+    beginning: Beginning
+    runner: TurnRunner
+
+
+class Assembly:
+    """One agent, by its row in the book. What lives in tasks is made when there is somebody who owns them."""
+
+    def __init__(self, services: Services, row: AgentRow) -> None:
+        settings, database, bus = services.settings, services.database, services.bus
+        folder = services.folder(row.id)
+        tools = ToolChoice(
+            row.id, folder, settings=settings, database=database, mcp=services.mcp, parser=services.parser
+        )
+        window = Window(services.model, services.model_name, settings, tools)
+        warning = settings.agents.warning
+        self._services = services
+        self._folder = folder
+        self.context = Context(row, window, database, bus, services.strategies, warning=warning)
+        self.live = LiveView(self.context, bus)
+        self._memory = AgentMemory(self.context, database, settings.memory, settings.secrets)
+        self._incoming = Incoming(self.context, folder, services.parser, self.live)
+        self.outage = StoreOutage(self.context, database, bus, self.live)
+        self._notices = AdminNotices(self.context, services.access.admins, settings.secrets)
+        self._retries = Retries(self.context, settings.secrets)
+        self.quarantine = Quarantine(self.context, database, bus)
+
+    def life(self, tasks: asyncio.TaskGroup) -> Life:
+        """What lives in these tasks, from the set-up until it ends."""
+        services, context = self._services, self.context
+        settings, bus = services.settings, services.bus
+        compactor = self.compactor(tasks)
+        beginning = Beginning(context, self._incoming, partial(self._turn, compactor))
+        runner = TurnRunner(
+            context,
+            compactor=compactor,
+            memory=self._memory,
+            live=self.live,
+            wake=partial(bus.wake, topics.inbox(context.agent_id)),
+            tasks=tasks,
+            compact_ahead=settings.agents.compact_ahead,
+        )
+        answers = Answers(context, bus, self._retries, tasks)
+        handlers = CommandHandlers(
+            context,
+            compactor=compactor,
+            runner=runner,
+            memory=self._memory,
+            answers=answers,
+            live=self.live,
+            database=services.database,
+            strategies=services.strategies,
+            mcp=services.mcp,
+            settings=settings,
+            summary_model=services.summary_model_name,
+            tasks=tasks,
+        )
+        commands = CommandDispatcher(
+            context,
+            access=services.access,
+            retries=self._retries,
+            runner=runner,
+            answers=answers,
+            handlers=handlers,
+        )
+        loop = InboxLoop(
+            context,
+            database=services.database,
+            bus=bus,
+            live=self.live,
+            incoming=self._incoming,
+            retries=self._retries,
+            beginning=beginning,
+            runner=runner,
+            compactor=compactor,
+            commands=commands,
+            folder=self._folder,
+            tasks=tasks,
+            when_busy=settings.agents.when_busy,
+            hide_deleted=settings.deleted_messages == "hide",
+        )
+        return Life(loop, compactor, beginning, runner)
+
+    def compactor(self, tasks: asyncio.TaskGroup) -> Compactor:
+        """What compacts, in these tasks."""
+        services, context = self._services, self.context
+        settings, database, bus = services.settings, services.database, services.bus
+        rows = RunRows(context, database, services.summary_model_name)
+        report = RunReport(context, database, bus, self._folder, settings.secrets)
+        planner = Planner(context, database, self._memory, services.embedder, settings.compaction.must_keep)
+        summary_job = partial(SummaryJob, context, rows, bus, services.jobs)
+        rolling = RunningSummary(
+            context,
+            rows=rows,
+            report=report,
+            planner=planner,
+            summary_job=summary_job,
+            tasks=tasks,
+            share=settings.compaction.rolling,
+        )
+        return Compactor(
+            context,
+            rows=rows,
+            report=report,
+            planner=planner,
+            rolling=rolling,
+            summary_job=summary_job,
+            notices=self._notices,
+            outage=self.outage,
+            live=self.live,
+            tasks=tasks,
+        )
+
+    def _turn(self, compactor: Compactor, row: TurnRow, steering: Steering) -> Turn:
+        services, context = self._services, self.context
+        settings, database = services.settings, services.database
+        abort_signal, timing = AbortSignal(), Timing(row.received_at, row.started_at)
+        requests = ModelRequests(context, services.model, self._folder)
+        room = RoomMaker(row, context, requests=requests, compactor=compactor, abort_signal=abort_signal, timing=timing)
+        ending = Ending(
+            row,
+            context,
+            database=database,
+            bus=services.bus,
+            notices=self._notices,
+            timing=timing,
+            secrets=settings.secrets,
+        )
+
+        def tools() -> ToolUse:
+            return ToolUse(
+                context,
+                turn_id=row.id,
+                slot=row.slot,
+                database=database,
+                access=services.access,
+                gate=MemoryGate(context, self._memory, settings.memory, settings.secrets),
+                live=self.live,
+                secrets=settings.secrets,
+            )
+
+        return Turn(
+            row,
+            context,
+            requests=requests,
+            steering=steering,
+            room=room,
+            tools=tools,
+            ending=ending,
+            live=self.live,
+            outage=self.outage,
+            timing=timing,
+            abort_signal=abort_signal,
+            most_rounds=settings.tools.most_rounds,
+        )

@@ -1,0 +1,260 @@
+"""Takes what waits in the inbox of one agent, in the platform's order, until nothing has happened for a while: commands
+at once, whatever runs; messages into a turn, one turn at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import structlog
+
+from bot.agent.commands.dispatch import CommandDispatcher
+from bot.agent.commands.parsing import command_in
+from bot.agent.compacting.compactor import Compactor
+from bot.agent.context import Context
+from bot.agent.live_view import LiveView
+from bot.agent.retries import DIED, Retries
+from bot.agent.turns.beginning import Beginning, NothingWaitsError
+from bot.agent.turns.incoming import Incoming
+from bot.agent.turns.pieces import Pieces
+from bot.agent.turns.runner import TurnRunner
+from bot.bus import topics
+from bot.bus.bells import SWEEP_SECONDS, Bell
+from bot.bus.bus import Bus
+from bot.errors import StaleEpoch, StoreUnavailable
+from bot.files.blocks import remove_sent
+from bot.store import Database, agents, inbox
+from bot.store.inbox import Waiting
+from bot.store.turns import TurnState
+
+log = structlog.get_logger(__name__)
+
+_NAP_SECONDS = 0.1
+"""At least so long it waits, whatever the clock says."""
+IDLE_SECONDS = 120.0
+WAITS = "👀"
+"""Put on a message that has to wait."""
+
+WhenBusy = Literal["collect", "steer", "interrupt"]
+
+
+class InboxLoop:
+    """Of one agent. ``when_busy``: what becomes of messages while a turn runs; ``hide_deleted``: what people delete is
+    hidden from the model, and not only marked; ``folder``: where the files are that go with it."""
+
+    def __init__(
+        self,
+        context: Context,
+        *,
+        database: Database,
+        bus: Bus,
+        live: LiveView,
+        incoming: Incoming,
+        retries: Retries,
+        beginning: Beginning,
+        runner: TurnRunner,
+        compactor: Compactor,
+        commands: CommandDispatcher,
+        folder: Path,
+        tasks: asyncio.TaskGroup,
+        when_busy: WhenBusy,
+        hide_deleted: bool,
+    ) -> None:
+        self._context = context
+        self._database = database
+        self._bus = bus
+        self._live = live
+        self._incoming = incoming
+        self._retries = retries
+        self._beginning = beginning
+        self._runner = runner
+        self._compactor = compactor
+        self._commands = commands
+        self._folder = folder
+        self._tasks = tasks
+        self._when_busy = when_busy
+        self._hide_deleted = hide_deleted
+        self._pieces = Pieces(database.clock)
+        self._topic, self._epoch_topic = topics.inbox(context.agent_id), topics.epoch(context.agent_id)
+        self._bell: Bell | None = None
+        """Once it has looked for the first time."""
+        self._leaving = False
+        self._rests = False
+        """Messages wait a moment: what began with them has just failed."""
+        self._fetching: int | None = None
+        """The position of the first message whose files are on their way."""
+        self._is_held = False
+        """Messages wait a moment for what belongs to them."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is under way here."""
+        return self._bell is not None and not self._busy and not self._commands.in_hand and not self._is_held
+
+    def leave(self) -> None:
+        """Begin nothing more, and end as soon as the turn has that runs. What else there is waits for the next host."""
+        self._leaving = True
+        self._runner.leave()
+        if self._bell:
+            self._bell.strike(None)
+
+    async def run(self) -> None:
+        """Until idle, or until it is to leave. Raises StaleEpoch when another host took over, StoreUnavailable."""
+        clock = self._database.clock
+        active = clock()
+        async with self._bus.bell(self._topic, self._epoch_topic) as bell:
+            while self._stays(clock() - active):
+                rung = await bell.wait(self._patience(clock() - active))
+                if self._epoch_topic in rung:
+                    await self._look_at_epoch()
+                if ((rung or self._busy) and await self._looked()) or self._busy:
+                    active = clock()
+                self._bell = bell
+        if self._leaving:
+            self._compactor.leave()
+
+    async def _look_at_epoch(self) -> None:
+        """Somebody raised it who wants us to end at once, and not with the next thing that we write."""
+        async with self._database.glance() as tx:
+            if await agents.epoch(tx, self._context.agent_id) != self._context.epoch:
+                raise StaleEpoch(f"{self._context.agent_id} was taken away")
+
+    def _patience(self, quiet: float) -> float:
+        """An idle agent does not look into the book by itself: its host looks for all, and rings."""
+        return SWEEP_SECONDS if self._busy else max(_NAP_SECONDS, IDLE_SECONDS - quiet)
+
+    def _stays(self, quiet: float) -> bool:
+        """``quiet``: seconds for which nothing has happened."""
+        if self._leaving:
+            return self._runner.turn is not None or bool(self._commands.in_hand)
+        return self._busy or quiet < IDLE_SECONDS
+
+    @property
+    def _busy(self) -> bool:
+        return self._runner.turn is not None or self._compactor.running
+
+    async def _looked(self) -> bool:
+        """Whether anything waited. While something is under way, a book that is away does not end it."""
+        try:
+            return await self._take_what_waits()
+        except StoreUnavailable as error:
+            if not self._busy:
+                raise
+            log.warning("store_unavailable", reason=str(error))
+            return False
+
+    async def _take_what_waits(self) -> bool:
+        """Commands at once; messages into a turn when none runs, all that stand together into one."""
+        async with self._database.glance() as tx:
+            queue = await inbox.queue(tx, self._context.agent_id)
+        self._fetching = queue.fetching_since
+        collected: list[Waiting] = []
+        is_first = True
+        for message in queue.waiting:
+            if message.id in self._commands.in_hand:
+                continue
+            if message.kind == "delete":
+                await self._withdraw(message)
+                continue
+            command = command_in(message)
+            if command is None:
+                collected.append(message)
+                continue
+            if command.is_of_the_past and self._fetching is not None and self._fetching < message.position:
+                continue  # what was said before it is not complete yet
+            await self._begin_turn(collected, is_first=is_first)  # what stands before a command is complete
+            is_first, collected = is_first and not collected, []
+            await self._commands.obey(command, message)
+        seconds = self._pieces.seconds_left(collected)
+        if not seconds or not self._wait_for_more(collected, seconds):
+            await self._begin_turn(collected, is_first=is_first)
+        return bool(queue.waiting) or self._fetching is not None
+
+    async def _withdraw(self, deletion: Waiting) -> None:
+        """People may take back what they said, whatever runs."""
+        async with self._context.step() as step:
+            files = await step.withdraw(deletion.text, hide=self._hide_deleted)
+            await step.close([deletion.id])
+        await asyncio.to_thread(remove_sent, self._folder, files)
+        log.info("message_deleted_by_its_author", hidden=self._hide_deleted)
+
+    def _wait_for_more(self, messages: Sequence[Waiting], seconds: float) -> bool:
+        """Look again then; False where something else is under way that they wait for anyhow."""
+        if self._leaving or self._rests or self._fetching is not None or self._runner.turn is not None:
+            return False
+        if not self._is_held:
+            self._is_held = True
+            self._tasks.create_task(self._look_again(seconds))
+        return bool(messages)
+
+    async def _look_again(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        self._is_held = False
+        self._bus.wake(self._topic)
+
+    async def _begin_turn(self, messages: Sequence[Waiting], *, is_first: bool) -> None:
+        """Answer these, unless something is under way, or files that belong to them: then they wait, visibly.
+
+        What stands behind a command waits behind what stands before it, also when the turn has ended meanwhile that
+        kept both of them waiting: its end rings, and then both are looked at again.
+        """
+        if not messages or self._leaving or self._rests:
+            return
+        turn = self._runner.turn
+        if turn is None and (self._fetching is not None or not is_first):
+            return
+        if turn is None:
+            await self._take(self._incoming.portion(messages))
+        elif self._fetching is None and turn.may_take_along(messages):
+            turn.take_along(messages, self._pieces.seconds_left(messages))
+        elif self._when_busy == "interrupt":
+            turn.abort()
+        else:
+            await self._mark(messages)
+            if self._when_busy == "steer" and self._fetching is None:
+                turn.steer([replace(message, marked=bool(message.ref)) for message in messages])
+
+    async def _take(self, messages: Sequence[Waiting]) -> None:
+        """Begin a turn with these. Whoever fails at that fails before there is a turn that could count it."""
+        if self._retries.is_over(messages[0]):
+            await self._retries.park(messages[0], DIED)
+            self._bus.wake(self._topic)  # what stands behind it
+            return
+        counted = any(message.files for message in messages)  # to open one is to run a parser on whatever came
+        if counted:
+            await self._retries.count(messages)
+        try:
+            turn = await self._beginning.take(messages)
+        except NothingWaitsError:  # all of it was deleted in this moment
+            self._bus.wake(self._topic)
+            return
+        except (StaleEpoch, StoreUnavailable):
+            raise
+        except Exception as error:  # noqa: BLE001  # logged, counted and told there
+            self._rests = True
+            seconds = await self._retries.failed(messages, error, counted=counted)
+            self._tasks.create_task(self._rest(seconds))
+            return
+        if turn.state is TurnState.RUNNING:
+            self._runner.start(turn)
+        else:
+            self._live.show_meter()
+            self._bus.wake(self._topic)  # what waits behind it
+
+    async def _rest(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        self._rests = False
+        self._bus.wake(self._topic)
+
+    async def _mark(self, messages: Sequence[Waiting]) -> None:
+        new = [message for message in messages if message.ref and not message.marked]
+        if new:
+            async with self._context.step() as step:
+                still_waiting = await inbox.mark(step.tx, [message.id for message in new], marked=True)
+            for message in new:
+                if message.id in still_waiting:
+                    self._live.react(message.ref, WAITS)

@@ -1,0 +1,75 @@
+"""The model's window as one agent has it: what is taken of it before anybody says a word, and what is left to talk.
+
+::
+
+    window = system prompt + tools (the head of each request) + the talk, up to the limit + the answer + a margin
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from bot.agent.tools.choosing import ToolChoice
+from bot.agent.tools.toolbox import Toolbox
+from bot.compaction.oversize import UNBOUND, Bound
+from bot.estimate import Part, family_of
+from bot.history.measure import head_parts
+from bot.model import Head, Limits, Model
+from bot.runtime.settings import Settings
+
+ANSWER_TOKENS = 8_192
+"""For an answer, at most; a quarter of the window, if that is less."""
+MARGIN = 0.03
+"""Of the window: what guesses may be wrong by."""
+SYSTEM_PROMPT = (
+    "You are a helpful assistant in a chat. Answer in the person's language, briefly unless more is asked for. "
+    "Older parts of this conversation may be replaced by a summary; trust it, and say so when you do not know."
+)
+
+
+class Window:
+    """What is known of it now. Within a turn the tools stay, and so does the head of its requests."""
+
+    def __init__(self, model: Model, model_name: str, settings: Settings, tools: ToolChoice) -> None:
+        self._model = model
+        self._choice = tools
+        self._system = settings.system_prompt or SYSTEM_PROMPT
+        self._chosen_limit = settings.agents.emergency_context_limit
+        self._is_by_anthropic = settings.anthropic_base_url is None
+        self.model_name = model_name
+        self.family = family_of(model_name)
+        self.toolbox: Toolbox = tools.toolbox()
+        self.head = Head(model_name, ANSWER_TOKENS, self._system)
+        self.parts: tuple[Part, Part] = (Part("system prompt", 0), Part("tools", 0))
+        """What the head takes, as guessed."""
+        self.limit = 1
+        """Tokens that the head and the talk may take together."""
+        self.limit_is_known = True
+        self.bound = UNBOUND
+        """Where the limit comes from, in words for people."""
+
+    async def choose_tools(self, waited_for: Collection[str]) -> None:
+        """Take over which tools there are. ``waited_for``: those whose calls are open."""
+        await self._choice.look(waited_for)
+        self.toolbox = self._choice.toolbox(self.limit)
+        await self.learn()
+
+    async def learn(self) -> None:
+        """Take over what is known now of the model's window."""
+        limits = await self._model.limits(self.model_name)
+        answer = min(ANSWER_TOKENS, limits.answer, max(1, limits.window // 4))
+        tools = (*self.toolbox.definitions, *self._choice.by_provider)
+        self.head = Head(self.model_name, answer, self._system, tools)
+        # Only Anthropic itself adds a prompt of its own to requests with tools; elsewhere a model's name says nothing.
+        self.parts = head_parts(self._system, tools, self.model_name if self._is_by_anthropic else None)
+        chosen, most = self._chosen_limit, _usable(limits, answer)
+        # What is listed may be too little, and is overruled by who runs the program; a refusal is not.
+        self.limit = min(chosen, most) if chosen and limits.refusal else chosen or most
+        self.limit_is_known = limits.known or chosen is not None
+        self.bound = Bound(
+            limits.window, most, chosen, known=limits.known, refused=bool(limits.refusal), listed=limits.listed
+        )
+
+
+def _usable(limits: Limits, answer: int) -> int:
+    return max(1, limits.window - answer - max(32, int(limits.window * MARGIN)))
