@@ -21,7 +21,7 @@ help:
 	@echo "make bench-decide   how long a strategy takes to decide"
 	@echo "make bench-cost     what a long conversation costs, and what is read from the prompt cache (ARGS='--turns 200')"
 	@echo "make bench-page     how long each page takes on the server over 1,000 conversations (ARGS='--small --serve 8090')"
-	@echo "make docs     write what is made from the code: docs/configuration.md, the table of commands, the rules for the Prometheus Operator"
+	@echo "make docs     write what is made from the code: settings, the table of commands, the rooms, the rules for the Prometheus Operator"
 	@echo "make check    what CI checks: ruff, mypy, import rules"
 	@echo "make format   let ruff format and fix"
 	@echo "make lock     write the requirements-*.lock files anew (UPGRADE=1 for the newest versions)"
@@ -87,6 +87,7 @@ docs: .venv/.installed
 	@$(BIN)/python -m scripts.configuration
 	@$(BIN)/python -m scripts.commands
 	@$(BIN)/python -m scripts.prometheus_rule
+	@$(BIN)/python -m scripts.rooms
 
 check: .venv/.installed
 	$(BIN)/python -m ruff check .
