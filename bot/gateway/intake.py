@@ -196,6 +196,8 @@ class Intake:
                         withdrawn.append(await withdraw(tx, one, now=now))
                     elif one.key in taken and await inbox.add(tx, one, now=now):
                         new.append(one)
+                    elif one.edits:  # it changed a row, and is not to do so once more when another one has
+                        await dismissed.add(tx, self._name, [one.key])
                 for one in new:
                     if not one.speaker and self._admission.rules.names_admin(one.address, one.person):
                         await outages.remember_admin(tx, one.address, one.person)

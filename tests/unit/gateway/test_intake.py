@@ -228,3 +228,21 @@ async def test_who_said_what_cannot_be_read_is_told_so_once(intake: Intake, data
 async def test_a_stranger_whose_message_cannot_be_read_is_told_what_strangers_are(database: Database, bus: Bus) -> None:
     stored = await pairing(database, bus).take([replace(WELL, text="", is_unread=True)], "3")
     assert ["Your code is" in say.text for say in stored.told] == [True]
+
+
+async def test_an_edit_that_changed_what_nobody_had_read_is_none_when_it_is_brought_again_later(
+    intake: Intake, database: Database
+) -> None:
+    """A call of a platform may come twice, the second time after what was edited has been answered."""
+    first, second = (
+        replace(WELL, key=f"edit:1:1:{order}", kind="edit", edits=WELL.key, order=order, text=text)
+        for order, text in ((2, "hello!"), (3, "hello all"))
+    )
+    await intake.take([WELL, first, second], None)
+    assert await waiting(database) == ["hello all"]
+    async with database.write() as tx:
+        await tx.execute(text("UPDATE inbox SET state = 'done'"))
+    assert not (await intake.take([first, second], None)).new
+    assert await waiting(database) == []
+    third = replace(second, key="edit:1:1:4", order=4, text="hello you")
+    assert len((await intake.take([third], None)).new) == 1
