@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
@@ -20,10 +23,10 @@ from bot.bus import topics
 from bot.compaction.facts.fact import Reason
 from bot.compaction.facts.report import REASONS
 from bot.estimate.meter import MeterRecord
+from bot.files.blocks import FOLDER, folder_of
 from bot.messages import AgentId
 from bot.page.context import PageContext
 from bot.page.entries import shown
-from bot.page.files import files_in
 from bot.page.levels import LevelsOf
 from bot.page.plot import points_of, sawtooth, told
 from bot.page.query import Slice, chosen, named, seq, text
@@ -45,8 +48,18 @@ _CANDIDATES = 100
 _COMMANDS = ("undo", "compact", "abort")
 _KEY = re.compile(r"[0-9a-f]{32}")
 _LONGEST_FOCUS, _LONGEST_QUERY = 500, 300
+_MOST_FILES = 100
 _PARTS = 6
 """Colours of the meter's parts."""
+
+
+@dataclass(frozen=True)
+class FileThere:
+    """One file: its size in bytes, and when it was written, in seconds since 1970."""
+
+    name: str
+    size: int
+    at: float
 
 
 @dataclass(frozen=True)
@@ -104,7 +117,7 @@ class ConversationPage:
             turns=turns,
             slowness=slowness(turns),
             parts=_parts(one.meter),
-            files=await files_in(self._context.settings.data_dir, agent_id),
+            files=await asyncio.to_thread(_newest_files, folder_of(self._context.settings.data_dir, agent_id) / FOLDER),
             facts=[item for item in known if not item.forgotten],
             notices=notices,
             state=state,
@@ -210,3 +223,17 @@ def _parts(meter: MeterRecord | None) -> list[Part]:
         found.append(Part(part.name, part.tokens, begin, width, at % _PARTS + 1))
         begin += width
     return found
+
+
+def _newest_files(folder: Path) -> list[FileThere]:
+    """Those that lie in the folder of a conversation, the newest first."""
+    found = list[FileThere]()
+    try:
+        with os.scandir(folder) as there:
+            for one in there:
+                if one.is_file(follow_symlinks=False):
+                    stat = one.stat(follow_symlinks=False)
+                    found.append(FileThere(one.name, stat.st_size, stat.st_mtime))
+    except OSError:  # it has none, or they lie on a volume that is away: the page says what it knows
+        return []
+    return sorted(found, key=lambda file: file.at, reverse=True)[:_MOST_FILES]

@@ -1,4 +1,4 @@
-"""Taking a conversation or everything along: archives, backups, exports, and forgetting with its files.
+"""Taking a conversation or everything along: `exporting` and `importing` one, `backup` of all, `forgetting` for ever.
 
-Rows are :mod:`bot.store.archive`'s.
+Here are the files and the folders; rows are :mod:`bot.store.archive`'s. The commands are in `bot/app/cli`.
 """

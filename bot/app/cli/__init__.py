@@ -1,4 +1,5 @@
-"""`palimpsest`, one command a file. Everything heavy is imported inside of the commands.
+"""`palimpsest`: one command a file, however small, called from `main`; `move` is `export` and `import`.
 
-What a command does is done elsewhere; here are its flags, its words and its exit code.
+What a command does is done elsewhere; here are its flags, its words and its exit code (`process`). Everything heavy is
+imported inside of the commands.
 """
