@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bot.app.cli.book import NothingFound, opened, settings_for_looking
+from bot.app.cli.export_import import export, import_
 from bot.app.cli.forget import forget
-from bot.app.cli.move import export, import_
 from bot.app.cli.process import Json, WronglyCalled, one_line_errors, run_to_its_end
 from bot.app.cli.text import columns, cut, json_text, line, utc
 from bot.estimate.meter import percent
