@@ -190,13 +190,13 @@ class Compactions:
 async def _about(tx: Tx, run: Run) -> dict[str, Any]:
     """What the page says of a run besides its row."""
     plan, cover = Plan.from_json(run.plan), await pages.cover_of(tx, run.agent_id, run.id)
-    page = await pages.page_before(tx, run.agent_id, run.stack, plan.upto, most=_MOST_ENTRIES)
+    before = await pages.page_before(tx, run.agent_id, run.stack, plan.upto, most=_MOST_ENTRIES)
     inserted = await histories.inserted_by(tx, run.agent_id, cover.layer.number) if cover else []
     previous = await runs.latest(tx, run.agent_id, done=True, before=run.started_at)
     earlier = previous.result.summary if previous and previous.result else ""
     summary = run.result.summary if run.result else ""
     lacking = set(missing(summary, plan.must_keep)) if summary else set(plan.must_keep)
-    groups = side_by_side(page, plan, inserted)
+    groups = side_by_side(before, plan, inserted)
     layers = await histories.load_layers(tx, run.agent_id)
     one = await conversations.get(tx, run.agent_id)
     return {
@@ -204,7 +204,7 @@ async def _about(tx: Tx, run: Run) -> dict[str, Any]:
         "plan": plan,
         "cover": cover,
         "groups": groups,
-        "is_cut": len(page) >= _MOST_ENTRIES,
+        "is_cut": len(before) >= _MOST_ENTRIES,
         "counts": counts(groups),
         "summary": summary,
         "previous": previous if earlier else None,

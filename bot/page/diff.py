@@ -1,4 +1,4 @@
-"""What one compaction made of a page, side by side: what the model saw before, and what in its place after. Pure."""
+"""What one compaction did, side by side: what the model saw before, and what in its place after. Pure."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ class Line:
     text: str
 
 
-def side_by_side(page: Sequence[Entry], plan: Plan, inserted: Sequence[Entry]) -> list[Group]:
-    """``page`` as the model saw it, in reading order; ``inserted``: what the layer put in, if it was put down."""
-    rows = [(entry.position, _row(entry, plan)) for entry in page]
+def side_by_side(before: Sequence[Entry], plan: Plan, inserted: Sequence[Entry]) -> list[Group]:
+    """``before``: what the model saw, in reading order; ``inserted``: what the layer put in, if it was put down."""
+    rows = [(entry.position, _row(entry, plan)) for entry in before]
     rows += [(entry.position, _row_of_inserted(entry)) for entry in inserted]
     rows.sort(key=lambda pair: pair[0])
     return [Group(fate, tuple(group)) for fate, group in groupby((row for _, row in rows), key=lambda row: row.fate)]

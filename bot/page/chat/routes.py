@@ -25,7 +25,7 @@ from bot.files.blocks import folder_of
 from bot.messages import NAMES, Address, Attachment, Inbound, is_name
 from bot.page.access.visitor import visitor_of
 from bot.page.chat.files import file_response
-from bot.page.chat.live import Moments
+from bot.page.chat.moments import Moments
 from bot.page.chat.stream import MOST_LINES, Stream, look
 from bot.page.chat.upload import MOST_FILES, UPLOADS, Form, forget_old, read_form
 from bot.page.chat.view import Shown, View

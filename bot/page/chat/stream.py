@@ -24,7 +24,7 @@ from bot.errors import StoreUnavailable
 from bot.estimate.meter import MeterRecord
 from bot.messages import Address
 from bot.page.access.visitor import Visitor
-from bot.page.chat.live import Moments
+from bot.page.chat.moments import Moments
 from bot.page.chat.view import Shown, View, written
 from bot.page.context import PageContext
 from bot.page.updates import event

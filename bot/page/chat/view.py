@@ -16,7 +16,7 @@ from bot.messages import Address, Kept
 from bot.page import markup
 from bot.page.access.visitor import Visitor
 from bot.page.chat import files
-from bot.page.chat.live import Moment
+from bot.page.chat.moments import Moment
 from bot.page.context import PageContext
 from bot.store.operators.talk import Line, Place
 
