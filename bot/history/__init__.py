@@ -1,5 +1,6 @@
 """What was said, and the layers that compactions wrote over it; from both, what a model reads. Pure.
 
+`entries` has all that is exported; beside it are the words in which entries, files, quotations and replies are shown.
 Nothing is ever deleted here: a layer hides, and taking it off shows what lay beneath. Entries become rows in
 :mod:`bot.store`; which of them are hidden is decided in :mod:`bot.compaction`.
 """

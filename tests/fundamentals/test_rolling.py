@@ -112,14 +112,19 @@ async def test_after_an_undo_the_summary_is_still_there(house: OpenHouse, room: 
         assert asked_for(model) - before <= 1, "at most for what was said since"
 
 
+async def folds_for_ever(house: House, room: Room, model: MessagesServer) -> None:
+    """Something is said until a fold is under way, whose summary the model does not write."""
+    model.hang(lambda request: request.is_summary)
+    number = 0
+    while not await all_runs(house):
+        await room.asks(LINE.format(number := number + 1))
+
+
 async def test_an_abort_stops_a_fold_and_nothing_else_changes(
     house: OpenHouse, room: Room, model: MessagesServer
 ) -> None:
     async with house(**ROLLING) as running:
-        model.hang(lambda request: request.is_summary)
-        number = 0
-        while not await all_runs(running):
-            await room.asks(LINE.format(number := number + 1))
+        await folds_for_ever(running, room, model)
         before = (await running.history()).view()
         await room.commands("/abort")
         model.release()
@@ -133,10 +138,7 @@ async def test_whoever_asks_for_a_compaction_does_not_wait_for_a_fold(
     house: OpenHouse, room: Room, model: MessagesServer
 ) -> None:
     async with house(**ROLLING) as running:
-        model.hang(lambda request: request.is_summary)
-        number = 0
-        while not await all_runs(running):
-            await room.asks(LINE.format(number := number + 1))
+        await folds_for_ever(running, room, model)
         await room.commands("/compact")
         model.release()
         await room.until(lambda: "Compacted:" in room.notices()[-1])

@@ -110,9 +110,8 @@ async def test_a_button_that_stops_the_compaction_stops_no_answer_when_it_comes_
         await room.until(lambda: WAS_ON_ALL in status(room).text)
 
 
-async def test_a_restart_after_the_abort_answers_on_the_whole_conversation_and_compacts_nothing(
-    house: OpenHouse, room: Room, model: MessagesServer
-) -> None:
+async def ends_after_the_abort(house: OpenHouse, room: Room, model: MessagesServer) -> int:
+    """The program ends while the message whose compaction was stopped is answered; returns the replies before."""
     async with waiting(house, room, model) as running:
         answered = len(room.replies())
         model.hang(lambda request: not request.is_summary)
@@ -121,6 +120,13 @@ async def test_a_restart_after_the_abort_answers_on_the_whole_conversation_and_c
         await model.wait_for(is_answering)
         await running.end()
     model.clear_faults()
+    return answered
+
+
+async def test_a_restart_after_the_abort_answers_on_the_whole_conversation_and_compacts_nothing(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    answered = await ends_after_the_abort(house, room, model)
     async with house(**WAITS):
         await room.until(lambda: len(room.replies()) == answered + 1)
         await room.until(lambda: WAS_ON_ALL in status(room).text)
@@ -186,14 +192,7 @@ async def test_where_the_provider_refuses_the_whole_conversation_that_is_said_an
 async def test_a_whole_conversation_that_is_refused_after_the_abort_and_a_restart_is_not_compacted_for_the_same_message(
     house: OpenHouse, room: Room, model: MessagesServer
 ) -> None:
-    async with waiting(house, room, model) as running:
-        answered = len(room.replies())
-        model.hang(lambda request: not request.is_summary)
-        await room.says("/abort")
-        await room.until(lambda: ON_ALL in status(room).text)
-        await model.wait_for(is_answering)
-        await running.end()
-    model.clear_faults()
+    answered = await ends_after_the_abort(house, room, model)
     refuses_what_is_whole(model)
     async with house(**WAITS):
         await room.until(lambda: len(room.replies()) == answered + 1 and cannot_be_sent(room))

@@ -93,17 +93,23 @@ async def test_a_second_signal_ends_it_without_waiting(
     assert await served.stop() == 0
 
 
-@pytest.mark.long
-async def test_a_summary_under_way_is_finished_by_the_worker_that_ends(
-    telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer
-) -> None:
-    worker, *_ = await asyncio.gather(telegram_programs.serve("worker"), telegram_programs.serve("gateway", "agents"))
+async def waits_for_a_summary(telegram: BotApiServer, model: MessagesServer) -> Talk:
+    """Somebody who asked for a compaction, and whose summary the model is just asked for and does not write."""
     ada = Talk(telegram, model, 1001)
     await ada.asks("The colour is blue.")
     await ada.says_much(600, lines=3)
     model.hang(ada.is_my_summary)
     ada.says("/compact")
     await model.wait_for(lambda _: ada.summaries, PATIENCE)
+    return ada
+
+
+@pytest.mark.long
+async def test_a_summary_under_way_is_finished_by_the_worker_that_ends(
+    telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer
+) -> None:
+    worker, *_ = await asyncio.gather(telegram_programs.serve("worker"), telegram_programs.serve("gateway", "agents"))
+    ada = await waits_for_a_summary(telegram, model)
     worker.tell(signal.SIGTERM)
     await worker.wait_for(lambda it: it.logged("worker_finishes"), PATIENCE)
     model.release()
@@ -119,12 +125,7 @@ async def test_a_summary_that_a_worker_cannot_finish_goes_to_another_one_at_once
     worker, *_ = await asyncio.gather(
         telegram_programs.serve("worker", SHUTDOWN_SECONDS="0.2"), telegram_programs.serve("gateway", "agents")
     )
-    ada = Talk(telegram, model, 1001)
-    await ada.asks("The colour is blue.")
-    await ada.says_much(600, lines=3)
-    model.hang(ada.is_my_summary)
-    ada.says("/compact")
-    await model.wait_for(lambda _: ada.summaries, PATIENCE)
+    ada = await waits_for_a_summary(telegram, model)
     await telegram_programs.serve("worker")
     assert await worker.stop() == 0
     assert worker.logged("summary_given_back")
@@ -138,12 +139,7 @@ async def test_the_request_of_a_worker_that_was_killed_in_the_midst_of_it_stands
     telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer
 ) -> None:
     worker, *_ = await asyncio.gather(telegram_programs.serve("worker"), telegram_programs.serve("gateway", "agents"))
-    ada = Talk(telegram, model, 1001)
-    await ada.asks("The colour is blue.")
-    await ada.says_much(600, lines=3)
-    model.hang(ada.is_my_summary)
-    ada.says("/compact")
-    await model.wait_for(lambda _: ada.summaries, PATIENCE)
+    ada = await waits_for_a_summary(telegram, model)
     await worker.kill()
     await telegram_programs.serve("worker")
     await model.wait_for(lambda _: len(ada.summaries) == 2, PATIENCE)

@@ -1,4 +1,5 @@
-"""Rows that leave the book, come back or go for ever: backups, exports, and forgetting.
+"""Rows that leave the book, come back or go for ever: backups, exports, forgetting, and what is settled.
 
-The files beside them, and the archives themselves, are :mod:`bot.app.main.archive`'s.
+`own` says whose the rows of each table are. The files beside them, and the archives themselves, are
+:mod:`bot.app.archive`'s.
 """
