@@ -9,7 +9,8 @@ from typing import Any
 from arq.worker import func
 
 from bot.app.resources import Resources, jobs_at, open_resources
-from bot.bus.jobs import SEEN_SECONDS, SUMMARIZE, pack, queue_at, unpack
+from bot.bus.events import SUMMARIZE
+from bot.bus.jobs import SEEN_SECONDS, pack, queue_at, unpack
 from bot.runtime import logs
 from bot.runtime.checks import Check
 from bot.runtime.settings import load_settings

@@ -14,8 +14,8 @@ from arq.connections import ArqRedis
 from arq.constants import in_progress_key_prefix, job_key_prefix, retry_key_prefix
 from redis.exceptions import ResponseError
 
+from bot.bus.events import Garbage, decode_job
 from bot.bus.garbage import GarbageCount
-from bot.bus.jobs import NoJob, unpack
 
 _NUMBER = re.compile(rb"[0-9]{1,6}")
 _ID = re.compile(rb"[0-9a-f]{32}")
@@ -70,8 +70,8 @@ def _wrong(job: object) -> str:
     if not isinstance(job, bytes):
         return "its job is no text"
     try:
-        unpack(job)
-    except NoJob as error:
+        decode_job(job)
+    except Garbage as error:
         return str(error)
     return ""
 

@@ -37,7 +37,6 @@ log = structlog.get_logger(__name__)
 _UNREACHABLE = (RedisError, OSError)
 _RETRY_SECONDS = 0.2
 _SILENCE_SECONDS = 10.0
-_LOOK_SECONDS = 0.05
 _MOST_OUTGOING = 10_000
 _MOST_AT_ONCE = 500
 _Handle: TypeAlias = Callable[[LiveEvent], None]
@@ -73,31 +72,6 @@ class Bus:
         self._outgoing: asyncio.Queue[Topic | tuple[str, LiveEvent]] = asyncio.Queue(_MOST_OUTGOING)
         """Topics that rang here, and live events with their channels."""
 
-    async def run(self) -> None:
-        """Hear and send rings and live events, and keep leases, until cancelled."""
-        start = self.supervisor.start
-        tasks = [
-            start("bus_hearing", self._hear),
-            start("bus_sending", self._publish),
-            start("leases", self.leases.renew),
-        ]
-        try:
-            await asyncio.wait(tasks)
-        finally:
-            await stop(*tasks)
-
-    async def _hear(self) -> None:
-        while True:
-            try:
-                await self._listen()
-            except _UNREACHABLE as error:
-                self.failures += 1
-                if self._connected.is_set():
-                    log.warning("redis_lost", reason=str(error))
-                self._connected.clear()
-                await self._try_revive()
-                await asyncio.sleep(_RETRY_SECONDS)
-
     @asynccontextmanager
     async def bell(self, *topics: Topic) -> AsyncIterator[Bell]:
         """A bell for these topics. It rings once at the start, so that who waits reads first."""
@@ -129,16 +103,6 @@ class Bus:
         if alone_for:
             self._alone[alone_for] = handle
 
-    def _tell(self, connector: str, event: LiveEvent) -> None:
-        if own := self._alone.get(connector):  # it may have gone meanwhile
-            self._hand(own, event)
-
-    def _hand(self, handle: _Handle, event: LiveEvent) -> None:
-        try:
-            handle(event)
-        except Exception as error:  # noqa: BLE001  # a defect in showing what passes must not silence the bells
-            self.supervisor.broke("live", error)
-
     def off_live(self, handle: _Handle) -> None:
         """Call it no more."""
         self._live.remove(handle)
@@ -152,18 +116,6 @@ class Bus:
         """Whether anybody has the lease of this name. Raises BusUnavailable."""
         async with self.reaching():
             return bool(await self.redis.exists(self.names.lease(name), SHARED_LEASES + name))
-
-    async def forget_past(self) -> None:
-        """Have Redis write its file anew, with what it holds now and no word of what it held before. Raises
-        BusUnavailable."""
-        async with self.reaching():
-            await self.redis.execute_command("BGREWRITEAOF")  # type: ignore[no-untyped-call]
-        while True:
-            async with self.reaching():
-                state = await self.redis.info("persistence")
-            if not state["aof_rewrite_in_progress"] and not state["aof_rewrite_scheduled"]:
-                return
-            await asyncio.sleep(_LOOK_SECONDS)
 
     async def ping(self) -> None:
         """Raises BusUnavailable when Redis does not answer."""
@@ -197,6 +149,31 @@ class Bus:
                     await self._publish_what_waits(self._outgoing.get_nowait())
         with suppress(*_UNREACHABLE):
             await self.redis.aclose()
+
+    async def run(self) -> None:
+        """Hear and send rings and live events, and keep leases, until cancelled."""
+        start = self.supervisor.start
+        tasks = [
+            start("bus_hearing", self._hear),
+            start("bus_sending", self._publish),
+            start("leases", self.leases.renew),
+        ]
+        try:
+            await asyncio.wait(tasks)
+        finally:
+            await stop(*tasks)
+
+    async def _hear(self) -> None:
+        while True:
+            try:
+                await self._listen()
+            except _UNREACHABLE as error:
+                self.failures += 1
+                if self._connected.is_set():
+                    log.warning("redis_lost", reason=str(error))
+                self._connected.clear()
+                await self._try_revive()
+                await asyncio.sleep(_RETRY_SECONDS)
 
     async def _listen(self) -> None:
         async with self.redis.pubsub() as pubsub:
@@ -237,6 +214,23 @@ class Bus:
         for handle in list(self._live):
             self._hand(handle, event)
 
+    def _tell(self, connector: str, event: LiveEvent) -> None:
+        if own := self._alone.get(connector):  # it may have gone meanwhile
+            self._hand(own, event)
+
+    def _hand(self, handle: _Handle, event: LiveEvent) -> None:
+        try:
+            handle(event)
+        except Exception as error:  # noqa: BLE001  # a defect in showing what passes must not silence the bells
+            self.supervisor.broke("live", error)
+
+    async def _try_revive(self) -> None:
+        if self._revive:
+            try:
+                await self._revive()
+            except Exception as error:  # noqa: BLE001  # whatever keeps Redis from starting is said, and tried again
+                log.warning("redis_not_revived", reason=str(error))
+
     def _send(self, what: Topic | tuple[str, LiveEvent]) -> None:
         with suppress(asyncio.QueueFull):
             self._outgoing.put_nowait(what)
@@ -265,10 +259,3 @@ class Bus:
             for channel, data in told:
                 pipe.publish(channel, data)
             await pipe.execute()
-
-    async def _try_revive(self) -> None:
-        if self._revive:
-            try:
-                await self._revive()
-            except Exception as error:  # noqa: BLE001  # whatever keeps Redis from starting is said, and tried again
-                log.warning("redis_not_revived", reason=str(error))

@@ -1,7 +1,8 @@
 """What crosses the bus, and the one place where it is made into bytes and read again.
 
-A channel may bring anything: another program's words, those of a newer version of this one. What is not one of these
-messages raises :class:`Garbage`; fields that are not known here are left out.
+Topics that ring (:class:`Rings`), what is gone in a moment (:data:`LiveEvent`), and jobs (:class:`SummaryJob`); leases
+carry nothing. A channel, or the queue, may bring anything: another program's words, those of a newer version of this
+one. What is not one of these messages raises :class:`Garbage`; fields that are not known here are left out.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from bot.messages import Address
 MOST_BYTES = 4_000_000
 """A reply is far shorter, and so are all topics that ring at once."""
 _LONGEST_NAME = 200
+_LONGEST_JOB = 1_000
+_NEVER_MS = 10**14
 
 
 class Garbage(ValueError):
@@ -103,6 +106,34 @@ class Rings:
     topics: tuple[Topic, ...]
 
 
+SUMMARIZE = "summarize"
+"""The one kind of job there is, as it is called in the queue."""
+
+
+@dataclass(frozen=True)
+class SummaryJob:
+    """A job: the summary of this run is to be written. ``tries`` is arq's, and so is when it was asked for (in ms since
+    1970)."""
+
+    run_id: str
+    tries: int | None
+    asked_at_ms: int
+
+
+@dataclass(frozen=True)
+class _QueuedJob:
+    """The same as arq has it in the queue: function, arguments, options, tries, and when it was asked for."""
+
+    f: Literal["summarize"]
+    a: tuple[Annotated[str, StringConstraints(pattern="^[0-9a-z-]{1,40}$")]]
+    k: Annotated[dict[str, str], Field(max_length=0)]
+    t: int | None
+    et: Annotated[int, Field(ge=0, lt=_NEVER_MS)]
+
+
+_JOB = TypeAdapter(_QueuedJob)
+
+
 def encode_event(event: LiveEvent) -> bytes:
     """As :func:`decode_event` reads it. A character that a model broke in two is shown as a question mark."""
     return json.dumps(asdict(event), ensure_ascii=False).encode(errors="replace")
@@ -133,6 +164,17 @@ def decode_rings(data: object) -> Rings:
     if not (space and origin.isalnum() and topics):
         raise Garbage("no rings")
     return Rings(origin, topics)
+
+
+def decode_job(data: bytes) -> SummaryJob:
+    """As :func:`bot.bus.jobs.pack` wrote it down. Raises Garbage."""
+    if len(data) > _LONGEST_JOB:
+        raise Garbage("its job is too long")
+    try:
+        job = _JOB.validate_json(data)
+    except ValidationError as error:
+        raise Garbage(f"its job is of another shape ({error.errors(include_input=False)[0]['type']})") from None
+    return SummaryJob(job.a[0], job.t, job.et)
 
 
 def _bounded(data: object) -> bytes:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
-from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 from redis.exceptions import RedisError
 
+from bot.bus.events import SUMMARIZE, decode_job
 from bot.bus.redis_names import RedisNames
 from bot.bus.redis_pool import ANSWER_SECONDS, Client, pool_at
 from bot.errors import BusUnavailable
@@ -19,9 +18,6 @@ from bot.runtime.tasks import to_the_end
 if TYPE_CHECKING:
     from arq.connections import ArqRedis
 
-SUMMARIZE = "summarize"
-_LONGEST_JOB = 1_000
-_NEVER_MS = 10**14
 SEEN_SECONDS = 10
 """How often a worker says that it is there, in a key of arq's that ends a second later."""
 _SEEN = ":health-check"
@@ -34,37 +30,14 @@ Place = Literal["waiting", "taken", "gone"]
 
 
 def pack(job: dict[str, Any]) -> bytes:
-    """Jobs as JSON: what is not JSON in them is an error's text."""
+    """What arq writes down of a job, as JSON: what is not JSON in it is an error's text."""
     return json.dumps(job, default=str).encode()
 
 
-class NoJob(ValueError):
-    """It is no job of ours; the text says why, and nothing of what it held."""
-
-
-@dataclass(frozen=True)
-class _Job:
-    """A job as arq writes it down: function, arguments, tries, and when it was asked for (in ms since 1970)."""
-
-    f: Literal["summarize"]
-    a: tuple[Annotated[str, StringConstraints(pattern="^[0-9a-z-]{1,40}$")]]
-    k: Annotated[dict[str, str], Field(max_length=0)]
-    t: int | None
-    et: Annotated[int, Field(ge=0, lt=_NEVER_MS)]
-
-
-_JOB = TypeAdapter(_Job)
-
-
 def unpack(data: bytes) -> dict[str, Any]:
-    """A job as it was packed. Raises NoJob for what is none of ours."""
-    if len(data) > _LONGEST_JOB:
-        raise NoJob("its job is too long")
-    try:
-        job = _JOB.validate_json(data)
-    except ValidationError as error:
-        raise NoJob(f"its job is of another shape ({error.errors(include_input=False)[0]['type']})") from None
-    return {"f": job.f, "a": job.a, "k": job.k, "t": job.t, "et": job.et}
+    """A job as arq wants it. Raises Garbage for what is none of ours."""
+    job = decode_job(data)
+    return {"f": SUMMARIZE, "a": (job.run_id,), "k": {}, "t": job.tries, "et": job.asked_at_ms}
 
 
 class Jobs:

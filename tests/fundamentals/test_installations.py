@@ -20,7 +20,7 @@ from bot.bus import topics
 from bot.bus.bus import Bus
 from bot.bus.events import Written
 from bot.bus.redis_names import SHARED_LEASES, SHARED_RINGS
-from bot.bus.state import state_of
+from bot.bus.redis_server import state_of
 from bot.messages import Address
 from bot.runtime.settings import Settings
 from bot.store import Database, installation

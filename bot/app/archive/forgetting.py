@@ -30,6 +30,7 @@ from bot.app.embedded.valkey import EmbeddedValkey
 from bot.bus import topics
 from bot.bus.bus import Bus
 from bot.bus.leases import AGENT_UNRENEWED, Lease
+from bot.bus.redis_server import forget_past
 from bot.bus.topics import Topic
 from bot.compaction.notices import aborted
 from bot.errors import BusUnavailable, PalimpsestError
@@ -149,7 +150,7 @@ class Forgetting:
             if valkey.folder.exists():
                 await valkey.start()
                 try:
-                    await self._bus.forget_past()
+                    await forget_past(self._bus)
                 finally:
                     await valkey.stop()
 

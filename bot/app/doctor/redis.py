@@ -10,7 +10,7 @@ from bot.app.doctor.case import Case, revealed
 from bot.app.embedded.valkey import EmbeddedValkey, binary_version
 from bot.app.resources import bus_at
 from bot.bus.bus import Bus
-from bot.bus.state import BusState, state_of
+from bot.bus.redis_server import RedisState, state_of
 from bot.errors import BusUnavailable, PalimpsestError
 from bot.runtime.checks import Finding, ok, problem, warning
 from bot.runtime.settings import Settings
@@ -68,7 +68,7 @@ async def _bell(settings: Settings) -> str:
     return ""
 
 
-def _judge(found: BusState) -> list[Finding]:
+def _judge(found: RedisState) -> list[Finding]:
     findings = []
     if found.maxmemory and found.policy != "noeviction":
         sentence = f"Redis {found.version} throws keys away when it is full (maxmemory-policy {found.policy})."
