@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 from uuid import uuid4
 
 from starlette.requests import Request
@@ -35,6 +35,7 @@ from bot.store.runs import Run, RunState, SummaryRequest
 _MOST_LISTED = 50
 _MOST_ENTRIES = 500
 _LONGEST_NAME = 120
+_TRIGGERS: Sequence[Trigger] = get_args(Trigger)
 _WITHIN: Mapping[str, float] = {"24h": DAY, "7d": 7 * DAY}
 _WHY: Mapping[str, str] = {
     "auto": "The context was over a level of its strategy, so it was compacted before the next request.",
@@ -51,7 +52,7 @@ class Filters:
 
     day: str
     outcome: str
-    trigger: str
+    trigger: Trigger | Literal[""]
     strategy: str
     agent: str
     within: str
@@ -63,7 +64,7 @@ class Filters:
         return cls(
             day=asked["day"] if _day(asked["day"]) else "",
             outcome=asked["outcome"] if asked["outcome"] in list(RunState) else "",
-            trigger=asked["trigger"] if asked["trigger"] in get_args(Trigger) else "",
+            trigger=next((known for known in _TRIGGERS if known == asked["trigger"]), ""),
             strategy=asked["strategy"],
             agent=asked["agent"],
             within=asked["within"] if asked["within"] in _WITHIN else "",
@@ -74,13 +75,12 @@ class Filters:
         begin = _day(self.day)
         since = [begin.timestamp()] if begin else []
         since += [now - _WITHIN[self.within]] if self.within else []
-        triggers: Any = (self.trigger,) if self.trigger else None
         return Wanted(
             agents=(AgentId(self.agent),) if self.agent else None,
             since=max(since, default=None),
             until=(begin + timedelta(days=1)).timestamp() if begin else None,
             states=(RunState(self.outcome),) if self.outcome else None,
-            triggers=triggers,
+            triggers=(self.trigger,) if self.trigger else None,
             strategies=(self.strategy,) if self.strategy else None,
         )
 
@@ -131,7 +131,7 @@ class Compactions:
             filters=filters,
             rows=rows,
             outcomes=[state.value for state in RunState],
-            triggers=get_args(Trigger),
+            triggers=_TRIGGERS,
             strategies=strategies,
         )
 

@@ -19,12 +19,13 @@ from bot.page.figures import DAY, Week, counts, figures, spent
 from bot.page.format import duration, plural
 from bot.page.query import Slice, chosen, text
 from bot.page.updates import Updates
-from bot.store import windows
+from bot.store import Tx, windows
 from bot.store.operators import conversations, overview
 from bot.store.operators.overview import Day, Helpless, OpenRun, Queue, Waits
 from bot.store.runs import RunState
 
 _MOST_LISTED = 25
+_ORDERS: Sequence[conversations.Order] = ("fill", "recent")
 _LATE_SECONDS = 30.0
 """After which what waits is a problem and not a queue."""
 _LONG_SECONDS = 120.0
@@ -66,7 +67,7 @@ class Overview:
         ]
 
     async def _page(self, request: Request) -> Response:
-        order: Any = chosen(request, "sort", ("fill", "recent"))
+        order = chosen(request, "sort", _ORDERS)
         like = text(request, "q", _LONGEST_QUERY)
         async with self._context.database.read(long=True) as tx:
             rows = Slice.of(request, await conversations.count(tx, like), _MOST_LISTED)
@@ -94,7 +95,7 @@ class Overview:
         except BusUnavailable:
             return "not known"
 
-    async def _now(self, tx: Any, worker: Worker) -> dict[str, Any]:
+    async def _now(self, tx: Tx, worker: Worker) -> dict[str, Any]:
         now = self._context.database.clock()
         day = await overview.day(tx, now - DAY)
         week = await self._week.until(tx, now)
@@ -114,7 +115,7 @@ class Overview:
             ],
         }
 
-    async def _learned(self, tx: Any, now: float) -> Learned | None:
+    async def _learned(self, tx: Tx, now: float) -> Learned | None:
         place = place_of(self._context.settings.anthropic_base_url)
         return await windows.of(tx, place, self._context.model_name, now=now)
 
@@ -134,7 +135,7 @@ class Overview:
             }
         )
 
-    async def _state(self, tx: Any, waits: Waits, open_runs: Sequence[OpenRun], worker: Worker) -> str:
+    async def _state(self, tx: Tx, waits: Waits, open_runs: Sequence[OpenRun], worker: Worker) -> str:
         happened = await overview.state(tx, waits, open_runs)
         refused = self._context.database.refusal
         return f"{happened}|{worker}|{refused}|{late_sign(waits, open_runs, self._context.database.clock())}"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from starlette.requests import Request
 
 _MOST_DIGITS = 10
+Word = TypeVar("Word", bound=str)
 _ID = re.compile(r"[A-Za-z0-9_.-]{1,120}")
 
 
@@ -34,10 +36,10 @@ class Slice:
         return (self.number - 1) * self.most
 
 
-def chosen(request: Request, name: str, known: Sequence[str]) -> str:
+def chosen(request: Request, name: str, known: Sequence[Word]) -> Word:
     """One of these; the first unless another is asked for."""
     asked = request.query_params.get(name, "")
-    return asked if asked in known else known[0]
+    return next((word for word in known if word == asked), known[0])
 
 
 def text(request: Request, name: str, longest: int) -> str:

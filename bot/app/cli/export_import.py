@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
+from uuid import uuid4
 
 import typer
 
@@ -88,24 +91,18 @@ async def _export(settings: Settings, name: str, path: str) -> Exported:
         return done
 
 
-def _new_file(path: Path) -> Any:
+@contextmanager
+def _new_file(path: Path) -> Iterator[Path]:
     """The name to write under until all of it is there. Raises NothingFound where the file cannot be."""
-    from contextlib import contextmanager
-    from uuid import uuid4
-
-    @contextmanager
-    def unfinished() -> Any:
-        if path.exists():
-            raise NothingFound(f"{path} is there already: give another name with --out.")
-        part = path.with_name(f".{path.name}.{uuid4().hex}")
-        try:
-            yield part
-        except OSError as error:
-            raise NothingFound(f"{path} cannot be written: {error.strerror or error}.") from error
-        finally:
-            part.unlink(missing_ok=True)
-
-    return unfinished()
+    if path.exists():
+        raise NothingFound(f"{path} is there already: give another name with --out.")
+    part = path.with_name(f".{path.name}.{uuid4().hex}")
+    try:
+        yield part
+    except OSError as error:
+        raise NothingFound(f"{path} cannot be written: {error.strerror or error}.") from error
+    finally:
+        part.unlink(missing_ok=True)
 
 
 async def _import(settings: Settings, path: Path, most_bytes: int) -> Exported:

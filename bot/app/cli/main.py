@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,9 @@ from bot.app.cli.flags import Limit, NoCompact, Options, Strategy, overrides
 from bot.app.cli.process import log_quietly, one_line_errors, run_to_its_end, written_or_said
 from bot.errors import ConfigurationError
 from bot.messages import NAMES, Address, is_name
+
+if TYPE_CHECKING:
+    from bot.runtime.settings import Settings
 
 app = typer.Typer(
     name="palimpsest",
@@ -115,7 +118,7 @@ def _terminal_address(agent: str) -> Address:
     return Address("terminal", name)
 
 
-def _log_to_file(settings: Any) -> None:
+def _log_to_file(settings: Settings) -> None:
     """The terminal belongs to the conversation."""
     from bot.runtime import logs
 

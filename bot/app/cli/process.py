@@ -8,11 +8,14 @@ import os
 import sys
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from bot.errors import PalimpsestError
+
+if TYPE_CHECKING:
+    from bot.runtime.settings import Settings
 
 T = TypeVar("T")
 
@@ -73,7 +76,7 @@ def _fast_loop() -> asyncio.AbstractEventLoop:
     return uvloop.new_event_loop()
 
 
-def log_quietly(settings: Any) -> None:
+def log_quietly(settings: Settings) -> None:
     """Only errors, on standard error: standard output belongs to what was asked for."""
     from bot.runtime import logs
 

@@ -29,7 +29,8 @@ from bot.app.cli.trace_tail import tail
 
 if TYPE_CHECKING:
     from bot.runtime.settings import Settings
-    from bot.store.operators.traces import Ran, Wanted
+    from bot.store import Tx
+    from bot.store.operators.traces import Day, Ran, Wanted
 
 app = typer.Typer(help="What compactions did: lists, single ones, sums, and the daily files.", no_args_is_help=True)
 app.command()(tail)
@@ -142,7 +143,7 @@ async def _text(settings: Settings, name: str, day: str | None) -> str:
         return "".join(await traces.sections(tx, found))
 
 
-async def _details(settings: Settings, name: str, day: str | None) -> Any:
+async def _details(settings: Settings, name: str, day: str | None) -> dict[str, Any]:
     from bot.store import runs
     from bot.store.operators import traces
 
@@ -174,7 +175,7 @@ async def _details(settings: Settings, name: str, day: str | None) -> Any:
         }
 
 
-async def _run_called(tx: Any, name: str) -> str | None:
+async def _run_called(tx: Tx, name: str) -> str | None:
     """The id of the one compaction that begins so; None where none does."""
     from bot.store.operators import traces
 
@@ -184,7 +185,7 @@ async def _run_called(tx: Any, name: str) -> str | None:
     return found[0] if found else None
 
 
-async def _day_of(tx: Any, name: str, day: str | None, now: float) -> Any:
+async def _day_of(tx: Tx, name: str, day: str | None, now: float) -> Day:
     from bot.messages import AgentId
     from bot.store.operators import traces
 
