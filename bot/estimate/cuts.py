@@ -59,6 +59,11 @@ def beginning(text: str, most: int, mark: str = MARK) -> str:
     return f"{shown}{between}{mark}"
 
 
+def one_line(text: str, most: int) -> str:
+    """The beginning of a text, as :func:`beginning` cuts it, with one space for each run of white space."""
+    return beginning(" ".join(beginning(text, 4 * most).split()), most)
+
+
 def ending(text: str, most: int) -> str:
     """About ``most`` characters from the end of a text, without a mark; whole where it is no longer."""
     return text if len(text) <= most else text[cut_after(text, len(text) - most) :]

@@ -7,12 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from bot.compaction.facts.fact import Candidate, Fact, FactKind, Speaker
+from bot.compaction.facts.fact import RECORDS, Candidate, Fact, FactKind, Speaker
 from bot.compaction.facts.records import ID_NAMES, Fields, as_text, fields_of
 from bot.compaction.facts.speech import clipped
 from bot.compaction.facts.words import Value
-
-_RECORDS = (FactKind.VALUE, FactKind.ACTION)
 
 SHORT_SENTENCE = 140
 """Characters of a sentence in its short form."""
@@ -106,7 +104,7 @@ def briefly(facts: Sequence[Fact], vocabulary: Vocabulary) -> list[Fact]:
     can stand in one table.
     """
     columns: dict[tuple[str, ...], list[Fields]] = defaultdict(list)
-    records = {id(fact): fields_of(fact.text) for fact in facts if fact.kind in _RECORDS}
+    records = {id(fact): fields_of(fact.text) for fact in facts if fact.kind in RECORDS}
     for fields in records.values():
         columns[tuple(fields)].append(fields)
     needs = {shape: _needs(shape, rows, vocabulary) for shape, rows in columns.items()}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from bot.compaction.facts.brief import is_exact, is_name
 from bot.compaction.facts.checkpoint import line_of, rendered
-from bot.compaction.facts.fact import Fact, FactKind, FactStatus, Speaker
+from bot.compaction.facts.fact import RECORDS, Fact, FactKind, FactStatus, Speaker
 from bot.compaction.facts.records import Fields, as_text, fields_of
 from bot.estimate import Family, message_tokens, text_tokens
 from bot.messages import text_block
@@ -38,7 +38,6 @@ _LEVELS = (1.0, 0.9, 0.3)
 """What the forms of a record are worth: what is exact in it, what later calls may need besides, and everything."""
 _AGAIN = 0.35
 """What is left of a form's worth when newer records hold all the values that it adds."""
-_RECORDS = (FactKind.VALUE, FactKind.ACTION)
 _PINNED = 1_000.0
 _SHARES = {"person": 0.4, "model": 0.1, "tool": 0.95}
 """Of the room, at first: nobody's words crowd out everybody else's. What is left is anybody's."""
@@ -135,7 +134,7 @@ def _steps(facts: Sequence[Fact], forms: Sequence[_Forms]) -> list[_Step]:
         paid = 0.0
         for level, form in enumerate(forms[at]):
             price = prices.of(fact, form)
-            share = _LEVELS[level] if fact.kind in _RECORDS else _LONGER**level
+            share = _LEVELS[level] if fact.kind in RECORDS else _LONGER**level
             new = fresh[at][level] if at in fresh else 1.0
             steps.append(_Step(at, level, worth * share * (_AGAIN + (1 - _AGAIN) * new), max(0.1, price - paid)))
             paid = price
@@ -146,7 +145,7 @@ def _steps(facts: Sequence[Fact], forms: Sequence[_Forms]) -> list[_Step]:
 def _forms(fact: Fact) -> _Forms:
     """A fact's texts from the shortest to the full one. Of records: what is exact, what is needed, everything."""
     forms = [fact.brief, fact.text] if fact.brief else [fact.text]
-    if fact.kind in _RECORDS:
+    if fact.kind in RECORDS:
         fields = fields_of(forms[0])
         first = 1 + int(next(iter(fields)) == "tool" or "@" in next(iter(fields)))
         core = {
@@ -164,7 +163,7 @@ def _fresh(facts: Sequence[Fact], forms: Sequence[_Forms]) -> dict[int, list[flo
     seen: set[str] = set()
     found: dict[int, list[float]] = {}
     for at in range(len(facts) - 1, -1, -1):
-        if facts[at].kind not in _RECORDS:
+        if facts[at].kind not in RECORDS:
             continue
         cells = [_cells(form) for form in forms[at]]
         shares: list[float] = []
@@ -190,7 +189,7 @@ class _Prices:
         self._above: dict[tuple[str, ...], Fields] = {}
 
     def of(self, fact: Fact, form: str) -> float:
-        if fact.kind not in _RECORDS:
+        if fact.kind not in RECORDS:
             return text_tokens(f"\n{line_of(replace(fact, text=form))}", family=Family.NEWER)
         fields = fields_of(form)
         above = self._above.get(tuple(fields))
@@ -235,6 +234,6 @@ def _chosen(facts: Sequence[Fact], forms: Sequence[_Forms], levels: Mapping[int,
 
 
 def _who(fact: Fact) -> str:
-    if fact.kind in _RECORDS or fact.kind is FactKind.PATH:
+    if fact.kind in RECORDS or fact.kind is FactKind.PATH:
         return "tool"
     return "model" if fact.speaker is Speaker.MODEL else "person"

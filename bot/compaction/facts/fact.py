@@ -27,6 +27,10 @@ class FactKind(StrEnum):
     """A key path, URL or other place."""
 
 
+RECORDS = (FactKind.VALUE, FactKind.ACTION)
+"""Kinds whose text is names with values."""
+
+
 class FactStatus(StrEnum):
     """What became of a fact."""
 

@@ -15,7 +15,7 @@ from bot.compaction.facts.fact import Candidate, Decision, FactKind, Reason, Spe
 from bot.compaction.facts.quotes import QUOTED, own_words, parts_of
 from bot.compaction.facts.splits import split_sentences
 from bot.compaction.facts.words import terms_of, values_of
-from bot.estimate.cuts import beginning, head_and_end_of
+from bot.estimate.cuts import head_and_end_of, one_line
 
 LONGEST_SENTENCE = 320
 """Characters of one line of memory."""
@@ -172,4 +172,4 @@ def _rejected(text: str, seq: int, speaker: Speaker, reason: Reason) -> Candidat
 
 def clipped(text: str, longest: int = LONGEST_SENTENCE) -> str:
     """One line of about so many characters, cut between words, with a mark where it is."""
-    return beginning(" ".join(beginning(text, 4 * longest).split()), longest)
+    return one_line(text, longest)

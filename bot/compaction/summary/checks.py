@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 
 from bot.compaction.stems import DENSE, beginning, is_dense
-from bot.compaction.summary.details import clipped, must_keep
+from bot.compaction.summary.details import LONGEST_ITEM, must_keep
+from bot.estimate.cuts import one_line
 
 __all__ = ["EXACT_DETAILS", "is_no_summary", "missing", "must_keep", "with_exact_details"]
 
@@ -164,7 +165,9 @@ def with_exact_details(summary: str, items: Iterable[str]) -> str:
         head, heading, tail = summary, "", ""
     section, after = _split_section(tail)
     listed = {line.strip() for line in section.splitlines()}
-    bullets = [bullet for item in items if (text := clipped(item)) and (bullet := f"- {text}") not in listed]
+    bullets = [
+        bullet for item in items if (text := one_line(item, LONGEST_ITEM)) and (bullet := f"- {text}") not in listed
+    ]
     if not bullets:
         return summary
     lines = [line for line in section.splitlines() if line.strip()] + list(dict.fromkeys(bullets))

@@ -12,7 +12,7 @@ from itertools import chain, dropwhile, islice, takewhile
 from typing import Any
 
 from bot.compaction.grammar import CAPITAL, CURRENCY_SIGN, DAY, EMAIL, FREE, PATH, QUOTED, SMALL, TIME, URL
-from bot.estimate.cuts import beginning, head_and_end_of
+from bot.estimate.cuts import head_and_end_of, one_line
 from bot.messages import text_of
 
 LONGEST_ITEM = 200
@@ -158,16 +158,10 @@ def must_keep(
 def _unseen(found: Iterable[str], kept: Mapping[str, str]) -> Iterator[str]:
     seen = set(kept)
     for raw in found:
-        item = clipped(raw)
+        item = one_line(raw, LONGEST_ITEM)
         if item and item.casefold() not in seen:
             seen.add(item.casefold())
             yield item
-
-
-def clipped(text: str) -> str:
-    """One line of about ``LONGEST_ITEM`` characters, cut between words, with a mark where it is."""
-    line = " ".join(beginning(text, 4 * LONGEST_ITEM).split())
-    return beginning(line, LONGEST_ITEM)
 
 
 def _bounded(text: str) -> str:

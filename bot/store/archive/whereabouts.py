@@ -8,16 +8,15 @@ from dataclasses import dataclass
 
 from sqlalchemy import Text, cast, func, select, union
 
-from bot.history import EntryKind
+from bot.history import ASKED
 from bot.messages import AgentId, Block, text_block
 from bot.store.schema import agents, entries, inbox, people
 from bot.store.tx import Tx
 
 REMOVED = "[removed]"
 BLOCKS: list[Block] = [text_block(REMOVED)]
-_SPOKEN = (EntryKind.SAID, EntryKind.FILE)
 _IS_UNKNOWN = (
-    entries.c.kind.in_(_SPOKEN)
+    entries.c.kind.in_(sorted(ASKED))
     & (entries.c.person == "")
     & entries.c.layer.is_(None)
     & (cast(entries.c.blocks, Text) != json.dumps(BLOCKS))

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 from sqlalchemy import BindParameter, RowMapping, Select, Text, and_, bindparam, cast, exists, func, or_, select
 
 from bot.estimate.meter import MeterRecord
-from bot.history import EntryKind
+from bot.history import ASKED, EntryKind
 from bot.history.file_headers import sent_path
 from bot.messages import Address, Audience, Button, Kept, text_of
 from bot.store.outbox import NOTICE
@@ -108,7 +108,6 @@ _SAID = (
     .order_by(outbox.c.id.desc())
     .limit(_MOST)
 )
-_ASKED = (EntryKind.SAID, EntryKind.FILE)
 _IS_HEARD = exists().where(inbox.c.turn_id == entries.c.turn_id)
 _IS_SAID = exists().where(turns.c.id == entries.c.turn_id, outbox.c.id == turns.c.slot)
 _KEPT = (
@@ -119,7 +118,7 @@ _KEPT = (
         entries.c.layer.is_(None),
         entries.c.audience != Audience.MODEL,
         or_(
-            and_(entries.c.kind.in_(_ASKED), or_(entries.c.turn_id.is_(None), ~_IS_HEARD)),
+            and_(entries.c.kind.in_(sorted(ASKED)), or_(entries.c.turn_id.is_(None), ~_IS_HEARD)),
             and_(entries.c.kind == EntryKind.REPLY, or_(entries.c.turn_id.is_(None), ~_IS_SAID)),
         ),
     )
