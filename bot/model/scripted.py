@@ -1,0 +1,209 @@
+"""A model for tests: it says what its script says, and keeps what it was asked. No server, no SDK, no key.
+
+::
+
+    model = ScriptedModel("Hello.", Answer("I look.", calls=[("look", {"where": "here"})]), ModelRefused("No."))
+    model = ScriptedModel(lambda asked: "Noted." if asked.who else "A summary.", limits=Limits(20_000, 1_000))
+
+Everything around an answer is as on a real wire: the line and its waits, tries, troubles, windows that are learned, and
+a request that is larger than the window is refused, whatever the script says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from bot.errors import ModelError
+from bot.estimate import block_tokens, estimate_tokens, family_of
+from bot.history import Usage
+from bot.messages import Block, Message, text_block, text_of, tool_calls
+from bot.model.base import Head, Limits, Load, Reply, Trouble, Wait
+from bot.model.calls import MOST_CALLS, Calls
+from bot.model.limits import KnownLimits
+from bot.model.provider_errors import overflow
+
+_WORDS = re.compile(r"\s*\S+\s*")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request."""
+
+    head: Head
+    messages: tuple[Message, ...]
+    may_call: bool
+    who: str
+    """The agent that somebody waits for; empty for a summary."""
+
+    @property
+    def text(self) -> str:
+        """What the last message says."""
+        content = self.messages[-1]["content"] if self.messages else ""
+        return content if isinstance(content, str) else text_of(content)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the model says. ``calls``: tools with their arguments; ``blocks``: the whole answer, in place of both.
+
+    ``after``: the answer stops after its first word until this is set. ``usage`` and ``stop_reason`` are as a provider
+    would say them, unless given.
+    """
+
+    text: str = ""
+    calls: Sequence[tuple[str, Mapping[str, Any]]] = ()
+    blocks: Sequence[Block] = ()
+    usage: Usage | None = None
+    stop_reason: str = ""
+    after: asyncio.Event | None = None
+    delay: float = 0.0
+    """Seconds before its first word."""
+
+
+Line = str | Answer | ModelError
+"""What becomes of one try: a text, an answer, or the error that it raises. One of the kind
+:class:`bot.model.provider_errors.TryAgain` is followed by another try, and so by the next line."""
+Script = Callable[[Asked], Line]
+
+
+class ScriptedModel:
+    """A :class:`bot.model.base.Model`. ``script``: lines, each said once and in their order, or one function that is
+    asked for each; ``limits``: of its ``models``, which are all that anybody names unless given; ``calls``: how
+    many are in flight at most."""
+
+    def __init__(
+        self,
+        *script: Line | Script,
+        limits: Limits | None = None,
+        models: Collection[str] = (),
+        calls: int = MOST_CALLS,
+    ) -> None:
+        self.asked: list[Asked] = []
+        """Every try of a request, oldest first."""
+        self.is_closed = False
+        self._script = list(script)
+        self._listed = limits or Limits(known=True)
+        self._models = models
+        self._limits = KnownLimits("script", self._look)
+        self.calls = Calls(self._limits, calls)
+        self._changed = asyncio.Condition()
+        self._tools_called = 0
+
+    @property
+    def place(self) -> str:
+        """See :class:`bot.model.base.Model`."""
+        return self._limits.place
+
+    @property
+    def load(self) -> Load:
+        """See :class:`bot.model.base.Model`."""
+        return self.calls.load
+
+    @property
+    def troubles(self) -> Sequence[Trouble]:
+        """See :class:`bot.model.base.Model`."""
+        return self.calls.troubles
+
+    async def ask(
+        self,
+        head: Head,
+        messages: Sequence[Message],
+        on_text: Callable[[str], None] | None = None,
+        *,
+        may_call: bool = True,
+        who: str = "",
+        on_wait: Callable[[Wait], None] | None = None,
+    ) -> Reply:
+        """See :class:`bot.model.base.Model`. Raises AssertionError where the script has no more lines."""
+        asked = Asked(head, tuple(messages), may_call, who)
+        attempt = partial(self._answer, asked, on_text or _nobody)
+        return await self.calls.make(head.model, attempt, who=who, on_wait=on_wait)
+
+    async def count(self, head: Head, messages: Sequence[Message]) -> int | None:
+        """See :class:`bot.model.base.Model`: as :func:`bot.estimate.estimate_tokens` guesses."""
+        return _size(head, messages)
+
+    async def limits(self, model: str) -> Limits:
+        """See :class:`bot.model.base.Model`."""
+        return await self._limits.of(model)
+
+    async def look_up(self, model: str) -> int | None:
+        """See :class:`bot.model.base.Model`."""
+        found = await self._look(model)
+        return (found.window if found.known else 0) if self._has(model) else None
+
+    async def close(self) -> None:
+        """See :class:`bot.model.base.Model`."""
+        self.is_closed = True
+
+    async def until_asked(self, times: int = 1) -> Asked:
+        """Wait until it was asked so often; the last of them."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: len(self.asked) >= times)
+        return self.asked[times - 1]
+
+    async def _look(self, model: str) -> Limits:
+        return self._listed if self._has(model) else Limits()
+
+    def _has(self, model: str) -> bool:
+        return not self._models or model in self._models
+
+    async def _answer(self, asked: Asked, on_text: Callable[[str], None]) -> Reply:
+        async with self._changed:
+            self.asked.append(asked)
+            self._changed.notify_all()
+        on_text("")
+        size, window = _size(asked.head, asked.messages), self._listed.window
+        if size > window:
+            raise overflow(f"prompt is too long: {size} tokens > {window} maximum")
+        line = self._next(asked)
+        if isinstance(line, ModelError):
+            raise line
+        answer = Answer(line) if isinstance(line, str) else line
+        await asyncio.sleep(answer.delay)
+        blocks = tuple(answer.blocks) or self._blocks(answer)
+        await _written(blocks, on_text, answer.after)
+        output = round(sum(block_tokens(block, family=family_of(asked.head.model)) for block in blocks))
+        stop_reason = "tool_use" if tool_calls(blocks) else "end_turn"
+        return Reply(blocks, answer.usage or Usage(input=size, output=output), answer.stop_reason or stop_reason)
+
+    def _next(self, asked: Asked) -> Line:
+        if not self._script:
+            raise AssertionError(f"the script has no line for request {len(self.asked)}: {asked.text!r}")
+        line = self._script[0]
+        if callable(line):
+            return line(asked)
+        del self._script[0]
+        return line
+
+    def _blocks(self, answer: Answer) -> tuple[Block, ...]:
+        blocks: list[Block] = [text_block(answer.text)] if answer.text else []
+        for name, arguments in answer.calls:
+            self._tools_called += 1
+            called = {"type": "tool_use", "id": f"call_{self._tools_called}"}
+            blocks.append({**called, "name": name, "input": dict(arguments)})
+        return tuple(blocks)
+
+
+async def _written(blocks: Sequence[Block], on_text: Callable[[str], None], after: asyncio.Event | None) -> None:
+    """Word by word, as a stream would bring it."""
+    text = ""
+    for word in _WORDS.findall("".join(block["text"] for block in blocks if block["type"] == "text")):
+        text += word
+        on_text(text)
+        await (after.wait() if after else asyncio.sleep(0))
+    if after:
+        await after.wait()
+
+
+def _size(head: Head, messages: Sequence[Message]) -> int:
+    return estimate_tokens(messages, system=head.system, tools=head.tools, model=head.model)
+
+
+def _nobody(text: str) -> None:
+    """Nobody reads along."""
