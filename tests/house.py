@@ -19,6 +19,7 @@ from bot.app.resources import Resources, open_resources
 from bot.gateway.gateway import Gateway
 from bot.history import History
 from bot.messages import Address, Attachment, Edit, Outbound, Say
+from bot.model import Model
 from bot.runtime.settings import Settings
 from bot.store import histories
 from connectors.memory import MemoryConnector
@@ -82,10 +83,13 @@ class House:
 
 
 @asynccontextmanager
-async def open_house(settings: Settings, room: Room, roles: Sequence[Role] = ROLES) -> AsyncIterator[House]:
-    """The program with these roles, until the end of the block. Raises what a role ended with."""
+async def open_house(
+    settings: Settings, room: Room, roles: Sequence[Role] = ROLES, *, model: Model | None = None
+) -> AsyncIterator[House]:
+    """The program with these roles, until the end of the block. Raises what a role ended with. ``model``: in place of
+    the server that the settings name."""
     before = own_tasks()
-    async with open_resources(settings, listen=(room.name,) if "gateway" in roles else ()) as resources:
+    async with open_resources(settings, listen=(room.name,) if "gateway" in roles else (), model=model) as resources:
         work = inner_roles(resources, roles)
         gateways = [gateway_for(resources, room, "connector:room")] if "gateway" in roles else []
         work += [gateway.run() for gateway in gateways]

@@ -54,10 +54,16 @@ class Resources:
 
 @asynccontextmanager
 async def open_resources(
-    settings: Settings, *, listen: tuple[str, ...] = (), clear_leases: bool = True, asks: bool = True
+    settings: Settings,
+    *,
+    listen: tuple[str, ...] = (),
+    clear_leases: bool = True,
+    asks: bool = True,
+    model: Model | None = None,
 ) -> AsyncIterator[Resources]:
     """Open everything, and close it at the end. ``listen``: connectors whose live events are wanted here; ``asks``:
-    whether this process asks a model: else no local one is started for it.
+    whether this process asks a model: else no local one is started for it; ``model``: is asked for everything, in the
+    place of those that the settings describe (they still name it), and is closed with the rest.
 
     Raises a PalimpsestError with a sentence that says what to do.
     """
@@ -80,10 +86,8 @@ async def open_resources(
         await _connected(bus, settings)
         jobs = Jobs(url, bell)
         stack.push_async_callback(jobs.close)
-        windows = BookWindows(database)
-        model, name = await open_model(settings, stack, windows, asks=asks)
-        summary_model, summary_name = open_summary_model(settings, stack, model, name, windows)
-        yield Resources(settings, database, bus, url, jobs, model, name, summary_model, summary_name)
+        models = await _open_models(settings, stack, BookWindows(database), asks=asks, instead=model)
+        yield Resources(settings, database, bus, url, jobs, *models)
 
 
 async def _opened(database: Database, settings: Settings) -> None:
@@ -155,6 +159,18 @@ async def jobs_at(settings: Settings) -> tuple[str, str]:
 
 _joined: list[EmbeddedValkey] = []
 """Members for as long as the process lives; the kernel lets go of their lock at its end."""
+
+
+async def _open_models(
+    settings: Settings, stack: AsyncExitStack, windows: Windows, *, asks: bool, instead: Model | None
+) -> tuple[Model, str, Model, str]:
+    """The one that talks, and the one that writes summaries, each with its name."""
+    if instead is not None:
+        stack.push_async_callback(instead.close)
+        name = name_of_talker(settings)
+        return instead, name, instead, settings.compaction_model or name
+    model, name = await open_model(settings, stack, windows, asks=asks)
+    return model, name, *open_summary_model(settings, stack, model, name, windows)
 
 
 async def open_model(

@@ -25,7 +25,7 @@ from tests.unit.any_history import histories, texts
 from tests.unit.any_plan import assert_names_what_is_there, assert_page_holds, assert_smaller, planner_of
 
 PAGE = DOCS / "writing-a-strategy.md"
-MODULES = ("my_strategies", "test_minutes")
+MODULES = ("my_strategies", "test_minutes", "test_minutes_asked")
 LINE = "Ada: line {} is about the weather in a town, which is mild, and about nothing else at all."
 
 
@@ -65,6 +65,12 @@ def test_the_pages_own_tests_pass(minutes: Strategy, name: str) -> None:
     written: ModuleType = importlib.import_module("test_minutes")
     assert sum(thing.startswith("test_") for thing in vars(written)) == 2
     getattr(written, name)()
+
+
+async def test_the_pages_own_test_with_a_scripted_model_passes(minutes: Strategy) -> None:
+    written: ModuleType = importlib.import_module("test_minutes_asked")
+    (name,) = (thing for thing in vars(written) if thing.startswith("test_"))
+    await getattr(written, name)()
 
 
 def test_by_hand_it_keeps_fewer_messages_until_the_rest_fits(minutes: Strategy) -> None:

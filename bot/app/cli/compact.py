@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bot.app.cli.transcript_file import Transcript
     from bot.compaction import CompactionResult, Strategy
     from bot.compaction.manual.refusals import NeedsSummary
+    from bot.model import Model
     from bot.runtime.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -149,8 +150,19 @@ def _embedded(settings: Settings, texts: Sequence[str]) -> Sequence[Sequence[flo
 
 
 async def _written(settings: Settings, needs: NeedsSummary) -> str:
-    """A summary by the model of the settings, asked for again where it was cut off. Raises a ModelError, NoSummary."""
+    """A summary by the model of the settings. Raises a ModelError, NoSummary."""
     from bot.app.resources import open_model, open_summary_model
+
+    async with AsyncExitStack() as stack:
+        asks_talker = not settings.has_own_summary_endpoint
+        talker, talker_name = await open_model(settings, stack, asks=asks_talker)
+        model, name = open_summary_model(settings, stack, talker, talker_name)
+        return await summary_by(model, name, needs)
+
+
+async def summary_by(model: Model, name: str, needs: NeedsSummary) -> str:
+    """The summary that a strategy wants, by the model with this name, which is asked again where its answer was cut
+    off. Raises a ModelError, NoSummary."""
     from bot.compaction.goal import SUMMARY_SHARE
     from bot.compaction.manual.refusals import NoSummary
     from bot.compaction.summary.checks import is_no_summary
@@ -161,25 +173,21 @@ async def _written(settings: Settings, needs: NeedsSummary) -> str:
     from bot.messages import Message, text_block, text_of, tool_calls
     from bot.model import CUT_OFF, Head
 
-    async with AsyncExitStack() as stack:
-        asks_talker = not settings.has_own_summary_endpoint
-        talker, talker_name = await open_model(settings, stack, asks=asks_talker)
-        model, name = open_summary_model(settings, stack, talker, talker_name)
-        answer = (await model.limits(name)).answer
-        room = max(_SHORTEST_SUMMARY, min(int(SUMMARY_SHARE * estimate_tokens(needs.messages)), answer))
-        task = instruction(focus=needs.plan.focus, updates=needs.updates, room=room, asks=needs.plan.asks)
-        asked = Message(role="user", content=[text_block(from_outside(render(needs.messages), task))])
-        try:
-            head = Head(name, min(2 * room, answer), SYSTEM)
-            reply = await model.ask(head, [asked])
-            if reply.stop_reason == CUT_OFF:
-                begun = Message(role="assistant", content=[text_block(text_of(reply.blocks).strip() or "(cut off)")])
-                again = Message(role="user", content=[text_block(shorter(room))])
-                reply = await model.ask(head, [asked, begun, again])
-        except ModelOverflow as overflow:
-            raise ModelOverflow(
-                f"What is to be summarised does not fit into {name} ({overflow}): give a summary with --summary FILE."
-            ) from overflow
+    answer = (await model.limits(name)).answer
+    room = max(_SHORTEST_SUMMARY, min(int(SUMMARY_SHARE * estimate_tokens(needs.messages)), answer))
+    task = instruction(focus=needs.plan.focus, updates=needs.updates, room=room, asks=needs.plan.asks)
+    asked = Message(role="user", content=[text_block(from_outside(render(needs.messages), task))])
+    try:
+        head = Head(name, min(2 * room, answer), SYSTEM)
+        reply = await model.ask(head, [asked])
+        if reply.stop_reason == CUT_OFF:
+            begun = Message(role="assistant", content=[text_block(text_of(reply.blocks).strip() or "(cut off)")])
+            again = Message(role="user", content=[text_block(shorter(room))])
+            reply = await model.ask(head, [asked, begun, again])
+    except ModelOverflow as overflow:
+        raise ModelOverflow(
+            f"What is to be summarised does not fit into {name} ({overflow}): give a summary with --summary FILE."
+        ) from overflow
     text = text_of(reply.blocks)
     if tool_calls(reply.blocks) or is_no_summary(text) or reply.stop_reason == CUT_OFF:
         raise NoSummary(f"{name} wrote no summary: give one with --summary FILE.")

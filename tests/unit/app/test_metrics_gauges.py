@@ -17,7 +17,7 @@ from bot.bus.bus import Bus
 from bot.bus.jobs import Jobs
 from bot.compaction.plan import Plan
 from bot.messages import Address, AgentId, Inbound
-from bot.model.anthropic import AnthropicModel
+from bot.model.scripted import ScriptedModel
 from bot.runtime.settings import Settings
 from bot.store import Database, agents, inbox, outbox, runs, turns
 from bot.store.operators import parked, queues
@@ -38,7 +38,7 @@ class Gateway:
 @pytest.fixture
 async def resources(database: Database, tmp_path: Path) -> AsyncIterator[Resources]:
     """A book, and no Redis."""
-    bus, jobs, model = Bus(NOBODY, "test"), Jobs(NOBODY, "test"), AnthropicModel(api_key="test-key")
+    bus, jobs, model = Bus(NOBODY, "test"), Jobs(NOBODY, "test"), ScriptedModel()
     settings = Settings(_env_file=None, data_dir=tmp_path)
     yield Resources(settings, database, bus, NOBODY, jobs, model, "claude-sonnet-5", model, "claude-sonnet-5")
     await jobs.close()

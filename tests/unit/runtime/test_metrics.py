@@ -16,7 +16,7 @@ from bot.app.resources import Resources
 from bot.bus.bus import Bus
 from bot.bus.jobs import Jobs
 from bot.history import Usage
-from bot.model.anthropic import AnthropicModel
+from bot.model.scripted import ScriptedModel
 from bot.runtime.metrics import METRICS, Metrics
 from bot.runtime.settings import Settings
 from bot.runtime.telemetry import Known, Telemetry
@@ -61,7 +61,7 @@ def counted() -> Iterator[tuple[str, str, Any]]:
         yield family._name, family._type, family._labelnames
     bus = Bus(NOBODY, "test")
     settings, database = Settings(_env_file=None), Database("sqlite:///nowhere")
-    model = AnthropicModel(api_key="test-key")
+    model = ScriptedModel()
     gauges = Gauges(Resources(settings, database, bus, NOBODY, Jobs(NOBODY, "test"), model, "m", model, "m"), book=True)
     for found in (*gauges._of_process(), *gauges._of_book()):
         yield found.name, found.type, found._labelnames  # type: ignore[attr-defined]  # of all families
