@@ -62,12 +62,12 @@ def terminal(settings: Settings, address: Address, notes: Sequence[str] = ()) ->
     """The one of `palimpsest chat`: a prompt, or pipes. ``notes``: what is to be said of the settings."""
     said = [*notes, local_note(settings)] if settings.uses_local_model else [*notes]
     if not sys.stdin.isatty():
-        from connectors.pipe import Pipe
+        from connectors.terminal.pipe import Pipe
 
         sys.stderr.writelines(f"{line}\n" for line in said)
         return Pipe(address, out=sys.stdout, err=sys.stderr)
     from bot.agent.commands.table import completions, offered
-    from connectors.terminal import Terminal
+    from connectors.terminal.connector import Terminal
 
     banner = f"Palimpsest · {address.agent_id} · /help lists commands, Ctrl-C stops an answer, Ctrl-D leaves."
     banner = "\n".join([banner, *said])

@@ -13,7 +13,7 @@ import pytest
 from bot.errors import DeliveryDelayed, StoreUnavailable
 from bot.messages import Address, Edit, Inbound, Say, Status, Typing
 from connectors.memory import MemoryIntake
-from connectors.pipe import Pipe, lines_of
+from connectors.terminal.pipe import Pipe, lines_of
 from tests.until import until
 
 HERE = Address("terminal", "me")
@@ -186,7 +186,7 @@ def _feed(descriptor: int, data: bytes) -> None:
 PROGRAM = """
 import asyncio, sys
 from bot.messages import Address, Say
-from connectors.pipe import Pipe
+from connectors.terminal.pipe import Pipe
 from connectors.memory import MemoryIntake
 
 async def answer(inbound):

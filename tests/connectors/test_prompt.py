@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from prompt_toolkit.output import DummyOutput
 
-from connectors.prompt import Prompt
+from connectors.terminal.prompt import Prompt
 
 CTRL_C, CTRL_D, CTRL_R = b"\x03", b"\x04", b"\x12"
 

@@ -16,9 +16,9 @@ from bot.connector import OfferedCommand
 from bot.errors import DeliveryDelayed
 from bot.messages import ABORT_COMPACTION, Address, Button, Edit, Outbound, Say, Status, Typing
 from connectors.memory import MemoryIntake
-from connectors.prompt import _Steady
-from connectors.terminal import Terminal
-from connectors.typeset import clean, finished, meter_line, typeset, wrapped
+from connectors.terminal.connector import Terminal
+from connectors.terminal.prompt import _Steady
+from connectors.terminal.typeset import clean, finished, meter_line, typeset, wrapped
 from tests.connectors.screen import Screen
 from tests.until import until
 

@@ -14,7 +14,7 @@ for _name in (
     "bot.runtime.settings_check",
     "connectors.discord",
     "connectors.telegram",
-    "connectors.terminal",
+    "connectors.terminal.connector",
     "connectors.web",
     "workers.main",
     "alembic.command",

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
-from connectors.typeset import clean
+from connectors.terminal.typeset import clean
 from tests.servers.messages import MessagesServer
 from tests.servers.messages_wire import MessagesRequest, Reply
 from tests.servers.watched import Watched

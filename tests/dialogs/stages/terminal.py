@@ -16,7 +16,7 @@ from bot.app.resources import Resources
 from bot.connector import Connector
 from bot.messages import Address
 from bot.runtime.settings import Settings
-from connectors.terminal import Terminal
+from connectors.terminal.connector import Terminal
 from tests.dialogs.pattern import reads
 from tests.dialogs.stage import Post, Where, Who
 from tests.dialogs.stages.paper import HINT, NOTICE, Paper, Row

@@ -17,8 +17,8 @@ from uuid import uuid4
 from bot.connector import Intake
 from bot.errors import DeliveryDelayed, StoreUnavailable
 from bot.messages import Address, Attachment, Edit, Inbound, Outbound, Say
-from connectors.attach import CannotAttachError, attached, copy, told
-from connectors.typeset import clean
+from connectors.terminal.attach import CannotAttachError, attached, copy, told
+from connectors.terminal.typeset import clean
 
 LEAVING: Final = frozenset({"/quit", "/exit"})
 _CHUNK_BYTES = 65536

@@ -36,9 +36,9 @@ from bot.messages import (
     Typing,
     Withdraw,
 )
-from connectors.attach import ATTACH, CannotAttachError, attached, copy, told
-from connectors.prompt import Continues, Prompt
-from connectors.typeset import clean, finished, last_rows, meter_line, typeset, wrapped
+from connectors.terminal.attach import ATTACH, CannotAttachError, attached, copy, told
+from connectors.terminal.prompt import Continues, Prompt
+from connectors.terminal.typeset import clean, finished, last_rows, meter_line, typeset, wrapped
 
 LEAVING: Final = {"/exit": "leave", "/quit": "leave"}
 _OWN: Final = {ATTACH: "send a file: /attach PATH, and what you say of it", **LEAVING}
