@@ -15,7 +15,7 @@ _NAMES = {
     "tools": "tools",
     "rest": "everything else",
 }
-"""The parts that were measured, as people read them, in the order of a turn."""
+"""The parts that were measured, as people read them."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,15 @@ class Slowness:
 def spent(turn: Turn) -> list[Spent]:
     """The parts of one turn; none where nothing was measured."""
     timing = turn.timing
-    if not timing or not timing.get("total"):
+    if not timing or not timing.total:
         return []
-    total = timing["total"]
-    seconds = {name: timing.get(name, 0.0) for name in _NAMES if name != "rest"}
+    total = timing.total
+    seconds = {
+        "queued": timing.queued,
+        "compaction": timing.compaction,
+        "model": timing.model,
+        "tools": timing.tools,
+    }
     seconds["rest"] = max(0.0, total - sum(seconds.values()))
     found, begin = list[Spent](), 0.0
     for colour, (name, own) in enumerate(seconds.items(), 1):
@@ -57,8 +62,8 @@ def spent(turn: Turn) -> list[Spent]:
 
 def lasted(turn: Turn) -> float | None:
     """Seconds from the message to the answer, as far as they were measured; None while it runs."""
-    if turn.timing and turn.timing.get("total"):
-        return turn.timing["total"]
+    if turn.timing and turn.timing.total:
+        return turn.timing.total
     return None if turn.ended_at is None else turn.ended_at - turn.started_at
 
 

@@ -9,7 +9,8 @@ which turn it was stands in structlog's context variables.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
+from dataclasses import asdict
 from types import TracebackType
 from typing import Literal, Self
 
@@ -29,6 +30,7 @@ from bot.runtime.metrics import (
     Purpose,
 )
 from bot.runtime.prices import cost
+from bot.runtime.turn_seconds import TurnSeconds
 
 __all__ = ["Delivered", "GarbagePlace", "Known", "Outcome", "Purpose", "Span", "SpanName", "Telemetry", "telemetry"]
 
@@ -87,17 +89,17 @@ class Telemetry:
         """It begins now. What it is counted as is said when it is over, with its ``seconds``."""
         return Span(name, clock)
 
-    def turn_ended(self, connector: str, state: str, share: float, timing: Mapping[str, float]) -> None:
-        """A turn's end is committed. ``share`` of the limit; ``timing`` as :meth:`bot.agent.turns.timing.Timing.ended`
-        says it."""
+    def turn_ended(self, connector: str, state: str, share: float, timing: TurnSeconds) -> None:
+        """A turn's end is committed. ``share`` of the limit."""
         self._turns.ended.labels(connector, state).inc()
         self._turns.context_share.observe(share)
         if state != "done":  # how long somebody looked at it before stopping it says nothing of us
             return
-        self._turns.seconds.labels(connector).observe(timing["total"])
+        self._turns.seconds.labels(connector).observe(timing.total)
+        spent = asdict(timing)
         for part in TURN_PARTS:
-            if timing[part] or part == "queued":
-                self._turns.part_seconds.labels(part).observe(timing[part])
+            if spent[part] or part == "queued":
+                self._turns.part_seconds.labels(part).observe(spent[part])
 
     def aborted(self, *, turn: bool, compaction: bool) -> None:
         """Somebody said /abort, and this was stopped by it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
@@ -11,6 +10,7 @@ from sqlalchemy import bindparam, func, literal, select, update
 from bot.estimate.meter import Meter
 from bot.history import Usage
 from bot.messages import AgentId
+from bot.runtime.turn_seconds import TurnSeconds
 from bot.store.schema import entries, inbox, turns
 from bot.store.tx import Tx
 
@@ -136,11 +136,12 @@ async def end(
     *,
     now: float,
     meter: Meter | None = None,
-    timing: Mapping[str, float] | None = None,
+    timing: TurnSeconds | None = None,
     cause: str = "",
 ) -> None:
-    """The turn is over. Ending it twice changes nothing. ``meter``: how full the context is now; ``timing``: seconds,
-    by what they were spent on; ``cause``: why it failed."""
-    ended = {"turn": turn_id, "state": state, "ended_at": now, "usage": asdict(usage), "timing": timing, "cause": cause}
+    """The turn is over. Ending it twice changes nothing. ``meter``: how full the context is now; ``timing``: where its
+    time went; ``cause``: why it failed."""
+    spent = asdict(timing) if timing else None
+    ended = {"turn": turn_id, "state": state, "ended_at": now, "usage": asdict(usage), "timing": spent, "cause": cause}
     full = {"context_tokens": meter.total if meter else None, "context_limit": meter.limit if meter else None}
     await tx.execute(_END, {**ended, **full})

@@ -20,6 +20,7 @@ from bot.page.overview import late_sign, problems
 from bot.page.plot import HEIGHT, MOST_POINTS, WIDTH, points_of, sawtooth
 from bot.page.slowness import slowness
 from bot.page.slowness import spent as spent_of
+from bot.runtime.turn_seconds import TurnSeconds
 from bot.store.operators.overview import Day, Helpless, OpenRun, Queue, Waits
 from bot.store.operators.pages import Drop, Fill, Turn
 from bot.store.runs import RunState
@@ -186,7 +187,7 @@ def test_a_cost_is_not_known_when_the_price_of_a_part_is_not() -> None:
 
 
 def turn(timing: dict[str, float] | None) -> Turn:
-    return Turn("t", TurnState.DONE, NOW - 9, NOW, 0, 1, 5, 10, None, timing)
+    return Turn("t", TurnState.DONE, NOW - 9, NOW, 0, 1, 5, 10, None, TurnSeconds.from_json(timing) if timing else None)
 
 
 def test_the_parts_of_a_turn_add_up_to_all_of_it() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
+from dataclasses import asdict
 from functools import partial
 from typing import Literal
 
@@ -24,6 +25,7 @@ from bot.history.replies import closed, noted
 from bot.messages import text_block
 from bot.runtime.redact import redact
 from bot.runtime.telemetry import telemetry
+from bot.runtime.turn_seconds import TurnSeconds
 from bot.store import Database, inbox, outbox, runs, turns
 from bot.store.operators import parked
 from bot.store.turns import TurnRow, TurnState
@@ -157,9 +159,11 @@ class Ending:
             await step.change(run.status_slot, aborted(became))
             self.said = state is TurnState.ABORTED
 
-    def _tell(self, state: TurnState, usage: Usage, share: float, timing: Mapping[str, float]) -> None:
+    def _tell(self, state: TurnState, usage: Usage, share: float, timing: TurnSeconds) -> None:
         telemetry.turn_ended(self._context.address.connector, state, share, timing)
-        log.info("turn_ended", turn=self._id, state=state.value, tokens=usage.context, output=usage.output, **timing)
+        log.info(
+            "turn_ended", turn=self._id, state=state.value, tokens=usage.context, output=usage.output, **asdict(timing)
+        )
 
 
 async def end_unseen(context: Context, database: Database, bus: Bus, reason: str) -> None:

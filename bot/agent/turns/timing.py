@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Literal
 
 from bot.runtime.telemetry import Span, SpanName, telemetry
+from bot.runtime.turn_seconds import TurnSeconds
 
 Part = Literal["compaction", "model", "tools"]
 _SPANS: Mapping[Part, SpanName] = {"compaction": "turn_compaction", "model": "turn_model", "tools": "turn_tools"}
@@ -49,18 +50,13 @@ class Timing:
 
         return hear
 
-    def ended(self, now: float) -> Mapping[str, float]:
-        """All of it, rounded to milliseconds; ``now`` in the book's time. What there was nothing of is 0.
-
-        ``queued``: from the first message's arrival until the turn began. ``compaction``: waited for room. ``model``:
-        from asking to the end of the answer, the line before it included, all requests together; ``first_token``: to
-        the first text of the first answer that had any. ``tools``: while they ran. ``total``: from the arrival to the
-        committed reply.
-        """
-        seconds: dict[str, float] = {
-            "queued": self._queued,
-            **{str(part): spent for part, spent in self._spent.items()},
-            "first_token": self._first_token,
-            "total": max(0.0, now - self._received_at),
-        }
-        return {name: round(value, 3) for name, value in seconds.items()}
+    def ended(self, now: float) -> TurnSeconds:
+        """All of it; ``now`` in the book's time."""
+        return TurnSeconds(
+            queued=round(self._queued, 3),
+            compaction=round(self._spent["compaction"], 3),
+            model=round(self._spent["model"], 3),
+            tools=round(self._spent["tools"], 3),
+            first_token=round(self._first_token, 3),
+            total=round(max(0.0, now - self._received_at), 3),
+        )

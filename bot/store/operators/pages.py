@@ -4,7 +4,7 @@ over it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ from sqlalchemy import RowMapping, func, or_, select
 from bot.estimate.meter import MeterRecord
 from bot.history import Entry, History, Layer, Usage
 from bot.messages import Address, AgentId, Audience
+from bot.runtime.turn_seconds import TurnSeconds
 from bot.store import histories
 from bot.store.runs import OPEN
 from bot.store.schema import agents, compactions, entries, inbox, layers, outbox, turns
@@ -29,7 +30,7 @@ _SEEN = {"all": frozenset(Audience), "people": recall.PEOPLE}
 
 @dataclass(frozen=True)
 class Turn:
-    """One turn. ``timing``: seconds by what they were spent on, as :func:`bot.store.turns.end` was given them."""
+    """One turn. ``timing``: None while it runs, and where nothing was measured."""
 
     id: str
     state: TurnState
@@ -40,7 +41,7 @@ class Turn:
     tokens: int | None
     limit: int | None
     usage: Usage | None
-    timing: Mapping[str, float] | None
+    timing: TurnSeconds | None
 
 
 @dataclass(frozen=True)
@@ -260,5 +261,5 @@ def _turn(row: RowMapping) -> Turn:
         tokens=row["context_tokens"],
         limit=row["context_limit"],
         usage=Usage(**usage) if usage else None,
-        timing=row["timing"],
+        timing=TurnSeconds.from_json(row["timing"]) if row["timing"] else None,
     )

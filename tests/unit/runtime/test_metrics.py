@@ -20,12 +20,13 @@ from bot.model.scripted import ScriptedModel
 from bot.runtime.metrics import METRICS, Metrics
 from bot.runtime.settings import Settings
 from bot.runtime.telemetry import Known, Telemetry
+from bot.runtime.turn_seconds import TurnSeconds
 from bot.store import Database
 
 PAGE = Path(__file__).parents[3] / "docs" / "metrics.md"
 _ROW = re.compile(r"\| `(palimpsest_\w+)` \| (\w+) \|([^|]*)\| [^|]+ \| [a-z, ]+ \| [^|]+ \|")
 NOBODY = "redis://127.0.0.1:1"
-TIMING = {"queued": 0.1, "compaction": 0.0, "model": 1.0, "first_token": 0.4, "tools": 0.0, "total": 1.2}
+TIMING = TurnSeconds(queued=0.1, compaction=0.0, model=1.0, first_token=0.4, tools=0.0, total=1.2)
 
 
 @pytest.fixture
@@ -167,16 +168,16 @@ def test_the_parts_of_a_turn_are_what_was_spent_on_each() -> None:
         timing.hearing(said.append)("later")
         now += 1.0
     assert said == ["", "He", "Hello", "later"]
-    assert timing.ended(104.0) == {
-        "queued": 1.5,
-        "compaction": 0.0,
-        "model": 2.0,
-        "first_token": 0.5,
-        "tools": 0.25,
-        "total": 4.0,
-    }
+    assert timing.ended(104.0) == TurnSeconds(
+        queued=1.5,
+        compaction=0.0,
+        model=2.0,
+        first_token=0.5,
+        tools=0.25,
+        total=4.0,
+    )
 
 
 def test_a_clock_that_was_set_back_makes_nothing_negative() -> None:
     timing = Timing(received_at=100.0, taken_at=90.0)
-    assert timing.ended(80.0) == dict.fromkeys(("queued", "compaction", "model", "first_token", "tools", "total"), 0.0)
+    assert timing.ended(80.0) == TurnSeconds()
