@@ -7,7 +7,7 @@ with every try: after three of them the events are stored one by one, and the on
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from bot.gateway.chats import Chats
 from bot.gateway.ephemeral import EphemeralNotices
 from bot.messages import Address, AgentId, Inbound, Say
 from bot.runtime.telemetry import telemetry
-from bot.store import Database, chats, inbox, outages, outbox, runs
+from bot.store import Database, Tx, chats, inbox, outages, outbox, runs
 from bot.store.archive import dismissed
 from bot.store.archive.withdrawing import Withdrawn, withdraw
 from bot.store.operators import parked
@@ -178,29 +178,14 @@ class Intake:
         now, welcome = self._database.clock(), list[Inbound]()
         try:
             async with self._database.write() as tx:
-                await self._chats.load_moved(tx)  # another gateway may have heard of it
-                clean = [self._chats.as_kept(_cleaned(inbound)) for inbound in inbounds]
-                keys = [inbound.key for inbound in clean]
-                known = await inbox.known(tx, self._name, keys) | await dismissed.known(tx, self._name, keys)
-                fresh = [inbound for inbound in clean if inbound.key not in known]
+                fresh = await self._fresh(tx, inbounds)
                 people = [inbound for inbound in fresh if inbound.kind != "delete"]  # anybody may take back their own
                 welcome, told = await self._admission.admit(tx, people, now=now)
                 unread = [inbound for inbound in welcome if inbound.is_unread]
                 welcome = [inbound for inbound in welcome if not inbound.is_unread]
                 # Whoever is let in later is not answered what was refused before, when the platform brings it again.
                 await dismissed.add(tx, self._name, {one.key for one in people} - {one.key for one in welcome})
-                taken = {one.key for one in welcome}
-                new, withdrawn = list[Inbound](), list[Withdrawn]()
-                for one in fresh:  # in their order: some were deleted as soon as they were said
-                    if one.kind == "delete":
-                        withdrawn.append(await withdraw(tx, one, now=now))
-                    elif one.key in taken and await inbox.add(tx, one, now=now):
-                        new.append(one)
-                    elif one.edits:  # it changed a row, and is not to do so once more when another one has
-                        await dismissed.add(tx, self._name, [one.key])
-                for one in new:
-                    if not one.speaker and self._admission.rules.names_admin(one.address, one.person):
-                        await outages.remember_admin(tx, one.address, one.person)
+                new, withdrawn = await self._write(tx, fresh, {one.key for one in welcome}, now)
                 if cursor is not None:
                     await inbox.set_cursor(tx, self._cursor_name, cursor)
                 for chat in {inbound.address.chat for inbound in people}:
@@ -210,13 +195,42 @@ class Intake:
             raise
         for inbound in people:
             self._chats.heard_of(inbound.address.chat)
+        self._tell(new, withdrawn)
+        unreadable = [_notice(inbound, UNREAD) for inbound in unread]
+        return Stored(new, [*told, *unreadable], [file for one in withdrawn for file in one.files])
+
+    async def _fresh(self, tx: Tx, inbounds: Sequence[Inbound]) -> list[Inbound]:
+        """Those that nobody has brought before, as they are kept."""
+        await self._chats.load_moved(tx)  # another gateway may have heard of it
+        clean = [self._chats.as_kept(_cleaned(inbound)) for inbound in inbounds]
+        keys = [inbound.key for inbound in clean]
+        known = await inbox.known(tx, self._name, keys) | await dismissed.known(tx, self._name, keys)
+        return [inbound for inbound in clean if inbound.key not in known]
+
+    async def _write(
+        self, tx: Tx, fresh: Sequence[Inbound], taken: Collection[str], now: float
+    ) -> tuple[list[Inbound], list[Withdrawn]]:
+        """Add those with the keys that are ``taken``, and withdraw what was deleted; returns what is new."""
+        new, withdrawn = list[Inbound](), list[Withdrawn]()
+        for one in fresh:  # in their order: some were deleted as soon as they were said
+            if one.kind == "delete":
+                withdrawn.append(await withdraw(tx, one, now=now))
+            elif one.key in taken and await inbox.add(tx, one, now=now):
+                new.append(one)
+            elif one.edits:  # it changed a row, and is not to do so once more when another one has
+                await dismissed.add(tx, self._name, [one.key])
+        for one in new:
+            if not one.speaker and self._admission.rules.names_admin(one.address, one.person):
+                await outages.remember_admin(tx, one.address, one.person)
+        return new, withdrawn
+
+    def _tell(self, new: Sequence[Inbound], withdrawn: Sequence[Withdrawn]) -> None:
+        """Count it, and ring for whoever has to do with it."""
         telemetry.received(self._name, len(new))
         rings = {inbound.address.agent_id for inbound in new}.union(*(one.rings for one in withdrawn))
         self._bus.ring(*{topics.inbox(agent_id) for agent_id in rings})
         if any(inbound.attachments for inbound in new):
             self._bus.ring(topics.fetch(self._name))
-        unreadable = [_notice(inbound, UNREAD) for inbound in unread]
-        return Stored(new, [*told, *unreadable], [file for one in withdrawn for file in one.files])
 
 
 def _notice(inbound: Inbound, text: str) -> Say:

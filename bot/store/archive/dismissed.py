@@ -1,4 +1,4 @@
-"""Events that were dismissed: refused at the door, forgotten, deleted by who said them.
+"""Events that were dismissed: refused at admission, forgotten, deleted by who said them.
 
 A platform may bring one of them again, and so may a connector that reads back what it missed. What was decided then
 holds: it is remembered by a digest of the event's key, which says neither what it was nor who said it.
