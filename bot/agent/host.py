@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -20,6 +20,7 @@ from bot.agent.agent import Agent
 from bot.agent.services import Services
 from bot.bus import topics
 from bot.bus.bells import SWEEP_SECONDS, Bell
+from bot.bus.bus import Bus
 from bot.bus.leases import AGENT, Lease
 from bot.bus.topics import Topic
 from bot.errors import BusUnavailable, StaleEpoch, StoreUnavailable
@@ -27,7 +28,7 @@ from bot.messages import AgentId
 from bot.runtime.shutdown import Shutdown
 from bot.runtime.tasks import stop
 from bot.runtime.telemetry import telemetry
-from bot.store import agents, turns, work
+from bot.store import Database, agents, turns, work
 from bot.store.agents import AgentRow
 
 log = structlog.get_logger(__name__)
@@ -42,7 +43,53 @@ class Host:
     def __init__(self, services: Services, shutdown: Shutdown | None = None) -> None:
         self._services = services
         self._shutdown = shutdown or Shutdown()
-        self._most = services.settings.agents.at_once
+
+    async def run(self) -> None:
+        """Wake agents until cancelled, or until the end of the process: then let them come to their ends."""
+        services, shutdown = self._services, self._shutdown
+        async with asyncio.TaskGroup() as tasks, services.bus.bell(topics.INBOXES) as bell:
+            hosting = _Hosting(
+                partial(Agent, services),
+                database=services.database,
+                bus=services.bus,
+                most=services.settings.agents.at_once,
+                shutdown=shutdown,
+                bell=bell,
+                tasks=tasks,
+            )
+            ending = tasks.create_task(self._strike_at_the_end(bell))
+            try:
+                await hosting.run()
+            finally:
+                ending.cancel()
+                shutdown.agents_are_gone()
+
+    async def _strike_at_the_end(self, bell: Bell) -> None:
+        await self._shutdown.wait()
+        bell.strike(None)
+
+
+class _Hosting:
+    """What a host does while it runs, in ``tasks``. ``agent``: makes one of its row; ``most``: awake at once."""
+
+    def __init__(
+        self,
+        agent: Callable[[AgentRow], Agent],
+        *,
+        database: Database,
+        bus: Bus,
+        most: int,
+        shutdown: Shutdown,
+        bell: Bell,
+        tasks: asyncio.TaskGroup,
+    ) -> None:
+        self._agent = agent
+        self._database = database
+        self._bus = bus
+        self._most = most
+        self._shutdown = shutdown
+        self._bell = bell
+        self._tasks = tasks
         self._running: dict[AgentId, asyncio.Task[None]] = {}
         self._awake: dict[AgentId, Agent] = {}
         self._watched: dict[AgentId, float] = {}
@@ -55,21 +102,10 @@ class Host:
         self._next_sweep = 0.0
 
     async def run(self) -> None:
-        """Wake agents until cancelled, or until the end of the process: then let them come to their ends."""
-        async with asyncio.TaskGroup() as tasks, self._services.bus.bell(topics.INBOXES) as bell:
-            self._tasks, self._bell = tasks, bell
-            ending = tasks.create_task(self._strike_at_the_end(bell))
-            try:
-                while not self._shutdown.begun:
-                    await self._wake(await bell.wait(self._patience()))
-                await self._hand_over()
-            finally:
-                ending.cancel()
-                self._shutdown.agents_are_gone()
-
-    async def _strike_at_the_end(self, bell: Bell) -> None:
-        await self._shutdown.wait()
-        bell.strike(None)
+        """Wake agents until the end of the process, then let them come to their ends."""
+        while not self._shutdown.begun:
+            await self._wake(await self._bell.wait(self._patience()))
+        await self._hand_over()
 
     def _patience(self) -> float:
         due = min(self._watched.values(), default=self._next_sweep)
@@ -112,13 +148,13 @@ class Host:
         """Look for what a lost bell left, and for what found no place."""
         self._next_sweep = _now() + SWEEP_SECONDS
         try:
-            async with self._services.database.read() as tx:
+            async with self._database.read() as tx:
                 waiting = await work.waiting_agents(tx, _MOST_SEEN)
             for agent_id in waiting:
                 if agent_id in self._running:
-                    self._services.bus.wake(topics.inbox(agent_id))  # the bell for it may have been lost
+                    self._bus.wake(topics.inbox(agent_id))  # the bell for it may have been lost
             others = [agent_id for agent_id in waiting if agent_id not in self._running]
-            left = await self._services.bus.leases.left([AGENT.of(agent_id) for agent_id in others])
+            left = await self._bus.leases.left([AGENT.of(agent_id) for agent_id in others])
         except (StoreUnavailable, BusUnavailable) as error:
             log.warning("host_waits", reason=str(error))
             return
@@ -141,8 +177,8 @@ class Host:
 
     async def _live(self, agent_id: AgentId, *, surely: bool = True) -> None:
         """``surely``: there is something to do for it; else that is looked up once it is ours."""
-        lease = self._services.bus.lease(AGENT.of(agent_id), AGENT.seconds)
-        lease.on_again = partial(self._services.bus.wake, topics.epoch(agent_id))  # is it still ours in the book?
+        lease = self._bus.lease(AGENT.of(agent_id), AGENT.seconds)
+        lease.on_again = partial(self._bus.wake, topics.epoch(agent_id))  # is it still ours in the book?
         try:
             if await lease.take():
                 await self._with_lease(agent_id, lease, surely=surely)
@@ -167,24 +203,24 @@ class Host:
                 await self._pass_on(agent_id)
 
     async def _has_work(self, agent_id: AgentId) -> bool:
-        async with self._services.database.read() as tx:
+        async with self._database.read() as tx:
             return await work.has_work(tx, agent_id)
 
     async def _pass_on(self, agent_id: AgentId) -> None:
         """Whoever was rung for it while we had the lease could not take it: ring again, now that they can."""
-        async with self._services.database.read() as tx:
+        async with self._database.read() as tx:
             look = work.has_work if self._shutdown.begun else work.is_waited_for
             if not await look(tx, agent_id):
                 return
-        self._services.bus.ring(topics.inbox(agent_id))
+        self._bus.ring(topics.inbox(agent_id))
 
     async def _keep_awake(self, agent_id: AgentId, lease: Lease) -> bool:
         """Let it live until it ends; False when that was not by itself."""
-        async with self._services.database.write() as tx:
+        async with self._database.write() as tx:
             row = await agents.claim(tx, agent_id)
         if row is None:
             return True
-        agent = self._awake[agent_id] = Agent(self._services, row)
+        agent = self._awake[agent_id] = self._agent(row)
         if self._shutdown.begun:
             agent.leave()
         living = asyncio.create_task(agent.run())
@@ -210,7 +246,7 @@ class Host:
         if lease.is_overdue:
             return
         with suppress(StoreUnavailable):
-            async with self._services.database.write() as tx:
+            async with self._database.write() as tx:
                 if await agents.epoch(tx, row.id) != row.epoch:
                     await turns.give_back_moved(tx, row.id)
 

@@ -77,19 +77,21 @@ class McpServers:
         self._seen: object = _NEVER
         self._looking = asyncio.Lock()
         self._connections: dict[str, Connection] = {}
+        self._first_looks: list[asyncio.Task[None]] = []
+        """What starts them in the background, so that nobody waits for it."""
         self._tasks: dict[Connection, asyncio.Task[None]] = {}
         self._problems: Mapping[str, str] = {}
         self._left_out: frozenset[str] = frozenset()
 
     async def __aenter__(self) -> Self:
-        self._starting = told_of(asyncio.create_task(self.look()), "mcp")
+        self._first_looks.append(told_of(asyncio.create_task(self.look()), "mcp"))
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Every server ends, however this process does."""
-        await stop(self._starting)
+        await stop(*self._first_looks)
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()

@@ -50,25 +50,43 @@ _MOST_PAGES = 50
 _LONGEST_REASON = 300
 
 
-class Session:
-    """A server that is connected. ``news`` is set when its tools may have changed, or the connection may be over."""
+class _News:
+    """What a server says by itself, and what was wrong with what it listed."""
 
-    def __init__(self, config: ServerConfig, child: ChildServer | None) -> None:
-        self.news = asyncio.Event()
+    def __init__(self) -> None:
+        self.has_come = asyncio.Event()
+        self.left_out: list[str] = []
+
+    async def receive(self, message: IncomingMessage) -> None:
+        """The server says something."""
+        if isinstance(message, ToolListChangedNotification):
+            self.has_come.set()
+
+    def leave_out(self, problems: Sequence[str]) -> None:
+        """A page of a listing had such tools."""
+        self.left_out += problems
+
+
+class Session:
+    """A server that is connected, by the SDK's ``session`` with it."""
+
+    def __init__(self, config: ServerConfig, child: ChildServer | None, session: ClientSession, news: _News) -> None:
         self._config = config
         self._child = child
+        self._session = session
+        self._news = news
         self._calls: set[asyncio.Task[CallToolResult]] = set()
-        self._left_out: list[str] = []
-        self._session: ClientSession
+        self.news = news.has_come
+        """Set when its tools may have changed, or the connection may be over."""
 
     @property
     def left_out(self) -> Sequence[str]:
         """A sentence for each tool of the last listing that cannot be offered."""
-        return tuple(self._left_out)
+        return tuple(self._news.left_out)
 
     async def offers(self) -> tuple[Offer, ...]:
         """Its tools by name. Raises what :func:`connected` makes a Lost of."""
-        self._left_out.clear()
+        self._news.left_out.clear()
         offers: dict[str, Offer] = {}
         with anyio.fail_after(_LIST_SECONDS):
             async for tool in self._tools():
@@ -93,7 +111,7 @@ class Session:
                 return
             if found >= MOST_TOOLS:
                 break
-        self._left_out.append(f"the tools after the first {found:,}")
+        self._news.left_out.append(f"the tools after the first {found:,}")
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> CallToolResult:
         """What the tool gives. Raises ToolError with a sentence for the model."""
@@ -129,7 +147,7 @@ class Session:
             raise ToolError(f"The server {name} could not be asked: {self._clean(str(error))}") from error
 
     def _lost(self, reason: str) -> ToolError:
-        reason = self._clean(self._ended or reason)
+        reason = _why_it_ended(self._config, self._child, reason)
         return ToolError(
             f"The connection to the server {self._config.name} was lost ({reason}); the tool may have run."
         )
@@ -138,15 +156,6 @@ class Session:
         self._calls.discard(call)
         if not call.cancelled():
             call.exception()  # asked for, so that asyncio does not complain that nobody did
-
-    async def heard(self, message: IncomingMessage) -> None:
-        """The server says something by itself."""
-        if isinstance(message, ToolListChangedNotification):
-            self.news.set()
-
-    def note_left_out(self, problems: Sequence[str]) -> None:
-        """A page of a listing had such tools."""
-        self._left_out += problems
 
     async def subscribe(self) -> None:
         """Newer servers say that their tools have changed only to who listens."""
@@ -163,19 +172,18 @@ class Session:
             await anyio.sleep(_LISTEN_AGAIN_SECONDS)
             self.news.set()  # what changed meanwhile was not told
 
-    async def begin(self, session: ClientSession, *, legacy: bool) -> None:
+    async def begin(self, *, legacy: bool) -> None:
         """Agree on a version of the protocol: the newer way is tried first, unless it is known not to work."""
-        self._session = session
         if not legacy:
             try:
-                await session.discover()
+                await self._session.discover()
                 return
             except MCPError as error:
                 if error.code == CONNECTION_CLOSED:
                     raise
             except (RuntimeError, ValidationError):
                 pass
-        await session.initialize()
+        await self._session.initialize()
 
     @property
     def tells_changes(self) -> bool:
@@ -187,34 +195,27 @@ class Session:
         """No call outlives it."""
         await stop(*self._calls)
 
-    @property
-    def _ended(self) -> str:
-        return self._child.ended if self._child else ""
-
     def _clean(self, text: str) -> str:
-        return redact(text, self._config.secrets)[:_LONGEST_REASON].strip().rstrip(".")
-
-    def why(self, error: BaseException) -> str:
-        """Why it is over."""
-        return self._clean(self._ended or _reason(error))
+        return _clean(self._config, text)
 
 
 @asynccontextmanager
 async def connected(config: ServerConfig, *, legacy: bool = False) -> AsyncIterator[Session]:
     """A session until the end of the block. Raises Lost when it cannot begin, and when the block ends by an error."""
     child = ChildServer(config) if config.transport == "stdio" else None
-    ours = Session(config, child)
+    news = _News()
     try:
         async with child.streams() if child else http_streams(config) as (incoming, outgoing):
             inner: JSONRPCDispatcher[Any] = JSONRPCDispatcher(incoming, outgoing)
-            dispatcher = MendingDispatcher(inner, ours.note_left_out, ours.news.set)
+            dispatcher = MendingDispatcher(inner, news.leave_out, news.has_come.set)
             info = Implementation(name="palimpsest", version=bot.__version__)
             async with (
-                ClientSession(dispatcher=dispatcher, message_handler=ours.heard, client_info=info) as theirs,
+                ClientSession(dispatcher=dispatcher, message_handler=news.receive, client_info=info) as theirs,
                 anyio.create_task_group() as tasks,
             ):
+                ours = Session(config, child, theirs, news)
                 with anyio.fail_after(CONNECT_SECONDS):
-                    await ours.begin(theirs, legacy=legacy or config.transport == "sse")
+                    await ours.begin(legacy=legacy or config.transport == "sse")
                 if ours.tells_changes:
                     tasks.start_soon(ours.subscribe)
                 try:
@@ -224,7 +225,11 @@ async def connected(config: ServerConfig, *, legacy: bool = False) -> AsyncItera
                     tasks.cancel_scope.cancel()
     except (ExceptionGroup, *_FOREIGN) as error:
         hint = next((one.hint for one in _flat(error) if isinstance(one, Lost)), "")
-        raise Lost(ours.why(error), child.last_words if child else "", redact(hint, config.secrets)) from error
+        raise Lost(
+            _why_it_ended(config, child, _reason(error)),
+            child.last_words if child else "",
+            redact(hint, config.secrets),
+        ) from error
 
 
 _CLOSED = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream)
@@ -232,6 +237,15 @@ _FOREIGN = (
     *(MCPError, ValidationError, httpx2.HTTPError, httpx2.InvalidURL),
     *(RuntimeError, ValueError, OSError, Lost, *_CLOSED),
 )
+
+
+def _why_it_ended(config: ServerConfig, child: ChildServer | None, reason: str) -> str:
+    """What the child says of its own end; else this reason."""
+    return _clean(config, (child.ended if child else "") or reason)
+
+
+def _clean(config: ServerConfig, text: str) -> str:
+    return redact(text, config.secrets)[:_LONGEST_REASON].strip().rstrip(".")
 
 
 def _sendable(arguments: Mapping[str, Any]) -> dict[str, Any]:
