@@ -5,7 +5,7 @@ at once, whatever runs; messages into a turn, one turn at a time.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -20,7 +20,6 @@ from bot.agent.live_view import LiveView
 from bot.agent.retries import DIED, Retries
 from bot.agent.turns.beginning import Beginning, NothingWaitsError
 from bot.agent.turns.incoming import Incoming
-from bot.agent.turns.pieces import Pieces
 from bot.agent.turns.runner import TurnRunner
 from bot.bus import topics
 from bot.bus.bells import SWEEP_SECONDS, Bell
@@ -78,7 +77,7 @@ class InboxLoop:
         self._tasks = tasks
         self._when_busy = when_busy
         self._hide_deleted = hide_deleted
-        self._pieces = Pieces(database.clock)
+        self._pieces = _Pieces(database.clock)
         self._topic, self._epoch_topic = topics.inbox(context.agent_id), topics.epoch(context.agent_id)
         self._bell: Bell | None = None
         """Once it has looked for the first time."""
@@ -258,3 +257,30 @@ class InboxLoop:
             for message in new:
                 if message.id in still_waiting:
                     self._live.react(message.ref, WAITS)
+
+
+class _Pieces:
+    """For how long what people say may still go on: a text that was cut, things that are forwarded, an album.
+    ``clock``: the book's."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._first_seen: dict[int, float] = {}
+        """When messages that may go on were looked at first, on this host's own clock: by their rows."""
+
+    def seconds_left(self, messages: Sequence[Waiting]) -> float:
+        """Until what these people say is taken to be whole. Whoever says something whole after a piece has come to an
+        end."""
+        loop_time = asyncio.get_running_loop().time()
+        pieces = [message for message in messages if message.expects]
+        self._first_seen = {one.id: self._first_seen.get(one.id, loop_time) for one in pieces}
+        if not pieces:
+            return 0.0
+        newest = {message.person: message for message in messages}
+        now = self._clock()
+        left = (
+            one.expects - max(loop_time - self._first_seen[one.id], now - one.received_at)  # a clock may be ahead
+            for one in newest.values()
+            if one.expects
+        )
+        return max(0.0, *left, 0.0)

@@ -12,7 +12,8 @@ from typing import Any
 
 import psutil
 
-from bot.agent.tools.mcp.servers import McpServers, McpTool
+from bot.agent.tools.mcp.mcp_tool import McpTool
+from bot.agent.tools.mcp.servers import McpServers
 from bot.agent.tools.mcp.state import ServerStatus, State
 from bot.agent.tools.tool import Occasion, ToolError
 from bot.messages import AgentId, Block

@@ -7,24 +7,21 @@ when a turn begins, and read again when it has changed; within a turn nothing ch
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import structlog
 
 from bot.agent.tools.mcp.config import McpConfig, ServerConfig, config_path, read_config
 from bot.agent.tools.mcp.connection import Connection
-from bot.agent.tools.mcp.results import shown
+from bot.agent.tools.mcp.mcp_tool import McpTool
 from bot.agent.tools.mcp.state import ServerStatus, State
-from bot.agent.tools.mcp.tools import Offer, unique_names
-from bot.agent.tools.tool import Occasion, ToolError
+from bot.agent.tools.mcp.tools import unique_names
 from bot.errors import ConfigurationError
-from bot.messages import AgentId, Block
+from bot.messages import AgentId
 from bot.runtime.settings import Settings, variables
 from bot.runtime.tasks import stop, told_of
 
@@ -34,29 +31,6 @@ _SETTLE_SECONDS = 10.0
 """A turn that goes on after a crash waits so long for the server of a call that may be run again."""
 _END_SECONDS = 6.0
 """For all servers to end; each is killed before."""
-
-
-@dataclass(frozen=True)
-class McpTool:
-    """A tool of a server, under the name that models call it by."""
-
-    name: str
-    description: str
-    parameters: Mapping[str, Any]
-    idempotent: bool
-    connection: Connection
-    tool: str
-
-    @property
-    def server(self) -> str:
-        """As the operator named it."""
-        return self.connection.config.name
-
-    async def run(self, arguments: Mapping[str, Any], occasion: Occasion) -> str | Sequence[Block]:
-        """What the server gives. Raises ToolError with a sentence for the model."""
-        if self.connection.config.admins_only and not occasion.by_admin:
-            raise ToolError("Only admins may use this tool.")
-        return shown(await self.connection.call(self.tool, arguments))
 
 
 class McpServers:
@@ -161,10 +135,10 @@ class McpServers:
             for offer in connection.offers
             if connection.config.serves(agent_id) and connection.config.offers(offer.name)
         }
-        tools = [_tool(name, *pairs[pair]) for pair, name in unique_names(pairs).items()]
+        tools = [McpTool.of(name, *pairs[pair]) for pair, name in unique_names(pairs).items()]
         kept: list[McpTool] = []
         for tool in sorted(tools, key=lambda tool: tool.name):
-            most_characters -= _size(tool)
+            most_characters -= tool.characters
             if most_characters >= 0:
                 kept.append(tool)
         self._tell_left_out(frozenset(tool.name for tool in tools) - {tool.name for tool in kept})
@@ -198,13 +172,3 @@ def _stamp(path: Path) -> tuple[int, ...] | None:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
-
-
-def _tool(name: str, connection: Connection, offer: Offer) -> McpTool:
-    config = connection.config
-    idempotent = offer.name in config.idempotent or (config.trust_annotations and offer.harmless)
-    return McpTool(name, offer.description or offer.name, offer.schema, idempotent, connection, offer.name)
-
-
-def _size(tool: McpTool) -> int:
-    return len(tool.name) + len(tool.description) + len(json.dumps(tool.parameters, ensure_ascii=False))

@@ -1,12 +1,18 @@
-"""What a server answers, as text and pictures for a model. Pure; the toolbox bounds it and keeps the pictures."""
+"""A tool of an MCP server: offered under a name of its own, called, and its answer as text and pictures for a model.
+
+The toolbox bounds the answer and keeps the pictures.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bot.agent.tools.tool import ToolError
+from bot.agent.tools.mcp.connection import Connection
+from bot.agent.tools.mcp.tools import Offer
+from bot.agent.tools.tool import Occasion, ToolError
 from bot.messages import Block, text_block
 
 if TYPE_CHECKING:
@@ -16,7 +22,42 @@ _BYTES_OF_FOUR = 3
 """Four letters of base64 hold so many bytes."""
 
 
-def shown(result: CallToolResult) -> str | Sequence[Block]:
+@dataclass(frozen=True)
+class McpTool:
+    """A tool of a server, under the name that models call it by."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    idempotent: bool
+    connection: Connection
+    tool: str
+
+    @classmethod
+    def of(cls, name: str, connection: Connection, offer: Offer) -> McpTool:
+        """What a server offers."""
+        config = connection.config
+        idempotent = offer.name in config.idempotent or (config.trust_annotations and offer.harmless)
+        return cls(name, offer.description or offer.name, offer.schema, idempotent, connection, offer.name)
+
+    @property
+    def characters(self) -> int:
+        """What its definition takes."""
+        return len(self.name) + len(self.description) + len(json.dumps(self.parameters, ensure_ascii=False))
+
+    @property
+    def server(self) -> str:
+        """As the operator named it."""
+        return self.connection.config.name
+
+    async def run(self, arguments: Mapping[str, Any], occasion: Occasion) -> str | Sequence[Block]:
+        """What the server gives. Raises ToolError with a sentence for the model."""
+        if self.connection.config.admins_only and not occasion.by_admin:
+            raise ToolError("Only admins may use this tool.")
+        return _shown(await self.connection.call(self.tool, arguments))
+
+
+def _shown(result: CallToolResult) -> str | Sequence[Block]:
     """The result as text, or as blocks where it has pictures. Raises ToolError when the tool says that it failed."""
     blocks = [_block(item) for item in result.content]
     if result.structured_content is not None and not any(item.type == "text" for item in result.content):
