@@ -1,4 +1,5 @@
 """One conversation: `turn` is the file to read first. `host` wakes agents, an `agent` runs one turn at a time.
 
-Whatever lasts is written in a `step`. It never meets a gateway: answers go to the outbox.
+Who is made of what is in `assembly`, the one place that sees all `services`; whatever lasts is written in a `step` of
+the `context`. It never meets a gateway: answers go to the outbox.
 """

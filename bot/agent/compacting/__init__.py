@@ -1,4 +1,4 @@
-"""One compaction of an agent, seen through: plan, job, layer, status message, trace.
+"""One compaction of an agent, seen through by `compactor`: plan, row, job, layer, status message, trace.
 
 What to hide and what to keep is decided in :mod:`bot.compaction`; the summary is written by a worker.
 """

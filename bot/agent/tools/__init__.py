@@ -1,1 +1,4 @@
-"""What a model can do besides talking: one kind of tool a file, and the toolbox that runs them."""
+"""What a model can do besides talking: one kind of tool a file; `choosing` says who has which.
+
+The `toolbox` runs them, and bounds what comes of it. When a call is made, and what people see of it, is the turn's.
+"""

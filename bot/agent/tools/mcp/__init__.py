@@ -1,4 +1,5 @@
-"""The MCP servers of a process, one connection each, as tools of its agents.
+"""The MCP servers of a process, one `connection` each, as tools of its agents.
 
-`session` alone holds the SDK's. What a result may be is bounded by the toolbox.
+The SDK's session is held in `session` alone; `wire`, `stdio` and `http` are below it. What an answer may take is
+bounded by the toolbox.
 """
