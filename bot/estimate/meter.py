@@ -177,8 +177,3 @@ class MeterRecord:
             "parts": {part.name: part.tokens for part in self.parts},
         }
         return kept if self.messages is None else {**kept, "messages": self.messages}
-
-
-def meter_json(meter: Meter, level: Level) -> Mapping[str, Any]:
-    """A meter as JSON, as :class:`MeterRecord` has it."""
-    return MeterRecord.of(meter, level).as_json()

@@ -50,18 +50,18 @@ def cosine(one: Sequence[float], other: Sequence[float]) -> float:
 
     Raises ``ValueError`` for vectors of different dimensions.
     """
-    return _cosine(tuple(one), math.hypot(*one), other) or 0.0
-
-
-def _cosine(one: tuple[float, ...], length: float, other: Sequence[float]) -> float | None:
-    """None where it cannot be said."""
     # |a - b|² = |a|² + |b|² - 2ab: both norms are computed in C, twice as fast as a product summed in Python.
-    there = tuple(other)
-    distance, other_length = math.dist(one, there), math.hypot(*there)
+    distance, length, other_length = math.dist(one, other), math.hypot(*one), math.hypot(*other)
     if not math.isfinite(distance) or not length * other_length:
-        return None
+        return 0.0
     product = (length * length + other_length * other_length - distance * distance) / 2
     return max(-1.0, min(1.0, product / (length * other_length)))
+
+
+def _has_direction(vector: Sequence[float]) -> bool:
+    """Whether an angle to it can be told: it has a length, and holds only finite numbers."""
+    length = math.hypot(*vector)
+    return bool(length) and math.isfinite(length)
 
 
 def lexical(question: str, texts: Sequence[str]) -> list[float]:
@@ -107,18 +107,11 @@ def relevance(question: Entry, entries: Sequence[Entry], vectors: Mapping[int, S
 
 
 def _by_vectors(question: Entry, entries: Sequence[Entry], vectors: Mapping[int, Sequence[float]]) -> dict[int, float]:
-    asked = tuple(vectors.get(question.seq, ()))
-    length = math.hypot(*asked)
-    if not length or not math.isfinite(length):
+    asked = vectors.get(question.seq, ())
+    if not _has_direction(asked):
         return {}
-    near: dict[int, float] = {}
-    for entry in entries:
-        vector = vectors.get(entry.seq)
-        if vector is not None and len(vector) == len(asked):
-            score = _cosine(asked, length, vector)
-            if score is not None:
-                near[entry.seq] = score
-    return near
+    known = ((entry.seq, vectors[entry.seq]) for entry in entries if entry.seq in vectors)
+    return {seq: cosine(asked, vector) for seq, vector in known if len(vector) == len(asked) and _has_direction(vector)}
 
 
 def _terms(question: str) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.estimate.meter import Level, Meter, MeterRecord, Part, meter_json, percent
+from bot.estimate.meter import Level, Meter, MeterRecord, Part, percent
 
 
 def meter(total: int, limit: int) -> Meter:
@@ -67,7 +67,7 @@ def test_a_share_is_shown_and_kept_at_a_level_from_where_that_level_begins_and_n
     first = math.ceil(Fraction(str(begins)) * limit)
     for total in (first - 1, first):
         reached = Fraction(total, limit) >= Fraction(str(begins))
-        kept = meter_json(meter(total, limit), Level.OK)["share"]
+        kept = MeterRecord.of(meter(total, limit), Level.OK).as_json()["share"]
         assert (int(percent(total / limit).removesuffix("%")) >= round(begins * 100)) is reached
         assert (kept >= begins) is reached
         assert percent(kept) == percent(total / limit)
