@@ -1,8 +1,8 @@
-"""The model, behind :class:`Model`. What is asked, and when, is decided by agents and workers.
+"""A model behind one Protocol: asked in a line, tried again where that helps, its window learned, its troubles known.
 
-`anthropic` has it on the Messages API, with `reply_stream` and `cache_marks` (pure, and apart: docs/cost.md and its
-bench read them by themselves); only there is an SDK known. `scripted` is for tests. What any wire needs is beside
-them: `calls` (the line, retries, troubles), `limits`, `provider_errors`, `overflow`.
+`base` is the seam, `anthropic` has it on the Messages API, `scripted` for tests; `calls`, `limits`, `provider_errors`
+and `overflow` are the same on every wire. No SDK is known but to its adapter. What is asked, and when, is decided by
+agents and workers. `cache_marks` is small and apart: docs/cost.md and its bench read it by itself.
 """
 
 from bot.model.base import (
