@@ -65,14 +65,23 @@ class Assembly:
         tools = ToolChoice(
             row.id, folder, settings=settings, database=database, mcp=services.mcp, parser=services.parser
         )
-        window = Window(services.model, services.model_name, settings, tools)
+        window = Window(
+            services.model,
+            services.model_name,
+            tools,
+            system_prompt=settings.system_prompt,
+            chosen_limit=settings.agents.emergency_context_limit,
+            is_by_anthropic=settings.anthropic_base_url is None,
+        )
         warning = settings.agents.warning
         self._services = services
         self._folder = folder
         self.context = Context(row, window, database, bus, services.strategies, warning=warning)
         self.live = LiveView(self.context, bus)
         self._memory = AgentMemory(self.context, database, settings.memory, settings.secrets)
-        self._incoming = Incoming(self.context, folder, services.parser, self.live)
+        self._incoming = Incoming(
+            self.context, folder, services.parser, self.live, hide_deleted=settings.deleted_messages == "hide"
+        )
         self.outage = StoreOutage(self.context, database, bus, self.live)
         self._notices = AdminNotices(self.context, services.access.admins, settings.secrets)
         self._retries = Retries(self.context, settings.secrets)
@@ -93,6 +102,25 @@ class Assembly:
             tasks=tasks,
             compact_ahead=settings.agents.compact_ahead,
         )
+        loop = InboxLoop(
+            context,
+            database=services.database,
+            bus=bus,
+            live=self.live,
+            incoming=self._incoming,
+            retries=self._retries,
+            beginning=beginning,
+            runner=runner,
+            compactor=compactor,
+            commands=self._commands(compactor, runner, tasks),
+            tasks=tasks,
+            when_busy=settings.agents.when_busy,
+        )
+        return Life(loop, compactor, beginning, runner)
+
+    def _commands(self, compactor: Compactor, runner: TurnRunner, tasks: asyncio.TaskGroup) -> CommandDispatcher:
+        services, context = self._services, self.context
+        settings, bus = services.settings, services.bus
         answers = Answers(context, bus, self._retries, tasks)
         handlers = CommandHandlers(
             context,
@@ -108,7 +136,7 @@ class Assembly:
             summary_model=services.summary_model_name,
             tasks=tasks,
         )
-        commands = CommandDispatcher(
+        return CommandDispatcher(
             context,
             access=services.access,
             retries=self._retries,
@@ -116,23 +144,6 @@ class Assembly:
             answers=answers,
             handlers=handlers,
         )
-        loop = InboxLoop(
-            context,
-            database=services.database,
-            bus=bus,
-            live=self.live,
-            incoming=self._incoming,
-            retries=self._retries,
-            beginning=beginning,
-            runner=runner,
-            compactor=compactor,
-            commands=commands,
-            folder=self._folder,
-            tasks=tasks,
-            when_busy=settings.agents.when_busy,
-            hide_deleted=settings.deleted_messages == "hide",
-        )
-        return Life(loop, compactor, beginning, runner)
 
     def compactor(self, tasks: asyncio.TaskGroup) -> Compactor:
         """What compacts, in these tasks."""

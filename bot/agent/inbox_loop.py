@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Literal
 
 import structlog
@@ -25,7 +24,6 @@ from bot.bus import topics
 from bot.bus.bells import SWEEP_SECONDS, Bell
 from bot.bus.bus import Bus
 from bot.errors import StaleEpoch, StoreUnavailable
-from bot.files.blocks import remove_sent
 from bot.store import Database, agents, inbox
 from bot.store.inbox import Waiting
 from bot.store.turns import TurnState
@@ -35,15 +33,11 @@ log = structlog.get_logger(__name__)
 _NAP_SECONDS = 0.1
 """At least so long it waits, whatever the clock says."""
 IDLE_SECONDS = 120.0
-WAITS = "👀"
-"""Put on a message that has to wait."""
-
 WhenBusy = Literal["collect", "steer", "interrupt"]
 
 
 class InboxLoop:
-    """Of one agent. ``when_busy``: what becomes of messages while a turn runs; ``hide_deleted``: what people delete is
-    hidden from the model, and not only marked; ``folder``: where the files are that go with it."""
+    """Of one agent. ``when_busy``: what becomes of messages while a turn runs."""
 
     def __init__(
         self,
@@ -58,10 +52,8 @@ class InboxLoop:
         runner: TurnRunner,
         compactor: Compactor,
         commands: CommandDispatcher,
-        folder: Path,
         tasks: asyncio.TaskGroup,
         when_busy: WhenBusy,
-        hide_deleted: bool,
     ) -> None:
         self._context = context
         self._database = database
@@ -73,10 +65,8 @@ class InboxLoop:
         self._runner = runner
         self._compactor = compactor
         self._commands = commands
-        self._folder = folder
         self._tasks = tasks
         self._when_busy = when_busy
-        self._hide_deleted = hide_deleted
         self._pieces = _Pieces(database.clock)
         self._topic, self._epoch_topic = topics.inbox(context.agent_id), topics.epoch(context.agent_id)
         self._bell: Bell | None = None
@@ -157,7 +147,7 @@ class InboxLoop:
             if message.id in self._commands.in_hand:
                 continue
             if message.kind == "delete":
-                await self._withdraw(message)
+                await self._incoming.withdraw(message)
                 continue
             command = command_in(message)
             if command is None:
@@ -172,14 +162,6 @@ class InboxLoop:
         if not seconds or not self._wait_for_more(collected, seconds):
             await self._begin_turn(collected, is_first=is_first)
         return bool(queue.waiting) or self._fetching is not None
-
-    async def _withdraw(self, deletion: Waiting) -> None:
-        """People may take back what they said, whatever runs."""
-        async with self._context.step() as step:
-            files = await step.withdraw(deletion.text, hide=self._hide_deleted)
-            await step.close([deletion.id])
-        await asyncio.to_thread(remove_sent, self._folder, files)
-        log.info("message_deleted_by_its_author", hidden=self._hide_deleted)
 
     def _wait_for_more(self, messages: Sequence[Waiting], seconds: float) -> bool:
         """Look again then; False where something else is under way that they wait for anyhow."""
@@ -213,7 +195,7 @@ class InboxLoop:
         elif self._when_busy == "interrupt":
             turn.abort()
         else:
-            await self._mark(messages)
+            await self._incoming.mark(messages)
             if self._when_busy == "steer" and self._fetching is None:
                 turn.steer([replace(message, marked=bool(message.ref)) for message in messages])
 
@@ -248,15 +230,6 @@ class InboxLoop:
         await asyncio.sleep(seconds)
         self._rests = False
         self._bus.wake(self._topic)
-
-    async def _mark(self, messages: Sequence[Waiting]) -> None:
-        new = [message for message in messages if message.ref and not message.marked]
-        if new:
-            async with self._context.step() as step:
-                still_waiting = await inbox.mark(step.tx, [message.id for message in new], marked=True)
-            for message in new:
-                if message.id in still_waiting:
-                    self._live.react(message.ref, WAITS)
 
 
 class _Pieces:

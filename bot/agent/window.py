@@ -15,7 +15,6 @@ from bot.compaction.oversize import UNBOUND, Bound
 from bot.estimate import Part, family_of
 from bot.history.measure import head_parts
 from bot.model import Head, Limits, Model
-from bot.runtime.settings import Settings
 
 ANSWER_TOKENS = 8_192
 """For an answer, at most; a quarter of the window, if that is less."""
@@ -28,14 +27,27 @@ SYSTEM_PROMPT = (
 
 
 class Window:
-    """What is known of it now. Within a turn the tools stay, and so does the head of its requests."""
+    """What is known of it now. Within a turn the tools stay, and so does the head of its requests.
 
-    def __init__(self, model: Model, model_name: str, settings: Settings, tools: ToolChoice) -> None:
+    ``system_prompt``: empty for our own; ``chosen_limit``: what was set, in tokens; ``is_by_anthropic``: and by nobody
+    who speaks like them.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        model_name: str,
+        tools: ToolChoice,
+        *,
+        system_prompt: str | None,
+        chosen_limit: int | None,
+        is_by_anthropic: bool,
+    ) -> None:
         self._model = model
         self._choice = tools
-        self._system = settings.system_prompt or SYSTEM_PROMPT
-        self._chosen_limit = settings.agents.emergency_context_limit
-        self._is_by_anthropic = settings.anthropic_base_url is None
+        self._system = system_prompt or SYSTEM_PROMPT
+        self._chosen_limit = chosen_limit
+        self._is_by_anthropic = is_by_anthropic
         self.model_name = model_name
         self.family = family_of(model_name)
         self.toolbox: Toolbox = tools.toolbox()

@@ -128,8 +128,8 @@ class CommandHandlers:
         if waiting and stopped is Stopped.SAID:
             waiting.leave_whole()
         telemetry.aborted(turn=False, compaction=stopped is not Stopped.NOTHING)
-        told = {Stopped.SAID: "", Stopped.UNSAID: "Stopped the compaction."}
-        return told.get(stopped, "The compaction is over already.")
+        answers = {Stopped.SAID: "", Stopped.UNSAID: "Stopped the compaction."}
+        return answers.get(stopped, "The compaction is over already.")
 
     async def _abort_turn(self, compaction: Stopped) -> str:
         """``compaction``: what was stopped of one."""

@@ -34,48 +34,48 @@ ME = "the bot"
 USAGE = "/recall WORDS finds what was said in this conversation, /recall 12-40 reads messages 12 to 40."
 
 
-def hits_for_model(query: str, found: Sequence[Recalled], *, room: int, tokens: int) -> str:
-    """The best hits, as many as fit into ``room`` characters and so many tokens."""
+def hits_for_model(query: str, found: Sequence[Recalled], *, characters: int, tokens: int) -> str:
+    """The best hits, as many as fit into so many ``characters`` and ``tokens``."""
     asked = query[:_NARROWEST]
     if not found:
         return f"{RECALLED}nothing that is out of view answers {asked!r}. What is in view was not searched.]"
     lines = [f"{RECALLED}messages out of view for {asked!r}, the best first. from_seq and to_seq read them in full.]"]
     words = query_words(query)
-    width = max(_NARROWEST, min(_WIDEST, (room - len(lines[0])) // 6))
-    room, tokens = room - len(lines[0]), tokens - tokens_of(lines[0])
+    width = max(_NARROWEST, min(_WIDEST, (characters - len(lines[0])) // 6))
+    characters, tokens = characters - len(lines[0]), tokens - tokens_of(lines[0])
     for item in found[:MOST_HITS]:
         line = f"{_label(item, me='you')}: {snippet(item.text, words, width)}"
-        room, tokens = room - len(line) - 1, tokens - tokens_of(line) - _LINE_TOKENS
-        if min(room, tokens) >= 0:
+        characters, tokens = characters - len(line) - 1, tokens - tokens_of(line) - _LINE_TOKENS
+        if min(characters, tokens) >= 0:
             lines.append(line)
             continue
         if len(lines) == 1:  # there is little room, and the best hit is worth it in part
-            room, tokens = room + len(line), tokens + tokens_of(line)
-            lines.append(beginning(line, fitting(line[: max(1, room)], max(1, tokens))))
+            characters, tokens = characters + len(line), tokens + tokens_of(line)
+            lines.append(beginning(line, fitting(line[: max(1, characters)], max(1, tokens))))
         break
     return "\n".join(lines)
 
 
-def range_for_model(found: Sequence[Recalled], high: int, *, offset: int, room: int, tokens: int) -> str:
-    """Entries in full, as many as fit into ``room`` characters and so many tokens; a single one that is larger from
+def range_for_model(found: Sequence[Recalled], high: int, *, offset: int, characters: int, tokens: int) -> str:
+    """Entries in full, as many as fit into so many ``characters`` and ``tokens``; a single one that is larger from
     ``offset`` (characters) on. Says where more is."""
     opening = f"{RECALLED}as it was said.]"
     if not found:
         return f"{RECALLED}there are no messages with these numbers.]"
     lines = [opening]
-    room, tokens = room - len(opening) - _NOTE_CHARACTERS, tokens - tokens_of(opening) - _NOTE_TOKENS
+    characters, tokens = characters - len(opening) - _NOTE_CHARACTERS, tokens - tokens_of(opening) - _NOTE_TOKENS
     for item in found:
         skipped = offset if item is found[0] else 0
         label = _label(item, me="you")
         text = item.text[skipped:] or "(nothing to read)"
         whole = f"{label}: {text}"
-        if len(whole) <= room and tokens_of(whole) <= tokens:
-            room, tokens = room - len(whole) - 1, tokens - tokens_of(whole) - _LINE_TOKENS
+        if len(whole) <= characters and tokens_of(whole) <= tokens:
+            characters, tokens = characters - len(whole) - 1, tokens - tokens_of(whole) - _LINE_TOKENS
             lines.append(whole)
             continue
         if len(lines) > 1:
             return "\n".join([*lines, f"[More: recall from_seq={item.seq} to_seq={high}]"])
-        most = min(fitting(text, max(1, tokens - tokens_of(label))), max(1, room - len(label)))
+        most = min(fitting(text, max(1, tokens - tokens_of(label))), max(1, characters - len(label)))
         shown = text[: cut_before(text, most) or most]
         more = f"[More: recall from_seq={item.seq} to_seq={high} offset={skipped + len(shown)}]"
         return "\n".join([opening, f"{label}: {shown}", more])
@@ -107,11 +107,11 @@ def _hits_for_people(query: str, found: Sequence[Recalled]) -> str:
         return f"I find nothing about {query[:_NARROWEST]!r} in this conversation."
     words = query_words(query)
     lines: list[str] = []
-    room = _PEOPLE_CHARACTERS
+    characters = _PEOPLE_CHARACTERS
     for item in found:
         line = f"{_label(item, me=ME)}: {snippet(item.text, words, _PEOPLE_SNIPPET)}"
-        room -= len(line) + 1
-        if room < 0:
+        characters -= len(line) + 1
+        if characters < 0:
             break
         lines.append(line)
     first = found[0].seq
@@ -120,13 +120,13 @@ def _hits_for_people(query: str, found: Sequence[Recalled]) -> str:
 
 def _range_for_people(read: Sequence[Recalled], high: int) -> str:
     lines: list[str] = []
-    room = _PEOPLE_CHARACTERS
+    characters = _PEOPLE_CHARACTERS
     for item in read:
         text = item.text.strip() or "(nothing to read)"
         piece = text if len(text) <= _PEOPLE_PIECE else f"{text[:_PEOPLE_PIECE].rstrip()} …"
         line = f"{_label(item, me=ME)}: {piece}"
-        room -= len(line) + 1
-        if room < 0:
+        characters -= len(line) + 1
+        if characters < 0:
             return "\n".join([*lines, f"More: /recall {item.seq}-{high}"])
         lines.append(line)
     return "\n".join(lines)

@@ -62,7 +62,7 @@ class Recall:
                 unseen=True,
                 most=MOST_HITS,
             )
-        return hits_for_model(query, found, room=occasion.characters, tokens=occasion.tokens)
+        return hits_for_model(query, found, characters=occasion.characters, tokens=occasion.tokens)
 
     async def _read(self, low: int | None, high: int | None, offset: int, occasion: Occasion) -> str:
         async with self.database.read() as tx:
@@ -70,7 +70,7 @@ class Recall:
             high = last if high is None else min(high, last)
             low = max(1, high - _MOST_AT_ONCE + 1) if low is None else low
             found = await recall.read(tx, self.agent_id, audience=recall.MODEL, low=low, high=high)
-        return range_for_model(found, high, offset=offset, room=occasion.characters, tokens=occasion.tokens)
+        return range_for_model(found, high, offset=offset, characters=occasion.characters, tokens=occasion.tokens)
 
 
 def _number(arguments: Mapping[str, Any], name: str) -> int | None:

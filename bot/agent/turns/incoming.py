@@ -7,15 +7,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import structlog
 
 from bot.agent.context import Context
 from bot.agent.live_view import LiveView
 from bot.agent.step import Step
 from bot.compaction import Plan
-from bot.files.blocks import blocks_of, is_media, parts_of, unseen
+from bot.files.blocks import blocks_of, is_media, parts_of, remove_sent, unseen
 from bot.files.parser_pool import Parser
 from bot.history import Entry, EntryKind
 from bot.history.quotations import quotation_block
@@ -24,23 +27,29 @@ from bot.store import inbox
 from bot.store.archive.withdrawing import message_key
 from bot.store.inbox import Waiting
 
+log = structlog.get_logger(__name__)
+
 MOST_MESSAGES = 50
 """Of those that wait, so many are answered together."""
 MOST_SHARE = 0.5
 """Of the limit: what they may take together. The first one is taken however large it is."""
 FILE_SHARE = 0.25
 """Of the limit: what is shown at once of one text file."""
+WAITS = "👀"
+"""Put on a message that has to wait."""
 WITHOUT_WORDS = "(sent without words)"
 
 
 class Incoming:
-    """What waits for one agent. ``parser`` opens the files, which lie in its ``folder``."""
+    """What waits for one agent. ``parser`` opens the files, which lie in its ``folder``; ``hide_deleted``: what people
+    delete is hidden from the model, and not only marked."""
 
-    def __init__(self, context: Context, folder: Path, parser: Parser, live: LiveView) -> None:
+    def __init__(self, context: Context, folder: Path, parser: Parser, live: LiveView, *, hide_deleted: bool) -> None:
         self._context = context
         self._folder = folder
         self._parser = parser
         self._live = live
+        self._hide_deleted = hide_deleted
 
     def portion(self, messages: Sequence[Waiting]) -> list[Waiting]:
         """The first of what waits, as far as it is answered together. What has failed before is taken alone."""
@@ -57,6 +66,24 @@ class Incoming:
         characters = int(self._context.window.limit * FILE_SHARE * 2)  # two characters a token is little
         folder, parser = self._folder, self._parser
         return Opened(messages, [await files_of(folder, one, parser, characters=characters) for one in messages])
+
+    async def withdraw(self, deletion: Waiting) -> None:
+        """People may take back what they said, whatever runs."""
+        async with self._context.step() as step:
+            files = await step.withdraw(deletion.text, hide=self._hide_deleted)
+            await step.close([deletion.id])
+        await asyncio.to_thread(remove_sent, self._folder, files)
+        log.info("message_deleted_by_its_author", hidden=self._hide_deleted)
+
+    async def mark(self, messages: Sequence[Waiting]) -> None:
+        """People see that these wait."""
+        new = [message for message in messages if message.ref and not message.marked]
+        if new:
+            async with self._context.step() as step:
+                still_waiting = await inbox.mark(step.tx, [message.id for message in new], marked=True)
+            for message in new:
+                if message.id in still_waiting:
+                    self._live.react(message.ref, WAITS)
 
     def unmark(self, messages: Sequence[Waiting]) -> None:
         """What said that these messages wait comes off them."""
