@@ -65,7 +65,7 @@ def show(agent: Annotated[str, typer.Argument(help="Its id, e.g. telegram-12345.
     if as_json:
         print(json_text(found))
         return
-    for row in _page(found):
+    for row in _lines_of(found):
         print(row)
 
 
@@ -105,7 +105,7 @@ def _cells(one: Conversation) -> tuple[str, ...]:
     )
 
 
-def _page(found: dict[str, Any]) -> list[str]:
+def _lines_of(found: dict[str, Any]) -> list[str]:
     meter, files = found["meter"], found["files"]
     rows = [("agent", found["agent"]), ("connector", found["connector"]), ("chat", found["chat"])]
     rows += [("thread", found["thread"])] if found["thread"] else []
