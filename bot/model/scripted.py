@@ -3,7 +3,7 @@
 ::
 
     model = ScriptedModel("Hello.", Answer("I look.", calls=[("look", {"where": "here"})]), ModelRefused("No."))
-    model = ScriptedModel(lambda asked: "Noted." if asked.who else "A summary.", limits=Limits(20_000, 1_000))
+    model = ScriptedModel(lambda asked: "Noted." if asked.who else "A summary.", limits=Limits(20_000, 500))
 
 Everything around an answer is as on a real wire: the line and its waits, tries, troubles, windows that are learned, and
 a request that is larger than the window is refused, whatever the script says.
@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 from bot.errors import ModelError
 from bot.estimate import block_tokens, estimate_tokens, family_of
@@ -92,7 +93,6 @@ class ScriptedModel:
         self._limits = KnownLimits("script", self._look)
         self.calls = Calls(self._limits, calls)
         self._changed = asyncio.Condition()
-        self._tools_called = 0
 
     @property
     def place(self) -> str:
@@ -166,7 +166,7 @@ class ScriptedModel:
             raise line
         answer = Answer(line) if isinstance(line, str) else line
         await asyncio.sleep(answer.delay)
-        blocks = tuple(answer.blocks) or self._blocks(answer)
+        blocks = tuple(answer.blocks) or _blocks(answer)
         await _written(blocks, on_text, answer.after)
         output = round(sum(block_tokens(block, family=family_of(asked.head.model)) for block in blocks))
         stop_reason = "tool_use" if tool_calls(blocks) else "end_turn"
@@ -181,13 +181,15 @@ class ScriptedModel:
         del self._script[0]
         return line
 
-    def _blocks(self, answer: Answer) -> tuple[Block, ...]:
-        blocks: list[Block] = [text_block(answer.text)] if answer.text else []
-        for name, arguments in answer.calls:
-            self._tools_called += 1
-            called = {"type": "tool_use", "id": f"call_{self._tools_called}"}
-            blocks.append({**called, "name": name, "input": dict(arguments)})
-        return tuple(blocks)
+
+def _blocks(answer: Answer) -> tuple[Block, ...]:
+    """Each call has an id of its own, also among those of another process on the same conversation."""
+    said = [text_block(answer.text)] if answer.text else []
+    calls = [
+        {"type": "tool_use", "id": f"call_{uuid4().hex}", "name": name, "input": dict(arguments)}
+        for name, arguments in answer.calls
+    ]
+    return (*said, *calls)
 
 
 async def _written(blocks: Sequence[Block], on_text: Callable[[str], None], after: asyncio.Event | None) -> None:

@@ -25,7 +25,7 @@ async def test_a_tool_that_the_script_calls_is_run_and_its_result_is_in_the_next
         assert (opened.folder() / "note.txt").read_text(encoding="utf-8") == "blue 🦊"
     first, second = script.asked
     assert (first.who, first.text.endswith("Write it down.")) == ("room-1", True)
-    assert "call_1" in str(second.messages[-1])
+    assert "tool_result" in str(second.messages[-1])
     assert script.is_closed
 
 
