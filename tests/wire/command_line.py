@@ -88,7 +88,7 @@ async def ran(
         await runs.end(tx, run_id, state, reason=reason, meter_after=after, now=at + 2.5)
         run = await runs.get(tx, run_id)
         assert run
-        await runs.set_trace(tx, run_id, render(run, head={}, previous_summary=None, layer=None))
+        await runs.set_trace(tx, run_id, render(run, tools=(), previous_summary=None, layer=None))
 
 
 async def _begin(tx: Tx, run_id: str, agent_id: AgentId, at: float, changes: Mapping[str, Any]) -> None:

@@ -18,6 +18,7 @@ from bot.bus.bus import Bus
 from bot.compaction.plan import Trigger
 from bot.compaction.statistics import statistics_of
 from bot.estimate.meter import Level, Meter
+from bot.model import Head
 from bot.runtime.redact import redact
 from bot.runtime.telemetry import telemetry
 from bot.store import Database, facts, histories, runs
@@ -65,14 +66,13 @@ class RunReport:
         """Its section, and the notices of the memory that stand in it."""
         agent_id = self._context.agent_id
         async with self._database.read() as tx:
-            head = await histories.head(tx, run.head)
+            head = Head.from_json(await histories.head(tx, run.head))
             previous = await runs.latest(tx, agent_id, done=True, before=run.started_at)
             layer = await histories.layer_of_run(tx, agent_id, run.id)
             inserted = await histories.inserted_by(tx, agent_id, layer) if layer is not None else ()
             memory = (await facts.get(tx, agent_id)).told
         said = previous.result.summary if previous and previous.result else None
-        assert isinstance(head, dict)
-        text = render(run, head=head, previous_summary=said, layer=layer, memory=memory, inserted=inserted)
+        text = render(run, tools=head.tools, previous_summary=said, layer=layer, memory=memory, inserted=inserted)
         return redact(text, self._secrets), memory
 
 

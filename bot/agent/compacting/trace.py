@@ -36,14 +36,15 @@ CUT_OFF = "No reply: the run, or the worker that asked, ended before one came."
 def render(
     run: Run,
     *,
-    head: Mapping[str, Any],
+    tools: Sequence[Mapping[str, Any]],
     previous_summary: str | None,
     layer: int | None,
     memory: Sequence[str] = (),
     inserted: Sequence[Entry] = (),
 ) -> str:
-    """The section of a run that ended. ``layer``: the number of the layer it put down, if it did; ``inserted``: the
-    entries that this added; ``memory``: what became of the agent's memory since the run before."""
+    """The section of a run that ended. ``tools``: those of the conversation; ``layer``: the number of the layer it put
+    down, if it did; ``inserted``: the entries that this added; ``memory``: what became of the agent's memory since the
+    run before."""
     plan = Plan.from_json(run.plan)
     finished = run.finished_at or run.started_at
     result = run.result
@@ -80,7 +81,7 @@ def render(
         lines += _changed(plan, inserted)
     if memory:
         lines += ["", "### Memory", "", fenced("\n".join(memory))]
-    lines += _inference(run.asked, head)
+    lines += _inference(run.asked, tools)
     return "\n".join(lines) + "\n\n"
 
 
@@ -184,13 +185,13 @@ def _is_at(path: Path, descriptor: int) -> bool:
         return False
 
 
-def _inference(inference: Sequence[SummaryRequest], head: Mapping[str, Any]) -> list[str]:
+def _inference(inference: Sequence[SummaryRequest], tools: Sequence[Mapping[str, Any]]) -> list[str]:
     lines: list[str] = []
     for number, request in enumerate(inference, 1):
         lines += ["", f"### Request {number} ({request.mode})", ""]
         lines += ["System prompt:", "", fenced(request.system), ""]
-        if request.mode == "conversation" and head.get("tools"):
-            lines += ["Tools:", "", fenced(_json(head["tools"]), "json"), ""]
+        if request.mode == "conversation" and tools:
+            lines += ["Tools:", "", fenced(_json(tools), "json"), ""]
         lines += ["Messages:", "", fenced(_json(request.messages), "json"), ""]
         if request.is_cut_off:
             lines += [CUT_OFF]

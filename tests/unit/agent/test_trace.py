@@ -19,11 +19,11 @@ from bot.messages import Message, text_block
 from bot.store.runs import Result, Run, RunState, SummaryRequest
 from tests.unit.one_run import PLAN, STARTED, a_run
 
-HEAD = {"model": "claude-test", "max_tokens": 1, "system": "Be kind.", "tools": [{"name": "look"}]}
+TOOLS = [{"name": "look"}]
 
 
 def section(run: Run, **options: Any) -> str:
-    return render(run, **{"head": HEAD, "previous_summary": None, "layer": 3, **options})
+    return render(run, **{"tools": TOOLS, "previous_summary": None, "layer": 3, **options})
 
 
 def outside_of_fences(text: str) -> list[str]:
