@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import structlog
@@ -40,7 +40,7 @@ from bot.messages import Audience, text_block
 from bot.runtime.redact import redact
 from bot.runtime.settings import MemorySettings
 from bot.store import Database, facts, histories
-from bot.store.facts import MemoryRow
+from bot.store.facts import MemoryLine, MemoryRow
 
 log = structlog.get_logger(__name__)
 
@@ -60,8 +60,6 @@ AFTER_FORGETTING = (
     "\nIt will not come back from what was said. The messages themselves stay, and /recall still finds them."
 )
 _ANSWERS = {"pin": "Pinned:", "unpin": "Not pinned any more:", "forget": "Forgotten:"}
-PLACE = "place:"
-"""What begins the names, beside the counts of the line in the chat, of folders whose places people were told."""
 _TRIES = 5
 _EARLIER = 200
 """Entries before the watermark in which the calls of later results are looked for."""
@@ -211,29 +209,32 @@ class AgentMemory:
         if self.collects:
             log.info("memory_refreshed", notice=runtime_notice(changes, self._settings.visibility))
 
-    async def _tell_people(self, step: Step, row: MemoryRow, changes: Changes) -> Mapping[str, int]:
+    async def _tell_people(self, step: Step, row: MemoryRow, changes: Changes) -> MemoryLine:
         """One line in the chat, which counts on until a compaction, or for some turns: so it does not spam."""
         if not (self._speaks and changes.any):
             return row.line
         line, layer = row.line, max(step.history.stack, default=0)
-        places = {name: digest for name, digest in line.items() if name.startswith(PLACE)}
-        goes_on = "slot" in line and line["layer"] == layer and line["turns"] < LINE_TURNS
-        before = line if goes_on else {}
+        goes_on = line.slot is not None and line.layer == layer and line.turns < LINE_TURNS
+        before = line if goes_on else MemoryLine(layer=layer, places=line.places)
         so_far = replace(
             changes,
-            accepted=before.get("accepted", 0) + changes.accepted,
-            rejected=before.get("rejected", 0) + changes.rejected,
-            pruned=before.get("pruned", 0) + changes.pruned,
+            accepted=before.accepted + changes.accepted,
+            rejected=before.rejected + changes.rejected,
+            pruned=before.pruned + changes.pruned,
         )
         text = runtime_line(so_far, self._settings.visibility)
         payload = runtime_notice(changes, self._settings.visibility)
-        if goes_on:
-            slot = line["slot"]
-            await step.change(slot, text, payload=payload)
+        if before.slot is None:
+            before = replace(before, slot=await step.say(text, payload=payload))
         else:
-            slot = await step.say(text, payload=payload)
-        counts = {"accepted": so_far.accepted, "rejected": so_far.rejected, "pruned": so_far.pruned}
-        return {**places, **counts, "slot": slot, "layer": layer, "turns": before.get("turns", 0) + 1}
+            await step.change(before.slot, text, payload=payload)
+        return replace(
+            before,
+            accepted=so_far.accepted,
+            rejected=so_far.rejected,
+            pruned=so_far.pruned,
+            turns=before.turns + 1,
+        )
 
     async def _tell_model(self, step: Step, fact: Fact) -> int:
         """What a person added is said to the model as well, where everything else is: the entry's seq."""

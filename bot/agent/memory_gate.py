@@ -12,7 +12,7 @@ from zlib import crc32
 import structlog
 
 from bot.agent.context import Context
-from bot.agent.memory import PLACE, AgentMemory, with_notice
+from bot.agent.memory import AgentMemory, with_notice
 from bot.agent.tools.calls import Progress
 from bot.compaction.memory_gate.gate import Rewrite, looks_for_a_folder, rewrite
 from bot.history import EntryKind
@@ -67,11 +67,11 @@ class MemoryGate:
             row = await facts.get(step.tx, self._context.agent_id)
             for notice in found.notices:
                 row = replace(row, told=with_notice(row, notice, self._secrets))
-            places = {f"{PLACE}{folder}": crc32(path.encode()) for folder, path in found.folders}
-            if places.items() - row.line.items() and self._settings.visibility != "off":
+            places = {folder: crc32(path.encode()) for folder, path in found.folders}
+            if places.items() - row.line.places.items() and self._settings.visibility != "off":
                 payload = redact("\n".join(found.notices), self._secrets)
                 await step.say(redact(found.lasting, self._secrets), payload=payload)
-                row = replace(row, line={**row.line, **places})
+                row = replace(row, line=replace(row.line, places={**row.line.places, **places}))
             await facts.put(step.tx, self._context.agent_id, row)
 
     def _asked(self) -> str:

@@ -22,6 +22,36 @@ _AT_ONCE = 500
 
 
 @dataclass(frozen=True)
+class MemoryLine:
+    """The line in the chat that says what memory has learned, and counts on. ``slot``: its message, None before there
+    is one; ``layer``: what lay on top when it was said; ``turns``: that it has counted in, with what came of them.
+    ``places``: the folders whose places people were told, and a checksum of what they were told."""
+
+    slot: int | None = None
+    layer: int = 0
+    turns: int = 0
+    accepted: int = 0
+    rejected: int = 0
+    pruned: int = 0
+    places: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, int]) -> MemoryLine:
+        """As it was kept."""
+        places = {name.removeprefix(_PLACE): known for name, known in kept.items() if name.startswith(_PLACE)}
+        return cls(**{name: kept[name] for name in _COUNTED if name in kept}, places=places)
+
+    def as_json(self) -> dict[str, int]:
+        """As it is kept: flat, and nothing of a line that was not said yet."""
+        places = {f"{_PLACE}{folder}": known for folder, known in self.places.items()}
+        return places if self.slot is None else {**places, **{name: getattr(self, name) for name in _COUNTED}}
+
+
+_PLACE = "place:"
+_COUNTED = ("accepted", "rejected", "pruned", "slot", "layer", "turns")
+
+
+@dataclass(frozen=True)
 class MemoryRow:
     """``upto``: the newest entry that facts were looked for in; ``version``: raised by every change; ``next_number``:
     of a fact; ``line``: what people were told, and where; ``told``: what the next trace says."""
@@ -29,7 +59,7 @@ class MemoryRow:
     upto: int = 0
     version: int = 0
     next_number: int = 1
-    line: Mapping[str, int] = field(default_factory=dict)
+    line: MemoryLine = MemoryLine()
     told: tuple[str, ...] = ()
 
 
@@ -38,12 +68,14 @@ async def get(tx: Tx, agent_id: AgentId) -> MemoryRow:
     row = (await tx.execute(_MEMORY, {"agent": agent_id})).mappings().one_or_none()
     if row is None:
         return MemoryRow()
-    return MemoryRow(row["upto"], row["version"], row["next_number"], dict(row["line"]), tuple(row["told"]))
+    return MemoryRow(
+        row["upto"], row["version"], row["next_number"], MemoryLine.from_json(row["line"]), tuple(row["told"])
+    )
 
 
 async def put(tx: Tx, agent_id: AgentId, memory: MemoryRow) -> None:
     """From now on it is so far."""
-    values = {**asdict(memory), "line": dict(memory.line), "told": list(memory.told)}
+    values = {**asdict(memory), "line": memory.line.as_json(), "told": list(memory.told)}
     added = insert_into(tx, memories).values(agent_id=agent_id, **values)
     await tx.execute(added.on_conflict_do_update(index_elements=["agent_id"], set_=values))
 

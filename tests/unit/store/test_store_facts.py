@@ -12,7 +12,7 @@ from bot.compaction.facts.fact import Candidate, Decision, Fact, FactKind, FactS
 from bot.compaction.facts.life import MOST_CANDIDATES, Known, Source
 from bot.messages import Address, AgentId
 from bot.store import Database, agents, facts, histories
-from bot.store.facts import MemoryRow
+from bot.store.facts import MemoryLine, MemoryRow
 from tests.unit.entries import replied, said
 
 ADA, BO = Address("room", "1").agent_id, Address("room", "2").agent_id
@@ -96,12 +96,20 @@ async def test_agents_do_not_read_or_change_each_others(book: Database) -> None:
 
 
 async def test_how_far_it_is_is_kept(book: Database) -> None:
-    row = MemoryRow(12, 3, 9, {"slot": 4, "turns": 2}, ("[X] {}",))
+    row = MemoryRow(12, 3, 9, MemoryLine(slot=4, turns=2, places={"drafts": 7}), ("[X] {}",))
     for wanted in (row, replace(row, upto=20, told=())):
         async with book.write() as tx:
             await facts.put(tx, ADA, wanted)
         async with book.read() as tx:
             assert await facts.get(tx, ADA) == wanted
+
+
+def test_the_line_in_the_chat_is_kept_as_earlier_versions_kept_it() -> None:
+    line = MemoryLine(slot=4, layer=1, turns=2, accepted=3, places={"drafts": 7})
+    kept = {"place:drafts": 7, "accepted": 3, "rejected": 0, "pruned": 0, "slot": 4, "layer": 1, "turns": 2}
+    assert (line.as_json(), MemoryLine.from_json(kept)) == (kept, line)
+    assert MemoryLine.from_json({}).as_json() == {}
+    assert MemoryLine.from_json({"place:drafts": 7}).as_json() == {"place:drafts": 7}
 
 
 async def test_candidates_are_kept_with_what_was_decided_and_only_the_last_ones(book: Database) -> None:
