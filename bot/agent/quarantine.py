@@ -15,7 +15,7 @@ from bot.agent.context import Context
 from bot.agent.turns.ending import end_unseen
 from bot.bus import topics
 from bot.bus.bus import Bus
-from bot.compaction.plan import Plan, everything_but
+from bot.compaction.plan import fresh_start
 from bot.runtime.telemetry import telemetry
 from bot.store import Database, Tx, agents, histories, inbox, outbox
 from bot.store.inbox import Waiting
@@ -90,6 +90,5 @@ class Quarantine:
     async def _hide_all(self, tx: Tx, now: float) -> None:
         agent_id = self._context.agent_id
         upto = await histories.last_seq(tx, agent_id)
-        plan = Plan("new", upto, upto + 1, everything_but((), upto), kind="new")
-        layer, _ = plan.layer(await histories.next_layer(tx, agent_id), upto + 1, run=None)
+        layer, _ = fresh_start(upto).layer(await histories.next_layer(tx, agent_id), upto + 1, run=None)
         await histories.put(tx, agent_id, layer, (), now=now)

@@ -205,6 +205,11 @@ def everything_but(kept: Sequence[Entry], upto: int) -> Ranges:
     return tuple(spans)
 
 
+def fresh_start(upto: int) -> Plan:
+    """Nothing up to here is seen any more, and nothing stands in its place: `/new`."""
+    return Plan("new", upto, upto + 1, everything_but((), upto), kind="new")
+
+
 _MOST_SPANS = 3
 _WHERE = re.compile(r"\(Out of view: [^()]{1,120}\)")
 

@@ -25,7 +25,7 @@ from bot.agent.turn import Turn
 from bot.agent.turns.ending import PARKED
 from bot.agent.turns.runner import TurnRunner
 from bot.compaction.notices import taken_back
-from bot.compaction.plan import Plan, everything_but
+from bot.compaction.plan import fresh_start
 from bot.errors import StrategyFailed
 from bot.messages import ANSWER, COMPACTION
 from bot.runtime import access
@@ -205,7 +205,7 @@ class CommandHandlers:
         if self._is_fresh():
             return "This is a fresh conversation already."
         async with self._context.step() as step:
-            await step.put(Plan("new", upto, upto + 1, everything_but((), upto), kind="new"))
+            await step.put(fresh_start(upto))
             text = "A fresh start: I no longer see what was said before. /undo brings it back."
             await step.say(text, answers=message.ref)
             await step.close([message.id])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bot.compaction.facts.checkpoint import facts_in, is_checkpoint, rendered
 from bot.compaction.facts.fact import Fact, FactKind
-from bot.compaction.plan import SUMMARY, Inserted, Plan, details_of, everything_but, within
+from bot.compaction.plan import SUMMARY, Inserted, Plan, details_of, everything_but, fresh_start, within
 from bot.compaction.strategies.reset import GO_ON
 from bot.estimate import Family, text_tokens
 from bot.history import EntryKind
@@ -119,6 +119,10 @@ def test_a_checkpoint_of_facts_is_read_again_as_it_was_written() -> None:
 def test_a_plan_comes_back_from_json_as_it_was(plan: Plan) -> None:
     assert Plan.from_json(json.loads(json.dumps(plan.as_json()))) == plan
     assert Plan.from_json(plan.as_json()) == plan
+
+
+def test_a_fresh_start_hides_all_that_was_said() -> None:
+    assert fresh_start(9) == Plan("new", 9, 10, ((1, 9),), kind="new")
 
 
 def test_everything_but_what_is_kept_is_hidden() -> None:
