@@ -6,7 +6,7 @@ import pytest
 
 from bot.compaction.facts.fact import Fact, FactKind, FactStatus, Speaker
 from bot.compaction.memory_gate.gate import known_path, rewrite
-from tests.unit.compaction.test_memory_gate import gated, place
+from tests.unit.compaction.memory_gate.test_gate import gated, place
 
 
 def stated(text: str, speaker: Speaker = Speaker.PERSON) -> Fact:

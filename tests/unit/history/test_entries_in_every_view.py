@@ -28,7 +28,7 @@ from tests.unit.any_plan import (
 )
 
 EXAMPLES = int(os.environ.get("EXAMPLES", "200"))
-"""`EXAMPLES=2000 make test ARGS=tests/unit/history/test_every_view_is_valid.py` looks harder."""
+"""`EXAMPLES=2000 make test ARGS=tests/unit/history/test_entries_in_every_view.py` looks harder."""
 
 OWN = os.environ.get("OWN_STRATEGY")
 """`OWN_STRATEGY=my_strategies:Minutes` holds one's own to it too."""

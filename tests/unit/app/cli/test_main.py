@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from bot import __version__
 from bot.app.cli.main import app
 
-PAGE = (Path(__file__).parents[3] / "docs" / "cli.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[4] / "docs" / "cli.md").read_text(encoding="utf-8")
 EXAMPLES = [line.removeprefix("$ palimpsest ") for line in PAGE.splitlines() if line.startswith("$ palimpsest ")]
 
 

@@ -11,7 +11,7 @@ from bot.compaction.facts.candidates import candidates_of
 from bot.compaction.facts.checkpoint import facts_in, rendered
 from bot.compaction.facts.fact import Fact, FactKind
 from bot.compaction.facts.merge import merged
-from tests.unit.compaction.test_facts import used
+from tests.unit.compaction.facts.test_candidates import used
 
 ROWS = json.dumps([{"id": at, "name": f"N{at}", "mail": f"n{at}@x.example"} for at in range(1, 5)])
 

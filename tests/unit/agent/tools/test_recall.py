@@ -20,7 +20,7 @@ from bot.store.search.snippets import snippet
 from bot.store.search.words import query_words
 from tests.parser import HERE
 from tests.unit.entries import replied, returned, said
-from tests.unit.store.test_store_recall import cover
+from tests.unit.store.search.test_recall import cover
 
 ADA, BO = AgentId("room-1"), AgentId("room-2")
 _MORE = re.compile(r"\n\[More: recall from_seq=(\d+) to_seq=(\d+)(?: offset=(\d+))?\]$")

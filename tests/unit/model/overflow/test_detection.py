@@ -17,7 +17,7 @@ from bot.model.overflow.detection import StatedNumbers, stated_numbers
 from bot.model.overflow.wording import LONGEST, normalized
 from bot.overflow import is_context_overflow
 
-COLLECTION = Path(__file__).parents[1] / "provider_errors.jsonl"
+COLLECTION = Path(__file__).parents[2] / "provider_errors.jsonl"
 
 
 @dataclass(frozen=True, kw_only=True)

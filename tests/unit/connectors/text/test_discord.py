@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from connectors.text import for_discord
-from tests.unit.connectors.test_text_telegram import HOSTILE
+from tests.unit.connectors.text.test_telegram import HOSTILE
 from tests.unit.discord_reader import read
 
 BETWEEN = "\N{ZERO WIDTH SPACE}"

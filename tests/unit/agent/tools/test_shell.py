@@ -156,7 +156,7 @@ asyncio.run(tool.run(asked, Occasion(pathlib.Path(sys.argv[2]), HERE, 8_000, Tru
 @needs_proc
 async def test_a_kill_of_the_program_ends_the_command_too(walls: str, folder: Path) -> None:
     """Within walls at once; without them, a little after its time is up."""
-    program = subprocess.Popen([sys.executable, "-c", KILLED, walls, str(folder)], cwd=Path(__file__).parents[3])
+    program = subprocess.Popen([sys.executable, "-c", KILLED, walls, str(folder)], cwd=Path(__file__).parents[4])
     await until(lambda: bool(alive("sleep 4151")), lambda: "it never began")
     program.kill()
     program.wait()
