@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
 from bot.history import Usage
 from bot.page.format import count, dollars, duration, short, trigger
@@ -69,21 +68,33 @@ def figures(day: Day, week: Sequence[Stretch], model: str) -> list[Figure]:
     return [_answers(day, week), _compactions(day, week), _ahead(day, week), _waits(day, week), _cost(day, week, model)]
 
 
-def counts(day: Day) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Counts:
     """The compactions of a day in a few numbers; seconds for pauses."""
+
+    compactions: int
+    by_outcome: Mapping[str, int]
+    by_trigger: Mapping[str, int]
+    pauses: int
+    pause_median: float | None
+    pause_longest: float | None
+
+
+def counts(day: Day) -> Counts:
+    """Those of this one."""
     by_outcome = dict.fromkeys(RunState, 0)
     by_trigger: dict[str, int] = {}
     for (why, state), number in day.runs.items():
         by_outcome[state] += number
         by_trigger[why] = by_trigger.get(why, 0) + number
-    return {
-        "compactions": sum(by_outcome.values()),
-        "by_outcome": {state.value: number for state, number in by_outcome.items() if number},
-        "by_trigger": by_trigger,
-        "pauses": len(day.pauses),
-        "pause_median": median(day.pauses) if day.pauses else None,
-        "pause_longest": max(day.pauses, default=None),
-    }
+    return Counts(
+        compactions=sum(by_outcome.values()),
+        by_outcome={state.value: number for state, number in by_outcome.items() if number},
+        by_trigger=by_trigger,
+        pauses=len(day.pauses),
+        pause_median=median(day.pauses) if day.pauses else None,
+        pause_longest=max(day.pauses, default=None),
+    )
 
 
 def spent(day: Day, model: str) -> float | None:
@@ -105,10 +116,10 @@ def _answers(day: Day, week: Sequence[Stretch]) -> Figure:
 
 def _compactions(day: Day, week: Sequence[Stretch]) -> Figure:
     by_stretch, known = [float(stretch.runs) for stretch in week], counts(day)
-    outcomes = [f"{count(number)} {name}" for name, number in sorted(known["by_outcome"].items())]
+    outcomes = [f"{count(number)} {name}" for name, number in sorted(known.by_outcome.items())]
     return Figure(
         "Compactions",
-        count(known["compactions"]),
+        count(known.compactions),
         (*outcomes, f"{count(sum(by_stretch))} in 7 days"),
         *_bars(by_stretch, count),
         href="/compactions?within=24h",
@@ -117,8 +128,8 @@ def _compactions(day: Day, week: Sequence[Stretch]) -> Figure:
 
 def _ahead(day: Day, week: Sequence[Stretch]) -> Figure:
     known = counts(day)
-    others = [(name, number) for name, number in sorted(known["by_trigger"].items()) if name != "ahead"]
-    value = f"{count(known['by_trigger'].get('ahead', 0))} of {count(known['compactions'])}"
+    others = [(name, number) for name, number in sorted(known.by_trigger.items()) if name != "ahead"]
+    value = f"{count(known.by_trigger.get('ahead', 0))} of {count(known.compactions)}"
     notes = tuple(f"{count(number)} {trigger(name)}" for name, number in others)
     return Figure("Compacted while nobody waited", value, notes, *_bars([float(s.ahead) for s in week], count))
 
@@ -126,10 +137,10 @@ def _ahead(day: Day, week: Sequence[Stretch]) -> Figure:
 def _waits(day: Day, week: Sequence[Stretch]) -> Figure:
     by_stretch = [median(stretch.pauses) if stretch.pauses else 0.0 for stretch in week]
     known = counts(day)
-    notes = (f"median of {count(known['pauses'])}", f"longest {duration(known['pause_longest'])}") if day.pauses else ()
+    notes = (f"median of {count(known.pauses)}", f"longest {duration(known.pause_longest)}") if day.pauses else ()
     return Figure(
         "Wait for a compaction",
-        duration(known["pause_median"]) if day.pauses else "nobody waited",
+        duration(known.pause_median) if day.pauses else "nobody waited",
         notes,
         *_bars(by_stretch, duration),
     )

@@ -123,7 +123,7 @@ class Overview:
         async with self._context.database.read(long=True) as tx:
             values = await self._now(tx, await self._worker())
         day: Day = values["day"]
-        lately = {**counts(day), "turns": dict(day.turns), "dollars": spent(day, self._context.model_name)}
+        lately = {**asdict(counts(day)), "turns": dict(day.turns), "dollars": spent(day, self._context.model_name)}
         return JSONResponse(
             {
                 "problems": [asdict(problem) for problem in values["problems"]],
