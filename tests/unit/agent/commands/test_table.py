@@ -16,6 +16,7 @@ from bot.agent.commands.table import SPECS, TABLE, Who, completions, offered, ur
 from bot.compaction import STRATEGIES, notices
 from bot.connector import CommandField
 from bot.messages import ABORT_ANSWER, ABORT_COMPACTION
+from bot.page.conversation import _COMMANDS
 
 _TEMPLATES = Path(str(bot.page.__file__)).parent / "templates"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
@@ -66,6 +67,10 @@ def test_what_buttons_say_are_commands() -> None:
         command = parse(said)
         assert command, said
         assert command.known, said
+
+
+def test_what_the_page_of_a_conversation_orders_are_commands() -> None:
+    assert set(_COMMANDS) <= {command.name for command in offered()}
 
 
 def test_what_is_urgent_is_so_by_every_name() -> None:
