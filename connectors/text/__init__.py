@@ -3,6 +3,7 @@
 ``for_telegram``, ``rich_markdown`` and ``for_discord`` are what a connector calls. They read the text (``parsing``)
 into a tree (``tree``), lay it out as what people see with marked stretches (``layout``, ``spans``), cut that
 (``cutting``), and write it in the platform's form. ``split`` and ``shorten`` cut Markdown as it stands.
+``tables`` and ``quoting`` are small and apart: what they write can stand in any text.
 """
 
 from __future__ import annotations
