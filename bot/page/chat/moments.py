@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from bot.bus import topics
 from bot.bus.bus import Bus
 from bot.bus.events import AtWork, LiveEvent, Marked, Measured, MeterFacts, Written
+from bot.bus.live_events import RENEW_SECONDS
 from bot.messages import Address, AgentId
 
-_TYPING_SECONDS = 6.0
+_TYPING_SECONDS = 2 * RENEW_SECONDS
 _MOST_AGENTS = 1_000
 _MOST_SLOTS = 4
 """Replies that one conversation writes at once; what was written before is in the book by then."""

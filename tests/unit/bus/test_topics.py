@@ -70,7 +70,8 @@ def test_no_topic_or_lease_is_named_outside_of_the_bus() -> None:
         "_EVERY = 'run:'",
         "bus.ring('settled:' + agent)",
         "bus.ring(Topic(name))",
-        "bus.lease(f'agent:{a}', 3)",
+        "bus.lease(f'agent:{a}', AGENT.seconds)",
+        "bus.lease(name, 3.0)",
     ],
 )
 def test_one_that_is_named_somewhere_else_is_found(line: str, tmp_path: Path) -> None:
@@ -80,9 +81,10 @@ def test_one_that_is_named_somewhere_else_is_found(line: str, tmp_path: Path) ->
 
 
 def made_in(path: Path) -> list[str]:
-    """Where a text begins as a topic or a lease does, or is called a topic."""
+    """Where a text begins as a topic or a lease does, or is called a topic, or where a number is how long one lasts."""
     tree = ast.parse(path.read_text())
-    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
+    alone = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
+    said = {id(value) for value in alone if isinstance(value, ast.Constant)}  # docstrings
     within = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
     nodes = [node for node in ast.walk(tree) if id(node) not in said | within]
     return [f"{path}:{line}" for node in nodes for line in _names(node)]
@@ -94,5 +96,7 @@ def _names(node: ast.AST) -> Iterator[int]:
             kind, colon, whose = text.partition(":")
             if colon and kind in KINDS and not whose.startswith(" "):
                 yield node.lineno
+        case ast.Call(func=ast.Attribute(attr="lease"), args=[_, ast.Constant()]):  # how long is in the table
+            yield node.lineno
         case ast.Call(func=ast.Name(id="Topic") | ast.Attribute(attr="Topic")):
             yield node.lineno
