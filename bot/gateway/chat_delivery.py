@@ -229,7 +229,7 @@ class ChatDelivery:
             path = Path(folder) / _FILE_NAME
             await asyncio.to_thread(path.write_text, row.text, "utf-8", "replace")
             for other in _other_words(said, OutFile(str(path), _FILE_NAME)):
-                await self._fence.guard(self._database)
+                await self._fence.guard()
                 try:
                     if isinstance(other, Edit):
                         return await self._change(other, row.id)
@@ -293,27 +293,27 @@ class ChatDelivery:
     async def _bring(self, row: OutboxRow, text: str, *, partial: bool) -> tuple[str, ...]:
         """Send or edit. A first send is marked before it begins: after a crash the connector looks for it."""
         if not text and not row.file:
-            await self._fence.guard(self._database)
+            await self._fence.guard()
             return await self._connector.deliver(Withdraw(self._chats.on_platform(row.address), row.refs, row.answers))
         say = self._say(row, text, partial=partial)
         refs = row.refs
         if not refs and row.sending:
             if (seconds := self._fence.in_flight(row.id)) > 0:
                 raise _LookAgainError(seconds)  # another gateway may be sending it
-            await self._fence.guard(self._database)
+            await self._fence.guard()
             refs = await self._find(row, say) or ()
         if refs and row.file:
             return refs
         if refs:
-            await self._fence.guard(self._database)
+            await self._fence.guard()
             return await self._change(self._edit(replace(row, refs=refs), text, partial=partial), row.id)
-        if not await self._fence.begin_sending(self._database, row.id, was_begun=row.sending):
+        if not await self._fence.begin_sending(row.id, was_begun=row.sending):
             raise _AtRestError if self._fence.over.is_set() else _LookAgainError(0)
-        await self._fence.guard(self._database)
+        await self._fence.guard()
         try:
             return await self._connector.deliver(say)
         except DeliveryDelayed:
-            await self._fence.not_sent(self._database, row.id)
+            await self._fence.not_sent(row.id)
             raise
 
     async def _change(self, edit: Edit, slot: int) -> tuple[str, ...]:

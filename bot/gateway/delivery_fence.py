@@ -37,6 +37,7 @@ _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 class DeliveryFence:
     """That of one term. ``number``: that of :mod:`bot.store.tenures`; ``clock`` gives seconds that only grow."""
 
+    database: Database
     lease: str
     number: int
     installation: str = ""
@@ -59,16 +60,16 @@ class DeliveryFence:
         async with database.write() as tx:
             number = await tenures.begin(tx, lease)
             book = await installation.id_of(tx)
-        return cls(lease, number, book, clock, began=clock(), sure=asked)
+        return cls(database, lease, number, book, clock, began=clock(), sure=asked)
 
-    async def begin_sending(self, database: Database, slot: int, *, was_begun: bool = False) -> bool:
+    async def begin_sending(self, slot: int, *, was_begun: bool = False) -> bool:
         """Mark a first send before it begins. ``was_begun``: it was begun before, and is not there.
 
         False when nothing may be sent: another gateway took over (``over`` is set), or somebody began to send it, or
         has sent it, since it was looked at.
         """
         asked = self.clock()
-        async with database.write() as tx:
+        async with self.database.write() as tx:
             condition = tenures.lasts(self.lease, self.number)
             is_ours = await outbox.begin_sending(tx, slot, condition, was_begun=was_begun)
             is_newest = is_ours or await tenures.is_newest(tx, self.lease, self.number)
@@ -77,25 +78,25 @@ class DeliveryFence:
         if is_newest:
             self._be_sure(asked)
         else:
-            await self._end(database)
+            await self._end()
         return is_ours
 
-    async def not_sent(self, database: Database, slot: int) -> None:
+    async def not_sent(self, slot: int) -> None:
         """The platform surely does not have it; another gateway may be at it by now."""
-        async with database.write() as tx:
+        async with self.database.write() as tx:
             await outbox.not_sent(tx, slot, tenures.lasts(self.lease, self.number))
 
-    async def guard(self, database: Database) -> None:
+    async def guard(self) -> None:
         """Before a request: we may have stood still since we were sure, and another gateway may have begun what we are
         about to do. Raises DeliverySuperseded, StoreUnavailable."""
         while not self.over.is_set() and self.clock() - self.sure > SURE_SECONDS:
             asked = self.clock()
-            async with database.glance() as tx:
+            async with self.database.glance() as tx:
                 is_newest = await tenures.is_newest(tx, self.lease, self.number)
             if is_newest:
                 self._be_sure(asked)
             else:
-                await self._end(database)
+                await self._end()
         if self.over.is_set():
             raise DeliverySuperseded("another gateway delivers now")
 
@@ -108,14 +109,14 @@ class DeliveryFence:
         finally:
             self._edited[slot] = self.clock()
 
-    async def leave(self, database: Database) -> None:
+    async def leave(self) -> None:
         """We deliver no more: what we changed last is brought again, if another gateway may have changed it too."""
         if not self._edited or self.over.is_set():
             return
         self.sure = float("-inf")
         with suppress(DeliverySuperseded, StoreUnavailable, TimeoutError):
             async with asyncio.timeout(_LEAVING_SECONDS):
-                await self.guard(database)
+                await self.guard()
 
     def settled(self, slot: int) -> None:
         """It is known what became of this send."""
@@ -130,9 +131,9 @@ class DeliveryFence:
         for slot in [slot for slot, done in self._edited.items() if done < asked]:
             del self._edited[slot]
 
-    async def _end(self, database: Database) -> None:
+    async def _end(self) -> None:
         self.over.set()
         with suppress(StoreUnavailable):
-            async with database.write() as tx:
+            async with self.database.write() as tx:
                 await outbox.bring_again(tx, list(self._edited))
         self._edited.clear()

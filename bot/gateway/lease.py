@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 
 import structlog
 
@@ -94,13 +93,13 @@ class ConnectorLease:
                 yield None
                 return
             if isinstance(self._connector, Guarded):
-                self._connector.guard = partial(fence.guard, self._database)
+                self._connector.guard = fence.guard
             try:
                 yield Term(keeping, fence)
             finally:
                 if isinstance(self._connector, Guarded):
                     self._connector.guard = unguarded
-                await fence.leave(self._database)
+                await fence.leave()
         finally:
             await stop(keeping)
 

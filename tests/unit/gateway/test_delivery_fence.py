@@ -45,12 +45,12 @@ async def said(database: Database) -> int:
 async def test_only_the_newest_gateway_begins_a_send(database: Database) -> None:
     slot = await said(database)
     old = await DeliveryFence.begin(database, LEASE)
-    assert await old.begin_sending(database, slot)
+    assert await old.begin_sending(slot)
     new = await DeliveryFence.begin(database, LEASE)
     assert not old.over.is_set()
-    assert not await old.begin_sending(database, slot)
+    assert not await old.begin_sending(slot)
     assert old.over.is_set()
-    assert await new.begin_sending(database, slot, was_begun=True)
+    assert await new.begin_sending(slot, was_begun=True)
 
 
 async def test_of_gateways_that_begin_at_the_same_moment_each_has_a_number_of_its_own(database: Database) -> None:
@@ -61,22 +61,22 @@ async def test_of_gateways_that_begin_at_the_same_moment_each_has_a_number_of_it
 async def test_what_is_being_sent_or_has_arrived_is_not_begun_again(database: Database) -> None:
     slot = await said(database)
     fence = await DeliveryFence.begin(database, LEASE)
-    begun = await asyncio.gather(*(fence.begin_sending(database, slot) for _ in range(5)))
+    begun = await asyncio.gather(*(fence.begin_sending(slot) for _ in range(5)))
     assert sorted(begun) == [False, False, False, False, True]
-    assert await fence.begin_sending(database, slot, was_begun=True), "it was looked for, and is not there"
+    assert await fence.begin_sending(slot, was_begun=True), "it was looked for, and is not there"
     async with database.write() as tx:
         await outbox.delivered(tx, slot, 1, ["7"])
-    assert not await fence.begin_sending(database, slot)
+    assert not await fence.begin_sending(slot)
     assert not fence.over.is_set()
 
 
 async def test_whoever_was_followed_says_nothing_of_what_the_other_one_sends(database: Database) -> None:
     slot = await said(database)
     old = await DeliveryFence.begin(database, LEASE)
-    assert await old.begin_sending(database, slot)
+    assert await old.begin_sending(slot)
     new = await DeliveryFence.begin(database, LEASE)
-    assert await new.begin_sending(database, slot, was_begun=True)
-    await old.not_sent(database, slot)
+    assert await new.begin_sending(slot, was_begun=True)
+    await old.not_sent(slot)
     async with database.read() as tx:
         [row] = await outbox.pending(tx, "room", "1")
     assert row.sending
@@ -86,12 +86,12 @@ async def test_a_gateway_of_another_connector_takes_nothing_over(database: Datab
     slot = await said(database)
     ours = await DeliveryFence.begin(database, LEASE)
     await DeliveryFence.begin(database, "connector:other")
-    assert await ours.begin_sending(database, slot)
+    assert await ours.begin_sending(slot)
 
 
 async def test_what_another_gateway_may_be_sending_is_left_alone_for_a_moment(database: Database) -> None:
     slot, now = await said(database), 100.0
-    fence = DeliveryFence(LEASE, 1, clock=lambda: now, began=99.0)
+    fence = DeliveryFence(database, LEASE, 1, clock=lambda: now, began=99.0)
     assert fence.in_flight(slot) == IN_FLIGHT_SECONDS - 1
     now = 99.0 + IN_FLIGHT_SECONDS
     assert fence.in_flight(slot) == 0
@@ -100,7 +100,7 @@ async def test_what_another_gateway_may_be_sending_is_left_alone_for_a_moment(da
 async def test_what_we_began_to_send_ourselves_is_looked_for_at_once(database: Database) -> None:
     slot = await said(database)
     fence = await DeliveryFence.begin(database, LEASE)
-    assert await fence.begin_sending(database, slot)
+    assert await fence.begin_sending(slot)
     assert fence.in_flight(slot) == 0
     fence.settled(slot)
     assert fence.in_flight(slot) > 0
@@ -153,8 +153,8 @@ class StoppedAfterTheCommit(DeliveryFence):
 
     room: Stopped
 
-    async def begin_sending(self, database: Database, slot: int, *, was_begun: bool = False) -> bool:
-        begun = await super().begin_sending(database, slot, was_begun=was_begun)
+    async def begin_sending(self, slot: int, *, was_begun: bool = False) -> bool:
+        begun = await super().begin_sending(slot, was_begun=was_begun)
         await self.room.stands_still()
         return begun
 
@@ -181,7 +181,7 @@ async def test_a_process_that_was_stopped_before_its_request_looks_again_and_sen
 
     async def another_gateway_sends() -> None:
         new = await DeliveryFence.begin(database, LEASE)
-        assert await new.begin_sending(database, slot, was_begun=True)
+        assert await new.begin_sending(slot, was_begun=True)
         async with database.write() as tx:
             await outbox.delivered(tx, slot, 1, ["7"])
 
@@ -225,7 +225,7 @@ async def test_a_message_that_two_changed_at_once_is_brought_again(
         async with database.write() as tx:
             await outbox.delivered(tx, slot, 1, ["7"])
         await room.stands_still()
-    await old.leave(database)
+    await old.leave()
     delivery = delivery_to(room, database, bus, new, tmp_path)
     delivery.wake()
     delivering = asyncio.create_task(delivery.run())
@@ -241,6 +241,6 @@ async def test_whoever_was_not_followed_brings_nothing_again(database: Database)
         await outbox.delivered(tx, slot, 1, ["7"])
     with fence.editing(slot):
         pass
-    await fence.leave(database)
+    await fence.leave()
     async with database.read() as tx:
         assert await outbox.pending(tx, "room", "1") == []
