@@ -35,7 +35,7 @@ EARLIER = "[earlier] "
 _MARKS = {FactStatus.DONE: "[done] ", FactStatus.CANCELLED: "[cancelled] ", FactStatus.REPLACED: EARLIER}
 _ASSISTANT = "(assistant) "
 _BULLET, _COLUMNS, _SECTION = "- ", "> ", "## "
-_SPECIFIC_ID = re.compile(rf"[a-z0-9]_(?:{ID_NAMES})\Z|{ID_HUMP}\Z")
+_SPECIFIC_ID = re.compile(rf"[a-z0-9]_(?:{ID_NAMES})\Z|{ID_HUMP}\Z|[a-z]Code\Z")
 _WEIGHTS = {
     FactKind.GOAL: 8.0,
     FactKind.CONSTRAINT: 9.0,

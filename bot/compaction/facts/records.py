@@ -22,8 +22,8 @@ SEPARATOR = "\t"
 
 ID_NAMES = "id|uuid|guid|key|sku|slug|ref|reference|code"
 """What fields that hold an id are called, or end in, behind a line or a point; for a pattern."""
-ID_HUMP = "[a-z](?:Id|Key|Ref|Code)"
-"""Likewise in one piece (``orderId``)."""
+ID_HUMP = "[a-z](?:Id|Key|Ref)"
+"""Likewise in one piece (``orderId``); a code is more often of something else (``exitCode``, ``statusCode``)."""
 
 LONGEST_VALUE = 240
 """Characters of one value."""
