@@ -16,6 +16,9 @@ On purpose the two differ, and have patterns of their own, in these:
 - names: of a sentence alone, or of texts with headings, lists and labels;
 - a file by its name alone ("notes.md") is a detail by its known ending; a fact needs a folder, or "e.g." would be one.
 
+A cell of a record and an argument of a tool are whole values, and no part of a text: ``facts.brief``,
+``parts.file_references``. A path that is a date after all is told by ``facts.dates``.
+
 Where a path ends in prose, blanks included, is told from what stands around it: :mod:`bot.compaction.facts.places`.
 What a command line names is the shell's grammar: :mod:`bot.compaction.memory_gate`.
 """
