@@ -165,7 +165,7 @@ async def _times(tx: Tx, agent_id: AgentId, seqs: Collection[int]) -> list[float
 async def _added_facts(tx: Tx, agent_id: AgentId, texts: Sequence[str]) -> set[int]:
     """Entries that tell the model what this person had it remember with /memory; whose word it was, only the inbox
     says."""
-    asked = [text for text in texts if text.startswith("/memory")]
+    asked = _commands(texts)
     notes = (entries.c.agent_id == agent_id) & (entries.c.kind == EntryKind.NOTE) & entries.c.layer.is_(None)
     if not asked:
         return set()
@@ -174,12 +174,17 @@ async def _added_facts(tx: Tx, agent_id: AgentId, texts: Sequence[str]) -> set[i
     return {seq for seq, fact in told.items() if fact and any(fact in text for text in asked)}
 
 
+def _commands(texts: Sequence[str]) -> list[str]:
+    """Those that may be commands: in capitals, too, and by another name."""
+    return [text for text in texts if text.lstrip().startswith("/")]
+
+
 async def _runs_since(tx: Tx, agent_id: AgentId, since: float, texts: Sequence[str]) -> Sequence[RowMapping]:
     """Compactions that began then or later, and those that were asked for in these words."""
     table = compactions.c
     columns = [table.id, table.started_at, table.head, table.state, table.status_slot, table.focus]
     rows = (await tx.execute(select(*columns).where(table.agent_id == agent_id))).mappings().all()
-    asked = [text for text in texts if text.startswith("/compact")]
+    asked = _commands(texts)
     return [
         row
         for row in rows

@@ -161,7 +161,7 @@ async def shared(database: Database) -> None:
         address=GROUP,
     )  # fmt: skip
     await ran(database, "after", GROUP, at=NOON + 50)
-    await says(database, GROUP, ADA, "/memory add a secret fact", 1, person_name="Ada")
+    await says(database, GROUP, ADA, " /Memory add a secret fact", 1, person_name="Ada")
     await says(database, GROUP, BOB, "hello", 2, person_name="Bob", speaker="Bob")
     async with database.write() as tx:
         agent_id = GROUP.agent_id
