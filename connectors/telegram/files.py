@@ -9,8 +9,10 @@ import asyncio
 import logging
 import re
 import shutil
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeAlias
 
 from aiogram import Bot, types
 from aiogram import exceptions as telegram
@@ -36,6 +38,7 @@ _DOWNLOAD_SECONDS = 110
 _CHUNK_BYTES = 65_536
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f"\\/]')
 
+_Send: TypeAlias = Callable[..., Awaitable[types.Message]]
 log = logging.getLogger(__name__)
 
 
@@ -116,28 +119,17 @@ class Files:
 
     async def _send_as(self, place: Place, file: OutFile, look: Look, *, as_photo: bool, seconds: int) -> int:
         content = types.FSInputFile(file.path, filename=_UNSAFE.sub("_", file.name) or "file")
-        if as_photo:
-            sending = self._bot.send_photo(
-                place.chat,
-                content,
-                message_thread_id=place.thread,
-                caption=look.text,
-                caption_entities=entities_of(look),
-                reply_parameters=place.reply,
-                reply_markup=keyboard_of(look),
-                request_timeout=seconds,
-            )
-        else:
-            sending = self._bot.send_document(
-                place.chat,
-                content,
-                message_thread_id=place.thread,
-                caption=look.text,
-                caption_entities=entities_of(look),
-                reply_parameters=place.reply,
-                reply_markup=keyboard_of(look),
-                request_timeout=seconds,
-            )
+        send: _Send = self._bot.send_photo if as_photo else self._bot.send_document
+        sending = send(
+            place.chat,
+            content,
+            message_thread_id=place.thread,
+            caption=look.text,
+            caption_entities=entities_of(look),
+            reply_parameters=place.reply,
+            reply_markup=keyboard_of(look),
+            request_timeout=seconds,
+        )
         return await id_of(sending)
 
     async def _download(self, path: str, target: Path, most_bytes: int) -> None:
