@@ -263,6 +263,14 @@ async def test_a_conversation_goes_wholly_only_where_nobody_else_is_known_to_tal
     assert (await where(database))[0] == ["room-ada", "room-alone", "room-mute", "room-old"]
 
 
+async def test_a_file_whose_name_has_brackets_is_forgotten_under_its_whole_name(database: Database) -> None:
+    blocks = (text_block("[File: files/draft [2].txt, 6 characters]\nsecret"),)
+    await write(
+        database, said(1, "hi", person=BOB), Entry(2, "user", blocks, EntryKind.FILE, person=ADA), address=GROUP
+    )
+    assert (await redact(database)).files == {"files/draft [2].txt"}
+
+
 async def test_files_that_a_person_sent_are_known_by_their_messages_and_by_what_was_shown_of_them(
     database: Database,
 ) -> None:
