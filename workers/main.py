@@ -19,7 +19,7 @@ from bot.runtime.shutdown import Shutdown
 from bot.runtime.tasks import stop
 from workers.desk import Desk
 from workers.shift import Shift
-from workers.summarize import summarize
+from workers.job import summarize
 from workers.vetting import clear
 
 POLL_SECONDS = 0.2

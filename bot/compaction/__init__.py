@@ -1,8 +1,9 @@
 """What to hide, what to replace, what to summarise, and which facts stay. Pure decisions: a page in, a plan out.
 
-`gate` says when, a strategy says what (`plan` is what it gets and gives), `summary` what must not be lost; `grammar`
-and `stems` say what an exact detail is, and when two words are one. Nothing here asks a model or writes: agents carry a
-plan out (:mod:`bot.agent.compacting`), workers write its summary.
+`gate` says when, a strategy says what (`plan` is what it gets and gives), `summary` whether a text is one and what must
+not be lost, `notices` what people read of it; `grammar` and `stems` say what an exact detail is, and when two words are
+one. Nothing here asks a model or writes: agents carry a plan out (:mod:`bot.agent.compacting`), workers write its
+summary.
 """
 
 from __future__ import annotations

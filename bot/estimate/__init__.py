@@ -1,7 +1,8 @@
 """How many tokens something takes, how full a context is, and where a text is cut to fit. Pure.
 
-One meter for all: the gate, the notices, the trace and the page show the same number. What a provider reports is kept
-by the agent's context; nothing here asks anybody.
+`request` counts messages, pictures, files and tools (sizes of pictures by `media`), `text` what is written, by `rates`;
+`meter` is the one number that the gate, the notices, the trace and the page show; `cuts` and `bounds` shorten. What a
+provider reports is kept by the agent; nothing here asks anybody.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from bot.agent.tools import confinement
+from bot.agent.tools import shell_confinement
 from bot.agent.tools.process import Limits, run
 from bot.agent.tools.tool import Occasion, ToolError, schema
 
@@ -55,14 +55,14 @@ class Shell:
         if not occasion.by_admin:
             raise ToolError(FOR_ADMINS)
         command, seconds = _command(arguments.get("command")), _seconds(arguments.get("timeout", _SECONDS))
-        await asyncio.to_thread(confinement.prepare, occasion.folder)
+        await asyncio.to_thread(shell_confinement.prepare, occasion.folder)
         line = await asyncio.to_thread(self._line, occasion.folder, command, seconds)
         home = str(occasion.folder.resolve())
         began = time.monotonic()
         try:
-            ended = await run(line, home, confinement.environment(home), seconds=seconds, limits=self.limits)
+            ended = await run(line, home, shell_confinement.environment(home), seconds=seconds, limits=self.limits)
         finally:
-            await asyncio.to_thread(confinement.prepare, occasion.folder)
+            await asyncio.to_thread(shell_confinement.prepare, occasion.folder)
         took = time.monotonic() - began
         what = f"stopped: {ended.stopped}" if ended.stopped else f"exit code {ended.code}"
         return f"{ended.output.rstrip()}\n[{what}, after {took:.1f} s]".lstrip()
@@ -71,10 +71,10 @@ class Shell:
         limited = self.limits.imposed_on(["bash", "-c", command], seconds)
         if self.walls == "unconfined":
             return [*_ends_by_itself(seconds), *limited]
-        if self.bubblewrap is None or not confinement.works(self.bubblewrap):
+        if self.bubblewrap is None or not shell_confinement.works(self.bubblewrap):
             raise ToolError(NO_WALLS)
         secret = self.secret
-        return confinement.confined(self.bubblewrap, folder, limited, network=self.network, secret=secret)
+        return shell_confinement.confined(self.bubblewrap, folder, limited, network=self.network, secret=secret)
 
 
 def shell(
@@ -82,7 +82,7 @@ def shell(
 ) -> Shell:
     """The tool as the settings want it."""
     parameters = schema(["command"], command="string", timeout="integer")
-    found = confinement.find_bubblewrap() if walls == "on" else None
+    found = shell_confinement.find_bubblewrap() if walls == "on" else None
     return Shell(parameters, walls, limits, network, tuple(secret), found)
 
 

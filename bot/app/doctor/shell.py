@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from bot.agent.tools.confinement import find_bubblewrap, works
+from bot.agent.tools.shell_confinement import find_bubblewrap, works
 from bot.app.doctor.case import Case
 from bot.runtime.checks import Finding, ok, problem, warning
 

@@ -34,7 +34,7 @@ from bot.messages import AgentId
 from tests import ports
 from tests.servers.proxy import Proxy
 from workers.shift import Shift
-from workers.summarize import summarize
+from workers.job import summarize
 
 
 class Certificates:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bot.agent.tools import confinement
+from bot.agent.tools import shell_confinement
 from bot.agent.tools.process import Limits
 from bot.agent.tools.shell import FOR_ADMINS, NO_WALLS, Shell, shell
 from bot.agent.tools.tool import Occasion, ToolError
@@ -25,7 +25,8 @@ from tests.until import until
 SECRET = "sk-ant-a-secret-of-ours-0123456789"
 BUBBLEWRAP = shutil.which("bwrap")
 confined_only = pytest.mark.skipif(
-    not (BUBBLEWRAP and confinement.works(BUBBLEWRAP)), reason="bubblewrap is not there, or is not allowed to work"
+    not (BUBBLEWRAP and shell_confinement.works(BUBBLEWRAP)),
+    reason="bubblewrap is not there, or is not allowed to work",
 )
 needs_proc = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
 WALLS = [pytest.param("on", marks=confined_only), "unconfined"]
@@ -227,9 +228,9 @@ async def test_a_bubblewrap_that_does_not_work_is_as_good_as_none(folder: Path, 
 
 
 def test_the_walls_are_these(folder: Path) -> None:
-    confinement.prepare(folder)
+    shell_confinement.prepare(folder)
     (folder / "compaction_20261121.md").write_text("a trace")
-    line = confinement.confined("bwrap", folder, ["true"], network=False, secret=())
+    line = shell_confinement.confined("bwrap", folder, ["true"], network=False, secret=())
     assert line[0] == "bwrap"
     assert {"--unshare-all", "--die-with-parent", "--new-session", "--clearenv"} <= set(line)
     assert line[line.index("--cap-drop") + 1] == "ALL"
@@ -244,17 +245,17 @@ def test_the_walls_are_these(folder: Path) -> None:
 
 
 def test_the_network_is_there_only_when_it_is_wanted(folder: Path) -> None:
-    confinement.prepare(folder)
-    line = confinement.confined("bwrap", folder, ["true"], network=True, secret=())
+    shell_confinement.prepare(folder)
+    line = shell_confinement.confined("bwrap", folder, ["true"], network=True, secret=())
     assert line.index("--share-net") == line.index("--unshare-all") + 1
     assert "/etc/resolv.conf" in line
 
 
 def test_a_data_folder_among_the_systems_own_is_hidden(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    confinement.prepare(folder)
-    monkeypatch.setattr(confinement, "_SYSTEM", (str(folder.parents[2]),))
+    shell_confinement.prepare(folder)
+    monkeypatch.setattr(shell_confinement, "_SYSTEM", (str(folder.parents[2]),))
     secret = (folder.parents[1], folder.parents[1] / "palimpsest.db", Path("/home/somewhere-else"))
-    line = confinement.confined("bwrap", folder, ["true"], network=False, secret=secret)
+    line = shell_confinement.confined("bwrap", folder, ["true"], network=False, secret=secret)
     at = line.index("--tmpfs", line.index("/dev/shm"))
     assert line[at + 1] == str(folder.parents[1].resolve())
     assert at < line.index("--bind")
