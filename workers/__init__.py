@@ -1,4 +1,4 @@
-""" "arq: where summaries are written.
+"""arq: where summaries are written.
 
 `main` is the worker, `shift` what it takes on and how it ends, `vetting` keeps what is no job of ours from it. `job` is
 one run with its heart, `summary` how its text is come by, `desk` what both work with. A job writes into the row of its

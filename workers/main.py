@@ -18,8 +18,8 @@ from bot.runtime.settings_check import checked_settings, log_notes
 from bot.runtime.shutdown import Shutdown
 from bot.runtime.tasks import stop
 from workers.desk import Desk
-from workers.shift import Shift
 from workers.job import summarize
+from workers.shift import Shift
 from workers.vetting import clear
 
 POLL_SECONDS = 0.2

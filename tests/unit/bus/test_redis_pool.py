@@ -33,8 +33,8 @@ from bot.errors import BusUnavailable
 from bot.messages import AgentId
 from tests import ports
 from tests.servers.proxy import Proxy
-from workers.shift import Shift
 from workers.job import summarize
+from workers.shift import Shift
 
 
 class Certificates:
