@@ -3,6 +3,8 @@
 A connector turns what happens on its platform into :class:`~bot.messages.Inbound` and hands it to ``Intake.store``;
 only when that returned is it in the database, and only then may the platform be told that it arrived. The other way
 the gateway calls ``deliver``. A connector keeps nothing that must last.
+
+Both sides are there in memory too, for tests: :mod:`connectors.memory`.
 """
 
 from __future__ import annotations
@@ -45,7 +47,7 @@ class OfferedCommand:
 
 
 class Intake(Protocol):
-    """Where a connector stores what it received. Implemented by the gateway."""
+    """Where a connector stores what it received. On the book it is :mod:`bot.gateway.intake`."""
 
     async def store(self, inbounds: Sequence[Inbound], *, cursor: str | None = None) -> int:
         """Store a batch, and the platform's cursor with it, in one transaction; returns how many rows were new.
