@@ -94,7 +94,7 @@ async def test_nothing_keeps_anybody_out_and_nothing_is_wider_than_a_phone(
     await _talk(page)
     await page.fill("#text", "/compact")
     await page.press("#text", "Enter")
-    await expect(page.locator("text=Compacted: ")).to_be_visible()
+    await expect(page.get_by_role("log").get_by_text("Compacted: ")).to_be_visible()
     await says(page, "And the bench?")
     await page.goto("/compactions")
     run = await page.locator("a[href^='/compactions/']").first.get_attribute("href")
