@@ -136,7 +136,11 @@ class Intake:
         stored = [await self._store_or_skip(inbound) for inbound in inbounds]
         if cursor is not None:
             await self._store((), cursor)
-        return Stored([one for each in stored for one in each.new], [say for each in stored for say in each.told])
+        return Stored(
+            [one for each in stored for one in each.new],
+            [say for each in stored for say in each.told],
+            [file for each in stored for file in each.gone],
+        )
 
     async def _store_or_skip(self, inbound: Inbound) -> Stored:
         try:

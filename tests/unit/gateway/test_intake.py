@@ -16,7 +16,7 @@ from bot.bus.bus import Bus
 from bot.errors import StoreUnavailable
 from bot.gateway.admission import Admission
 from bot.gateway.intake import SKIPPED, UNREAD, Intake
-from bot.messages import Address, Attachment, Inbound
+from bot.messages import Address, Attachment, Inbound, Kept
 from bot.runtime.access import Access
 from bot.store import Database, inbox, people, work
 from bot.store.archive import dismissed, forgetting, settled
@@ -246,3 +246,15 @@ async def test_an_edit_that_changed_what_nobody_had_read_is_none_when_it_is_brou
     assert await waiting(database) == []
     third = replace(second, key="edit:1:1:4", order=4, text="hello you")
     assert len((await intake.take([third], None)).new) == 1
+
+
+async def test_the_files_of_what_was_taken_back_go_also_when_something_else_of_the_batch_cannot_be_stored(
+    intake: Intake, database: Database
+) -> None:
+    with_file = replace(WELL, attachments=(Attachment("ref", "a.txt", size=3),))
+    await intake.take([with_file], None)
+    async with database.write() as tx:
+        [fetching] = await inbox.fetching(tx, "room")
+        await inbox.fetched(tx, fetching.id, [Kept("a.txt", path="files/a.txt")])
+    taken_back = replace(WELL, key="delete:message:1:1", kind="delete", person="", text="", edits=WELL.key)
+    assert (await intake.take([taken_back, POISON], None)).gone == [(HERE.agent_id, "files/a.txt")]
