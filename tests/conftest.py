@@ -31,7 +31,7 @@ from bot.runtime.settings import Settings
 from bot.store import Database
 from tests import ports
 from tests.house import House, Room, open_house, settings_for
-from tests.servers.messages import MessagesServer
+from tests.servers.messages.server import MessagesServer
 
 properties.register_profile("on a busy machine", deadline=None)
 properties.load_profile("on a busy machine")

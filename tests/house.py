@@ -24,7 +24,7 @@ from bot.runtime.settings import Settings
 from bot.store import histories
 from connectors.memory import MemoryConnector
 from tests.leaks import lasting_keys, own_tasks
-from tests.servers.messages import MessagesServer
+from tests.servers.messages.server import MessagesServer
 
 PATIENCE = 60.0
 

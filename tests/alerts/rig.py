@@ -25,10 +25,10 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from tests.chaos.stores import Postgres, Valkey
 from tests.deployed import RULES
-from tests.servers.messages import MessagesServer, Reply
+from tests.servers.messages.server import MessagesServer, Reply
 from tests.servers.prometheus import Prometheus
 from tests.servers.proxy import Proxy
-from tests.servers.telegram import BotApiServer, Person
+from tests.servers.telegram.server import BotApiServer, Person
 from tests.wire.program import KEY, Program, Programs
 
 ANSWER = "Yes, I am here."

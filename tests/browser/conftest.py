@@ -15,7 +15,7 @@ import pytest
 from tests.connectors.web_house import WebHouse, open_web_house
 from tests.house import settings_for
 from tests.ports import free_port
-from tests.servers.messages import MessagesServer
+from tests.servers.messages.server import MessagesServer
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Page

@@ -6,7 +6,7 @@ from playwright.async_api import Page, expect
 
 from bot.agent.commands.table import offered
 from tests.browser.conftest import PATIENCE_MS, begin, flaws, log_in, says
-from tests.servers.messages import MessagesServer, Reply
+from tests.servers.messages.server import MessagesServer, Reply
 
 COMMANDS = {command.name: command.about for command in offered()}
 ANSWER = "Take **three** roses:\n\n1. white\n2. red\n\n```python\nprint('<b>roses</b>')\n```"

@@ -11,7 +11,7 @@ from playwright.async_api import Browser, Page, expect
 from bot.messages import Address
 from tests.browser.conftest import PASSWORD, PATIENCE_MS, begin, flaws, log_in, opened, says
 from tests.connectors.web_house import WebHouse
-from tests.servers.messages import MessagesServer
+from tests.servers.messages.server import MessagesServer
 
 LINES = (
     "We plan the garden behind the house. The budget is 1,200 euros, and the gate code is 4711.",

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from bot.compaction.strategies.reset import GO_ON
-from tests.servers.messages import MessagesRequest, Reply, ToolCall
-from tests.servers.messages_wire import Json, blocks_of
+from tests.servers.messages.server import MessagesRequest, Reply, ToolCall
+from tests.servers.messages.wire import Json, blocks_of
 
 ASKED = re.compile(r"«(\d+)»")
 """How a person's message shows its number."""

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from bot.messages import Address
-from tests.servers import discord, telegram
-from tests.servers.discord import DiscordServer
-from tests.servers.telegram import BotApiServer
-from tests.servers.telegram_chats import USERNAME
+from tests.servers.discord import server as discord
+from tests.servers.discord.server import DiscordServer
+from tests.servers.telegram import server as telegram
+from tests.servers.telegram.chats import USERNAME
+from tests.servers.telegram.server import BotApiServer
 
 Files: TypeAlias = Mapping[str, bytes]
 

@@ -20,11 +20,11 @@ from tests.chaos.people import People
 from tests.chaos.plan import PEOPLE, PROGRAMS, HouseKind, Pooler
 from tests.chaos.processes import Program, environment_of, eventually
 from tests.chaos.stores import NAME, Postgres, Valkey
-from tests.servers.discord import API, DiscordServer
-from tests.servers.messages import MessagesServer
+from tests.servers.discord.server import API, DiscordServer
+from tests.servers.messages.server import MessagesServer
 from tests.servers.pgbouncer import PGBOUNCER, pgbouncer
 from tests.servers.proxy import Proxy, Target
-from tests.servers.telegram import TOKEN, BotApiServer
+from tests.servers.telegram.server import TOKEN, BotApiServer
 
 WINDOW = 6_000
 _CALM_SECONDS = 0.3

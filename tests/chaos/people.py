@@ -11,8 +11,8 @@ from bot.messages import AgentId
 from tests.chaos.brain import PUNCH, READ, SEND, TALK
 from tests.chaos.chats import Chat, DiscordChat, Seen, TelegramChat, Written, address_of
 from tests.chaos.plan import Wish
-from tests.servers.discord import DiscordServer
-from tests.servers.telegram import BotApiServer
+from tests.servers.discord.server import DiscordServer
+from tests.servers.telegram.server import BotApiServer
 
 FIRST = 1001
 """The first person's id, and that of their chat; the others follow."""

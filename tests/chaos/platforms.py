@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
-from tests.servers.discord import DiscordServer
-from tests.servers.telegram import BotApiServer
+from tests.servers.discord.server import DiscordServer
+from tests.servers.telegram.server import BotApiServer
 
 FIRST = 1001
 """The first person's id; the others follow."""

@@ -13,7 +13,7 @@ from tests.chaos.blows import Blows
 from tests.chaos.harness import House
 from tests.chaos.plan import Strike, Wish
 from tests.chaos.processes import eventually
-from tests.servers.messages import Record
+from tests.servers.messages.server import Record
 
 Moment = Literal["turn", "tool call", "compaction"]
 Target = Literal["process", "gateway", "agents", "worker", "valkey", "silence", "wipe"]

@@ -19,8 +19,8 @@ from tests.chaos.people import People
 from tests.chaos.plan import Wish
 from tests.dialogs.program import running
 from tests.house import settings_for
-from tests.servers.messages import MessagesServer
-from tests.servers.telegram import BotApiServer
+from tests.servers.messages.server import MessagesServer
+from tests.servers.telegram.server import BotApiServer
 
 WISHES: tuple[Wish, ...] = ("", "read", "long", "")
 SPOILT = {

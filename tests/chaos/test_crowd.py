@@ -26,7 +26,7 @@ from tests.chaos.brain import ANSWERED, AnsweringBrain
 from tests.chaos.platforms import PLATFORMS, Platform, open_platform
 from tests.dialogs.program import at_rest, running
 from tests.house import settings_for
-from tests.servers.messages import MessagesServer
+from tests.servers.messages.server import MessagesServer
 
 MESSAGES = int(os.environ.get("CROWD", "100"))
 DROPS = int(os.environ.get("DROPS", "10"))

@@ -10,8 +10,8 @@ from aiogram.client.session.aiohttp import AiohttpSession
 
 from bot.connector import OfferedCommand
 from connectors.telegram import Telegram
-from tests.connectors.telegram_case import MakeTelegram, Pauses
-from tests.servers.telegram import BotApiServer, Person
+from tests.connectors.telegram.case import MakeTelegram, Pauses
+from tests.servers.telegram.server import BotApiServer, Person
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from __future__ import annotations
 from bot.messages import Say
 from connectors.telegram import Telegram
 from connectors.text import for_discord
-from tests.connectors.discord_rig import Rig
-from tests.connectors.telegram_case import say
-from tests.servers.telegram import BotApiServer, Person
+from tests.connectors.discord.rig import Rig
+from tests.connectors.telegram.case import say
+from tests.servers.telegram.server import BotApiServer, Person
 from tests.unit import discord_reader
 from tests.unit.replies import COUNT, reply
 from tests.unit.visible import bare, is_read_otherwise, visible, without_addresses

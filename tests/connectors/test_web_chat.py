@@ -19,10 +19,10 @@ from bot.store import agents, outbox
 from tests.connectors.browser import Browser
 from tests.connectors.page_lines import lines_of, tags_of
 from tests.connectors.web_house import WebHouse, open_web_house
-from tests.fundamentals.test_files import picture
+from tests.fundamentals.conversation.test_files import picture
 from tests.house import settings_for
 from tests.ports import free_port
-from tests.servers.messages import MessagesRequest, MessagesServer, Reply, ToolCall, remembering_brain
+from tests.servers.messages.server import MessagesRequest, MessagesServer, Reply, ToolCall, remembering_brain
 
 COMMANDS = [command.name for command in offered()]
 PASSWORD = "a password of the tests"

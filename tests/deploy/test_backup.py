@@ -23,7 +23,7 @@ from bot.store.search import word_index
 from bot.store.search.words import query_words
 from tests.conftest import BOOKS, OpenHouse, new_database
 from tests.house import Room, open_house, settings_for
-from tests.servers.messages import MessagesServer
+from tests.servers.messages.server import MessagesServer
 
 CHAT = "7"
 ADA = Address("room", CHAT).agent_id

@@ -15,8 +15,8 @@ import pytest
 from bot.app.main import ROLES
 from tests.deploy.files import DEPLOY, GRACE, ROOT, document, image_environment, interpolated, is_setting
 from tests.ports import free_port
-from tests.servers.messages import MessagesServer
-from tests.servers.telegram import BotApiServer
+from tests.servers.messages.server import MessagesServer
+from tests.servers.telegram.server import BotApiServer
 from tests.wire.program import KEY, Program, Programs
 from tests.wire.talk import Talk
 

@@ -20,7 +20,7 @@ from scripts.prometheus_rule import MADE, made
 from tests.deploy.files import DEPLOY, document, image_environment
 from tests.deployed import DASHBOARD, RULES, rules
 from tests.ports import free_port
-from tests.servers.messages import MessagesServer
+from tests.servers.messages.server import MessagesServer
 from tests.servers.prometheus import (
     ALERTMANAGER,
     AMTOOL,

@@ -19,7 +19,7 @@ from bot.store.book import database_of
 from tests.chaos.processes import eventually
 from tests.conftest import OpenHouse
 from tests.house import Room, settings_for
-from tests.servers.messages import MessagesServer
+from tests.servers.messages.server import MessagesServer
 from tests.servers.proxy import Proxy
 
 NEWER = (

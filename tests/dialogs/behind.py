@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.dialogs.line import Line
 from tests.dialogs.program import at_rest, in_the_book
 from tests.dialogs.scene import NotSoError, Scene, Step
-from tests.servers.messages import Brain, Reply
+from tests.servers.messages.server import Brain, Reply
 
 
 def holds(*, after: int | None = None, summaries: bool = False) -> Step:

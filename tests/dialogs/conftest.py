@@ -19,7 +19,7 @@ from tests.dialogs.stages.telegram import TelegramStage
 from tests.dialogs.stages.terminal import TerminalStage
 from tests.dialogs.table import Person
 from tests.house import settings_for
-from tests.servers.messages import MessagesServer
+from tests.servers.messages.server import MessagesServer
 
 Play = Callable[..., Awaitable[None]]
 

@@ -12,7 +12,7 @@ from bot.app.resources import Resources
 from tests.dialogs.pattern import Exactly, reads, squeezed
 from tests.dialogs.program import at_rest
 from tests.dialogs.stage import Place, Post, Stage, Where
-from tests.servers.messages import MessagesServer
+from tests.servers.messages.server import MessagesServer
 
 PATIENCE = 60.0
 _LONGEST_SHOWN = 300

@@ -6,7 +6,7 @@ from tests.dialogs.behind import asked, goes_on, heard, holds, hung_up, thinks
 from tests.dialogs.conftest import Play
 from tests.dialogs.stages import everywhere
 from tests.dialogs.table import ada, bot, bot_changes, buttons, no_typing, typing
-from tests.servers.messages import Brain, MessagesRequest, Reply, remembering_brain
+from tests.servers.messages.server import Brain, MessagesRequest, Reply, remembering_brain
 
 STORY = "And then the weather in the town was mild, and nothing else happened at all. " * 30
 TALK = (ada("My dog is Rex."), bot("Noted*"), ada(STORY), bot("Noted*"))

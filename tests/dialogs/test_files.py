@@ -11,7 +11,7 @@ from tests.dialogs.behind import heard, requests, sees, thinks
 from tests.dialogs.conftest import Play
 from tests.dialogs.stages import ALBUMS, everywhere
 from tests.dialogs.table import ada, bot, bot_sends
-from tests.servers.messages import MessagesRequest, Reply, ToolCall
+from tests.servers.messages.server import MessagesRequest, Reply, ToolCall
 
 NOTES = "The key is under the mat. 钥匙".encode()
 

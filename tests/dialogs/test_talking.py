@@ -7,7 +7,7 @@ from tests.dialogs.conftest import Play
 from tests.dialogs.pattern import Exactly
 from tests.dialogs.stages import OTHERS, everywhere
 from tests.dialogs.table import ada, bob, bot, bot_at_length, growing, no_typing, typing
-from tests.servers.messages import Reply, ToolCall
+from tests.servers.messages.server import Reply, ToolCall
 
 COUNTING = "one two three four five six seven eight nine ten."
 PARAGRAPHS = "\n\n".join(f"Paragraph {n} says this: {'word after word ' * 18}and ends." for n in range(30))

@@ -20,7 +20,7 @@ from bot.runtime.strategies import named
 from tests.conftest import OpenHouse
 from tests.docs.pages import DOCS, code_named
 from tests.house import Room
-from tests.servers.messages import MessagesServer
+from tests.servers.messages.server import MessagesServer
 from tests.unit.any_history import histories, texts
 from tests.unit.any_plan import assert_names_what_is_there, assert_page_holds, assert_smaller, planner_of
 

@@ -14,10 +14,10 @@ from bot.app.doctor import Case, Finding
 from bot.app.doctor.web import Web
 from bot.runtime.settings import Settings, load_settings
 from bot.store.book import bell_of, database_of
-from tests.servers.discord import DiscordServer
-from tests.servers.discord_routes import Route
-from tests.servers.messages import MessagesServer
-from tests.servers.telegram import BotApiServer
+from tests.servers.discord.routes import Route
+from tests.servers.discord.server import DiscordServer
+from tests.servers.messages.server import MessagesServer
+from tests.servers.telegram.server import BotApiServer
 
 MakeCase = Callable[..., Case]
 

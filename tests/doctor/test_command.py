@@ -10,8 +10,8 @@ import pytest
 
 from bot.app.doctor.report import as_text
 from bot.runtime.checks import Finding, ok
-from tests.servers.messages import MessagesServer
-from tests.servers.telegram import BotApiServer
+from tests.servers.messages.server import MessagesServer
+from tests.servers.telegram.server import BotApiServer
 from tests.wire.program import KEY, Program, Programs
 
 

@@ -17,8 +17,8 @@ from bot.errors import ConfigurationError
 from bot.runtime.settings import load_settings
 from bot.runtime.tasks import stop
 from tests.doctor.conftest import MakeCase, said, the_one
-from tests.servers.messages import MessagesServer
-from tests.servers.telegram import BotApiServer
+from tests.servers.messages.server import MessagesServer
+from tests.servers.telegram.server import BotApiServer
 
 
 @pytest.fixture

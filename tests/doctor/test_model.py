@@ -15,7 +15,7 @@ from bot.runtime.settings_check import check
 from bot.store.book import database_of
 from bot.store.windows import BookWindows
 from tests.doctor.conftest import MakeCase, said, the_one
-from tests.servers.messages import MessagesServer
+from tests.servers.messages.server import MessagesServer
 
 KEY = "test-key"
 

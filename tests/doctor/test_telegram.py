@@ -16,7 +16,7 @@ from bot.app.doctor.telegram_webhook import check_webhook
 from bot.bus.bus import Bus
 from bot.runtime.tasks import stop
 from tests.doctor.conftest import MakeCase, bell_of_a_new_book, said, the_one
-from tests.servers.telegram import BotApiServer
+from tests.servers.telegram.server import BotApiServer
 
 LOOKS_ONLY = {"getMe", "getWebhookInfo"}
 

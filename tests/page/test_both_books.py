@@ -22,10 +22,10 @@ from bot.store.turns import TurnState
 from tests.bench.page.__main__ import paths_of
 from tests.bench.page.book import Size, write
 from tests.conftest import OpenHouse
-from tests.fundamentals.memory_book import until
+from tests.fundamentals.compaction.memory_book import until
 from tests.house import Room
 from tests.page.conftest import Read, browser_of, press, visiting
-from tests.servers.messages import MessagesServer
+from tests.servers.messages.server import MessagesServer
 
 ADA = Address("room", "ada")
 

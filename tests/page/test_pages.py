@@ -16,7 +16,7 @@ from bot.store import runs
 from bot.store.schema import inbox
 from tests.house import House, Room, open_house, settings_for
 from tests.page.conftest import Read, press, visiting
-from tests.servers.messages import MessagesServer
+from tests.servers.messages.server import MessagesServer
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import anthropic
 import pytest_asyncio
 
-from tests.servers.messages import MessagesServer
+from tests.servers.messages.server import MessagesServer
 
 
 @pytest_asyncio.fixture

@@ -9,8 +9,8 @@ import discord
 import pytest
 import pytest_asyncio
 
-from tests.servers.discord import Ack, DiscordServer, Message, Person
-from tests.servers.discord_client import Bot, library_at, running
+from tests.servers.discord.client import Bot, library_at, running
+from tests.servers.discord.server import Ack, DiscordServer, Message, Person
 
 
 @pytest_asyncio.fixture

@@ -7,8 +7,8 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from tests.servers.discord import DiscordServer, Person
-from tests.servers.discord_client import Raw, library_at
+from tests.servers.discord.client import Raw, library_at
+from tests.servers.discord.server import DiscordServer, Person
 
 
 @pytest_asyncio.fixture

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from tests.servers.asking import MODEL, TOOLS, ask, assistant, said, stream, user
-from tests.servers.messages import MessagesRequest, MessagesServer, Reply, ToolCall, Usage
+from tests.servers.messages.server import MessagesRequest, MessagesServer, Reply, ToolCall, Usage
 
 
 async def test_a_streamed_reply_is_the_same_as_a_whole_one(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.servers.messages_cache import Charge, Prompt, PromptCache, minimum_of
+from tests.servers.messages.cache import Charge, Prompt, PromptCache, minimum_of
 
 MARK: Any = {"type": "ephemeral"}
 HOUR: Any = {"type": "ephemeral", "ttl": "1h"}

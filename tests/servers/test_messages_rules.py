@@ -6,7 +6,7 @@ import anthropic
 import pytest
 
 from tests.servers.asking import TOOLS, ask, assistant, said, user
-from tests.servers.messages import MessagesServer
+from tests.servers.messages.server import MessagesServer
 
 CALL = {"type": "tool_use", "id": "t1", "name": "look", "input": {}}
 RESULT = {"type": "tool_result", "tool_use_id": "t1", "content": "a tree"}

@@ -24,7 +24,7 @@ from aiogram.types import (
     ReactionTypeEmoji,
 )
 
-from tests.servers.telegram import BotApiServer, Person, utf16_units
+from tests.servers.telegram.server import BotApiServer, Person, utf16_units
 
 
 @pytest_asyncio.fixture

@@ -5,10 +5,10 @@ from aiogram import Bot
 from aiogram.exceptions import TelegramNotFound
 from aiogram.types import InputRichMessage
 
-from tests.servers.telegram import BotApiServer, Person
-from tests.servers.telegram_raw import RawCalls
+from tests.servers.telegram.raw import RawCalls
+from tests.servers.telegram.server import BotApiServer, Person
 
-pytest_plugins = ["tests.servers.telegram_fixtures"]
+pytest_plugins = ["tests.servers.telegram.fixtures"]
 
 
 async def test_a_draft_grows_until_a_message_takes_its_place(telegram: BotApiServer, bot: Bot, ada: Person) -> None:

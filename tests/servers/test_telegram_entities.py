@@ -6,11 +6,11 @@ import pytest
 from aiogram import Bot
 from aiogram.types import MessageEntity
 
-from tests.servers.telegram import BotApiServer, Person, utf16_units
-from tests.servers.telegram_entities import special_parts
-from tests.servers.telegram_raw import RawCalls
+from tests.servers.telegram.entities import special_parts
+from tests.servers.telegram.raw import RawCalls
+from tests.servers.telegram.server import BotApiServer, Person, utf16_units
 
-pytest_plugins = ["tests.servers.telegram_fixtures"]
+pytest_plugins = ["tests.servers.telegram.fixtures"]
 
 
 def entity(type: str, offset: int, length: int, **more: Any) -> dict[str, Any]:

@@ -5,10 +5,10 @@ from aiogram import Bot
 from aiogram.exceptions import TelegramBadRequest, TelegramEntityTooLarge
 from aiogram.types import BufferedInputFile, Message, MessageEntity
 
-from tests.servers.telegram import BotApiServer, Person
-from tests.servers.telegram_files import LARGEST_DOCUMENT, LARGEST_DOWNLOAD, LARGEST_PHOTO
+from tests.servers.telegram.files import LARGEST_DOCUMENT, LARGEST_DOWNLOAD, LARGEST_PHOTO
+from tests.servers.telegram.server import BotApiServer, Person
 
-pytest_plugins = ["tests.servers.telegram_fixtures"]
+pytest_plugins = ["tests.servers.telegram.fixtures"]
 
 PNG = b"\x89PNG\r\n\x1a\n and so on"
 

@@ -6,10 +6,10 @@ import pytest
 from aiogram import Bot
 from aiogram.exceptions import TelegramRetryAfter
 
-from tests.servers.telegram import BotApiServer, Person
-from tests.servers.telegram_raw import RawCalls
+from tests.servers.telegram.raw import RawCalls
+from tests.servers.telegram.server import BotApiServer, Person
 
-pytest_plugins = ["tests.servers.telegram_fixtures"]
+pytest_plugins = ["tests.servers.telegram.fixtures"]
 
 
 async def test_a_chat_takes_one_message_in_so_many_seconds(telegram: BotApiServer, bot: Bot, ada: Person) -> None:

@@ -5,9 +5,9 @@ from aiogram import Bot
 from aiogram.exceptions import TelegramBadRequest, TelegramForbiddenError, TelegramMigrateToChat
 from aiogram.types import ChatMemberUpdated, Message
 
-from tests.servers.telegram import BotApiServer, Person
+from tests.servers.telegram.server import BotApiServer, Person
 
-pytest_plugins = ["tests.servers.telegram_fixtures"]
+pytest_plugins = ["tests.servers.telegram.fixtures"]
 
 BOT = "@palimpsest_test_bot"
 

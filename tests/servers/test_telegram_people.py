@@ -5,10 +5,10 @@ from aiogram import Bot
 from aiogram.exceptions import TelegramBadRequest, TelegramForbiddenError
 from aiogram.types import BotCommand, ReactionTypeEmoji, ReplyParameters
 
-from tests.servers.telegram import BotApiServer, Person
-from tests.servers.telegram_raw import RawCalls
+from tests.servers.telegram.raw import RawCalls
+from tests.servers.telegram.server import BotApiServer, Person
 
-pytest_plugins = ["tests.servers.telegram_fixtures"]
+pytest_plugins = ["tests.servers.telegram.fixtures"]
 
 
 async def test_an_edit_carries_its_date_and_leaves_the_first_update_alone(

@@ -5,11 +5,11 @@ from aiogram import Bot
 from aiogram.exceptions import TelegramBadRequest, TelegramNotFound
 from aiogram.types import InputRichMessage
 
-from tests.servers.telegram import BotApiServer, Person
-from tests.servers.telegram_raw import RawCalls
-from tests.servers.telegram_rich import read_rich
+from tests.servers.telegram.raw import RawCalls
+from tests.servers.telegram.rich import read_rich
+from tests.servers.telegram.server import BotApiServer, Person
 
-pytest_plugins = ["tests.servers.telegram_fixtures"]
+pytest_plugins = ["tests.servers.telegram.fixtures"]
 
 SOURCE = """\
 # Plan

@@ -10,12 +10,12 @@ from aiogram import Bot
 from aiogram.exceptions import TelegramConflictError
 from aiohttp import web
 
-from tests.servers.telegram import BotApiServer, Person
-from tests.servers.telegram_raw import RawCalls
-from tests.servers.telegram_webhook import SECRET_HEADER
+from tests.servers.telegram.raw import RawCalls
+from tests.servers.telegram.server import BotApiServer, Person
+from tests.servers.telegram.webhook import SECRET_HEADER
 from tests.servers.watched import Watched
 
-pytest_plugins = ["tests.servers.telegram_fixtures"]
+pytest_plugins = ["tests.servers.telegram.fixtures"]
 
 
 class Hook(Watched):

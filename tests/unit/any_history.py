@@ -21,7 +21,7 @@ from bot.estimate import Family, message_tokens
 from bot.history import Entry, EntryKind, History, Layer, merge_ranges
 from bot.history.quotations import QUOTES, quotation_block
 from bot.messages import Audience, Block, Message, Quote, text_block
-from tests.servers.messages_rules import Rules
+from tests.servers.messages.rules import Rules
 
 
 def one_pixel() -> str:

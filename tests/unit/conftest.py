@@ -10,7 +10,7 @@ import pytest
 from bot.bus.bus import Bus
 from bot.model.anthropic import AnthropicModel
 from bot.store import Database
-from tests.servers.messages import MessagesServer
+from tests.servers.messages.server import MessagesServer
 from workers.desk import Desk
 
 

@@ -16,7 +16,7 @@ from bot.messages import AgentId
 from bot.model import Head
 from bot.store import histories, runs
 from bot.store.runs import NewRun, Result, Run
-from tests.servers.messages import Brain, MessagesRequest, Reply
+from tests.servers.messages.server import Brain, MessagesRequest, Reply
 from tests.unit.entries import full, replied, returned, said
 from tests.unit.one_run import a_meter
 from workers.desk import Desk

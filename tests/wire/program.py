@@ -12,8 +12,8 @@ from pathlib import Path
 from typing_extensions import override
 
 from bot.app.embedded.detached import Detached
-from tests.servers.messages import MessagesServer
-from tests.servers.telegram import BotApiServer
+from tests.servers.messages.server import MessagesServer
+from tests.servers.telegram.server import BotApiServer
 from tests.servers.watched import Watched
 from tests.wire.forked import Forked, fork
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tests.servers.messages import MessagesRequest, MessagesServer, Record, Reply, remembering_brain
-from tests.servers.telegram import BotApiServer, SentMessage
+from tests.servers.messages.server import MessagesRequest, MessagesServer, Record, Reply, remembering_brain
+from tests.servers.telegram.server import BotApiServer, SentMessage
 
 PATIENCE = 60.0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.servers.messages import MessagesServer
+from tests.servers.messages.server import MessagesServer
 from tests.wire.conftest import Served
 from tests.wire.program import Programs
 from tests.wire.talk import Talk, conversation

@@ -9,9 +9,9 @@ import pytest
 import pytest_asyncio
 
 from connectors.telegram.writer import PROBES
-from tests.servers.discord import DiscordServer
-from tests.servers.messages import MessagesServer
-from tests.servers.telegram import BotApiServer, Person
+from tests.servers.discord.server import DiscordServer
+from tests.servers.messages.server import MessagesServer
+from tests.servers.telegram.server import BotApiServer, Person
 from tests.wire.conftest import Book
 from tests.wire.program import PATIENCE, Programs
 

@@ -15,8 +15,8 @@ from prometheus_client.parser import text_string_to_metric_families as families_
 from bot.app.main import ROLES
 from tests.deployed import queries, rows
 from tests.promql import asked, labels_in
-from tests.servers.messages import MessagesServer
-from tests.servers.telegram import BotApiServer
+from tests.servers.messages.server import MessagesServer
+from tests.servers.telegram.server import BotApiServer
 from tests.wire.conftest import Served
 from tests.wire.program import KEY, Program, Programs
 from tests.wire.talk import Talk

@@ -9,8 +9,8 @@ import socket
 import aiohttp
 import pytest
 
-from tests.servers.messages import MessagesServer
-from tests.servers.telegram import BotApiServer
+from tests.servers.messages.server import MessagesServer
+from tests.servers.telegram.server import BotApiServer
 from tests.wire.program import KEY, PATIENCE, Program, Programs
 from tests.wire.talk import Talk
 

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from tests.servers.messages import MessagesRequest, MessagesServer, Reply
-from tests.servers.telegram import BotApiServer
+from tests.servers.messages.server import MessagesRequest, MessagesServer, Reply
+from tests.servers.telegram.server import BotApiServer
 from tests.wire.conftest import Served
 from tests.wire.program import Programs
 from tests.wire.talk import Brain, Talk

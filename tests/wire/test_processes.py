@@ -14,8 +14,8 @@ import pytest
 from redis.asyncio import Redis
 
 from bot.app.embedded.valkey import EmbeddedValkey
-from tests.servers.messages import MessagesServer
-from tests.servers.telegram import BotApiServer
+from tests.servers.messages.server import MessagesServer
+from tests.servers.telegram.server import BotApiServer
 from tests.wire.program import Program, Programs
 from tests.wire.talk import Talk
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.servers.messages import MessagesRequest
+from tests.servers.messages.server import MessagesRequest
 from tests.wire.conftest import Served
 from tests.wire.talk import Talk, conversation
 

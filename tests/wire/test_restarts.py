@@ -8,8 +8,8 @@ import signal
 import pytest
 
 from bot.agent.compacting.trace import CUT_OFF
-from tests.servers.messages import MessagesServer
-from tests.servers.telegram import BotApiServer
+from tests.servers.messages.server import MessagesServer
+from tests.servers.telegram.server import BotApiServer
 from tests.wire.program import PATIENCE, Program, Programs
 from tests.wire.talk import Talk
 

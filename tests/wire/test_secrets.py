@@ -12,9 +12,9 @@ import pytest_asyncio
 from redis.asyncio import Redis
 
 from bot.app.embedded.valkey import EmbeddedValkey
-from tests.servers.discord import DiscordServer
-from tests.servers.messages import MessagesServer
-from tests.servers.telegram import BotApiServer
+from tests.servers.discord.server import DiscordServer
+from tests.servers.messages.server import MessagesServer
+from tests.servers.telegram.server import BotApiServer
 from tests.wire.program import PATIENCE, Programs
 
 MARK = "m4rk3d"

@@ -16,8 +16,8 @@ import pytest
 from typing_extensions import override
 
 from connectors.terminal.typeset import clean
-from tests.servers.messages import MessagesServer
-from tests.servers.messages_wire import MessagesRequest, Reply
+from tests.servers.messages.server import MessagesServer
+from tests.servers.messages.wire import MessagesRequest, Reply
 from tests.servers.watched import Watched
 from tests.wire.program import KEY, PATIENCE, Programs
 

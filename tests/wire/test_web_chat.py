@@ -6,7 +6,7 @@ import json
 import signal
 
 from tests.connectors.browser import Browser
-from tests.servers.messages import MessagesServer
+from tests.servers.messages.server import MessagesServer
 from tests.wire.program import PATIENCE, Program, Programs
 
 PASSWORD = "a password of the tests"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tests.bench.cost.pauses import Clock
-from tests.servers.messages_cache import Charge, Prompt, PromptCache
+from tests.servers.messages.cache import Charge, Prompt, PromptCache
 
 MODEL = "claude-sonnet-5"
 INPUT, OUTPUT = 2.0, 10.0

@@ -10,9 +10,9 @@ from typing import Any
 
 from tests.bench.cost.talk import TOLD
 from tests.bench.sawtooth.brain import LookingBrain
-from tests.servers.messages import MessagesRequest, Reply, ToolCall
-from tests.servers.messages_brain import facts_in
-from tests.servers.messages_wire import blocks_of, texts_of
+from tests.servers.messages.brain import facts_in
+from tests.servers.messages.server import MessagesRequest, Reply, ToolCall
+from tests.servers.messages.wire import blocks_of, texts_of
 
 MOST_LOOKS = 4
 _LOOK = re.compile(r"look into (?P<path>files/\S+?)\.(?:\s|$)")

@@ -11,7 +11,7 @@ from typing import Any
 
 from bot.history import Entry, EntryKind, as_request
 from bot.messages import Block, Message, text_block
-from tests.servers.messages_wire import MESSAGE_TOKENS, tokens_of_content, tokens_of_text
+from tests.servers.messages.wire import MESSAGE_TOKENS, tokens_of_content, tokens_of_text
 
 ANSWER = 8_192
 """Tokens that are kept free for the answer."""

@@ -19,9 +19,9 @@ from tests.bench.cost.brain import Brain, answer
 from tests.bench.cost.pauses import HABITS, SECONDS_A_REQUEST, SECONDS_A_TOKEN, Clock
 from tests.bench.cost.policies import ANSWER, Page, Policy, Sized, dropped, summarised
 from tests.bench.cost.running import Course
-from tests.servers.messages import MessagesRequest
-from tests.servers.messages_cache import Known, Prompt
-from tests.servers.messages_wire import tokens_of_content, tokens_of_tools
+from tests.servers.messages.cache import Known, Prompt
+from tests.servers.messages.server import MessagesRequest
+from tests.servers.messages.wire import tokens_of_content, tokens_of_tools
 
 _ROOM = 8_000
 """Tokens that a summary may take."""

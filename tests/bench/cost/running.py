@@ -23,9 +23,9 @@ from tests.bench.cost.pauses import HABITS, SECONDS_A_REQUEST, SECONDS_A_TOKEN, 
 from tests.bench.sawtooth.conversation import Line
 from tests.bench.sawtooth.running import levels_of
 from tests.house import House, Room, open_house, settings_for
-from tests.servers.messages import MessagesRequest, MessagesServer, Reply
-from tests.servers.messages_cache import Charge, Prompt, PromptCache
-from tests.servers.messages_wire import Json, tokens_of_text
+from tests.servers.messages.cache import Charge, Prompt, PromptCache
+from tests.servers.messages.server import MessagesRequest, MessagesServer, Reply
+from tests.servers.messages.wire import Json, tokens_of_text
 
 CHAT = "1"
 LIFE = "1h"

@@ -17,8 +17,8 @@ from tests.bench.quality.needs import Need
 from tests.bench.quality.planted import Plant, Score, Verdict
 from tests.bench.quality.recorded import cuts
 from tests.bench.quality.wordings import LANGUAGES, SETS
-from tests.servers.messages_rules import Rules
-from tests.servers.messages_wire import Refused
+from tests.servers.messages.rules import Rules
+from tests.servers.messages.wire import Refused
 
 SHARES = (0.50, 0.25, 0.10)
 SMALLEST = 1_000

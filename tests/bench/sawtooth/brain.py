@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from typing_extensions import override
 
-from tests.servers.messages import MessagesRequest, RememberingBrain, Reply, ToolCall
-from tests.servers.messages_wire import blocks_of, texts_of
+from tests.servers.messages.server import MessagesRequest, RememberingBrain, Reply, ToolCall
+from tests.servers.messages.wire import blocks_of, texts_of
 
 MOST_LOOKS = 4
 """Calls for one question: then it says what it knows."""

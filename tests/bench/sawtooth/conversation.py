@@ -1,6 +1,6 @@
 """One conversation of 300 turns: small talk, facts and their corrections, questions near and far, files and tools.
 
-It is the same for everybody and at every time. Facts are sentences that :mod:`tests.servers.messages_brain` reads.
+It is the same for everybody and at every time. Facts are sentences that :mod:`tests.servers.messages.brain` reads.
 """
 
 from __future__ import annotations

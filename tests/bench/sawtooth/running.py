@@ -20,7 +20,7 @@ from bot.store.runs import Run, RunState
 from tests.bench.sawtooth.brain import LookingBrain
 from tests.bench.sawtooth.conversation import TURNS, Asks, Line
 from tests.house import House, Room, open_house, settings_for
-from tests.servers.messages import MessagesServer
+from tests.servers.messages.server import MessagesServer
 
 WINDOW = 8_000
 """Tokens."""

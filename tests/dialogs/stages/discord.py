@@ -14,7 +14,7 @@ from bot.connector import Connector
 from bot.runtime.settings import Settings
 from tests.dialogs.pattern import reads
 from tests.dialogs.stage import Place, Post, Where, Who
-from tests.servers.discord import Channel, DiscordServer, Message, Person
+from tests.servers.discord.server import Channel, DiscordServer, Message, Person
 from tests.unit.discord_reader import read
 
 _TYPING_SECONDS = 10.0

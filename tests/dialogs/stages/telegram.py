@@ -14,8 +14,8 @@ from bot.runtime.settings import Settings
 from tests.dialogs.pattern import reads
 from tests.dialogs.stage import Place, Post, Where, Who
 from tests.ports import free_port
-from tests.servers.telegram import BotApiServer, Chat, Person, SentMessage
-from tests.servers.telegram_chats import USERNAME
+from tests.servers.telegram.chats import USERNAME
+from tests.servers.telegram.server import BotApiServer, Chat, Person, SentMessage
 
 _TYPING_SECONDS = 5.0
 

@@ -13,7 +13,7 @@ from bot.model import DEFAULT_ANSWER, Head, Limits, Model
 from bot.model.anthropic import AnthropicModel
 from bot.store import Database
 from bot.store.windows import BookWindows, all_of
-from tests.servers.messages import MessagesServer
+from tests.servers.messages.server import MessagesServer
 
 HEAD = Head("claude-test", 100, "Be kind.")
 HELLO = [Message(role="user", content="Hello.")]

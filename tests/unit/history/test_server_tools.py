@@ -19,10 +19,10 @@ from bot.history.server_tools import as_texts, continued, definitions
 from bot.messages import Block, Message, text_block
 from bot.model import Head
 from bot.model.anthropic import AnthropicModel
-from tests.servers.messages import MessagesServer, Reply
-from tests.servers.messages_rules import Rules
-from tests.servers.messages_server_tools import call, cited, fetched, found, sealed
-from tests.servers.messages_wire import MessagesRequest
+from tests.servers.messages.rules import Rules
+from tests.servers.messages.server import MessagesServer, Reply
+from tests.servers.messages.server_tools import call, cited, fetched, found, sealed
+from tests.servers.messages.wire import MessagesRequest
 
 RULES = Rules(window=10_000_000, max_tokens=8_192)
 OWN_TOOL = {"name": "look", "description": "Looks.", "input_schema": {"type": "object", "properties": {}}}
@@ -256,7 +256,7 @@ def test_the_definitions_are_of_the_newest_versions_that_the_sdk_knows() -> None
 
 
 def test_a_strict_server_is_strict() -> None:
-    from tests.servers.messages_wire import Refused
+    from tests.servers.messages.wire import Refused
 
     broken = [
         [HELLO, said(call("web_search", 1), text_block("x")), HELLO],

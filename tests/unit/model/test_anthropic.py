@@ -15,7 +15,7 @@ from bot.history import Usage
 from bot.messages import Message, text_block
 from bot.model import DEFAULT_ANSWER, DEFAULT_WINDOW, Head, Limits, Model
 from bot.model.anthropic import AnthropicModel
-from tests.servers.messages import MessagesServer, Reply, ToolCall
+from tests.servers.messages.server import MessagesServer, Reply, ToolCall
 
 TOOLS = ({"name": "look", "description": "Looks.", "input_schema": {"type": "object", "properties": {}}},)
 HEAD = Head("claude-test", 500, "Be kind.", TOOLS)

@@ -11,7 +11,7 @@ from bot.errors import ModelRefused, ModelUnavailable
 from bot.messages import Message, text_block
 from bot.model import Head, Model
 from bot.model.anthropic import AnthropicModel
-from tests.servers.messages import MessagesServer, Reply
+from tests.servers.messages.server import MessagesServer, Reply
 
 HEAD = Head("claude-test", 500, "Be kind.")
 HELLO = [Message(role="user", content=[text_block("hello")])]

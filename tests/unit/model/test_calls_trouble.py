@@ -11,7 +11,7 @@ from bot.messages import Message, text_block
 from bot.model import Head, Model
 from bot.model.anthropic import AnthropicModel
 from bot.runtime.telemetry import telemetry
-from tests.servers.messages import MessagesServer, Reply
+from tests.servers.messages.server import MessagesServer, Reply
 
 HEAD, SMALL = Head("claude-test", 500, ""), Head("claude-small", 500, "")
 HELLO = [Message(role="user", content=[text_block("hello")])]

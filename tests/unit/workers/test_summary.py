@@ -13,8 +13,8 @@ from bot.history import History
 from bot.runtime.tasks import stop
 from bot.store import histories, runs
 from bot.store.runs import RunState
-from tests.servers.messages import MessagesServer, Reply, ToolCall
-from tests.servers.messages_cache import without_marks
+from tests.servers.messages.cache import without_marks
+from tests.servers.messages.server import MessagesServer, Reply, ToolCall
 from tests.unit.entries import full, replied, said
 from tests.unit.summary_run import ADA, GOOD, HEAD, TALK, modes, planned, says
 from workers.desk import Desk

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot.history import Entry
-from tests.servers.messages import MessagesServer, Reply
+from tests.servers.messages.server import MessagesServer, Reply
 from tests.unit.entries import replied, returned, said
 from tests.unit.summary_run import GOOD, modes, planned, says
 from workers.desk import Desk

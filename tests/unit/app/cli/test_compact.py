@@ -19,7 +19,7 @@ from bot.compaction.manual.refusals import NeedsSummary, NoSummary
 from bot.estimate import estimate_tokens
 from bot.messages import Message
 from tests.house import settings_for
-from tests.servers.messages import MessagesServer
+from tests.servers.messages.server import MessagesServer
 from tests.unit.by_hand import assistant, talk, user
 from tests.unit.entries import call, result
 from tests.unit.summary_run import says
@@ -331,7 +331,7 @@ def test_a_link_to_the_output_stays_a_link_and_its_file_keeps_who_may_read_it(ru
 
 def test_a_strategy_of_ones_own_that_fails_is_told_in_one_line(run: Run) -> None:
     write("t.json", talk(4))
-    done = run("compact", "t.json", "--strategy", "tests.fundamentals.own_strategy:Broken", "--limit", "50")
+    done = run("compact", "t.json", "--strategy", "tests.fundamentals.compaction.own_strategy:Broken", "--limit", "50")
     assert done.exit_code == 1
     assert done.stderr == "palimpsest: The strategy broken failed: RuntimeError: no plan today.\n"
 

@@ -1,0 +1,1 @@
+"""The Discord connector, against a Discord over HTTP and websockets."""

@@ -1,0 +1,1 @@
+"""The Telegram connector, against a Bot API over HTTP."""

@@ -1,0 +1,80 @@
+"""The whole program on Telegram: what only shows when a gateway, its book and the platform meet."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.app.platforms import platforms
+from bot.app.resources import Resources
+from bot.gateway.chat_delivery import IN_A_FILE
+from bot.gateway.intake import UNREAD
+from tests.connectors.at_work import at_work
+from tests.house import settings_for
+from tests.servers.messages.server import MessagesServer
+from tests.servers.telegram.server import BotApiServer, Person
+
+PATIENCE = 60.0
+
+
+@pytest.fixture
+async def telegram() -> AsyncIterator[BotApiServer]:
+    async with BotApiServer() as server:
+        yield server
+
+
+@pytest.fixture
+def ada(telegram: BotApiServer) -> Person:
+    return telegram.person(id=1001, name="Ada")
+
+
+@pytest.fixture
+def program(telegram: BotApiServer, model: MessagesServer, tmp_path: Path) -> AbstractAsyncContextManager[Resources]:
+    values: dict[str, Any] = {"telegram_token": telegram.token, "telegram_api_base": telegram.url}
+    settings = settings_for(model, tmp_path / "data", **values)
+    return at_work(settings, next(one for one in platforms(settings) if one.name == "telegram"))
+
+
+async def answers(telegram: BotApiServer, count: int) -> list[str]:
+    """What the bot's messages read, once there are so many."""
+    await telegram.wait_for(lambda server: len(server.texts(1001)) >= count, PATIENCE)
+    return telegram.texts(1001)
+
+
+@pytest.mark.parametrize("status", [404, 409])
+async def test_what_is_to_be_said_while_the_server_starts_is_said_when_it_has_started(
+    telegram: BotApiServer, ada: Person, program: AbstractAsyncContextManager[Resources], status: int
+) -> None:
+    async with program:
+        ada.says("hello")
+        for method in ("sendMessage", "sendRichMessage", "sendMessageDraft"):
+            telegram.fail(method, status, "Not Found" if status == 404 else "Conflict: another one has the bot", 1)
+        assert (await answers(telegram, 1))[0].startswith("Noted (1).")
+
+
+async def test_an_answer_that_telegram_refuses_in_every_form_comes_as_a_file(
+    telegram: BotApiServer, ada: Person, program: AbstractAsyncContextManager[Resources]
+) -> None:
+    async with program:
+        for method in ("sendMessage", "sendRichMessage", "sendMessageDraft"):
+            telegram.fail(method, 400, "Bad Request: message text is not for this chat", None)
+        ada.says("hello")
+        await telegram.wait_for(lambda server: server.messages(1001), PATIENCE)
+        (message,) = telegram.messages(1001)
+        assert message.text == IN_A_FILE
+        assert message.file
+        assert message.file.content.startswith(b"Noted (1).")
+
+
+async def test_what_cannot_be_read_is_answered_in_words(
+    telegram: BotApiServer, ada: Person, program: AbstractAsyncContextManager[Resources], model: MessagesServer
+) -> None:
+    async with program:
+        ada.sends({"sticker": {"width": "of a kind that is not known yet"}})
+        ada.says("And this?")
+        assert UNREAD in await answers(telegram, 2)
+    assert len(model.requests) == 1

@@ -1,0 +1,1 @@
+"""How a conversation is compacted, and what is remembered of it."""

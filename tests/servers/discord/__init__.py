@@ -1,0 +1,1 @@
+"""The Discord that tests talk to: HTTP and gateway, as discord.py meets them. `server` puts it together."""
