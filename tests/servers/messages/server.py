@@ -298,9 +298,3 @@ def _headers(record: Record) -> dict[str, str]:
 async def _send(response: web.StreamResponse, event: Json) -> None:
     data = json.dumps(event, ensure_ascii=False)
     await response.write(f"event: {event['type']}\ndata: {data}\n\n".encode())
-
-
-if __name__ == "__main__":
-    from tests.servers.messages.command import main
-
-    main()

@@ -1,4 +1,4 @@
-"""`python -m tests.servers.messages.server`: the model server as a process of its own."""
+"""`python -m tests.servers.messages`: the model server as a process of its own."""
 
 import argparse
 import asyncio
@@ -34,3 +34,7 @@ def main() -> None:
     parser.add_argument("--journal", type=Path, help="one line of JSON a request")
     parser.add_argument("--delta-delay", type=float, default=0.0, help="seconds")
     asyncio.run(_serve(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    main()
