@@ -63,8 +63,9 @@ def rooms() -> list[Room]:
 def _layers() -> list[list[str]]:
     pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = pyproject["tool"]["importlinter"]["contracts"]
-    stack = next(contract for contract in contracts if contract["type"] == "layers")["layers"]
-    return [[name.strip() for name in layer.split("|")] for layer in stack]
+    contract = next(contract for contract in contracts if contract["type"] == "layers")
+    [house] = contract["containers"]
+    return [[f"{house}.{name.strip()}" for name in layer.split("|")] for layer in contract["layers"]]
 
 
 def _room(name: str, names: Sequence[str], layer: int | None) -> Room:
