@@ -219,7 +219,9 @@ class Intake:
         for one in fresh:  # in their order: some were deleted as soon as they were said
             if one.kind == "delete":
                 withdrawn.append(await withdraw(tx, one, now=now))
-            elif one.key in taken and await inbox.add(tx, one, now=now):
+            elif one.key not in taken:
+                continue
+            elif await inbox.add(tx, one, now=now):
                 new.append(one)
             elif one.edits:  # it changed a row, and is not to do so once more when another one has
                 await dismissed.add(tx, self._name, [one.key])
