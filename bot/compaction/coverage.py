@@ -1,0 +1,264 @@
+"""How much a line has to say that is not said yet: the measure by which compaction chooses. Pure; knows no language.
+
+Of many lines those are chosen, one after the other, that tell most for their price. A line is worth the weight of its
+*terms*, and a term that a chosen line holds already counts for little. What a term weighs is told by its rarity in the
+conversation and by its form: numbers, codes and long words tell more than short words do, in whatever language is
+written with words; writing without blanks is compared by pairs of characters.
+
+Nothing here asks what a word means. Who knows how rare words are in a language may pass that in; nobody has to.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+from math import inf, log
+
+from bot.compaction.stems import beginning, pairs
+
+_DENSE = "\u0e00-\u0e4e\u0e80-\u0ece\u1000-\u103f\u1780-\u17d3\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+"""Writing without blanks between words (Thai, Lao, Burmese, Khmer, kana, ideographs), and Hangul."""
+_IS_DENSE = re.compile(f"[{_DENSE}]")
+_RUN = re.compile(f"[{_DENSE}]+|[^{_DENSE}]+")
+_JOINED = (
+    "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+    "\u0900-\u0963\u0980-\u09e5\u0a00-\u0a65\u0a80-\u0ae5\u0b00-\u0b65"
+    "\u0b80-\u0be5\u0c00-\u0c65\u0c80-\u0ce5\u0d00-\u0d65"
+)
+"""Marks that belong to the letter before them, and the writing of India, which is full of them."""
+_WORD = re.compile(rf"(?:[^\W\d_]|[{_JOINED}])+")
+_TELLING = re.compile(r"[\d@_]")
+_CODE = re.compile(r"[\w@](?:[\w@#%]|[-./:+,'’\\&=?](?=[\w@]))*")
+_LONGEST_CODE = 80
+_CAPITALS = re.compile(r"\b(?:[A-ZÀ-ÞΑ-ΩЀ-Я]{2,8}|[^\W\d_]{0,20}[a-zß-ÿα-ωа-я][A-ZÀ-ÞΑ-ΩЀ-Я][^\W\d_]{0,20})\b")
+_COMPOUND = 12
+"""Letters from which on a word has something to say at its end as well ("Rechnungsadresse")."""
+
+_FORMS = (0.3, 0.3, 0.3, 0.45, 0.75, 1.0)
+"""What a word of so many letters tells: in every language the short ones are the common ones."""
+_PAIR = 0.5
+_NUMBER, _LONG_NUMBER, _IDENTIFIER, _CAPITAL = 1.5, 2.0, 2.5, 1.5
+_LONG = 3
+"""Digits from which on a number is hardly said by chance."""
+_AGAIN = (1.0, 0.12, 0.03)
+"""What is left of a term's weight when no chosen line holds it, one, or more."""
+_MOST_TIMES = len(_AGAIN) - 1
+
+
+def terms_of(text: str) -> tuple[str, ...]:
+    """The distinct terms of a text, in order: words by their beginning, numbers and codes whole, pairs of characters of
+    writing without blanks."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    return tuple(dict.fromkeys(_terms(text.casefold())))
+
+
+def _terms(text: str) -> Iterator[str]:
+    for token in text.split():
+        if not token.isascii() and _IS_DENSE.search(token):
+            for run in _RUN.findall(token):
+                if _IS_DENSE.match(run):
+                    yield from pairs(run) if len(run) > 1 else run
+                else:
+                    yield from _of_token(run)
+        else:
+            yield from _of_token(token)
+
+
+def _of_token(token: str) -> Iterator[str]:
+    if token.isascii() and token.isalpha():
+        yield from _of_word(token)
+    elif _TELLING.search(token):
+        for part in _CODE.findall(token):
+            if _TELLING.search(part):
+                yield part[:_LONGEST_CODE]
+            else:
+                yield from _of_words(part)
+    else:
+        yield from _of_words(token)
+
+
+def _of_words(text: str) -> Iterator[str]:
+    for word in _WORD.findall(text):
+        yield from _of_word(word)
+
+
+def _of_word(word: str) -> Iterator[str]:
+    yield beginning(word)
+    if len(word) >= _COMPOUND:
+        yield f"-{word[-len(beginning(word)) :]}"
+
+
+@dataclass(frozen=True)
+class Rarity:
+    """How much a term tells in one conversation: the fewer of its texts hold it, the more."""
+
+    texts: int
+    counts: Counter[str]
+    capitals: frozenset[str] = frozenset()
+    """Terms that were written with capitals inside, as abbreviations and names of things in programs are."""
+    language: Callable[[str], float] | None = None
+    """A factor for a term, by how rare it is in the language; None: nobody knows."""
+    _weights: dict[str, float] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def of(
+        cls,
+        texts: Iterable[str],
+        *,
+        terms: Iterable[Iterable[str]] | None = None,
+        language: Callable[[str], float] | None = None,
+    ) -> Rarity:
+        """``terms``: those of each of the texts, from whoever has them already."""
+        texts = list(texts)
+        counts: Counter[str] = Counter()
+        for own in map(terms_of, texts) if terms is None else terms:
+            counts.update(own)
+        spoken = (text for text in texts if not text.isupper())  # who shouts names nothing by it
+        capitals = {beginning(word.casefold()) for text in spoken for word in _CAPITALS.findall(text)}
+        return cls(len(texts), counts, frozenset(capitals), language)
+
+    def weight(self, term: str) -> float:
+        """How much a term tells: log(1 + N / df), times its form, times its rarity in the language."""
+        weight = self._weights.get(term)
+        if weight is None:
+            rare = log(1 + max(1, self.texts) / max(1, self.counts[term]))
+            weight = rare * self._form(term) * (self.language(term) if self.language else 1.0)
+            self._weights[term] = weight
+        return weight
+
+    def of_text(self, text: str) -> float:
+        """The weight of all terms of a text."""
+        return sum(map(self.weight, terms_of(text)))
+
+    def _form(self, term: str) -> float:
+        if _IS_DENSE.match(term):
+            return _PAIR
+        if _TELLING.search(term):
+            if any(map(str.isalpha, term)) or "@" in term:
+                return _IDENTIFIER
+            return _LONG_NUMBER if sum(map(str.isdigit, term)) >= _LONG else _NUMBER
+        if term in self.capitals:
+            return _CAPITAL
+        return _FORMS[min(len(term), len(_FORMS) - 1)]
+
+
+def share_covered(text: str, covered: Iterable[str], *, rarity: Rarity) -> float:
+    """Which share of what a text tells these terms say already, from 0 to 1; 1 for a text that tells nothing."""
+    there = frozenset(covered)
+    weights = [(rarity.weight(term), term in there) for term in terms_of(text)]
+    whole = sum(weight for weight, _ in weights)
+    return sum(weight for weight, is_there in weights if is_there) / whole if whole else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Something that may be chosen: a sentence, a row of a record, the longer form of one.
+
+    ``price``: its tokens (of a longer form, what it costs more). ``factor``: what else makes it worth more or less than
+    its terms say. ``needs``: the indices of lines without which it may not stand; they come with it, at the price of
+    all. ``sure``: before all others, whatever it tells. ``terms``: what it is chosen by, where that is not its text.
+    """
+
+    text: str
+    price: float
+    factor: float = 1.0
+    needs: tuple[int, ...] = ()
+    sure: bool = False
+    terms: tuple[str, ...] | None = None
+
+
+def chosen(
+    lines: Sequence[Line], room: float, *, rarity: Rarity, covered: Iterable[str] = (), least: float = 0.0
+) -> tuple[int, ...]:
+    """The indices of lines that together tell most in ``room`` tokens, in the order in which they were chosen.
+
+    ``covered``: terms that stand on the page in any case. ``least``: what a line has to tell for each of its tokens.
+    """
+    return tuple(_Choosing(lines, room, rarity, covered, least).run())
+
+
+class _Choosing:
+    """Lazy greedy: what a line tells never grows while others are chosen, so its last score is a bound, and only the
+    line at the top of the heap is looked at again. Where it does grow, since what it needs was chosen, it is scored
+    anew."""
+
+    def __init__(
+        self, lines: Sequence[Line], room: float, rarity: Rarity, covered: Iterable[str], least: float
+    ) -> None:
+        self._lines = lines
+        self._left = room
+        self._least = least
+        self._terms = [terms_of(line.text) if line.terms is None else line.terms for line in lines]
+        self._weigh = rarity.weight
+        self._times: defaultdict[str, int] = defaultdict(int, dict.fromkeys(covered, 1))
+        self._taken: dict[int, None] = {}
+        self._needed_by: defaultdict[int, list[int]] = defaultdict(list)
+        for at, line in enumerate(lines):
+            for other in line.needs:
+                self._needed_by[other].append(at)
+
+    def run(self) -> Iterator[int]:
+        heap = [(-self._score(at), at) for at in range(len(self._lines))]
+        heapify(heap)
+        while heap:
+            bound, at = heappop(heap)
+            if at in self._taken:
+                continue
+            score = self._score(at)
+            if heap and score < -heap[0][0] and score < -bound:
+                heappush(heap, (-score, at))
+                continue
+            if score <= self._least:
+                return
+            bundle = self._bundle(at)
+            if sum(self._lines[one].price for one in bundle) > self._left:
+                continue
+            yield from self._take(bundle)
+            for other in {other for one in bundle for other in self._needed_by[one]}:
+                if other not in self._taken:
+                    heappush(heap, (-self._score(other), other))
+
+    def _take(self, bundle: Sequence[int]) -> Iterator[int]:
+        for at in bundle:
+            self._taken[at] = None
+            self._left -= self._lines[at].price
+            for term in self._terms[at]:
+                self._times[term] += 1
+            yield at
+
+    def _score(self, at: int) -> float:
+        """What a line and those that come with it tell for a token."""
+        line = self._lines[at]
+        if line.sure:
+            return inf
+        if not line.needs:
+            return self._tells(at, self._terms[at]) / max(line.price, 1.0)
+        bundle = self._bundle(at)
+        told, own = 0.0, set[str]()
+        for one in bundle:
+            told += self._tells(one, [term for term in self._terms[one] if term not in own])
+            own.update(self._terms[one])
+        return told / max(sum(self._lines[one].price for one in bundle), 1.0)
+
+    def _tells(self, at: int, terms: Iterable[str]) -> float:
+        times, weigh = self._times, self._weigh
+        told = 0.0
+        for term in terms:
+            told += weigh(term) * _AGAIN[min(times.get(term, 0), _MOST_TIMES)]
+        return told * self._lines[at].factor
+
+    def _bundle(self, at: int) -> list[int]:
+        """The line and all that it needs and that is not there yet, what is needed first."""
+        found: dict[int, None] = {}
+        waiting = [at]
+        while waiting:
+            one = waiting.pop()
+            if one not in found and one not in self._taken:
+                found[one] = None
+                waiting.extend(self._lines[one].needs)
+        return list(found)[::-1]
