@@ -18,7 +18,7 @@ from tests.chaos.brain import ASKED, NOTES, TALK, AnsweringBrain
 from tests.chaos.ledger import Ledger
 from tests.chaos.people import People
 from tests.chaos.plan import PEOPLE, PROGRAMS, HouseKind, Pooler
-from tests.chaos.processes import Program, environment_of, eventually
+from tests.chaos.processes import START_SECONDS, Program, environment_of, eventually
 from tests.chaos.stores import NAME, Postgres, Valkey
 from tests.servers.discord.server import API, DiscordServer
 from tests.servers.messages.server import MessagesServer
@@ -34,7 +34,6 @@ SETTLE_SECONDS = 90.0
 _POOLED_CONNECTIONS = 40
 FIRST_OF_A_GUEST = 100_001
 """The messages of another installation have numbers of their own; its chats have the same."""
-START_SECONDS = 60.0
 
 
 class House:

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from tests.chaos.blows import Blows
 from tests.chaos.checker import Excuses, faults
-from tests.chaos.harness import START_SECONDS, House, open_house
+from tests.chaos.harness import House, open_house
 from tests.chaos.leftovers import processes
 from tests.chaos.plan import CHATS, Act, Commands, Edits, Plan, Presses, Repeats, Says, Strike
-from tests.chaos.processes import eventually
+from tests.chaos.processes import START_SECONDS, eventually
 
 LONGEST_SECONDS = 300.0
 _OF_THE_MODEL = frozenset(
