@@ -6,7 +6,7 @@ UV_VERSION := 0.13.8
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help chat test test-rest test-all browser chaos chaos-kills alerts bench bench-quality bench-decide bench-cost bench-page docs check format lock setup clean FORCE
+.PHONY: help chat test test-rest test-all browser chaos chaos-kills alerts bench bench-yardstick bench-decide bench-cost bench-page docs check format lock setup clean FORCE
 
 help:
 	@echo "make chat     talk to it in this terminal"
@@ -17,7 +17,7 @@ help:
 	@echo "make chaos-kills  kill it 20 times in each of many ways at chosen moments (ROUNDS=5, SEED=7, ARGS='-k worker')"
 	@echo "make alerts   break each part, and see the alerts of deploy/ ring in a real Prometheus, which has to be there"
 	@echo "make bench    how fast it is, how small, how soon back, for 18 minutes (ARGS='turns --rate 10', OUT=FILE.json)"
-	@echo "make bench-quality  what compactions keep (DATA=FILE.jsonl OUT=docs/quality.md ARGS=--quick)"
+	@echo "make bench-yardstick  what compactions keep (DATA=FILE.jsonl OUT=docs/quality.md ARGS=--quick)"
 	@echo "make bench-decide   how long a strategy takes to decide"
 	@echo "make bench-cost     what a long conversation costs, and what is read from the prompt cache (ARGS='--turns 200')"
 	@echo "make bench-page     how long each page takes on the server over 1,000 conversations (ARGS='--small --serve 8090')"
@@ -65,8 +65,8 @@ alerts: .venv/.installed
 bench: .venv/.installed
 	@$(BIN)/python -m tests.bench.speed $(if $(OUT),--json $(OUT)) $(ARGS)
 
-bench-quality: .venv/bench/.installed
-	@.venv/bench/bin/python -m tests.bench.quality $(if $(DATA),--data $(DATA)) $(if $(OUT),--out $(OUT)) $(ARGS)
+bench-yardstick: .venv/bench/.installed
+	@.venv/bench/bin/python -m tests.bench.yardstick $(if $(DATA),--data $(DATA)) $(if $(OUT),--out $(OUT)) $(ARGS)
 
 bench-decide: .venv/bench/.installed
 	@.venv/bench/bin/python -m tests.bench.decide $(ARGS)

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tests.bench.quality.needs import ValueKind
-from tests.bench.quality.planted import Score, Verdict
-from tests.bench.quality.recorded import Shape
-from tests.bench.quality.trials import SHARES, Half, Trial, share_kept, verdict_on
+from tests.bench.yardstick.needs import ValueKind
+from tests.bench.yardstick.planted import Score, Verdict
+from tests.bench.yardstick.recorded import Shape
+from tests.bench.yardstick.trials import SHARES, Half, Trial, share_kept, verdict_on
 
 GENERATED = "generated"
 NOTHING = "no conversations were given with `--data`"

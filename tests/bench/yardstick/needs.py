@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from bot.messages import Message
-from tests.bench.quality.reading import blocks_of, leaves, occurs, request_text
+from tests.bench.yardstick.reading import blocks_of, leaves, occurs, request_text
 
 
 class ValueKind(StrEnum):

@@ -14,8 +14,8 @@ from typing import Any
 from bot.compaction.manual.manual import Embed
 from bot.estimate import BLOCK_TOKENS, MESSAGE_TOKENS, Family, estimate_tokens, text_tokens
 from bot.messages import Block, Message, Role, text_block, text_of
-from tests.bench.quality.contenders import Contender
-from tests.bench.quality.reading import blocks_of
+from tests.bench.yardstick.contenders import Contender
+from tests.bench.yardstick.reading import blocks_of
 
 _KEPT_TOOL_GROUPS = 3
 

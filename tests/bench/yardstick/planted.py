@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 from bot.messages import Message
-from tests.bench.quality.reading import occurs, places, request_text
+from tests.bench.yardstick.reading import occurs, places, request_text
 
 MOST_WORDS = 0.6
 """A sentence is kept when this share of its significant words stands near its value."""

@@ -10,13 +10,13 @@ from random import Random
 
 from bot.estimate import estimate_tokens
 from bot.messages import Message
-from tests.bench.quality import needs, planted
-from tests.bench.quality.contenders import Contender
-from tests.bench.quality.generated import generated
-from tests.bench.quality.needs import Need
-from tests.bench.quality.planted import Plant, Score, Verdict
-from tests.bench.quality.recorded import cuts
-from tests.bench.quality.wordings import LANGUAGES, SETS
+from tests.bench.yardstick import needs, planted
+from tests.bench.yardstick.contenders import Contender
+from tests.bench.yardstick.generated import generated
+from tests.bench.yardstick.needs import Need
+from tests.bench.yardstick.planted import Plant, Score, Verdict
+from tests.bench.yardstick.recorded import cuts
+from tests.bench.yardstick.wordings import LANGUAGES, SETS
 from tests.servers.messages.rules import Rules
 from tests.servers.messages.wire import Refused
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from random import Random
 
 from bot.messages import Block, Message, text_block
-from tests.bench.quality.needs import Need, needs_of
-from tests.bench.quality.reading import blocks_of
+from tests.bench.yardstick.needs import Need, needs_of
+from tests.bench.yardstick.reading import blocks_of
 
 SINGLE_CUT = 0.6
 STITCHED_CUT = 2 / 3
@@ -75,8 +75,11 @@ def _cut(shape: Shape, earlier: list[Message], last: Sequence[Message], share: f
 
 
 def _boundary(messages: Sequence[Message], share: float) -> int:
-    """Where a turn begins, nearest to this share of the messages; 0 if there is only one turn."""
+    """Where a turn begins, nearest to this share of the messages; if there is only one turn, where a call follows a
+    result. 0 if there is no such place.
+    """
     starts = [index for index, message in enumerate(messages) if index and _is_request(message)]
+    starts = starts or [index for index, message in enumerate(messages) if index > 1 and message["role"] == "assistant"]
     return min(starts, key=lambda index: abs(index - share * len(messages)), default=0)
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from random import Random
 
 from bot.messages import Block, Message, text_block
-from tests.bench.quality.planted import Plant, PlantKind
-from tests.bench.quality.tool_output import ToolOutput, record, some_output
-from tests.bench.quality.wordings import Language, SetName, Wordings, filled
+from tests.bench.yardstick.planted import Plant, PlantKind
+from tests.bench.yardstick.tool_output import ToolOutput, record, some_output
+from tests.bench.yardstick.wordings import Language, SetName, Wordings, filled
 
 _MOST_TRIES = 50
 _FIRST_REVISION = 6
