@@ -84,7 +84,7 @@ class Assembly:
         )
         self.outage = StoreOutage(self.context, database, bus, self.live)
         self._notices = AdminNotices(self.context, services.access.admins, settings.secrets)
-        self._retries = Retries(self.context, settings.secrets)
+        self._retries = Retries(self.context, database, settings.secrets)
         self.quarantine = Quarantine(self.context, database, bus)
 
     def life(self, tasks: asyncio.TaskGroup) -> Life:

@@ -213,7 +213,11 @@ class InboxLoop:
         except NothingWaitsError:  # all of it was deleted in this moment
             self._bus.wake(self._topic)
             return
-        except (StaleEpoch, StoreUnavailable):
+        except StaleEpoch:
+            raise
+        except StoreUnavailable:
+            if counted:
+                await self._retries.interrupted(messages)
             raise
         except Exception as error:  # noqa: BLE001  # logged, counted and told there
             self._rests = True

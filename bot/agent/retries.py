@@ -6,6 +6,7 @@ that is opened) is counted in the book before it begins, and the count goes back
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 
@@ -18,7 +19,7 @@ from bot.bus import topics
 from bot.errors import StaleEpoch, StoreUnavailable
 from bot.runtime.redact import redact
 from bot.runtime.telemetry import telemetry
-from bot.store import inbox
+from bot.store import Database, inbox
 from bot.store.inbox import Waiting
 from bot.store.operators import parked
 
@@ -27,6 +28,8 @@ log = structlog.get_logger(__name__)
 DIED = f"the program ended {MOST_TRIES} times while it was at it"
 PAUSE_SECONDS = 2.0
 """Before the last try. The one before it comes at once."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 2.0
+"""Seconds between two tries to write that something was no failure."""
 
 
 async def see_through(turn: Turn) -> None:
@@ -69,8 +72,9 @@ async def hand_over(turn: Turn) -> None:
 class Retries:
     """Counts for one agent what waits and is tried, and puts it aside. ``secrets``: what no reason may hold."""
 
-    def __init__(self, context: Context, secrets: Collection[str]) -> None:
+    def __init__(self, context: Context, database: Database, secrets: Collection[str]) -> None:
         self._context = context
+        self._database = database
         self._secrets = secrets
 
     def is_over(self, message: Waiting) -> bool:
@@ -81,6 +85,21 @@ class Retries:
         """These are tried now."""
         async with self._context.step() as step:
             await inbox.count_try(step.tx, [message.id for message in messages])
+
+    async def interrupted(self, messages: Sequence[Waiting]) -> None:
+        """The book was away: the try that was counted was no failure.
+
+        Returns when the book has taken that. It is a number beside the conversation, so it
+        needs no fence; and without a book there is nothing else to do.
+        """
+        pause = _FIRST_PAUSE
+        while True:
+            with suppress(StoreUnavailable):
+                async with self._database.write() as tx:
+                    await inbox.give_back_try(tx, [message.id for message in messages])
+                return
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
 
     async def failed(self, messages: Sequence[Waiting], error: Exception, *, counted: bool) -> float:
         """Nothing came of it; returns the seconds before another try. ``counted``: this try is in the book already."""

@@ -166,6 +166,12 @@ async def count_try(tx: Tx, ids: Sequence[int]) -> None:
     await tx.execute(update(inbox).where(inbox.c.id.in_(ids)).values(tries=inbox.c.tries + 1))
 
 
+async def give_back_try(tx: Tx, ids: Sequence[int]) -> None:
+    """A try of these does not count: nobody failed."""
+    tried = inbox.c.id.in_(ids) & (inbox.c.tries > 0)
+    await tx.execute(update(inbox).where(tried).values(tries=inbox.c.tries - 1))
+
+
 MOST_FETCHING = 100
 """Rows whose files are looked for at once."""
 

@@ -56,6 +56,7 @@ class Answers:
             raise
         except StoreUnavailable as error:  # it waits in the inbox, and is looked at again
             log.warning("command_waits", reason=str(error))
+            await self._retries.interrupted([message])
             self.in_hand.discard(message.id)
         except Exception as error:  # noqa: BLE001  # logged, counted and told there
             await self.crashed(message, error, counted=True)

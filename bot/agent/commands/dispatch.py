@@ -68,7 +68,11 @@ class CommandDispatcher:
                 await self._obey(spec, command.argument, message)
             else:
                 await self._leave(command, message)
-        except (StaleEpoch, StoreUnavailable):
+        except StaleEpoch:
+            raise
+        except StoreUnavailable:
+            if counted:
+                await self._retries.interrupted([message])
             raise
         except Exception as error:  # noqa: BLE001  # logged, counted and told there
             await self._answers.crashed(message, error, counted=counted)

@@ -377,6 +377,23 @@ async def test_turns_for_whose_answers_a_database_has_no_room_keep_them_until_th
             assert await parked.listed(tx) == []
 
 
+@pytest.mark.parametrize("files", [{}, {"notes.txt": b"hello"}], ids=["command", "file"])
+async def test_a_database_without_room_costs_what_waits_none_of_its_tries(
+    house: OpenHouse, room: Room, files: Mapping[str, bytes]
+) -> None:
+    said = "what is in it?" if files else "/status"
+    async with house() as running:
+        await room.asks("hello")
+        with capture_logs() as logs:
+            async with _no_room(running, "turns" if files else "outbox"):
+                await room.says(said, files=files)
+                await _said(logs, "store_unavailable", times=4)
+            await room.until(lambda: len(room.replies()) == 2 if files else len(room.notices()) == 1)
+        assert not [line for line in logs if line["log_level"] == "error"]
+        async with running.resources.database.read() as tx:
+            assert await parked.listed(tx) == []
+
+
 async def test_a_message_for_which_a_database_has_no_room_is_not_taken_and_comes_again(
     house: OpenHouse, room: Room
 ) -> None:
