@@ -209,7 +209,7 @@ class _Writer:
         return f"{begun}\n{rest}" if ask is GO_ON else rest
 
     async def _request(self, head: Head, messages: Sequence[Message], mode: str) -> Reply:
-        self.inference.append(SummaryRequest(mode.split(",", maxsplit=1)[0], head.system, tuple(messages)))
+        self.inference.append(SummaryRequest(mode.split(",", maxsplit=1)[0], head.prompt, tuple(messages)))
         await self._note_request()
         try:
             page = await asyncio.to_thread(filled, folder_of(self.desk.data_dir, self.run.agent_id), messages)
@@ -270,7 +270,7 @@ class _Writer:
     def _left_beside(self, head: Head, text: str) -> float:
         family = family_of(head.model)
         asked = message_tokens(_user(from_outside(text, self._task)), family=family)
-        return self.limits.window * _MARGIN - asked - block_tokens(head.system, family=family)
+        return self.limits.window * _MARGIN - asked - block_tokens(head.prompt, family=family)
 
     def _roomy(self, head: Head, text: str) -> Head:
         """Answers come out longer than they were asked to be; where there is room for that, they may."""

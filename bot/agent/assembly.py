@@ -29,6 +29,7 @@ from bot.agent.model_requests import ModelRequests
 from bot.agent.quarantine import Quarantine
 from bot.agent.retries import Retries
 from bot.agent.services import Services
+from bot.agent.standing_rules import StandingRules
 from bot.agent.store_outage import StoreOutage
 from bot.agent.tools.choosing import ToolChoice
 from bot.agent.turn import Turn
@@ -79,6 +80,7 @@ class Assembly:
         self.context = Context(row, window, database, bus, services.strategies, warning=warning)
         self.live = LiveView(self.context, bus)
         self._memory = AgentMemory(self.context, database, settings.memory, settings.secrets)
+        self._rules = StandingRules(self.context, database, services.access)
         self._incoming = Incoming(
             self.context, folder, services.parser, self.live, hide_deleted=settings.deleted_messages == "hide"
         )
@@ -97,6 +99,7 @@ class Assembly:
             context,
             compactor=compactor,
             memory=self._memory,
+            rules=self._rules,
             live=self.live,
             wake=partial(bus.wake, topics.inbox(context.agent_id)),
             tasks=tasks,
@@ -127,6 +130,7 @@ class Assembly:
             compactor=compactor,
             runner=runner,
             memory=self._memory,
+            rules=self._rules,
             answers=answers,
             live=self.live,
             database=services.database,

@@ -9,19 +9,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from bot.agent.step import Step
 from bot.agent.window import Window
 from bot.bus.bus import Bus
 from bot.compaction import Strategy
 from bot.compaction.gate import Restraint, is_automatic
+from bot.compaction.standing_rules import Rule, out_of_view, section
 from bot.errors import StoreUnavailable
-from bot.estimate import Level, Meter
+from bot.estimate import Level, Meter, Part
 from bot.history import History
-from bot.history.measure import Counted, entry_tokens, guess, measure, trusted
+from bot.history.measure import Counted, entry_tokens, guess, measure, standing_part, trusted
 from bot.messages import Block, Role
+from bot.model import Head
 from bot.runtime.strategies import Strategies
-from bot.store import Database, agents, histories
+from bot.store import Database, agents, histories, standing_rules
 from bot.store.agents import AgentRow
 
 _MOST_CORRECTION = 3.0
@@ -45,6 +48,8 @@ class Context:
         """What the provider counts for each token that we guess."""
         self.history = History()
         self.next_seq = 1
+        self.rules: tuple[Rule, ...] = ()
+        """The standing rules in the book, whatever became of them."""
         self._database = database
         self._bus = bus
         self._strategies = strategies
@@ -74,6 +79,7 @@ class Context:
         async with self._database.read() as tx:
             self.history = await histories.load(tx, self.agent_id, self.window.family)
             self.next_seq = await histories.last_seq(tx, self.agent_id) + 1
+            self.rules = await standing_rules.load(tx, self.agent_id)
         self._is_in_doubt = False
 
     @asynccontextmanager
@@ -93,7 +99,7 @@ class Context:
             except StoreUnavailable:
                 self._is_in_doubt = True
                 raise
-            self.history, self.next_seq = step.history, step.next_seq
+            self.history, self.next_seq, self.rules = step.history, step.next_seq, step.rules
             self.restraint, self.factor = step.restraint, step.factor
         self._bus.ring(*step.rings)
         for tell in step.afterwards:
@@ -104,10 +110,20 @@ class Context:
         """How full the context is, were it sent as it stands. Everybody shows this one."""
         return self.measured(self.history)
 
-    def measured(self, history: History) -> Meter:
-        """How full it would be with this history."""
-        window = self.window
-        return measure(history, window.parts, limit=window.limit, factor=self.factor, counted=self._counted)
+    def measured(self, history: History, rules: Sequence[Rule] | None = None) -> Meter:
+        """How full it would be with this history (and these rules, if they are others)."""
+        head = self._head_parts(history, self.rules if rules is None else rules)
+        return measure(history, head, limit=self.window.limit, factor=self.factor, counted=self._counted)
+
+    @property
+    def head(self) -> Head:
+        """What stands before the messages of the next request: the window's, and the pinned rules that the messages do
+        not say."""
+        return replace(self.window.head, standing=section(out_of_view(self.rules, self.history)))
+
+    def _head_parts(self, history: History, rules: Sequence[Rule]) -> Sequence[Part]:
+        standing = standing_part(section(out_of_view(rules, history)), self.window.family)
+        return (*self.window.parts, standing) if standing.tokens else self.window.parts
 
     @property
     def level(self) -> Level:
@@ -117,12 +133,12 @@ class Context:
     @property
     def guessed(self) -> int:
         """The size of the next request as guessed, uncorrected: what the provider's count is compared with."""
-        return guess(self.window.parts, self.history)
+        return guess(self._head_parts(self.history, self.rules), self.history)
 
     @property
     def head_tokens(self) -> int:
-        """What no compaction can take away: system prompt and tools, as the provider would count them."""
-        return round(sum(part.tokens for part in self.window.parts) * self.factor)
+        """What no compaction can take away: system prompt, tools and pinned rules, as the provider would count them."""
+        return round(sum(part.tokens for part in self._head_parts(self.history, self.rules)) * self.factor)
 
     def entry_tokens(self, role: Role, blocks: Sequence[Block]) -> int:
         """What an entry takes, as guessed."""

@@ -34,7 +34,7 @@ class ModelRequests:
     ) -> Reply:
         """One request to the model. Raises a ModelError."""
         page, who = await self._page(), self._context.agent_id
-        head = self._context.window.head
+        head = self._context.head
         return await self._model.ask(head, page, on_text, may_call=may_call, who=who, on_wait=on_wait)
 
     async def count(self) -> None:
@@ -46,7 +46,7 @@ class ModelRequests:
         meter, history = context.meter, context.history
         if not _wants_counting(meter, context.strategy) or context.is_counted:
             return
-        tokens = await self._model.count(context.window.head, await self._page())
+        tokens = await self._model.count(context.head, await self._page())
         if tokens is not None and tokens > 0:
             context.take_count(tokens, history)
 

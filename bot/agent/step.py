@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from bot.bus import topics
 from bot.bus.topics import Topic
 from bot.compaction import Plan
+from bot.compaction.standing_rules import Rule
 from bot.estimate.meter import Meter, MeterRecord
 from bot.history import Anchor, Entry, EntryKind
 from bot.history.entry_text import RECALL
 from bot.history.measure import calibration
 from bot.messages import Address, Audience, Block, Button, OutFile, Role
-from bot.store import Tx, agents, histories, inbox, outbox, runs
+from bot.store import Tx, agents, histories, inbox, outbox, runs, standing_rules
 from bot.store.archive import withdrawing
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class Step:
         self.tx = tx
         self.history = context.history
         self.next_seq = context.next_seq
+        self.rules = context.rules
         self.restraint = context.restraint
         self.factor = context.factor
         self.rings: list[Topic] = []
@@ -102,6 +104,7 @@ class Step:
         if hide:
             files = await withdrawing.hide(self.tx, agent_id, key, tokens_of) or files
             await runs.discard_folds(self.tx, agent_id, now=self.now)
+            self.rules = await standing_rules.load(self.tx, agent_id)
         else:
             await withdrawing.mark(self.tx, agent_id, key, tokens_of)
         self.history = await histories.load(self.tx, agent_id, self._context.window.family)
@@ -111,8 +114,15 @@ class Step:
     def weigh(self) -> Meter:
         """How full the context is with what this step wrote, which the book keeps."""
         self._is_weighed = True
-        self._meter = self._meter or self._context.measured(self.history)
+        self._meter = self._meter or self._context.measured(self.history, self.rules)
         return self._meter
+
+    async def change_rules(self, *rules: Rule) -> None:
+        """Write these standing rules as they are now."""
+        await standing_rules.put(self.tx, self._context.agent_id, rules)
+        there = {rule.number: rule for rule in (*self.rules, *rules)}
+        self.rules = tuple(there[number] for number in sorted(there))
+        self._is_weighed, self._meter = True, None
 
     async def say(self, text: str, *, buttons: Sequence[Button] = (), answers: str = "", payload: str = "") -> int:
         """The program says something; returns the message's slot. ``answers``: the ref of what it answers;

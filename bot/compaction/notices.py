@@ -7,6 +7,8 @@ from bot.estimate.meter import Meter, percent
 from bot.messages import ABORT_ANSWER, ABORT_COMPACTION, Button
 
 STOP_COMPACTING = Button("Stop compacting", ABORT_COMPACTION)
+RULES = Button("📌 Rules", "/rules")
+"""Shows which rules there are, so that what must not be lost is pinned."""
 STOP_THE_ANSWER = Button("Stop the answer", ABORT_ANSWER)
 ON_ALL = "Your message is answered on the whole conversation…"
 WAS_ON_ALL = "Your message was answered on the whole conversation."

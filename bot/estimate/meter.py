@@ -16,7 +16,7 @@ Source = Literal["usage", "estimate"]
 """Whether the total rests on what the provider reported, or is guessed from characters alone."""
 
 
-SYSTEM_PROMPT, TOOLS = "system prompt", "tools"
+SYSTEM_PROMPT, TOOLS, PINNED_RULES = "system prompt", "tools", "pinned rules"
 """Parts that no compaction can make smaller."""
 
 
@@ -92,8 +92,8 @@ class Meter:
 
     @property
     def head(self) -> int:
-        """What no compaction can make smaller: system prompt and tools."""
-        return sum(part.tokens for part in self.parts if part.name in (SYSTEM_PROMPT, TOOLS))
+        """What no compaction can make smaller: system prompt, tools, and the rules that people pinned."""
+        return sum(part.tokens for part in self.parts if part.name in (SYSTEM_PROMPT, TOOLS, PINNED_RULES))
 
     @property
     def over(self) -> bool:

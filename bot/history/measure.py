@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import takewhile
 from typing import Any
 
 from bot.estimate import Family, Meter, Part, estimate_tokens, message_tokens
-from bot.estimate.meter import SYSTEM_PROMPT, TOOLS
+from bot.estimate.meter import PINNED_RULES, SYSTEM_PROMPT, TOOLS
+from bot.estimate.text import text_tokens
 from bot.history.entries import Anchor, History
 from bot.messages import Block, Role
 
@@ -31,6 +33,12 @@ def head_parts(system: str, tools: Sequence[Mapping[str, Any]], model: str | Non
     prompt = estimate_tokens([], system=system, model=model)
     both = estimate_tokens([], system=system, tools=list(tools), model=model) if tools else prompt
     return Part(SYSTEM_PROMPT, prompt), Part(TOOLS, both - prompt)
+
+
+@lru_cache(maxsize=256)
+def standing_part(text: str, family: Family) -> Part:
+    """What stands behind the system prompt."""
+    return Part(PINNED_RULES, math.ceil(text_tokens(text, family=family)) if text else 0)
 
 
 def guess(head: Sequence[Part], history: History) -> int:

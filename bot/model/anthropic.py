@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bot.errors import Cause, ModelError, ModelOverflow, ModelRefused, ModelUnavailable
 from bot.estimate.learned_windows import Windows, place_of
 from bot.history.server_tools import as_texts, is_server_tool
-from bot.messages import Message
+from bot.messages import Message, text_block
 from bot.model.base import DEFAULT_ANSWER, DEFAULT_WINDOW, Head, Limits, Load, Reply, SettingNames, Trouble, Wait
 from bot.model.cache_marks import Life, mark_for, marked, marked_head
 from bot.model.calls import MOST_CALLS, Calls
@@ -121,7 +121,9 @@ class AnthropicModel:
         import anthropic
 
         options: dict[str, Any] = {"tools": list(head.tools)} if head.tools else {}
-        if head.system:
+        if head.standing:
+            options["system"] = [text_block(text) for text in (head.system, head.standing) if text]
+        elif head.system:
             options["system"] = head.system
         try:
             counted = await self._sdk().messages.count_tokens(
@@ -163,7 +165,7 @@ class AnthropicModel:
         import anthropic  # a second to import: not before the prompt is shown
         import httpx2
 
-        options = marked_head(head.system, head.tools, self._mark)
+        options = marked_head(head.system, head.tools, self._mark, head.standing)
         if head.tools and not may_call:
             options["tool_choice"] = {"type": "none"}
         answer = ReplyStream()

@@ -30,20 +30,28 @@ class Head:
     max_tokens: int
     system: str
     tools: tuple[Mapping[str, Any], ...] = ()
+    standing: str = ""
+    """Behind the system prompt, and apart from it: it changes where that does not, which stays in the cache."""
+
+    @property
+    def prompt(self) -> str:
+        """The system prompt and what stands behind it, as one text."""
+        return "\n\n".join(part for part in (self.system, self.standing) if part)
 
     def as_json(self) -> dict[str, Any]:
         """For the book."""
-        return {
+        plain = {
             "model": self.model,
             "max_tokens": self.max_tokens,
             "system": self.system,
             "tools": [dict(tool) for tool in self.tools],
         }
+        return {**plain, "standing": self.standing} if self.standing else plain
 
     @classmethod
     def from_json(cls, data: Any) -> Head:
         """Back from the book."""
-        return cls(data["model"], data["max_tokens"], data["system"], tuple(data["tools"]))
+        return cls(data["model"], data["max_tokens"], data["system"], tuple(data["tools"]), data.get("standing", ""))
 
     @property
     def digest(self) -> str:

@@ -1,12 +1,13 @@
 """Where the provider is told to remember a prompt, so that the next request reads it for a tenth of the price. Pure.
 
-A prompt is read from the cache as far as it is, word for word, what an earlier request marked. Three of the four marks
+A prompt is read from the cache as far as it is, word for word, what an earlier request marked. All of the four marks
 that a request may have are used::
 
-    tools, system ■  said, answered, … said ■  called, result, called, result ■
-                  │                         │                                 └ all of it; the API puts this one down
-                  │                         └ where the request before this one ended
-                  └ the head: what is still read when a compaction has changed everything behind it
+    tools, system ■  rules ■  said, answered, … said ■  called, result, called, result ■
+                  │        │                         │                  all of it; the API puts this one down ┘
+                  │        │                         └ where the request before this one ended
+                  │        └ the head: what is still read when a compaction has changed everything behind it
+                  └ … and when that has changed what people's rules stand there
 
 The API looks back over only 20 blocks from a mark for what it remembers, and one reply with ten calls and their results
 is longer than that; so the end of the request before is marked again.
@@ -36,11 +37,12 @@ def mark_for(life: Life) -> Mark:
     return Mark(type="ephemeral") if life == "5m" else Mark(type="ephemeral", ttl=life)
 
 
-def marked_head(system: str, tools: Sequence[Mapping[str, Any]], mark: Mark) -> dict[str, Any]:
-    """The request's ``tools`` and ``system``, the end of them marked; what is empty is left out."""
+def marked_head(system: str, tools: Sequence[Mapping[str, Any]], mark: Mark, standing: str = "") -> dict[str, Any]:
+    """The request's ``tools`` and ``system``, the end of them marked, and the end of what stands behind that; what is
+    empty is left out."""
     head: dict[str, Any] = {"tools": list(tools)} if tools else {}
-    if system:
-        head["system"] = [{**text_block(system), "cache_control": mark}]
+    if parts := [{**text_block(text), "cache_control": mark} for text in (system, standing) if text]:
+        head["system"] = parts
     return head
 
 

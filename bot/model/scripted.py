@@ -204,7 +204,7 @@ async def _written(blocks: Sequence[Block], on_text: Callable[[str], None], afte
 
 
 def _size(head: Head, messages: Sequence[Message]) -> int:
-    return estimate_tokens(messages, system=head.system, tools=head.tools, model=head.model)
+    return estimate_tokens(messages, system=head.prompt, tools=head.tools, model=head.model)
 
 
 def _nobody(text: str) -> None:

@@ -22,7 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0019"
+VERSION = "0020"
 """The newest migration's, which makes these tables."""
 
 metadata = MetaData()
@@ -392,4 +392,20 @@ memory_candidates = Table(
     Column("reason", String(20), nullable=False),
     Column("created_at", Double, nullable=False),
     Index("memory_candidates_agent", "agent_id", "id"),
+)
+
+standing_rules = Table(
+    "standing_rules",  # what people want followed for good: found in their words, pinned word for word, or forgotten
+    metadata,
+    Column("agent_id", String(120), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),  # as people name it; none is used twice
+    Column("state", String(10), nullable=False),  # found, pinned, forgotten
+    Column("text", Text, nullable=False),  # word for word; empty once it was taken back
+    Column("person", String(120), nullable=False),  # who said it
+    Column("key", String(200), nullable=False),  # of the message that it was said in, on its platform
+    Column("seq", Integer, nullable=False),  # of the entry that it stands in; forgotten: what was said up to there
+    Column("pinned_by", String(120), nullable=False),
+    Column("pinned_name", Text, nullable=False),
+    Column("pinned_at", Double),
+    Column("note_seq", Integer, nullable=False),  # of the entry that told the model; 0: none
 )

@@ -19,6 +19,7 @@ from bot.agent.compacting.compactor import Compactor, Outcome, Request, Stopped
 from bot.agent.context import Context
 from bot.agent.live_view import LiveView
 from bot.agent.memory import AgentMemory
+from bot.agent.standing_rules import StandingRules
 from bot.agent.step import Step
 from bot.agent.tools.mcp.servers import McpServers
 from bot.agent.turn import Turn
@@ -26,6 +27,7 @@ from bot.agent.turns.ending import PARKED
 from bot.agent.turns.runner import TurnRunner
 from bot.compaction.notices import taken_back
 from bot.compaction.plan import fresh_start
+from bot.compaction.standing_rules import out_of_view, pinned
 from bot.errors import StrategyFailed
 from bot.messages import ANSWER, COMPACTION
 from bot.runtime import access
@@ -50,6 +52,7 @@ class CommandHandlers:
         compactor: Compactor,
         runner: TurnRunner,
         memory: AgentMemory,
+        rules: StandingRules,
         answers: Answers,
         live: LiveView,
         database: Database,
@@ -63,6 +66,7 @@ class CommandHandlers:
         self._compactor = compactor
         self._runner = runner
         self._memory = memory
+        self._rules = rules
         self._answers = answers
         self._live = live
         self._database = database
@@ -170,6 +174,7 @@ class CommandHandlers:
             automatic=context.automatic,
             ahead=self._settings.agents.compact_ahead,
             freed=freed,
+            rules=(len(pinned(context.rules)), len(out_of_view(context.rules, context.history))),
         )
         about = context.window.bound.told if context.window.limit_is_known else texts.LIMIT_ASSUMED
         return f"{text}\n{about}".rstrip()
@@ -207,6 +212,8 @@ class CommandHandlers:
         async with self._context.step() as step:
             await step.put(fresh_start(upto))
             text = "A fresh start: I no longer see what was said before. /undo brings it back."
+            if count := len(pinned(step.rules)):
+                text += f" {count} pinned {'rule stays' if count == 1 else 'rules stay'}: /rules."
             await step.say(text, answers=message.ref)
             await step.close([message.id])
         self._live.show_meter()
@@ -222,6 +229,9 @@ class CommandHandlers:
 
     async def _remember(self, argument: str, _message: Waiting) -> str:
         return await self._memory.obey(argument, busy=self.is_busy)
+
+    async def _obey_rules(self, argument: str, message: Waiting) -> str | None:
+        return await self._rules.obey(argument, message, lambda: self._runner.turn is not None)
 
     async def _choose_strategy(self, argument: str, message: Waiting) -> str | None:
         """Show how this conversation is compacted, or choose it; what runs goes on as it began."""
@@ -277,6 +287,7 @@ class CommandHandlers:
         "new": _new,
         "recall": _recall,
         "memory": _remember,
+        "rules": _obey_rules,
         "strategy": _choose_strategy,
         "status": _status,
         "start": _start,

@@ -61,6 +61,7 @@ class CommandSpec:
 
 _WHAT_TO_RECALL = CommandField("what", "Words, or numbers: 12-40")
 _WHAT_OF_MEMORY = CommandField("what", "pin 3, unpin 3, forget 3, add and a text, or the number of a page")
+_WHAT_OF_RULES = CommandField("what", "pin 3, pin and a text, forget 3, or the number of a page")
 _STRATEGY_NAME = CommandField("name", "One of those that /strategy names, or default")
 _HOW_TO_COMPACT = (
     CommandField("strategy", f"How, for this time: {strategies_in_words()}", prefix=f"{STRATEGY}="),
@@ -123,6 +124,14 @@ TABLE: tuple[CommandSpec, ...] = (
         details="shows the [facts](memory.md) that are known, keeps, forgets or adds one",
         forms=("/memory", "/memory pin 3", "/memory add TEXT"),
         fields=(_WHAT_OF_MEMORY,),
+    ),
+    CommandSpec(
+        name="rules",
+        about="rules that I follow whatever is compacted: lists, pins and forgets them",
+        details="shows the standing [rules](rules.md) that were found and those that are pinned, pins one word for "
+        "word, lets one go",
+        forms=("/rules", "/rules pin 3", "/rules pin TEXT", "/rules forget 3"),
+        fields=(_WHAT_OF_RULES,),
     ),
     CommandSpec(
         name="strategy",

@@ -91,9 +91,11 @@ def context_text(
     automatic: bool,
     ahead: bool,
     freed: int | None,
+    rules: tuple[int, int] = (0, 0),
 ) -> str:
     """The answer to /context. ``taken_back``: what the last compaction did was; ``automatic``: it compacts by itself,
-    ``ahead`` also after an answer; ``freed``: tokens that a compaction would free now; None: not known."""
+    ``ahead`` also after an answer; ``freed``: tokens that a compaction would free now; None: not known;
+    ``rules``: how many are pinned, and how many of them stand behind the system prompt."""
     level = strategy.level(meter)
     filled = min(_BAR, round(meter.share * _BAR))
     lines = [
@@ -104,6 +106,9 @@ def context_text(
         _automatic(meter, strategy, restraint, automatic=automatic, ahead=ahead),
         _last(last, taken_back=taken_back),
     ]
+    if count := rules[0]:
+        where = f", {rules[1]} of them behind the system prompt" if rules[1] else ", each where it was pinned"
+        lines.append(f"Pinned rules: {count}{where} (/rules)")
     if freed is not None:
         gain = (
             f"would free about {freed:,} tokens ({freed / max(1, meter.total):.0%})" if freed else "would free nothing"

@@ -35,6 +35,7 @@ from bot.compaction import Plan, Strategy
 from bot.compaction.fallback import FALLBACK
 from bot.compaction.notices import (
     ON_ALL,
+    RULES,
     STAYS,
     STOP_COMPACTING,
     STOP_THE_ANSWER,
@@ -400,7 +401,7 @@ class Compactor:
             await step.change(
                 run.status_slot,
                 finished(stats, note),
-                buttons=[undo(run.id)],
+                buttons=[undo(run.id), RULES],
             )
 
     async def _weighed_again(self, step: Step, run: Run) -> Run:

@@ -19,6 +19,7 @@ from bot.compaction.fallback import last_resorts
 from bot.compaction.gate import ahead_margin
 from bot.compaction.goal import SUMMARY_RATE, SUMMARY_SHARE, WORTH_SHARE
 from bot.compaction.plan import Trigger
+from bot.compaction.standing_rules import without_notes
 from bot.errors import StrategyFailed
 from bot.estimate import Level, Meter, Part
 from bot.history import Entry, History
@@ -64,6 +65,8 @@ class Planner:
             if trigger != "recovery":
                 raise
             plan = None
+        if plan and plan.summarise:
+            plan = replace(plan, summarise=without_notes(plan.summarise, context.rules))
         if plan and not history.covered(*plan.layer(-1, context.next_seq, run=None, summary="-")).visible:
             plan = None  # a model is never asked nothing
         least = LEAST_GAIN * meter.limit if knowing.unasked else 0

@@ -65,7 +65,7 @@ class RunRows:
     ) -> None:
         """Write one down, as part of a step. ``stack``: the layers that it was planned over; ``written``: its summary,
         where there is one already."""
-        context, head = self._context, self._context.window.head
+        context, head = self._context, self._context.head
         await histories.remember_head(step.tx, head.digest, head.as_json())
         new = NewRun(
             id=run_id,

@@ -10,6 +10,7 @@ from bot.agent.context import Context
 from bot.agent.live_view import LiveView
 from bot.agent.memory import AgentMemory
 from bot.agent.retries import hand_over, see_through
+from bot.agent.standing_rules import StandingRules
 from bot.agent.turn import Turn
 from bot.compaction.gate import after_reply, ahead_margin
 from bot.estimate import Level
@@ -24,6 +25,7 @@ class TurnRunner:
         *,
         compactor: Compactor,
         memory: AgentMemory,
+        rules: StandingRules,
         live: LiveView,
         wake: Callable[[], None],
         tasks: asyncio.TaskGroup,
@@ -32,6 +34,7 @@ class TurnRunner:
         self._context = context
         self._compactor = compactor
         self._memory = memory
+        self._rules = rules
         self._live = live
         self._wake = wake
         self._tasks = tasks
@@ -67,6 +70,7 @@ class TurnRunner:
             self.turn = None
         self._live.show_meter()
         self._tasks.create_task(self._memory.remember())
+        self._tasks.create_task(self._rules.settle(lambda: self.turn is not None))
         self._compact()
         self._wake()
 

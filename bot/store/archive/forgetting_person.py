@@ -20,7 +20,7 @@ from bot.history.file_headers import sent_path
 from bot.history.quotations import apart
 from bot.messages import AgentId, Block, tool_calls
 from bot.runtime.utc_day import day_of
-from bot.store import facts, outbox
+from bot.store import facts, outbox, standing_rules
 from bot.store.archive.forgetting import blank_newest, forget_heads, keep_out
 from bot.store.archive.whereabouts import BLOCKS, REMOVED
 from bot.store.operators.traces import Day
@@ -79,7 +79,8 @@ async def redact(tx: Tx, agent_id: AgentId, connector: str, person: str, *, stop
     taken = Taken(person=person, speakers=frozenset(speakers | written.speakers))
     quotes = [entry for entry in await quoting(tx, agent_id, taken) if entry.seq not in own]
     touched = {*own, *(entry.seq for entry in quotes)}
-    since = min([written.since, *(await _times(tx, agent_id, touched))])
+    pinned = await standing_rules.since_person(tx, agent_id, person)
+    since = min([written.since, pinned, *(await _times(tx, agent_id, touched))])
     runs = await _runs_since(tx, agent_id, since, written.texts)
     inserted = await _take_layers_off(tx, agent_id, touched, [run["id"] for run in runs])
     results = await _redact_results(tx, agent_id, min(touched), files) if touched else 0
@@ -89,6 +90,7 @@ async def redact(tx: Tx, agent_id: AgentId, connector: str, person: str, *, stop
     gone = sorted({*own, *inserted})
     counts |= {"entries": len(said), "results of tools": results, "compactions": len(runs)}
     counts["facts"] = await forget_facts(tx, agent_id, own, added)
+    counts["rules"] = await standing_rules.forget_person(tx, agent_id, person)
     await _forget_runs(tx, runs, stopped)
     await word_index.forget_some(tx, agent_id, gone)
     await _forget_at(tx, vectors, agent_id, gone)

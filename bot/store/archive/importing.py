@@ -16,7 +16,7 @@ from bot.compaction import Plan
 from bot.files.blocks import FOLDER_SOURCE
 from bot.files.contents import is_place
 from bot.messages import Address, AgentId, Attachment, Button, Kept, OutFile
-from bot.store import facts, histories, runs
+from bot.store import facts, histories, runs, standing_rules
 from bot.store.archive.exporting import LEFT_OUT, TABLES, Row
 from bot.store.schema import agents, heads, inbox, indexed_agents, outbox
 from bot.store.search import word_index
@@ -142,6 +142,11 @@ def _check_run(row: Row) -> None:
         _check_meter(meter)
 
 
+def _check_rule(row: Row) -> None:
+    if standing_rules.rule_of(row).number < 1:
+        raise BadRowError("its number is none")
+
+
 _MEANING: Mapping[str, Callable[[Any], object]] = {
     "agents": _check_agent,
     "outbox": _check_sent,
@@ -151,6 +156,7 @@ _MEANING: Mapping[str, Callable[[Any], object]] = {
     "layers": histories.layer_of,
     "compactions": _check_run,
     "memory_facts": facts.known_of,
+    "standing_rules": _check_rule,
 }
 
 

@@ -23,6 +23,7 @@ ORDER: Mapping[Table, tuple[str, ...]] = {
     schema.memories: ("agent_id",),
     schema.memory_facts: ("number",),
     schema.memory_candidates: ("id",),
+    schema.standing_rules: ("number",),
 }
 """Tables whose rows are each one conversation's, and what sorts that one's rows, each in a place of its own."""
 

@@ -16,6 +16,7 @@ from sqlalchemy import String, Text, cast, delete, literal_column, or_, select, 
 from bot.history.entry_text import text_to_read
 from bot.history.quotations import apart
 from bot.messages import AgentId, Block, Inbound, text_block
+from bot.store import standing_rules
 from bot.store.archive.forgetting_person import files_in, forget_facts
 from bot.store.operators import parked
 from bot.store.quotations import Taken, TokensOf, quoting, take_files_out, take_out, take_out_of_inbox, uncover
@@ -137,6 +138,7 @@ async def hide(tx: Tx, agent_id: AgentId, key: str, tokens_of: TokensOf) -> froz
     then stays, summaries too."""
     said = [(seq, blocks) for seq, blocks in await _said(tx, agent_id, key) if not _is_hidden(blocks)]
     await _hide_quotations(tx, agent_id, key, said, tokens_of)
+    await standing_rules.forget_message(tx, agent_id, key)
     if not said:
         return None
     seqs = [seq for seq, _ in said]
