@@ -22,6 +22,7 @@ from starlette.routing import Route
 from bot.bus import topics
 from bot.compaction.facts.fact import Reason
 from bot.compaction.facts.report import REASONS
+from bot.compaction.standing_rules import pinned
 from bot.estimate.meter import MeterRecord
 from bot.files.blocks import FOLDER, folder_of
 from bot.messages import AgentId
@@ -33,7 +34,7 @@ from bot.page.query import Slice, chosen, named, seq, text
 from bot.page.refusal import Refused, not_found
 from bot.page.slowness import slowness
 from bot.page.updates import Updates
-from bot.store import Tx, facts
+from bot.store import Tx, facts, standing_rules
 from bot.store.operators import conversations, orders, pages
 from bot.store.operators.conversations import Conversation
 from bot.store.operators.pages import Cover
@@ -97,6 +98,7 @@ class ConversationPage:
             turns = await pages.turns_of(tx, agent_id, most=_TURNS)
             over_time = await self._over_time(tx, one, chosen(request, "span", tuple(_SPANS)))
             known = await facts.load(tx, agent_id)
+            rules = pinned(await standing_rules.load(tx, agent_id))
             notices = await pages.notices(tx, one.address, most=_NOTICES)
             waiting = await pages.commands_waiting(tx, agent_id)
             state = await pages.state(tx, agent_id)
@@ -119,6 +121,7 @@ class ConversationPage:
             parts=_parts(one.meter),
             files=await asyncio.to_thread(_newest_files, folder_of(self._context.settings.data_dir, agent_id) / FOLDER),
             facts=[item for item in known if not item.forgotten],
+            rules=rules,
             notices=notices,
             state=state,
             key=uuid4().hex,

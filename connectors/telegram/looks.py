@@ -17,6 +17,7 @@ EMPTY_REPLY = "(empty reply)"
 
 _MOST_READ = 4 * LONGEST_TEXT
 """Characters with their markup: a long reply is not read anew each second, only to show its beginning."""
+_BUTTONS_IN_ROW = 4
 _MORE = f"\n{ELLIPSIS}"
 
 
@@ -73,11 +74,12 @@ def draft_of(text: str) -> Look:
 
 
 def keyboard_of(look: Look) -> types.InlineKeyboardMarkup | None:
-    """Its buttons, in one row."""
+    """Its buttons, some in a row: of more, none could be read on a phone."""
     if not look.buttons:
         return None
     row = [types.InlineKeyboardButton(text=one.label, callback_data=one.command) for one in look.buttons]
-    return types.InlineKeyboardMarkup(inline_keyboard=[row])
+    rows = [row[at : at + _BUTTONS_IN_ROW] for at in range(0, len(row), _BUTTONS_IN_ROW)]
+    return types.InlineKeyboardMarkup(inline_keyboard=rows)
 
 
 def entities_of(look: Look) -> list[types.MessageEntity] | None:

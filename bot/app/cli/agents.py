@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from bot.compaction.facts.fact import Candidate
     from bot.compaction.facts.life import Known
+    from bot.compaction.standing_rules import Rule
     from bot.runtime.settings import Settings
     from bot.store.operators.conversations import Conversation, LayerRow, Order
 
@@ -124,6 +125,8 @@ def _lines_of(found: dict[str, Any]) -> list[str]:
         ("facts", f"{len(found['facts']):,}"),
         *((f"  {fact['number']}", f"{fact['kind']}{', pinned' if fact['pinned'] else ''}: {fact['text']}")
           for fact in found["facts"]),
+        ("pinned rules", f"{len(found['rules']):,}"),
+        *((f"  {rule['number']}", f"{rule['text']}{_pinned_by(rule)}") for rule in found["rules"]),
         ("candidates", _considered(found["candidates"])),
         *(("", f"{one['decision']} {one['reason']}, {one['kind']} of entry {one['entry']}: {one['text']}")
           for one in found["candidates"][:_MOST_CANDIDATES]),
@@ -163,10 +166,11 @@ async def _listed(settings: Settings, like: str, order: Order, most: int) -> tup
 
 
 async def _shown(settings: Settings, name: str) -> dict[str, Any]:
+    from bot.compaction.standing_rules import pinned
     from bot.files.blocks import folder_of
     from bot.files.contents import contents
     from bot.messages import AgentId
-    from bot.store import facts
+    from bot.store import facts, standing_rules
     from bot.store.archive import whereabouts
     from bot.store.operators import conversations
 
@@ -177,6 +181,7 @@ async def _shown(settings: Settings, name: str) -> dict[str, Any]:
             raise NothingFound(f"There is no conversation {name}. `palimpsest agents list` shows which there are.")
         known = [item for item in await facts.load(tx, agent_id) if not item.forgotten]
         considered = await facts.candidates(tx, agent_id)
+        rules = pinned(await standing_rules.load(tx, agent_id))
         layers = await conversations.layers_of(tx, agent_id)
         persons, _ = await whereabouts.who_talks(tx, agent_id)
     folder = folder_of(settings.data_dir, agent_id)
@@ -186,6 +191,7 @@ async def _shown(settings: Settings, name: str) -> dict[str, Any]:
         "persons": sorted(f"{one.address.connector}:{person}" for person in persons),
         "layers": [_layer_json(layer) for layer in layers],
         "facts": _facts_json(known),
+        "rules": [_rule_json(rule) for rule in rules],
         "candidates": [_candidate_json(item) for item in reversed(considered)],
         "files": {"count": len(there.files), "bytes": there.size, "folder": str(folder)},
     }
@@ -212,6 +218,22 @@ def _candidate_json(item: Candidate) -> dict[str, Any]:
         "entry": item.seq,
         "speaker": item.speaker.value,
     }
+
+
+def _rule_json(rule: Rule) -> dict[str, Any]:
+    return {
+        "number": rule.number,
+        "text": rule.text,
+        "said_by": rule.person,
+        "pinned_by": rule.pinned_by,
+        "pinned_name": rule.pinned_name,
+        "pinned": utc(rule.pinned_at) if rule.pinned_at else None,
+        "entry": rule.seq or None,
+    }
+
+
+def _pinned_by(rule: dict[str, Any]) -> str:
+    return f" (pinned by {rule['pinned_name']})" if rule["pinned_name"] else ""
 
 
 def _facts_json(known: Sequence[Known]) -> list[dict[str, Any]]:
