@@ -51,7 +51,7 @@ async def test_it_compacts_when_asked_to_and_undo_takes_it_back(play: Play) -> N
         typing(),
         goes_on(),
         bot_changes("🗜 Compacted: * → * tokens*"),
-        buttons("Undo"),
+        buttons("Undo", "📌 Rules"),
         no_typing(),
         ada("/context"),
         bot("Context: *Last compaction: done (manual, reset), * → * tokens*/compact now: *"),

@@ -33,8 +33,8 @@ async def measured(scenarios: int, compactions: int) -> dict[str, Played]:
             for number in range(scenarios):
                 name = list(ways)[number // len(LANGUAGES) % len(ways)]
                 found[name].add(await play(services, scenario(number, compactions), ways[name]))
-                if sys.stderr.isatty():
-                    sys.stderr.write(f"\r{number + 1} of {scenarios}")
+                lost = sum(len(one.lost) + len(one.revived) for one in found.values())
+                sys.stderr.write(f"\r{number + 1} of {scenarios} scenarios, {lost} lost")
     return found
 
 

@@ -150,13 +150,13 @@ class Playing:
 
     async def _talk(self) -> None:
         async with self._context.step() as step:
-            for _ in range(4):
+            for _ in range(2):
                 self._said += 1
                 words = self._scenario.line(self._said)
                 hostile = self._dice.choice(HOSTILE).format(n=self._dice.randint(1, 4))
                 call = f"call-{self._said}"
                 use = {"type": "tool_use", "id": call, "name": "read_file", "input": {"path": "a.txt"}}
-                done = {"type": "tool_result", "tool_use_id": call, "content": f"{hostile} {words * 3}"}
+                done = {"type": "tool_result", "tool_use_id": call, "content": f"{hostile} {words * 12}"}
                 await step.append("user", [text_block(words)], EntryKind.SAID, turn=call, person="ada")
                 await step.append("assistant", [use], EntryKind.REPLY, turn=call)
                 await step.append("user", [done], EntryKind.RESULT, turn=call)

@@ -15,9 +15,10 @@ import pytest
 from sqlalchemy import update
 
 from bot.compaction.facts.candidates import candidates_of
+from bot.compaction.standing_rules import Rule, RuleState
 from bot.estimate.meter import MeterRecord, Part
 from bot.messages import Address, Inbound
-from bot.store import Database, agents, facts, histories, inbox, people, volume
+from bot.store import Database, agents, facts, histories, inbox, people, standing_rules, volume
 from bot.store.schema import entries
 from tests.servers.messages.server import MessagesServer
 from tests.servers.telegram.server import BotApiServer
@@ -86,6 +87,21 @@ async def test_what_was_considered_for_memory_is_shown_with_its_reason(palimpses
             "speaker": "person"} in shown  # fmt: skip
     page = await palimpsest("agents", "show", "telegram-1002")
     assert "rejected date_like, path of entry 1: ./2024/7/19" in page.out
+
+
+async def test_pinned_rules_are_shown_with_who_pinned_them(palimpsest: CommandLine) -> None:
+    database = Database.in_folder(palimpsest.data)
+    await database.open()
+    rule = Rule(2, "Never call\nbefore ten.", RuleState.PINNED, "7", pinned_by="7", pinned_name=NAME, pinned_at=NOON)
+    async with database.write() as tx:
+        await standing_rules.put(tx, BOB.agent_id, [Rule(1, "Found."), rule])
+    await database.close()
+    (shown,) = (await palimpsest("agents", "show", "telegram-1002", "--json")).json["rules"]
+    assert (shown["number"], shown["text"], shown["said_by"], shown["entry"]) == (2, rule.text, "7", None)
+    page = await palimpsest("agents", "show", "telegram-1002")
+    assert "Never call" in page.out
+    assert "Found." not in page.out
+    assert not {"\x1b", "\u202e"} & set(page.out)
 
 
 async def test_a_conversation_is_exported_forgotten_and_imported(palimpsest: CommandLine, tmp_path: Path) -> None:
