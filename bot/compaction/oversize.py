@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from bot.compaction import Plan
 from bot.compaction.fallback import excerpt
 from bot.estimate import Meter
+from bot.estimate.meter import PINNED_RULES
 from bot.history import ASKED, Entry, EntryKind, History
 
 
@@ -77,9 +78,12 @@ def blame(
     so the largest part is to blame even if by our own count it would fit. ``factor`` corrects our count."""
     limit = meter.limit
     if head_tokens >= limit:
+        has_rules = any(part.name == PINNED_RULES and part.tokens for part in meter.parts)
+        what = "The system prompt, the tools and the pinned rules" if has_rules else "The system prompt and the tools"
+        rules = "let pinned rules go (/rules), " if has_rules else ""
         return Blame(
-            f"The system prompt and the tools alone take about {head_tokens:,} of {limit:,} tokens, so that no "
-            f"conversation fits. Shorten SYSTEM_PROMPT, offer fewer tools, or {bound.more}."
+            f"{what} alone take about {head_tokens:,} of {limit:,} tokens, so that no "
+            f"conversation fits. Shorten SYSTEM_PROMPT, offer fewer tools, {rules}or {bound.more}."
         )
     largest = max(_uncompactable(history), key=lambda entry: entry.tokens, default=None)
     tokens = round(largest.tokens * factor) if largest else 0
