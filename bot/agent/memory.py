@@ -5,8 +5,9 @@
     turn ends ─▶ entries since the watermark ─▶ candidates, merged (in a thread) ─▶ one fenced step: facts, candidates,
                                                                                    watermark, the line in the chat
 
-Nothing is kept between calls: what is known is in the book, and whoever changes it raises its version, so that a
-refresh that began before is made again. A crash before the step costs nothing but the step: the next turn makes it up.
+What is known is in the book, and whoever changes it raises its version, so that a refresh that began before is made
+again, and the facts are read anew only when they have changed. A crash before the step costs nothing but the step: the
+next turn makes it up.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from bot.history import Entry, EntryKind
 from bot.messages import Audience, text_block
 from bot.runtime.redact import redact
 from bot.runtime.settings import MemorySettings
-from bot.store import Database, facts, histories
+from bot.store import Database, Tx, facts, histories
 from bot.store.facts import MemoryLine, MemoryRow
 
 log = structlog.get_logger(__name__)
@@ -89,6 +90,7 @@ class AgentMemory:
         self._database = database
         self._settings = settings
         self._secrets = secrets
+        self._latest: tuple[MemoryRow, tuple[Known, ...]] = (MemoryRow(), ())
 
     @property
     def collects(self) -> bool:
@@ -159,10 +161,18 @@ class AgentMemory:
         agent_id = self._context.agent_id
         async with self._database.read() as tx:
             row = await facts.get(tx, agent_id)
-            known = await facts.load(tx, agent_id) if row.version else ()
+            known = await self._known_at(tx, row)
             unread = await facts.unread(tx, agent_id, row.upto, MOST_CAUGHT_UP) if collects else ()
             last = await histories.last_seq(tx, agent_id)
         return _Read(row, known, unread, last, floor_of(self._context.history))
+
+    async def _known_at(self, tx: Tx, row: MemoryRow) -> tuple[Known, ...]:
+        """The facts of this version, from the book where they are not at hand."""
+        had, known = self._latest
+        if (had.version, had.upto, had.next_number) != (row.version, row.upto, row.next_number):
+            known = await facts.load(tx, self._context.agent_id) if row.version else ()
+            self._latest = row, known
+        return known
 
     async def _life(self, read: _Read, *, collects: bool) -> Refreshed:
         """In a thread: a history that nobody read yet takes a while."""

@@ -15,6 +15,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from math import inf, log
 
@@ -47,8 +48,11 @@ _LONG = 3
 _AGAIN = (1.0, 0.12, 0.03)
 """What is left of a term's weight when no chosen line holds it, one, or more."""
 _MOST_TIMES = len(_AGAIN) - 1
+_KEPT = 32_768
+"""Answers that are kept: a line is looked at when it is found, at every turn after it, and when it is chosen."""
 
 
+@lru_cache(maxsize=_KEPT)
 def terms_of(text: str) -> tuple[str, ...]:
     """The distinct terms of a text, in order: words by their beginning, numbers and codes whole, pairs of characters of
     writing without blanks."""
@@ -127,7 +131,9 @@ class Rarity:
         weight = self._weights.get(term)
         if weight is None:
             rare = log(1 + max(1, self.texts) / max(1, self.counts[term]))
-            weight = rare * self._form(term) * (self.language(term) if self.language else 1.0)
+            weight = rare * form_of(term) * (self.language(term) if self.language else 1.0)
+            if term in self.capitals:
+                weight *= _CAPITAL
             self._weights[term] = weight
         return weight
 
@@ -135,16 +141,23 @@ class Rarity:
         """The weight of all terms of a text."""
         return sum(map(self.weight, terms_of(text)))
 
-    def _form(self, term: str) -> float:
-        if _IS_DENSE.match(term):
-            return _PAIR
-        if _TELLING.search(term):
-            if any(map(str.isalpha, term)) or "@" in term:
-                return _IDENTIFIER
-            return _LONG_NUMBER if sum(map(str.isdigit, term)) >= _LONG else _NUMBER
-        if term in self.capitals:
-            return _CAPITAL
-        return _FORMS[min(len(term), len(_FORMS) - 1)]
+
+@lru_cache(maxsize=_KEPT)
+def is_telling(term: str) -> bool:
+    """Whether a term is a number, a code or an address, and no word."""
+    return bool(_TELLING.search(term))
+
+
+@lru_cache(maxsize=_KEPT)
+def form_of(term: str) -> float:
+    """What a term tells by its form alone."""
+    if is_telling(term):
+        if any(map(str.isalpha, term)) or "@" in term:
+            return _IDENTIFIER
+        return _LONG_NUMBER if sum(map(str.isdigit, term)) >= _LONG else _NUMBER
+    if not term.isascii() and _IS_DENSE.match(term):
+        return _PAIR
+    return _FORMS[min(len(term), len(_FORMS) - 1)]
 
 
 def share_covered(text: str, covered: Iterable[str], *, rarity: Rarity) -> float:

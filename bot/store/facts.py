@@ -97,8 +97,8 @@ async def change(tx: Tx, agent_id: AgentId, before: Sequence[Known], after: Sequ
     """Bring the rows from one state of the facts to another; all have numbers. What is the same is not touched."""
     was = {item.fact.number: item for item in before}
     now = {item.fact.number: item for item in after}
-    changed = [item for number, item in now.items() if was.get(number) != item]
-    gone = [number for number, item in was.items() if now.get(number) != item]
+    changed = [item for number, item in now.items() if (old := was.get(number)) is not item and old != item]
+    gone = [number for number, item in was.items() if (new := now.get(number)) is not item and new != item]
     for at in range(0, len(gone), _AT_ONCE):
         named = memory_facts.c.number.in_(gone[at : at + _AT_ONCE])
         await tx.execute(delete(memory_facts).where(memory_facts.c.agent_id == agent_id, named))

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from bot.compaction.facts.fact import RECORDS, Candidate, Fact, FactKind, Speaker
+from bot.compaction.facts.fact import RECORDS, Candidate, Fact, Speaker
 from bot.compaction.facts.records import ID_NAMES, Fields, as_text, fields_of
-from bot.compaction.facts.speech import clipped
-from bot.compaction.facts.words import Value
-
-SHORT_SENTENCE = 140
-"""Characters of a sentence in its short form."""
 
 _TOKEN = re.compile(r"[^\s,;:()\[\]\"'“”«»$€£₽¥*/=|!?]+")
 _EXACT = re.compile(r"[\d_@]|\A[A-Z]{2,}\Z|\A[A-Z]")
@@ -53,12 +48,6 @@ class Vocabulary:
         self.arguments.update(candidate.names)
         exact = (token.rstrip(".") for token in _TOKEN.findall(candidate.text) if _EXACT.search(token))
         (self.recorded if candidate.speaker is Speaker.TOOL else self.said).update(exact)
-
-    def knows_all(self, values: Iterable[Value]) -> bool:
-        """Whether records hold each of these values, of which there is at least one."""
-        exact = (value.text for value in values if value.type != "name")
-        tokens = [token for text in exact for token in _TOKEN.findall(text) if _EXACT.search(token)]
-        return bool(tokens) and all(token.rstrip(".") in self.recorded for token in tokens)
 
     def rank(self, name: str, value: str, *, first: bool, entity: bool) -> int:
         """How much later calls need this field, by its name, by its form, or because it was talked of: 0 is most.
@@ -123,9 +112,21 @@ def _needs(shape: tuple[str, ...], rows: Sequence[Fields], vocabulary: Vocabular
 
 def _short(fact: Fact, fields: Fields | None, needs: Mapping[tuple[str, ...], Mapping[str, int]]) -> Fact:
     if fields is None:
-        short = fact.text if fact.kind is FactKind.PATH else clipped(fact.text, SHORT_SENTENCE)
-        return replace(fact, brief=short if len(short) < len(fact.text) else "")
+        return fact
     ranks = needs[tuple(fields)]
     ordered = {name: fields[name] for name in sorted(fields, key=ranks.__getitem__)}
     needed = {name: value for name, value in ordered.items() if ranks[name] < NOT_NEEDED}
     return replace(fact, text=as_text(ordered), brief=as_text(needed) if len(needed) < len(ordered) else "")
+
+
+def forms_of(fact: Fact, vocabulary: Vocabulary) -> list[str]:  # noqa: ARG001  # what is needed is in its short form
+    """A record's texts from the shortest to the full one: what is exact, what is needed, everything."""
+    forms = [fact.brief, fact.text] if fact.brief else [fact.text]
+    fields = fields_of(forms[0])
+    first = 1 + int(next(iter(fields)) == "tool" or "@" in next(iter(fields)))
+    core = {
+        name: cell
+        for at, (name, cell) in enumerate(fields.items())
+        if at < first or is_exact(cell) or is_name(name, cell)
+    }
+    return [as_text(core), *forms] if len(core) < len(fields) else forms

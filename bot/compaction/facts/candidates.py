@@ -12,7 +12,7 @@ from bot.compaction.facts.dates import date_candidates
 from bot.compaction.facts.fact import Candidate, FactKind, Speaker
 from bot.compaction.facts.places import said_places
 from bot.compaction.facts.quotes import SENT, parts_of
-from bot.compaction.facts.speech import clipped, speech_candidates
+from bot.compaction.facts.speech import asks, clipped, speech_candidates
 from bot.compaction.facts.tools import path_candidates, tool_candidates
 from bot.estimate.cuts import head_of
 from bot.history import Entry, EntryKind
@@ -34,11 +34,13 @@ _SPEAKERS = {
 }
 
 
-def candidates_in(entry: Entry, calls: Mapping[str, Block] | None = None) -> tuple[Candidate, ...]:
+def candidates_in(
+    entry: Entry, calls: Mapping[str, Block] | None = None, *, asked: bool = False
+) -> tuple[Candidate, ...]:
     """The lines of this entry that may become facts, and those that may not, with the reason.
 
-    ``calls``: the tool calls that its results answer, by their ids (:func:`note_calls`). The answer depends on
-    nothing else, so that it can be kept with the entry.
+    ``calls``: the tool calls that its results answer, by their ids (:func:`note_calls`). ``asked``: what was said
+    before it ends in a question. The answer depends on nothing else, so that it can be kept with the entry.
     """
     found: list[Candidate] = []
     for block in entry.blocks:
@@ -54,7 +56,8 @@ def candidates_in(entry: Entry, calls: Mapping[str, Block] | None = None) -> tup
     if entry.kind in (EntryKind.SAID, EntryKind.FILE):
         found.extend(_sent(entry, text))
     if speaker is not None and text.strip():
-        found.extend(speech_candidates(text, entry.seq, speaker))
+        asked = asked and speaker is Speaker.PERSON
+        found.extend(speech_candidates(text, entry.seq, speaker, asked=asked))
         found.extend(date_candidates(head_of(text, _LONGEST_SEARCHED), entry.seq, speaker))
     if speaker is Speaker.PERSON:  # what a model says of a place is shown by what its tools return
         own = (part for quoted, part in parts_of(head_of(text, _LONGEST_SEARCHED)) if not quoted)
@@ -84,7 +87,15 @@ def candidates_of(entries: Iterable[Entry]) -> tuple[Candidate, ...]:
     """All candidates of entries in reading order."""
     calls: dict[str, Block] = {}
     found: list[Candidate] = []
+    asked = False
     for entry in entries:
         note_calls(entry, calls)
-        found.extend(candidates_in(entry, calls))
+        found.extend(candidates_in(entry, calls, asked=asked))
+        asked = ends_asking(entry, asked)
     return tuple(found)
+
+
+def ends_asking(entry: Entry, before: bool) -> bool:  # noqa: FBT001  # what it was before this entry
+    """Whether after this entry a question waits for its answer."""
+    text = text_of(entry.blocks)
+    return asks(text) if entry.kind in _SPEAKERS and text.strip() else before

@@ -1,53 +1,68 @@
 """The checkpoint: facts as the text that a model reads, and that text as facts again. Pure.
 
-A section a kind, a line a fact. Records with the same names are a table: a line ``> name<tab>name``, then a row for
-each; an empty cell repeats the one above it. What a later compaction reads back it merges like anything else that was
-found (FEATURES A7).
+What was said is one list in the order in which it was said, each line word for word behind the number of its message
+and who said it; ``- `` goes on with the same message. Records with the same names are a table: a line
+``> name<tab>name``, then a row for each; an empty cell repeats the one above it. What a later compaction reads back it
+merges like anything else that was found (FEATURES A7).
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bot.compaction.facts.fact import Candidate, Fact, FactKind, FactStatus, Speaker
+from bot.compaction.facts.fact import PROSE, Candidate, Fact, FactKind, FactStatus, Speaker
+from bot.compaction.facts.labels import label_of
+from bot.compaction.facts.quotes import QUOTED, SENT
 from bot.compaction.facts.records import ID_HUMP, ID_NAMES, SEPARATOR, Fields, as_text, fields_of
+from bot.compaction.facts.speech import told_by_form
 
 HEADING = "# Memory checkpoint"
 OPENING = "From hidden messages."
+OF_WORDS = (
+    "What was said stands word for word behind the number of its message, in its order: of lines about one thing the "
+    "last one holds."
+)
 OF_THE_PAST = "What is done or cancelled is history: do not do it again."
 OF_TABLES = "An empty cell repeats the one above."
 
-_OF_WORDS = (FactStatus.ACTIVE, FactStatus.CANCELLED, FactStatus.REPLACED)
-_OF_GOALS = (*_OF_WORDS, FactStatus.DONE)
-_SECTIONS: tuple[tuple[str, FactKind, Speaker | None, tuple[FactStatus, ...]], ...] = (
-    ("## Goals", FactKind.GOAL, None, _OF_GOALS),
-    ("## Rules and decisions", FactKind.CONSTRAINT, None, _OF_WORDS),
-    ("## The person said", FactKind.STATEMENT, Speaker.PERSON, _OF_WORDS),
-    ("## The assistant said", FactKind.STATEMENT, Speaker.MODEL, _OF_WORDS),
-    ("## Done", FactKind.ACTION, None, (FactStatus.ACTIVE,)),
-    ("## Failed", FactKind.ACTION, None, (FactStatus.FAILED,)),
-    ("## Records", FactKind.VALUE, None, (FactStatus.ACTIVE,)),
-    ("## Places", FactKind.PATH, None, (FactStatus.ACTIVE,)),
+SAID = "## Said"
+_SECTIONS: tuple[tuple[str, FactKind, FactStatus], ...] = (
+    ("## Done", FactKind.ACTION, FactStatus.ACTIVE),
+    ("## Failed", FactKind.ACTION, FactStatus.FAILED),
+    ("## Records", FactKind.VALUE, FactStatus.ACTIVE),
+    ("## Places", FactKind.PATH, FactStatus.ACTIVE),
 )
-EARLIER = "[earlier] "
-_MARKS = {FactStatus.DONE: "[done] ", FactStatus.CANCELLED: "[cancelled] ", FactStatus.REPLACED: EARLIER}
-_ASSISTANT = "(assistant) "
-_BULLET, _COLUMNS, _SECTION = "- ", "> ", "## "
-_SPECIFIC_ID = re.compile(rf"[a-z0-9]_(?:{ID_NAMES})\Z|{ID_HUMP}\Z|[a-z]Code\Z")
-_WEIGHTS = {
-    FactKind.GOAL: 8.0,
-    FactKind.CONSTRAINT: 9.0,
-    FactKind.STATEMENT: 6.0,
-    FactKind.ACTION: 8.5,
-    FactKind.VALUE: 8.5,
-    FactKind.PATH: 3.0,
+_FORMER: dict[str, tuple[FactKind, Speaker]] = {
+    "## Goals": (FactKind.GOAL, Speaker.PERSON),
+    "## Rules and decisions": (FactKind.CONSTRAINT, Speaker.PERSON),
+    "## The person said": (FactKind.STATEMENT, Speaker.PERSON),
+    "## The assistant said": (FactKind.STATEMENT, Speaker.MODEL),
 }
-_OF_THE_MODEL = 0.7
+"""Sections of a checkpoint as versions up to 0.19 wrote it: it may stand in a book."""
+_FORMER_ASSISTANT = "(assistant) "
+SUBSTITUTED = re.compile(r"\[now [^\[\]\n]{1,200}\]")
+"""What those versions wrote into somebody's sentence: that is in nobody's words."""
+
+_MARKS = {FactStatus.DONE: "[done] ", FactStatus.CANCELLED: "[cancelled] ", FactStatus.REPLACED: "[earlier] "}
+_NOTES = (QUOTED, SENT)
+_BULLET, _COLUMNS, _SECTION = "- ", "> ", "## "
+_PERSON, _ASSISTANT = "person", "assistant"
+_LINE = re.compile(
+    r"#(?P<number>\d{1,12}|-) (?P<who>[^:\[\]\n]{1,60}?)(?P<marks>(?: \[[^\[\]\n]{1,300}\]){0,4}): (?P<text>\S.*)"
+)
+_MARK = re.compile(r" (\[[^\[\]]+\])")
+NAMED = re.compile(r"(?P<who>[^\W\d_][\w .’'-]{0,39}): (?=\S)")
+"""How a message begins where several people write: with who it is."""
+_NEARLY_ALL = 0.7
+_SPECIFIC_ID = re.compile(rf"[a-z0-9]_(?:{ID_NAMES})\Z|{ID_HUMP}\Z|[a-z]Code\Z")
+_WEIGHTS = {FactKind.ACTION: 8.5, FactKind.VALUE: 8.5, FactKind.PATH: 3.0}
+_OF_THE_MODEL = 0.6
 """What the model said weighs less than what a person said."""
 _OVER = 3.0
 """Weight of what was cancelled or done."""
+_MOST = 10.0
 
 
 def is_checkpoint(text: str) -> bool:
@@ -57,31 +72,35 @@ def is_checkpoint(text: str) -> bool:
 
 def apart(text: str) -> tuple[str, str]:
     """A text that begins with a checkpoint as the checkpoint and what follows it: from a blank line on, or from a line
-    that is none of a checkpoint.
-    """
+    that is none of a checkpoint."""
     lines = text.split("\n")
+    first = next((at for at, line in enumerate(lines) if line.startswith(_SECTION) or not line), len(lines))
     columns = 0
-    for at, line in enumerate(lines[2:], start=2):
+    for at, line in enumerate(lines[first:], start=first):
         if line.startswith(_COLUMNS):
             columns = line.count(SEPARATOR) + 1
-        elif line.startswith((_SECTION, _BULLET)):
+        elif line.startswith((_SECTION, _BULLET)) or _LINE.fullmatch(line):
             columns = 0
         elif not line or line.count(SEPARATOR) + 1 != columns:
             return "\n".join(lines[:at]), "\n".join(lines[at:]).strip()
     return text, ""
 
 
-def rendered(facts: Sequence[Fact]) -> str:
-    """The checkpoint of these facts, each with its ``text``; without any, only the heading."""
+def rendered(facts: Sequence[Fact], names: Mapping[int, str] | None = None) -> str:
+    """The checkpoint of these facts, each with its ``text``; without any, only the heading. ``names``: who wrote a
+    message, where there are several people."""
     parts: list[str] = []
-    for title, kind, speaker, statuses in _SECTIONS:
-        chosen = [fact for fact in facts if _belongs(fact, kind, speaker, statuses)]
-        if not chosen:
-            continue
-        tabular = kind in (FactKind.VALUE, FactKind.ACTION)
-        lines = _tables(chosen) if tabular else (line_of(fact) for fact in chosen)
-        parts.append("\n".join((title, *lines)))
+    said = [fact for fact in facts if fact.kind in PROSE]
+    if said:
+        parts.append("\n".join((SAID, *_said(said, names_in(said) if names is None else names))))
+    for title, kind, status in _SECTIONS:
+        chosen = [fact for fact in facts if fact.kind is kind and _belongs(fact, status)]
+        if chosen:
+            lines = (line_of(fact) for fact in chosen) if kind is FactKind.PATH else _tables(chosen)
+            parts.append("\n".join((title, *lines)))
     opening = [OPENING]
+    if said:
+        opening.append(OF_WORDS)
     if any(fact.kind is FactKind.ACTION or fact.status in _MARKS for fact in facts):
         opening.append(OF_THE_PAST)
     if any(f"\n{_COLUMNS}" in part for part in parts):
@@ -89,62 +108,134 @@ def rendered(facts: Sequence[Fact]) -> str:
     return "\n".join((HEADING, " ".join(opening), *parts))
 
 
-def line_of(fact: Fact) -> str:
-    """A fact as a line of its own."""
-    said = _ASSISTANT if fact.speaker is Speaker.MODEL and fact.kind in (FactKind.GOAL, FactKind.CONSTRAINT) else ""
-    mark = _MARKS.get(fact.status, "")
-    return f"{_BULLET}{mark}{said}{_clean(fact.text).removeprefix(mark)}"
+def line_of(fact: Fact, name: str = "") -> str:
+    """A fact as a line of its own. ``name``: of the person who said it, where there are several."""
+    if fact.kind not in PROSE:
+        return f"{_BULLET}{_clean(fact.text)}"
+    return ": ".join(_head_and_text(fact, name))
+
+
+def _head_and_text(fact: Fact, name: str) -> tuple[str, str]:
+    marks, text = _marks_of(fact, _clean(fact.text))
+    number = fact.seqs[-1] if fact.seqs and fact.seqs[-1] > 0 else "-"
+    who = _ASSISTANT if fact.speaker is Speaker.MODEL else name or _PERSON
+    return f"#{number} {who}{marks}", text.removeprefix(f"{name}: ") if name else text
+
+
+def names_in(facts: Iterable[Fact]) -> dict[int, str]:
+    """Who wrote a message, by its number: where nearly all messages of people begin with a name, as those of a group
+    do. Elsewhere nobody is named."""
+    first: dict[int, str] = {}
+    for fact in facts:
+        if fact.kind in PROSE and fact.speaker is Speaker.PERSON and fact.seqs:
+            found = NAMED.match(_marks_of(fact, fact.text)[1])
+            first.setdefault(fact.seqs[-1], found["who"] if found else "")
+    named = {seq: name for seq, name in first.items() if name}
+    return named if len(named) > 1 and len(named) >= _NEARLY_ALL * len(first) else {}
 
 
 def facts_in(text: str, seq: int) -> Iterator[Candidate]:
-    """The facts of a checkpoint, as candidates of the entry that holds it."""
-    section: tuple[str, FactKind, Speaker | None, tuple[FactStatus, ...]] | None = None
-    columns: list[str] = []
-    above: list[str] = []
-    titles = {entry[0]: entry for entry in _SECTIONS}
+    """The facts of a checkpoint, as candidates of the entry that holds it; what was said, of the entries in which it
+    was. Numbers that are none of this history (it was renumbered since) are dropped."""
+    title, columns, above = "", list[str](), list[str]()
+    numbers = [int(number) for number in re.findall(r"^#(\d{1,12}) ", text, re.MULTILINE)]
+    is_ours = all(number < seq for number in numbers)
+    last: re.Match[str] | None = None
+    sections = {name: (kind, status) for name, kind, status in _SECTIONS}
     for line in text.split("\n"):
         if line.startswith(_SECTION):
-            section, columns = titles.get(line), []
-        elif section is None:
+            title, columns, last = line, [], None
+        elif title == SAID:
+            if found := _LINE.fullmatch(line):
+                last = found
+                yield _said_again(found, found["text"], is_ours=is_ours)
+            elif last is not None and line.startswith(_BULLET):
+                yield _said_again(last, line.removeprefix(_BULLET), is_ours=is_ours)
+        elif title in _FORMER and line.startswith(_BULLET):
+            if not SUBSTITUTED.search(line):
+                yield _of_former(line.removeprefix(_BULLET), *_FORMER[title])
+        elif title not in sections:
             continue
         elif line.startswith(_COLUMNS):
             columns, above = line.removeprefix(_COLUMNS).split(SEPARATOR), []
         elif line.startswith(_BULLET):
             columns = []
-            yield _candidate(line.removeprefix(_BULLET), section, seq)
+            yield _candidate(line.removeprefix(_BULLET), *sections[title], seq)
         elif columns:
             cells = line.split(SEPARATOR)
             above = [cell or up for cell, up in zip(cells, above or cells, strict=False)]
-            yield _candidate(as_text(dict(zip(columns, above, strict=False))), section, seq)
+            yield _candidate(as_text(dict(zip(columns, above, strict=False))), *sections[title], seq)
 
 
-def _belongs(fact: Fact, kind: FactKind, speaker: Speaker | None, statuses: tuple[FactStatus, ...]) -> bool:
-    if fact.kind is not kind or fact.status not in statuses:
-        # A status that its kind does not know must not make a fact invisible.
-        return fact.kind is kind and statuses[0] is FactStatus.ACTIVE and not _has_section(fact)
-    return speaker is None or (fact.speaker is Speaker.MODEL) is (speaker is Speaker.MODEL)
+def _said(facts: Sequence[Fact], names: Mapping[int, str]) -> Iterator[str]:
+    before = ""
+    for fact in facts:
+        name = names.get(fact.seqs[-1], "") if fact.seqs and fact.speaker is Speaker.PERSON else ""
+        head, text = _head_and_text(fact, name)
+        goes_on = head == before and not head.startswith("#-")
+        yield f"{_BULLET}{text}" if goes_on else f"{head}: {text}"
+        before = head
 
 
-def _has_section(fact: Fact) -> bool:
-    return any(fact.kind is kind and fact.status in statuses for _, kind, _, statuses in _SECTIONS)
+def _marks_of(fact: Fact, text: str) -> tuple[str, str]:
+    """What is said of a line in brackets, and the line without it."""
+    mark = _MARKS.get(fact.status, "")
+    marks, text = mark, text.removeprefix(mark)
+    if text.startswith(_NOTES) and "] " in text:
+        note, _, text = text.partition("] ")
+        marks += f"{note}] "
+    return f" {marks.rstrip()}" if marks else "", text
 
 
-def _candidate(line: str, section: tuple[str, FactKind, Speaker | None, tuple[FactStatus, ...]], seq: int) -> Candidate:
-    _, kind, speaker, statuses = section
-    status = statuses[0]
+def _said_again(found: re.Match[str], text: str, *, is_ours: bool) -> Candidate:
+    who = found["who"]
+    number = int(found["number"]) if is_ours and found["number"] != "-" else 0
+    speaker = Speaker.MODEL if who == _ASSISTANT else Speaker.PERSON
+    status, note = FactStatus.ACTIVE, ""
+    for mark in _MARK.findall(found["marks"]):
+        known = next((status for status, written in _MARKS.items() if written == f"{mark} "), None)
+        status, note = known or status, note if known else f"{mark} "
+    named = f"{who}: {text}" if who not in (_ASSISTANT, _PERSON) else text
+    kind = label_of(text) if speaker is Speaker.PERSON and not note else FactKind.STATEMENT
+    return _prose(kind, f"{note}{named}", number, speaker, status)
+
+
+def _prose(kind: FactKind, text: str, seq: int, speaker: Speaker, status: FactStatus) -> Candidate:
+    weight = max(1.6, told_by_form(text) * (_OF_THE_MODEL if speaker is Speaker.MODEL else 1.0))
+    return Candidate(
+        kind,
+        text,
+        seq,
+        speaker=speaker,
+        status=status,
+        weight=min(_OVER if status in _MARKS else _MOST, weight),
+    )
+
+
+def _of_former(line: str, kind: FactKind, speaker: Speaker) -> Candidate:
+    status = FactStatus.ACTIVE
     while marked := next((name for name, mark in _MARKS.items() if line.startswith(mark)), None):
         status, line = marked, line.removeprefix(_MARKS[marked])
-    who = speaker or (Speaker.TOOL if kind in (FactKind.ACTION, FactKind.VALUE, FactKind.PATH) else Speaker.PERSON)
-    if line.startswith(_ASSISTANT):
-        who, line = Speaker.MODEL, line.removeprefix(_ASSISTANT)
-    weight = _WEIGHTS[kind] * (_OF_THE_MODEL if who is Speaker.MODEL else 1.0)
-    if status in _MARKS:
-        weight = _OVER
+    if line.startswith(_FORMER_ASSISTANT):
+        kind, speaker, line = FactKind.STATEMENT, Speaker.MODEL, line.removeprefix(_FORMER_ASSISTANT)
+    return _prose(kind, line, 0, speaker, status)
+
+
+def _belongs(fact: Fact, status: FactStatus) -> bool:
+    """A status that its kind does not know must not make a fact invisible."""
+    known = (
+        FactStatus.FAILED if fact.kind is FactKind.ACTION and fact.status is FactStatus.FAILED else FactStatus.ACTIVE
+    )
+    return known is status
+
+
+def _candidate(line: str, kind: FactKind, status: FactStatus, seq: int) -> Candidate:
     fields = fields_of(line)
     key = f"failed:{fields.get('tool', '')}" if status is FactStatus.FAILED else ""
     if kind is FactKind.VALUE:
         key = record_key(fields)
-    return Candidate(kind, line, seq, key, who, status, weight, names=_argument_names(kind, fields))
+    names = _argument_names(kind, fields)
+    return Candidate(kind, line, seq, key, Speaker.TOOL, status, _WEIGHTS[kind], names=names)
 
 
 def record_key(fields: Fields) -> str:

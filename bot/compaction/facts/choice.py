@@ -1,67 +1,43 @@
-"""Which facts a checkpoint of so many tokens holds, and in which form: the most useful first. Pure.
+"""Which facts a checkpoint of so many tokens holds, and in which form: those that tell most for their tokens. Pure.
 
-A fact enters in its short form, and may then grow to its full one; every step has a price in tokens and a worth. The
-prices are guesses, since records of one shape share a head and repeat no cell, so the text is rendered and measured,
-and the guess corrected, until the room is used.
+What was said and what tools returned are chosen together, by what each still has to say
+(:mod:`bot.compaction.coverage`). A record enters in its shortest form and may then grow; a line that another brings up
+to date comes only with it. Prices are guesses, since records of one shape share a head and repeat no cell, so as many
+of the lines are rendered, in the order in which they were chosen, as fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bot.compaction.facts.brief import is_exact, is_name
-from bot.compaction.facts.checkpoint import line_of, rendered
-from bot.compaction.facts.fact import RECORDS, Fact, FactKind, FactStatus, Speaker
-from bot.compaction.facts.records import Fields, as_text, fields_of
-from bot.estimate import Family, message_tokens, text_tokens
+from bot.compaction.coverage import Line, Rarity, chosen, terms_of
+from bot.compaction.facts.brief import Vocabulary, briefly, forms_of
+from bot.compaction.facts.checkpoint import line_of, names_in, rendered
+from bot.compaction.facts.fact import PROSE, RECORDS, Candidate, Fact, FactKind, FactStatus, Speaker
+from bot.compaction.facts.lines import Needs, in_order, leanings, updates
+from bot.compaction.facts.quotes import is_note
+from bot.compaction.facts.records import Fields, fields_of
+from bot.estimate import Family, message_tokens
+from bot.estimate.text import texts_tokens
 from bot.messages import text_block
 
-_OLDEST = {
-    FactKind.GOAL: 0.8,
-    FactKind.CONSTRAINT: 0.85,
-    FactKind.STATEMENT: 0.75,
-    FactKind.ACTION: 0.7,
-    FactKind.VALUE: 0.6,
-    FactKind.PATH: 0.6,
-}
+_OLDEST = 0.7
 """What is left of a fact's worth when it is very old."""
-
-_HALF_LIFE = 25.0
+_HALF_LIFE = 40.0
 """Entries after which half of what a fact can lose of its worth is lost."""
-
-_SAID_AGAIN = 0.03
-_LONGER = 0.5
-"""The full form of a sentence adds this share of its worth to its short form."""
-
-_LEVELS = (1.0, 0.9, 0.3)
-"""What the forms of a record are worth: what is exact in it, what later calls may need besides, and everything."""
-_AGAIN = 0.35
-"""What is left of a form's worth when newer records hold all the values that it adds."""
-_PINNED = 1_000.0
-_SHARES = {"person": 0.4, "model": 0.1, "tool": 0.95}
-"""Of the room, at first: nobody's words crowd out everybody else's. What is left is anybody's."""
-
-_TRIES = 30
-"""Steps that are tried one by one at the end, when the prices were too wrong to use the room."""
-
-_ROUNDS = 6
-_CLOSE = 0.97
-"""A checkpoint that uses this share of its room is not tried to be improved."""
-
-
-_Forms = list[str]
-"""A fact's texts from the shortest to the full one."""
-
-
-@dataclass(frozen=True)
-class _Step:
-    """Taking a fact in (level 0), or giving it its next larger form."""
-
-    at: int
-    level: int
-    worth: float
-    price: float
+_SAID_AGAIN = 0.05
+_OF_THE_MODEL, _OF_OTHERS, _OF_PLACES = 0.45, 0.35, 0.5
+_OVER = 0.5
+_FULL = 9.0
+"""Weight of a record that counts as much as what a person says."""
+_LONGER = 0.6
+"""What a longer form of a record is worth of its shortest one, at each step."""
+_SPARE = 1.25
+"""Lines are chosen for so much more room than there is, since prices are guesses."""
+_TRIES = 14
+_HEAD = 20
+"""Characters that a line takes besides its text."""
 
 
 def checkpoint_tokens(text: str) -> float:
@@ -70,33 +46,155 @@ def checkpoint_tokens(text: str) -> float:
 
 
 def checkpoint_of(facts: Sequence[Fact], room: float) -> str:
-    """The checkpoint with the most useful of these facts (oldest first) that takes at most ``room`` tokens.
+    """The checkpoint with those of these facts (oldest first) that tell most in at most ``room`` tokens.
 
     Empty when not even one fact fits.
     """
-    facts = _without_told_places(facts)
-    forms = [_forms(fact) for fact in facts]
-    steps = _steps(facts, forms)
-    best: dict[int, int] = {}
-    text, used = "", 0.0
-    low, high, allowed = 0.0, float("inf"), room
-    for _ in range(_ROUNDS):
-        levels = _taken(steps, facts, allowed)
-        if not levels:
+    choice = _Choice.of(facts)
+    order = chosen(choice.lines, room * _SPARE, rarity=choice.rarity)
+    best, fits, most = "", 0, len(order)
+    count = most
+    for _ in range(_TRIES):
+        if fits >= most:
             break
-        tried = rendered(_chosen(facts, forms, levels))
-        tokens = checkpoint_tokens(tried)
-        if tokens > room:
-            high = min(high, allowed)
+        text = choice.shown(order[:count])
+        tokens = checkpoint_tokens(text)
+        if tokens <= room:
+            best, fits = text, count
         else:
-            low = max(low, allowed)
-            if tokens > used:
-                best, text, used = levels, tried, tokens
-        if _CLOSE * room <= tokens <= room or (tokens <= room and len(steps) == sum(levels.values()) + len(levels)):
-            return text
-        guess = allowed * room * 0.99 / tokens
-        allowed = guess if low < guess < high else (low + min(high, 2 * guess)) / 2
-    return _topped_up(facts, forms, steps, best, room) or text
+            most = count - 1
+        guess = int(count * room / tokens)
+        count = guess if fits < guess <= most else (fits + most + 1) // 2
+    return best
+
+
+def most_telling(facts: Sequence[Fact], count: int) -> frozenset[int]:
+    """The indices of so many facts: those that tell most for their length, together."""
+    newest = max((fact.seqs[-1] for fact in facts if fact.seqs), default=0)
+    terms = [_terms(fact, fact.text) for fact in facts]
+    lines = [
+        Line(fact.text, 1.0, _factor(fact, newest) / (_HEAD + len(fact.text)), terms=own)
+        for fact, own in zip(facts, terms, strict=True)
+    ]
+    return frozenset(chosen(lines, count, rarity=Rarity.of([fact.text for fact in facts], terms=terms)))
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """Facts as lines to choose from: of each its forms, from the shortest to the full one.
+
+    ``of_fact``: for each line the number of its fact, and the text of the fact in this form.
+    """
+
+    facts: Sequence[Fact]
+    lines: Sequence[Line]
+    of_fact: Sequence[tuple[int, str]]
+    newer: Mapping[int, int]
+    names: Mapping[int, str]
+    rarity: Rarity
+
+    @classmethod
+    def of(cls, facts: Sequence[Fact]) -> _Choice:
+        facts, forms = _forms(_without_told_places(facts))
+        terms = [_terms(fact, fact.text) for fact in facts]
+        rarity = Rarity.of([fact.text for fact in facts], terms=terms)
+        newer, needs = updates(facts, terms, rarity), leanings(facts, terms)
+        names = names_in(facts)
+        of_fact = [(at, form) for at, own in enumerate(forms) for form in own]
+        first = {at: number for number, (at, _) in reversed(list(enumerate(of_fact)))}
+        together = {at: tuple(first[one] for one in (*needs.get(at, ()), *_one(newer.get(at)))) for at in first}
+        lines = list(_lines(facts, of_fact, together, names))
+        return cls(facts, lines, of_fact, newer, names, rarity)
+
+    def shown(self, taken: Sequence[int]) -> str:
+        """The checkpoint with these lines."""
+        texts: dict[int, str] = {}
+        for number in sorted(taken):
+            at, form = self.of_fact[number]
+            texts[at] = form
+        said = [at for at in texts if self.facts[at].kind in PROSE]
+        rest = [at for at in texts if self.facts[at].kind not in PROSE]
+        shown = [replace(self.facts[at], text=texts[at]) for at in (*in_order(said, self.newer), *sorted(rest))]
+        return rendered(shown, self.names)
+
+
+def _lines(
+    facts: Sequence[Fact], of_fact: Sequence[tuple[int, str]], needs: Needs, names: Mapping[int, str]
+) -> Iterator[Line]:
+    priced = list(_priced(facts, of_fact, names))
+    tokens = texts_tokens(priced, family=Family.NEWER)
+    newest = max((fact.seqs[-1] for fact in facts if fact.seqs), default=0)
+    before, paid, level, there = -1, 0.0, 0, frozenset[str]()
+    for number, (at, form) in enumerate(of_fact):
+        fact, own = facts[at], _terms(facts[at], form)
+        if at != before:
+            before, paid, level, there = at, 0.0, 0, frozenset()
+        price = tokens[priced[number]]
+        yield Line(
+            form,
+            max(0.5, price - paid),
+            _factor(fact, newest) * _LONGER**level,
+            needs=(number - 1,) if level else needs[at],
+            sure=fact.pinned and not level,
+            terms=tuple(term for term in own if term not in there),
+        )
+        paid, level, there = max(price, paid), level + 1, there.union(own)
+
+
+def _priced(facts: Sequence[Fact], of_fact: Sequence[tuple[int, str]], names: Mapping[int, str]) -> Iterator[str]:
+    """What each line takes on the page. Records of one shape share a head, and a cell like the one above it is free."""
+    above: dict[tuple[str, ...], Fields] = {}
+    for at, form in of_fact:
+        fact = facts[at]
+        if fact.kind not in RECORDS:
+            yield f"\n{line_of(fact, names.get(fact.seqs[-1], '') if fact.seqs else '')}"
+            continue
+        fields = fields_of(form)
+        up = above.get(tuple(fields))
+        above[tuple(fields)] = fields
+        cells = fields.items()
+        yield (
+            f"\n- {form}" if up is None else "\n" + "\t".join("" if up[name] == cell else cell for name, cell in cells)
+        )
+
+
+def _terms(fact: Fact, text: str) -> tuple[str, ...]:
+    """Of a record those of its values: what they are called tells nothing new."""
+    if fact.kind not in RECORDS:
+        return terms_of(text)
+    return tuple(dict.fromkeys(term for cell in fields_of(text).values() for term in terms_of(cell)))
+
+
+def _factor(fact: Fact, newest: int) -> float:
+    age = newest - fact.seqs[-1] if fact.seqs else 0
+    factor: float = _OLDEST + (1 - _OLDEST) * 0.5 ** (age / _HALF_LIFE)
+    if fact.kind in RECORDS:
+        factor *= fact.weight / _FULL
+    elif fact.kind is FactKind.PATH:
+        factor *= _OF_PLACES
+    elif is_note(fact.text):
+        factor *= _OF_OTHERS
+    elif fact.speaker is Speaker.MODEL:
+        factor *= _OF_THE_MODEL
+    over = _OVER if fact.status in (FactStatus.DONE, FactStatus.CANCELLED, FactStatus.REPLACED) else 1.0
+    return factor * over * (1 + _SAID_AGAIN * (len(fact.seqs) - 1))
+
+
+def _forms(facts: Sequence[Fact]) -> tuple[list[Fact], list[list[str]]]:
+    """The facts, records with their fields in the order of need, and the forms of each."""
+    vocabulary = Vocabulary()
+    for fact in facts:
+        vocabulary.note(_as_candidate(fact))
+    records = iter(briefly([fact for fact in facts if fact.kind in RECORDS], vocabulary))
+    ordered = [next(records) if fact.kind in RECORDS else fact for fact in facts]
+    return ordered, [forms_of(fact, vocabulary) if fact.kind in RECORDS else [fact.text] for fact in ordered]
+
+
+def _as_candidate(fact: Fact) -> Candidate:
+    """Of an action the names of the fields are those of arguments."""
+    fields = fields_of(fact.text) if fact.kind is FactKind.ACTION else {}
+    names = tuple(name for name in fields if name not in ("tool", "result", "error"))
+    return Candidate(fact.kind, fact.text, max(fact.seqs, default=0), fact.key, fact.speaker, names=names)
 
 
 def _without_told_places(facts: Sequence[Fact]) -> list[Fact]:
@@ -105,135 +203,5 @@ def _without_told_places(facts: Sequence[Fact]) -> list[Fact]:
     return [fact for fact in facts if fact.kind is not FactKind.PATH or fact.pinned or fact.text not in told]
 
 
-def _topped_up(
-    facts: Sequence[Fact], forms: Sequence[_Forms], steps: Sequence[_Step], levels: dict[int, int], room: float
-) -> str:
-    """With further steps, each tried by rendering the whole: what prices could not tell."""
-    text = ""
-    tries = _TRIES
-    for step in steps:
-        if levels.get(step.at, -1) + 1 != step.level:
-            continue
-        tries -= 1
-        if tries < 0:
-            break
-        more = {**levels, step.at: step.level}
-        tried = rendered(_chosen(facts, forms, more))
-        if checkpoint_tokens(tried) <= room:
-            levels, text = more, tried
-    return text
-
-
-def _steps(facts: Sequence[Fact], forms: Sequence[_Forms]) -> list[_Step]:
-    prices = _Prices()
-    steps: list[_Step] = []
-    newest = max((max(fact.seqs, default=0) for fact in facts), default=0)
-    fresh = _fresh(facts, forms)
-    for at, fact in enumerate(facts):
-        worth = _worth(fact, newest - max(fact.seqs, default=newest))
-        paid = 0.0
-        for level, form in enumerate(forms[at]):
-            price = prices.of(fact, form)
-            share = _LEVELS[level] if fact.kind in RECORDS else _LONGER**level
-            new = fresh[at][level] if at in fresh else 1.0
-            steps.append(_Step(at, level, worth * share * (_AGAIN + (1 - _AGAIN) * new), max(0.1, price - paid)))
-            paid = price
-    steps.sort(key=lambda step: -step.worth)
-    return steps
-
-
-def _forms(fact: Fact) -> _Forms:
-    """A fact's texts from the shortest to the full one. Of records: what is exact, what is needed, everything."""
-    forms = [fact.brief, fact.text] if fact.brief else [fact.text]
-    if fact.kind in RECORDS:
-        fields = fields_of(forms[0])
-        first = 1 + int(next(iter(fields)) == "tool" or "@" in next(iter(fields)))
-        core = {
-            name: cell
-            for at, (name, cell) in enumerate(fields.items())
-            if at < first or is_exact(cell) or is_name(name, cell)
-        }
-        if len(core) < len(fields):
-            forms.insert(0, as_text(core))
-    return forms
-
-
-def _fresh(facts: Sequence[Fact], forms: Sequence[_Forms]) -> dict[int, list[float]]:
-    """By record, for each of its forms, the share of what it adds that the first form of no newer record holds."""
-    seen: set[str] = set()
-    found: dict[int, list[float]] = {}
-    for at in range(len(facts) - 1, -1, -1):
-        if facts[at].kind not in RECORDS:
-            continue
-        cells = [_cells(form) for form in forms[at]]
-        shares: list[float] = []
-        own: set[str] = set()
-        for form in cells:
-            added = form - own
-            new = added - seen
-            shares.append(1.0 if any(map(is_exact, new)) else len(new) / len(added) if added else 0.0)
-            own |= form
-        seen |= cells[0]
-        found[at] = shares
-    return found
-
-
-def _cells(form: str) -> set[str]:
-    return {part for cell in fields_of(form).values() for part in cell.split(", ")}
-
-
-class _Prices:
-    """Tokens of forms. Records of one shape share a head, and a cell like the one above it is free."""
-
-    def __init__(self) -> None:
-        self._above: dict[tuple[str, ...], Fields] = {}
-
-    def of(self, fact: Fact, form: str) -> float:
-        if fact.kind not in RECORDS:
-            return text_tokens(f"\n{line_of(replace(fact, text=form))}", family=Family.NEWER)
-        fields = fields_of(form)
-        above = self._above.get(tuple(fields))
-        self._above[tuple(fields)] = fields
-        if above is None:
-            return text_tokens(f"\n- {form}", family=Family.NEWER)
-        cells = ["" if above[name] == cell else cell for name, cell in fields.items()]
-        return text_tokens("\n" + "\t".join(cells), family=Family.NEWER)
-
-
-def _worth(fact: Fact, age: int) -> float:
-    """``age``: how many entries were written since the fact was last said."""
-    if fact.pinned:
-        return _PINNED + fact.weight
-    oldest = _OLDEST[fact.kind]
-    factor: float = oldest + (1 - oldest) * 0.5 ** (age / _HALF_LIFE)
-    over = 0.5 if fact.status in (FactStatus.DONE, FactStatus.CANCELLED) else 1.0
-    return fact.weight * factor * over * (1 + _SAID_AGAIN * (len(fact.seqs) - 1))
-
-
-def _taken(steps: Sequence[_Step], facts: Sequence[Fact], room: float) -> dict[int, int]:
-    """Which facts are taken in, and the level that each reaches."""
-    levels: dict[int, int] = {}
-    left = room
-    budgets = {who: share * room for who, share in _SHARES.items()}
-    for capped in (True, False):
-        for step in steps:
-            if levels.get(step.at, -1) + 1 != step.level or step.price > left:
-                continue
-            who = _who(facts[step.at])
-            if capped and not facts[step.at].pinned and step.price > budgets[who]:
-                continue
-            levels[step.at] = step.level
-            left -= step.price
-            budgets[who] -= step.price
-    return levels
-
-
-def _chosen(facts: Sequence[Fact], forms: Sequence[_Forms], levels: Mapping[int, int]) -> list[Fact]:
-    """The facts in their order, each in its form."""
-    return [replace(facts[at], text=forms[at][levels[at]]) for at in sorted(levels)]
-
-
-def _who(fact: Fact) -> str:
-    if fact.kind in RECORDS or fact.kind is FactKind.PATH:
-        return "tool"
-    return "model" if fact.speaker is Speaker.MODEL else "person"
+def _one(number: int | None) -> tuple[int, ...]:
+    return () if number is None else (number,)

@@ -29,6 +29,8 @@ class FactKind(StrEnum):
 
 RECORDS = (FactKind.VALUE, FactKind.ACTION)
 """Kinds whose text is names with values."""
+PROSE = (FactKind.GOAL, FactKind.CONSTRAINT, FactKind.STATEMENT)
+"""Kinds whose text is what somebody said, word for word."""
 
 
 class FactStatus(StrEnum):

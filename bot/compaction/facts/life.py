@@ -16,9 +16,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from bot.compaction.facts.candidates import candidates_in, note_calls
-from bot.compaction.facts.fact import Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
-from bot.compaction.facts.merge import merged
+from bot.compaction.facts.candidates import candidates_in, ends_asking, note_calls
+from bot.compaction.facts.checkpoint import SUBSTITUTED
+from bot.compaction.facts.choice import most_telling
+from bot.compaction.facts.fact import PROSE, Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
+from bot.compaction.facts.merge import MOST_SEQS, merged
 from bot.compaction.facts.tools import is_place
 from bot.compaction.facts.words import plain
 from bot.history import Entry, EntryKind, History
@@ -38,10 +40,9 @@ _NO_VALUE = 1.0
 _LOW_VALUE = 1.5
 _SOON, _LATE = 50, 500
 """Entries after which a fact of low value, and one that does not hold any more, is of no use."""
-_MOST_SEQS = 8
+_AFTER_CAPPING = 0.85
+"""Of the cap: what is left when it was passed."""
 _NEWS = frozenset({EntryKind.SAID, EntryKind.FILE, EntryKind.REPLY, EntryKind.RESULT})
-_MARKED = frozenset({FactKind.GOAL, FactKind.CONSTRAINT, FactKind.STATEMENT})
-"""Kinds whose lines say that they are done, cancelled or from earlier."""
 
 
 class Source(StrEnum):
@@ -94,14 +95,17 @@ def found_in(entries: Iterable[Entry], earlier: Iterable[Entry] = ()) -> tuple[C
     What layers inserted, what the program said and what ``recall`` found again is not news.
     """
     calls: dict[str, Block] = {}
+    asked = False
     for entry in earlier:
         note_calls(entry, calls)
+        asked = ends_asking(entry, asked)
     found: list[Candidate] = []
     for entry in entries:
         note_calls(entry, calls)
         if entry.layer is None and entry.kind in _NEWS:
             blocks = tuple(_without_note(block) for block in entry.blocks if not _is_recalled(block, calls))
-            found.extend(candidates_in(replace(entry, blocks=blocks), calls))
+            found.extend(candidates_in(replace(entry, blocks=blocks), calls, asked=asked))
+            asked = ends_asking(entry, asked)
     return tuple(found)
 
 
@@ -156,9 +160,11 @@ def _age(fact: Fact) -> tuple[int, int]:
 
 
 def _may_show(fact: Fact) -> bool:
+    if fact.kind in PROSE and SUBSTITUTED.search(fact.text) and not fact.pinned:
+        return False
     if fact.kind is FactKind.PATH and not is_place(fact.text):
         return False
-    return fact.status in (FactStatus.ACTIVE, FactStatus.FAILED) or fact.kind in _MARKED
+    return fact.status in (FactStatus.ACTIVE, FactStatus.FAILED) or fact.kind in PROSE
 
 
 def _is_recalled(block: Block, calls: Mapping[str, Block]) -> bool:
@@ -205,6 +211,8 @@ def _outdated(fact: Fact) -> Fact:
 def _is_useful(fact: Fact, newest: int) -> bool:
     if fact.kind is FactKind.PATH:
         return is_place(fact.text)
+    if fact.kind in PROSE and SUBSTITUTED.search(fact.text):
+        return False
     age = newest - max(fact.seqs, default=newest)
     if fact.status in (FactStatus.DONE, FactStatus.CANCELLED, FactStatus.REPLACED):
         return age <= _LATE
@@ -223,13 +231,18 @@ def _without_doubles(facts: Sequence[Known]) -> list[Known]:
             kept[name if first is None else f"{name} {fact.number}"] = item
         else:
             seqs = tuple(sorted({*first.fact.seqs, *fact.seqs}))
-            kept[name] = replace(first, fact=replace(first.fact, seqs=(*seqs[:1], *seqs[1:][-_MOST_SEQS + 1 :])))
+            kept[name] = replace(first, fact=replace(first.fact, seqs=(*seqs[:1], *seqs[1:][-MOST_SEQS + 1 :])))
     return list(kept.values())
 
 
 def _capped(facts: Sequence[Known]) -> tuple[Known, ...]:
-    forgotten = sorted((item for item in facts if item.forgotten), key=lambda item: item.fact.number)
-    kept = [item for item in facts if not item.forgotten and item.protected]
+    """At most so many: when there are more, those that tell least beside the others go, and some more with them, so
+    that it is not done at every turn."""
+    forgotten = [item for item in facts if item.forgotten]
     auto = [item for item in facts if not item.forgotten and not item.protected]
-    auto.sort(key=lambda item: (item.fact.weight, max(item.fact.seqs, default=0)), reverse=True)
-    return (*forgotten[-MOST_FORGOTTEN:], *kept, *auto[:MOST_FACTS])
+    if len(forgotten) > MOST_FORGOTTEN:
+        forgotten = sorted(forgotten, key=lambda item: item.fact.number)[-MOST_FORGOTTEN:]
+    if len(auto) > MOST_FACTS:
+        best = most_telling([item.fact for item in auto], max(1, int(MOST_FACTS * _AFTER_CAPPING)))
+        auto = [item for at, item in enumerate(auto) if at in best]
+    return (*forgotten, *(item for item in facts if not item.forgotten and item.protected), *auto)

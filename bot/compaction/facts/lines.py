@@ -1,112 +1,112 @@
-"""Lines of memory in the making, and which earlier ones a sentence may be about. Pure.
+"""Which lines of what was said belong together: what brings what up to date, and what means nothing alone. Pure.
 
-Nothing is compared with everything: earlier lines are found by their words, by exact values, and by the words that
-stand beside a value of one type. Of each, only the last ones are looked at, so that a long conversation takes time
-in proportion to its length.
+Of two lines that are plainly about one thing the older may stand only beside the newer, so that no value is shown
+without what became of it. That they are is told by the rare words that they share; no word is read. In doubt they
+belong together: that costs a few tokens, and the reader sees both, in their order.
 """
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
-from bot.compaction.facts.fact import Fact, FactKind
-from bot.compaction.facts.sentences import Sentence
-from bot.compaction.facts.words import Value, is_code
+from bot.compaction.coverage import Rarity, form_of, is_telling
+from bot.compaction.facts.fact import PROSE, Fact, Speaker
+from bot.compaction.facts.quotes import is_note
+from bot.compaction.facts.speech import asks
 
-_POSTINGS = 48
-"""Earlier lines with the same word that a sentence is compared with, at most."""
-_FEWER = 12
-"""Likewise, where the sentence does not say that anything changed."""
-_RECENT = 6
-_TOKEN = re.compile(r"[^\s,;:()\[\]\"'“”«»]{3,60}")
-_DIGIT = re.compile(r"\d")
-_TELLING = 4
+_ALIKE = 0.5
+"""Of the weight of the words of the shorter line: what two lines about one thing share at least."""
+_TELLS = 0.9
+"""What one word tells at least that makes two lines be about one thing, by its form."""
+_LOOKED_UP = 3
+"""Of a line's words: the rarest, by which others are found."""
+_NEWEST = 10
+"""Lines with a word in common that are compared with an older one: the newest."""
+_NEAR = 2
+"""Entries between a question and its answer, at most."""
+_SHORT = 2.2
+"""Words that tell less than this mean little without what was said before."""
 
-
-@dataclass(eq=False)
-class Line:
-    """A fact in the making, and the number of the candidate that it came from (None: it was known before)."""
-
-    fact: Fact
-    origin: int | None
-    sentence: Sentence | None = None
-    alive: bool = True
-    order: int = 0
+Needs = dict[int, tuple[int, ...]]
+"""By line, the lines without which it may not stand."""
 
 
-def _last(count: int) -> defaultdict[str, deque[Line]]:
-    return defaultdict(lambda: deque(maxlen=count))
+def updates(facts: Sequence[Fact], terms: Sequence[tuple[str, ...]], rarity: Rarity) -> dict[int, int]:
+    """By line, the newest later one about the same thing that says something else."""
+    by_word: defaultdict[str, list[int]] = defaultdict(list)
+    found: dict[int, int] = {}
+    weights: dict[int, float] = {}
+    words: dict[int, frozenset[str]] = {}
+    for at in range(len(facts) - 1, -1, -1):
+        if facts[at].kind not in PROSE or is_note(facts[at].text):
+            continue
+        own = frozenset(term for term in terms[at] if not is_telling(term))
+        words[at], weights[at] = own, sum(map(rarity.weight, own))
+        rarest = sorted(own, key=lambda word: (rarity.weight(word), word), reverse=True)[:_LOOKED_UP]
+        newer = sorted({one for word in rarest for one in by_word[word][:_NEWEST]}, reverse=True)
+        for one in newer:
+            shared = own & words[one]
+            told = sum(map(rarity.weight, shared))
+            if (
+                told >= _ALIKE * min(weights[at], weights[one])
+                and any(form_of(word) >= _TELLS for word in shared)
+                and _says_else(facts[one], terms[one], facts[at], terms[at])
+            ):
+                found[at] = one
+                break
+        for word in own:
+            if len(by_word[word]) < _NEWEST:
+                by_word[word].append(at)
+    return found
 
 
-@dataclass
-class Index:
-    """Lines of prose by what they speak of."""
-
-    _by_term: defaultdict[str, deque[Line]] = field(default_factory=lambda: _last(_POSTINGS))
-    _by_anchor: defaultdict[str, deque[Line]] = field(default_factory=lambda: _last(_FEWER))
-    _goals: defaultdict[str, deque[Line]] = field(default_factory=lambda: _last(_FEWER))
-    _recent: deque[Line] = field(default_factory=lambda: deque(maxlen=_RECENT))
-
-    def add(self, line: Line) -> None:
-        """Take a line of prose in."""
-        sentence = line.sentence = line.sentence or Sentence(line.fact.text)
-        self._recent.append(line)
-        for term in sentence.subject:
-            self._by_term[term].append(line)
-            if line.fact.kind is FactKind.GOAL:
-                self._goals[term].append(line)
-        for value in sentence.values:
-            self._by_term[f"={value.text.casefold()}"].append(line)
-            self._by_term[f"#{value.type}"].append(line)
-        for token in _exact_tokens(line.fact.text):
-            self._by_term[f"~{token}"].append(line)
-        for value, _, around in sentence.anchors:
-            for key in _anchor_keys(value, around):
-                self._by_anchor[key].append(line)
-
-    def related(self, new: Sentence) -> list[Line]:
-        """Earlier lines that this sentence may change, the newest first."""
-        found: dict[int, Line] = {}
-        for value, _, around in new.anchors:
-            for key in _anchor_keys(value, new.subject | around):
-                found.update((id(line), line) for line in self._by_anchor.get(key, ()))
-        if new.is_loose:
-            for term in new.subject:
-                found.update((id(line), line) for line in self._goals.get(term, ()))
-        for value in new.values:
-            found.update(
-                (id(line), line) for line in list(self._by_term.get(f"={value.text.casefold()}", ()))[-_FEWER:]
-            )
-        if new.corrects or new.retracts or new.cancels or new.completes or new.subject_key or new.ends_rules:
-            found.update((id(line), line) for line in self._recent)
-            terms = [*new.subject, *(f"={words.casefold()}" for words in new.replaced_words)]
-            terms += [f"#{value.type}" for value in new.values if value.type.startswith("count:")]
-            for term in terms:
-                found.update((id(line), line) for line in self._by_term.get(term, ()))
-        return sorted((line for line in found.values() if line.alive), key=lambda line: -line.order)
-
-    def holding(self, value: str) -> list[Line]:
-        """Earlier lines in whose text this value stands, if it is one that does not stand there by chance."""
-        tokens = list(_exact_tokens(value))
-        key = f"~{tokens[0]}" if tokens else f"={value.casefold()}"
-        if len(value) < _TELLING:
-            return []
-        return [line for line in self._by_term.get(key, ()) if line.alive and value in line.fact.text]
-
-    def saying(self, value: str) -> list[Line]:
-        """Earlier lines that have exactly this value."""
-        return [line for line in self._by_term.get(f"={value.casefold()}", ()) if line.alive]
+def _says_else(newer: Fact, mine: tuple[str, ...], older: Fact, theirs: tuple[str, ...]) -> bool:
+    """Whether the newer line has something that the older has not. Of what a person said, the model brings nothing up
+    to date but values."""
+    news = set(mine).difference(theirs)
+    if newer.speaker is Speaker.MODEL and older.speaker is Speaker.PERSON:
+        return any(map(is_telling, news))
+    return bool(news)
 
 
-def _anchor_keys(value: Value, terms: Iterable[str]) -> Iterator[str]:
-    kind = "code" if is_code(value) else value.type
-    if kind.startswith("count:"):
-        yield kind
-    yield from (f"{kind}@{term}" for term in terms)
+def leanings(facts: Sequence[Fact], terms: Sequence[tuple[str, ...]]) -> Needs:
+    """Answers with their questions, and short words with what they are about: each needs the other, or only the short
+    one what stood before it."""
+    needs: Needs = {}
+    last: dict[Speaker, int] = {}
+    for at, fact in enumerate(facts):
+        if fact.kind not in PROSE or not fact.seqs:
+            continue
+        is_short = sum(form_of(term) for term in terms[at] if not is_telling(term)) < _SHORT
+        if fact.speaker is Speaker.PERSON and is_short and not is_note(fact.text):
+            asked = last.get(Speaker.MODEL)
+            mine = last.get(Speaker.PERSON)
+            if asked is not None and _is_near(facts[asked], fact) and asks(facts[asked].text):
+                _bind(needs, at, asked)
+                _bind(needs, asked, at)
+            elif mine is not None and _is_near(facts[mine], fact) and any(map(is_telling, terms[at])):
+                _bind(needs, at, mine)
+                _bind(needs, mine, at)
+        last[fact.speaker] = at
+    return needs
 
 
-def _exact_tokens(text: str) -> Iterator[str]:
-    return (token.rstrip(".!?") for token in _TOKEN.findall(text) if _DIGIT.search(token))
+def _is_near(before: Fact, after: Fact) -> bool:
+    return 0 < after.seqs[-1] - before.seqs[-1] <= _NEAR
+
+
+def _bind(needs: Needs, at: int, other: int) -> None:
+    needs[at] = (*needs.get(at, ()), other)
+
+
+def in_order(chosen: Sequence[int], newer: Mapping[int, int]) -> list[int]:
+    """Lines in the order in which they were said, but each next to the chosen one that brings it up to date."""
+    there = frozenset(chosen)
+
+    def place(at: int) -> int:
+        while (later := newer.get(at)) is not None and later in there:
+            at = later
+        return at
+
+    return sorted(chosen, key=lambda at: (place(at), at))

@@ -6,14 +6,12 @@ import re
 from collections.abc import Iterator
 
 from bot.compaction.facts.records import ID_HUMP, ID_NAMES, Fields, words_of_name
-from bot.compaction.facts.words import words_of
 
-_CHANGES = words_of(
-    """
-    update set change edit modify patch rename move put save replace upsert assign reschedule adjust mark write store
-    correct reassign extend switch fix
-    """
-)
+_CHANGING = """
+update set change edit modify patch rename move put save replace upsert assign reschedule adjust mark write store
+correct reassign extend switch fix
+"""
+_CHANGES = frozenset(_CHANGING.split())
 """First words of the names of tools that give something that exists new values."""
 _ID_NAME = re.compile(rf"(?:^|[_.])(?:{ID_NAMES}|number)\Z|{ID_HUMP}\Z")
 _NOT_OF_IT = frozenset({"tool", "result", "error"})

@@ -1,7 +1,8 @@
-"""What people and the model said, sentence by sentence: goals, rules, decisions, statements, small talk. Pure.
+"""What people and the model said, line by line as it was said: candidates in their own words. Pure.
 
-The words of the sentence are kept as they are. A sentence is judged by what marks it (``must``, ``I want``, an exact
-value), in English, Russian and Chinese, and some marks of German, Spanish and French.
+A line is a piece of a message, word for word: a sentence, a list with what introduces it, or so much of a long one as
+fits. It is told from its form alone whether it says anything by itself; nothing here knows a language. What a line is
+called (a goal, a rule) is :mod:`bot.compaction.facts.labels`' business, and decides nothing.
 """
 
 from __future__ import annotations
@@ -10,166 +11,173 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from bot.compaction.facts.cues import DECISION, FINDING, IGNORANCE, OWN, REQUEST, RULE, TALK
+from bot.compaction.coverage import Line, Rarity, chosen, form_of, terms_of
 from bot.compaction.facts.fact import Candidate, Decision, FactKind, Reason, Speaker
+from bot.compaction.facts.labels import label_of
 from bot.compaction.facts.quotes import QUOTED, own_words, parts_of
-from bot.compaction.facts.splits import split_sentences
-from bot.compaction.facts.words import terms_of, values_of
-from bot.estimate.cuts import head_and_end_of, one_line
+from bot.estimate.cuts import MARK, cut_before, head_and_end_of, one_line
 
 LONGEST_SENTENCE = 320
 """Characters of one line of memory."""
-
 MOST_OF_ONE_ENTRY = 60
-"""Sentences of one message that are looked at as facts: those that weigh most."""
+"""Lines of one message that may become facts: those that together tell most."""
+LEAST = 1.6
+"""What a line has to tell by its form alone, as much as a long word and a half: less is a nod, or thanks."""
 
 _LONGEST_TEXT = 24_000
 """Characters of one message that are searched, half of them from its end."""
+_LONGEST_LIST = 200
+_OF_THE_MODEL = 0.6
+"""What the model says is worth less than what a person says: it knows it, or can work it out again."""
+_OF_OTHERS = 0.5
+_MOST = 10.0
+_LEANS = 1.35
+"""Words that tell less than this say of no number what it is a number of."""
+_ANSWER = 2.0
 
-_LINE_ITEM = re.compile(r"^\s*(?:[-*•–]|\d{1,3}[.)]|#{1,6})\s+")
-_INDENTED = re.compile(r"\s{2,}")
-_ENDED = re.compile(r"[.!?。！？]\Z")
-_PART_OF_ITEM = re.compile(
-    r"^\s{2,}(?:[-*•–]|\d{1,3}[.)])\s+|^\s*[-*•–]\s+(?:\*\*)?[\w /]{2,40}(?:\*\*)?\s*[:：]",
-)
-_BACK = re.compile(
-    r"\b(?:it|its|it['’]s|that|this|them|they|these|those|one|instead|он[аои]?|это|его|её|их|там)\b|它|这|那|该|其",
-    re.IGNORECASE,
-)
+_ITEM = re.compile(r"\s*(?:[-*•–]|\d{1,3}[.)]|#{1,6})\s+")
+_INTRODUCES = re.compile(r"[:：]\s*\Z")
+_END = re.compile(r"(?<=[.!?…][\"”’»')\]*])\s+|(?<=[.!?…])\s+|(?<=[。！？；।॥۔؟])\s*")
+_LAST = re.compile(r"(?:\A|[\s(\[\"'«“/-])((?:[^\W\d_]{1,20}\.)+|\d{1,2}\.)\Z")
+_LONGEST_LAST = 40
+_INITIAL, _SHORT = 2, 3
+"""Letters of a word before a point that is an abbreviation, in whatever language; and where the next word is small."""
 _SAYS = re.compile(r"\w|[^\x00-\u2fff]")
 """A line of nothing but marks says nothing."""
-_WEIGHT_OF_QUOTED = 4.0
-_LONGEST_LEANING = 120
-_FEW_WORDS = 3
-_MARKUP = re.compile(r"\*\*|__|^>\s?|^#{1,6}\s+")
 _NOISE = re.compile(
     r"^\s*(?:Traceback \(|File \"[^\"]+\", line|at [\w.$<>]+\(|\.{3} \d+ more|Caused by:"
     r"|\w{0,40}(?:Error|Exception)\b[:(]|\d{4}-\d\d-\d\d[T ][\d:.,]+Z?\s+\[?(?:ERROR|WARN|DEBUG|TRACE|INFO))"
 )
 
 
-def sentences_in(text: str) -> list[str]:
-    """The sentences and list items of a text, each one line; nested items stay with what they belong to."""
-    units: list[str] = []
+def sentences_in(text: str, *, joined: bool = True) -> list[str]:
+    """The lines of a text, each word for word. ``joined``: what says nothing without the line before it, and an item
+    with what introduces the list, stand with that in one."""
+    found: list[str] = []
+    in_list = False
     for line in text.splitlines():
-        if not line.strip():
+        plain = " ".join(line.split())
+        if not plain:
             continue
-        item = " ".join(_MARKUP.sub("", _LINE_ITEM.sub("", line)).split())
-        belongs = units and (not _ENDED.search(units[-1]) or _INDENTED.match(line)) and _PART_OF_ITEM.match(line)
-        if belongs and len(units[-1]) + len(item) < LONGEST_SENTENCE:
-            units[-1] = f"{units[-1]}; {item}"
-        else:
-            units.extend(split_sentences(item))
-    return units
+        marker = _ITEM.match(line)
+        if joined and marker and found and (in_list or _INTRODUCES.search(found[-1])):
+            in_list = True
+            if len(found[-1]) + len(plain) < _LONGEST_LIST:
+                found[-1] = f"{found[-1]} {plain}"
+                continue
+        in_list = in_list and bool(marker)
+        for sentence in _split(" ".join(line[marker.end() :].split()) if marker else plain):
+            if (
+                joined
+                and found
+                and not marker
+                and _leans(sentence)
+                and len(found[-1]) + len(sentence) < LONGEST_SENTENCE
+            ):
+                found[-1] = f"{found[-1]} {sentence}"
+            else:
+                found.append(sentence)
+    return found
 
 
-def speech_candidates(text: str, seq: int, speaker: Speaker) -> Iterator[Candidate]:
-    """Every sentence of a message as a candidate; those without use are rejected at once, with the reason."""
+def speech_candidates(text: str, seq: int, speaker: Speaker, *, asked: bool = False) -> Iterator[Candidate]:
+    """Every line of a message as a candidate; those that say nothing are rejected at once, with the reason.
+
+    ``asked``: it answers a question, so that however little it says, it says something.
+    """
     bounded = head_and_end_of(text, _LONGEST_TEXT, "\n")
     found = [
-        _quoted(sentence, seq, speaker) if quoted else _judged(sentence, seq, speaker)
+        _candidate(piece, seq, speaker, quoted=quoted)
         for quoted, part in parts_of(bounded)
-        for sentence in _joined(sentences_in(part))
-        if _SAYS.search(sentence)
+        for sentence in sentences_in(part, joined=not quoted)
+        for piece in _pieces(sentence)
+        if _SAYS.search(piece)
     ]
-    if len(found) > MOST_OF_ONE_ENTRY:
-        floor = sorted((item.weight for item in found), reverse=True)[MOST_OF_ONE_ENTRY]
-        crowded = replace
-        found = [
-            item
-            if item.weight > floor or item.decision is Decision.REJECTED
-            else crowded(item, decision=Decision.REJECTED, reason=Reason.OVER_CAP)
-            for item in found
-        ]
+    accepted = [at for at, item in enumerate(found) if item.decision is Decision.ACCEPTED]
+    if asked and found and not accepted:
+        found[0] = replace(found[0], decision=Decision.ACCEPTED, reason=Reason.NEW, weight=_ANSWER)
+    for at in _crowded_out(found, accepted):
+        found[at] = replace(found[at], decision=Decision.REJECTED, reason=Reason.OVER_CAP)
     yield from found
 
 
-def _joined(sentences: list[str]) -> Iterator[str]:
-    """A value in a sentence that does not say of what ("It is 650 now.") stands with the sentence before it."""
-    before = ""
-    for sentence in sentences:
-        if before and len(before) + len(sentence) < LONGEST_SENTENCE and _leans_back(sentence):
-            before = f"{before} {sentence}"
-            continue
-        if before:
-            yield before
-        before = sentence
-    if before:
-        yield before
-
-
-def _leans_back(sentence: str) -> bool:
-    if len(sentence) > _LONGEST_LEANING:
-        return False
-    values = values_of(sentence)
-    if not values:
-        return False
-    own = terms_of(sentence) - {term for value in values for term in terms_of(value.text)}
-    return not own or (len(own) <= _FEW_WORDS and bool(_BACK.search(sentence)))
-
-
-def _judged(sentence: str, seq: int, speaker: Speaker) -> Candidate:
-    text = clipped(sentence)
-    if _NOISE.match(sentence):
-        return _rejected(text, seq, speaker, Reason.ERROR_NOISE)
-    kind, weight = _person(sentence) if speaker is Speaker.PERSON else _model(sentence)
-    if not weight:
-        return _rejected(text, seq, speaker, Reason.LOW_VALUE)
-    return Candidate(kind, text, seq, speaker=speaker, weight=weight)
-
-
-def _quoted(sentence: str, seq: int, speaker: Speaker) -> Candidate:
-    """What is pasted or quoted: its values may be of use, but it wants nothing and forbids nothing."""
-    text = clipped(f"{QUOTED}{sentence}")
-    if _NOISE.match(sentence):
-        return _rejected(text, seq, speaker, Reason.ERROR_NOISE)
-    if not any(value.type != "name" for value in values_of(sentence)):
-        return _rejected(text, seq, speaker, Reason.LOW_VALUE)
-    return Candidate(FactKind.STATEMENT, text, seq, speaker=speaker, weight=_WEIGHT_OF_QUOTED)
-
-
-def _person(whole: str) -> tuple[FactKind, float]:
-    exact = bool(values_of(whole))
-    sentence = own_words(whole)
-    if TALK.marks(sentence) and not exact and not RULE.marks(sentence):
-        return FactKind.STATEMENT, 0.0
-    asks = sentence.endswith(("?", "？"))
-    if (DECISION.marks(sentence) or RULE.marks(sentence)) and not asks:
-        return FactKind.CONSTRAINT, 9.0 if exact else 8.5
-    if REQUEST.marks(sentence) and (exact or len(terms_of(sentence)) > 1):
-        return FactKind.GOAL, 8.0 if exact else 6.5
-    if exact:
-        return FactKind.STATEMENT, 4.0 if asks else 8.0
-    if asks and len(terms_of(sentence)) > 1:
-        return FactKind.STATEMENT, 1.5
-    if asks or len(terms_of(sentence)) <= 1:
-        return FactKind.STATEMENT, 0.0 if asks else 1.0
-    return FactKind.STATEMENT, 5.0 if OWN.marks(sentence) else 3.0
-
-
-def _model(whole: str) -> tuple[FactKind, float]:
-    exact = bool(values_of(whole))
-    sentence = own_words(whole)
-    asks = sentence.endswith(("?", "？", ":", "："))
-    if asks or TALK.marks(sentence) or IGNORANCE.marks(sentence):
-        return FactKind.STATEMENT, 1.5 if exact else 0.0
-    if DECISION.marks(sentence):
-        return FactKind.CONSTRAINT, 5.5
-    if RULE.marks(sentence):
-        return FactKind.CONSTRAINT, 4.5 if exact else 3.5
-    if exact:
-        return FactKind.STATEMENT, 4.5 if FINDING.marks(sentence) else 3.5
-    if len(terms_of(sentence)) <= 1:
-        return FactKind.STATEMENT, 0.0
-    return FactKind.STATEMENT, 3.0 if FINDING.marks(sentence) else 1.0
-
-
-def _rejected(text: str, seq: int, speaker: Speaker, reason: Reason) -> Candidate:
-    return Candidate(
-        FactKind.STATEMENT, text, seq, speaker=speaker, weight=0.0, decision=Decision.REJECTED, reason=reason
-    )
+def asks(text: str) -> bool:
+    """Whether a text ends in a question, in whatever writing."""
+    return text.rstrip(" \t\n\"'”’»)」*_").endswith(("?", "？", "؟", "՞"))
 
 
 def clipped(text: str, longest: int = LONGEST_SENTENCE) -> str:
     """One line of about so many characters, cut between words, with a mark where it is."""
     return one_line(text, longest)
+
+
+def told_by_form(text: str) -> float:
+    """What a text tells as far as its form shows: long words, numbers and codes."""
+    return sum(map(form_of, terms_of(text)))
+
+
+def _split(line: str) -> Iterator[str]:
+    start = 0
+    for end in _END.finditer(line):
+        before, after = line[max(start, end.start() - _LONGEST_LAST) : end.start()], line[end.end() : end.end() + 2]
+        if end.start() > start and not _goes_on(before, after):
+            yield line[start : end.start()].strip()
+            start = end.end()
+    if rest := line[start:].strip():
+        yield rest
+
+
+def _goes_on(before: str, after: str) -> bool:
+    """Whether the point at the end of ``before`` is that of an abbreviation or a number within a sentence."""
+    found = _LAST.search(before)
+    if found is None or not after:
+        return False
+    word = found[1][:-1]
+    if "." in word or word.isdigit() or len(word) <= _INITIAL:
+        return True
+    return len(word) <= _SHORT and after[0].islower()
+
+
+def _leans(sentence: str) -> bool:
+    """Whether a number stands in it, and not of what ("It is 650 now.")."""
+    if len(sentence) > _LONGEST_LIST:
+        return False
+    terms = terms_of(sentence)
+    values = [term for term in terms if any(map(str.isdigit, term))]
+    return bool(values) and sum(form_of(term) for term in terms if term not in values) < _LEANS
+
+
+def _pieces(sentence: str) -> Iterator[str]:
+    """A line that is too long in pieces that are not, each marked where it was cut."""
+    while len(sentence) > LONGEST_SENTENCE:
+        cut = cut_before(sentence, LONGEST_SENTENCE - len(MARK) - 1) or LONGEST_SENTENCE
+        yield f"{sentence[:cut].rstrip()} {MARK}"
+        sentence = sentence[cut:].lstrip()
+    if sentence:
+        yield sentence
+
+
+def _candidate(text: str, seq: int, speaker: Speaker, *, quoted: bool) -> Candidate:
+    weight = told_by_form(text)
+    is_own = speaker is Speaker.PERSON and not quoted
+    weight *= (1.0 if speaker is Speaker.PERSON else _OF_THE_MODEL) * (_OF_OTHERS if quoted else 1.0)
+    reason = Reason.ERROR_NOISE if _NOISE.match(text) else Reason.LOW_VALUE if weight < LEAST else Reason.NEW
+    return Candidate(
+        label_of(own_words(text)) if is_own and reason is Reason.NEW else FactKind.STATEMENT,
+        f"{QUOTED}{text}" if quoted else text,
+        seq,
+        speaker=speaker,
+        weight=min(_MOST, weight) if reason is Reason.NEW else 0.0,
+        decision=Decision.ACCEPTED if reason is Reason.NEW else Decision.REJECTED,
+        reason=reason,
+    )
+
+
+def _crowded_out(found: list[Candidate], accepted: list[int]) -> list[int]:
+    """Of a very long message those lines that say least beside the others."""
+    if len(accepted) <= MOST_OF_ONE_ENTRY:
+        return []
+    texts = [found[at].text for at in accepted]
+    lines = [Line(text, 1.0) for text in texts]
+    best = set(chosen(lines, MOST_OF_ONE_ENTRY, rarity=Rarity.of(texts)))
+    return [at for number, at in enumerate(accepted) if number not in best]

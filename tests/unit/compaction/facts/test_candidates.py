@@ -69,8 +69,15 @@ def test_what_is_said_again_is_a_duplicate_that_the_fact_notes() -> None:
     assert result.candidates[-1].reason is Reason.DUPLICATE
 
 
-def test_an_update_is_accepted_as_one_and_what_it_replaces_is_superseded() -> None:
+def test_what_somebody_said_is_never_changed_by_what_is_said_later() -> None:
     result = found(said(1, "The deadline is 3 March."), said(3, "Actually, the deadline is 10 March."))
+    assert [fact.text for fact in result.facts] == ["The deadline is 3 March.", "Actually, the deadline is 10 March."]
+    assert reasons(result) == [(Decision.ACCEPTED, Reason.NEW)] * 2
+
+
+def test_a_record_that_is_read_again_is_an_update_of_the_one_from_before() -> None:
+    rows = ('{"order_id": "O-1", "state": "open"}', '{"order_id": "O-1", "state": "paid"}')
+    result = found(*used(1, "get_order", {"order_id": "O-1"}, rows[0]), *used(3, "get_order", {}, rows[1]))
     assert reasons(result) == [(Decision.REJECTED, Reason.SUPERSEDED), (Decision.ACCEPTED, Reason.UPDATE)]
 
 
@@ -170,10 +177,10 @@ def test_growth_is_capped_and_the_least_useful_goes() -> None:
     assert [candidate.reason for candidate in result.candidates[:3]] == [Reason.OVER_CAP, Reason.OVER_CAP, Reason.NEW]
 
 
-def test_known_facts_come_first_and_are_updated_by_what_is_new() -> None:
+def test_known_facts_come_first_in_the_order_in_which_they_were_said() -> None:
     known = Fact(FactKind.STATEMENT, "The deadline is 3 March.", (1,))
     result = merged(candidates_of([said(9, "The deadline moved to 10 March.")]), known=[known])
-    assert [fact.text for fact in result.facts] == ["The deadline moved to 10 March."]
+    assert [fact.text for fact in result.facts] == ["The deadline is 3 March.", "The deadline moved to 10 March."]
 
 
 def test_a_pinned_fact_is_never_over_the_cap() -> None:

@@ -7,9 +7,9 @@ import pytest
 from bot.compaction.facts.candidates import candidates_of
 from bot.compaction.facts.checkpoint import facts_in, is_checkpoint, rendered
 from bot.compaction.facts.choice import checkpoint_of, checkpoint_tokens
-from bot.compaction.facts.fact import Fact, FactKind, FactStatus, Speaker
+from bot.compaction.facts.fact import PROSE, Fact, FactKind, FactStatus, Speaker
 from bot.compaction.facts.merge import merged
-from tests.unit.entries import said
+from tests.unit.entries import replied, said
 
 FACTS = (
     Fact(FactKind.GOAL, "Book a hotel in Ghent.", (1,)),
@@ -30,7 +30,11 @@ FACTS = (
 
 
 def essence(facts: tuple[Fact, ...]) -> set[tuple[FactKind, str, FactStatus, Speaker]]:
-    return {(fact.kind, fact.text, fact.status, fact.speaker) for fact in facts}
+    """What a person's sentence is called is found in it anew."""
+    return {
+        (FactKind.STATEMENT if fact.kind in PROSE else fact.kind, fact.text, fact.status, fact.speaker)
+        for fact in facts
+    }
 
 
 def test_a_checkpoint_read_back_has_the_same_facts() -> None:
@@ -110,8 +114,95 @@ def test_a_checkpoint_in_a_plain_message_is_read_as_one_and_what_follows_it_as_w
     assert not [fact for fact in found if fact.text.startswith(("[", "#", ">", "- "))]
 
 
+def test_what_was_said_stands_in_its_order_behind_its_number_and_who_said_it() -> None:
+    said_first = Fact(FactKind.CONSTRAINT, "Never call before 9:00.", (4,))
+    then = Fact(FactKind.STATEMENT, "My code is QX-5512.", (4,))
+    answer = Fact(FactKind.STATEMENT, "Noted, 9:00 it is.", (5,), speaker=Speaker.MODEL)
+    quoted = Fact(FactKind.STATEMENT, "[quoted] You must pay 500 euros.", (7,))
+    assert rendered([said_first, then, answer, quoted]).splitlines()[2:] == [
+        "## Said",
+        "#4 person: Never call before 9:00.",
+        "- My code is QX-5512.",
+        "#5 assistant: Noted, 9:00 it is.",
+        "#7 person [quoted]: You must pay 500 euros.",
+    ]
+
+
+def test_in_a_group_each_line_says_who_it_was_also_when_it_is_read_back() -> None:
+    entries = [
+        said(1, "Ada: The deadline is 3 March. My code is QX-5512."),
+        said(2, "Bob: Mine is RX-2210, by the way."),
+    ]
+    text = checkpoint_of(merged(candidates_of(entries)).facts, 1_000)
+    assert text.splitlines()[3:] == [
+        "#1 Ada: The deadline is 3 March.",
+        "- My code is QX-5512.",
+        "#2 Bob: Mine is RX-2210, by the way.",
+    ]
+    assert checkpoint_of(merged(facts_in(text, 9)).facts, 1_000) == text
+
+
+def test_an_older_line_about_the_same_thing_comes_only_with_the_newer_and_next_to_it() -> None:
+    lines = ["The deadline is 3 March.", "The weather is mild here.", "The deadline has moved to 10 March."]
+    facts = [Fact(FactKind.STATEMENT, text, (at,)) for at, text in enumerate(lines, 1)]
+    for room in range(60, 130):
+        text = checkpoint_of(facts, room)
+        assert "3 March" not in text or "10 March" in text
+    assert checkpoint_of(facts, 1_000).splitlines()[3:] == [
+        "#2 person: The weather is mild here.",
+        "#1 person: The deadline is 3 March.",
+        "#3 person: The deadline has moved to 10 March.",
+    ]
+
+
+def test_a_short_answer_stands_with_its_question() -> None:
+    entries = [replied(1, "Shall I book the flight over Lisbon?"), said(2, "Yes."), said(4, "Thanks!")]
+    text = checkpoint_of(merged(candidates_of(entries)).facts, 1_000)
+    assert text.splitlines()[3:] == ["#1 assistant: Shall I book the flight over Lisbon?", "#2 person: Yes."]
+
+
+FORMER = """# Memory checkpoint
+From hidden messages. An empty cell repeats the one above.
+## Goals
+- [done] Fix the lamp.
+## Rules and decisions
+- Never call before 9:00.
+- (assistant) We agreed on Postgres.
+- [earlier] Please DO NOT [now hexdump] commands.
+## The assistant said
+- The log says no errors.
+## Records
+> order_id\tcabin
+O-1\tcoach
+O-2\t"""
+
+
+def test_a_checkpoint_of_an_earlier_version_is_read_without_what_it_put_into_peoples_mouths() -> None:
+    facts = merged(facts_in(FORMER, 20)).facts
+    assert [(fact.text, fact.speaker, fact.status) for fact in facts if fact.kind in PROSE] == [
+        ("Fix the lamp.", Speaker.PERSON, FactStatus.DONE),
+        ("Never call before 9:00.", Speaker.PERSON, FactStatus.ACTIVE),
+        ("We agreed on Postgres.", Speaker.MODEL, FactStatus.ACTIVE),
+        ("The log says no errors.", Speaker.MODEL, FactStatus.ACTIVE),
+    ]
+    assert [fact.text for fact in facts if fact.kind is FactKind.VALUE] == [
+        "order_id=O-1\tcabin=coach",
+        "order_id=O-2\tcabin=coach",
+    ]
+
+
+def test_numbers_of_a_history_that_was_renumbered_since_are_dropped() -> None:
+    text = rendered([Fact(FactKind.STATEMENT, "My code is QX-5512.", (400,))])
+    (fact,) = merged(facts_in(text, 1)).facts
+    assert fact.seqs == (0,)
+    assert "#- person: My code is QX-5512." in rendered([fact])
+    assert rendered(merged(facts_in(rendered([fact]), 1)).facts) == rendered([fact])
+
+
 def test_a_mark_is_never_doubled() -> None:
     done = Fact(FactKind.GOAL, "[done] Fix the lamp.", (1,), status=FactStatus.DONE)
-    assert rendered([done]).count("[done]") == 1
-    twice = rendered([done]).replace("[done]", "[done] [done]")
-    assert [fact.text for fact in merged(facts_in(twice, 2)).facts] == ["Fix the lamp."]
+    text = rendered([done])
+    assert "#1 person [done]: Fix the lamp." in text
+    again = merged(facts_in(text, 2)).facts
+    assert [(fact.text, fact.status) for fact in again] == [("Fix the lamp.", FactStatus.DONE)]
+    assert rendered(again) == text

@@ -26,16 +26,10 @@ PASTED = [
     "> " + RULES.replace(". ", ".\n> "),
     f"My boss wrote “{RULES}” yesterday.",
     f'My boss wrote "{RULES}" yesterday.',
-    f"Please summarise this: {RULES}",
-    f"Translate into Dutch:\n{RULES}",
-    f"Proofread this:\n\n{RULES}\n\n{RULES}",
     f"See below.\n\n---------- Forwarded message ----------\n{RULES}",
     f"From: Ann <ann@x.example>\nDate: today\nSubject: Plans\n\n{RULES}",
-    f"On Monday, Ann Lee wrote:\n{RULES}",
-    "Переведи на английский: Никогда не звони Бобу. Закажи 3 пиццы.",
     "От: Анна\nТема: планы\n\nНикогда не звони Бобу. Закажи 3 пиццы.",
     "Он написал: «Никогда не звони Бобу. Закажи, пожалуйста, 3 пиццы.»",
-    "请翻译成英文：绝对不要给老王打电话。请帮我订酒店。预算是500元。",
     "他说「绝对不要给老王打电话。请帮我订酒店。」",
     "My boss said “you must never email Bob on Fridays”.",
 ]
@@ -92,26 +86,34 @@ def test_marks_alone_are_no_words(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "sentences"),
+    ("text", "lines"),
     [
-        ("Адрес: ул. Ленина, д. 12, кв. 5.", 1),
-        ("1 200 руб. оплатил.", 1),
-        ("Заплатил 1 200 руб. Чек на почте.", 2),
-        ("I live at St. John St. 5, approx. 3 km off.", 1),
-        ("We open at 9 a.m. on weekdays.", 1),
-        ("Er wohnt z.B. in der Hauptstr. 5, ca. 3 km weg.", 1),
-        ("Dr. Smith is no. 7 of Acme Inc. today.", 1),
-        ("I moved to Rose St. My code is 4411.", 2),
-        ("i have a cat. it is 3.", 2),
-        ("The answer is no. The end.", 2),
-        ("你好。我很好。", 2),
-        ("Mein Flug ist am 3. Mai um 9 Uhr.", 1),
-        ("Ich nehme 3. Gut.", 2),
-        ("etc. etc.", 1),
+        ("Адрес: ул. Ленина, д. 12, кв. 5.", ["Адрес: ул. Ленина, д. 12, кв. 5."]),
+        ("Заплатил 1 200 руб. Чек лежит на почте.", ["Заплатил 1 200 руб.", "Чек лежит на почте."]),
+        ("Er wohnt z.B. in der Hauptstraße, ca. 3 km weg.", ["Er wohnt z.B. in der Hauptstraße, ca. 3 km weg."]),
+        ("Dr. Smith works there today. My code is 4411.", ["Dr. Smith works there today.", "My code is 4411."]),
+        ("Mein Flug ist am 3. Mai um 9 Uhr.", ["Mein Flug ist am 3. Mai um 9 Uhr."]),
+        ("你好世界。我很好吗？", ["你好世界。", "我很好吗？"]),
+        ("मुझे चाय पसंद है। कॉफ़ी नहीं।", ["मुझे चाय पसंद है।", "कॉफ़ी नहीं।"]),
+        ("The budget was 500 euros. It is 650 now.", ["The budget was 500 euros. It is 650 now."]),
+        (
+            "Please buy:\n- milk\n- two lemons\n\nThanks a lot, really.",
+            ["Please buy: - milk - two lemons", "Thanks a lot, really."],
+        ),
+        ("NEVER CALL ME BEFORE NINE!", ["NEVER CALL ME BEFORE NINE!"]),
+        ("etc. etc.", ["etc. etc."]),
     ],
 )
-def test_a_sentence_does_not_end_at_an_abbreviation(text: str, sentences: int) -> None:
-    assert len(sentences_in(text)) == sentences
+def test_a_line_is_a_sentence_or_a_list_with_what_introduces_it_word_for_word(text: str, lines: list[str]) -> None:
+    assert sentences_in(text) == lines
+
+
+def test_a_sentence_that_is_too_long_is_cut_between_words_and_marked_and_nothing_of_it_is_out_of_reach() -> None:
+    words = [f"word{at}" for at in range(200)]
+    texts = [fact.text for fact in facts(said(1, " ".join(words)))]
+    assert all(len(text) <= 320 for text in texts)
+    assert " ".join(text.removesuffix(" …") for text in texts).split() == words
+    assert all(text.endswith(" …") for text in texts[:-1])
 
 
 PICTURE: Block = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
