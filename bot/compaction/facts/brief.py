@@ -1,132 +1,224 @@
-"""Shorter forms of facts, for when room is short: of a record, the fields that a later call may need. Pure."""
+"""Shorter forms of facts, for when room is short: of a record, the fields that a later call may need. Pure.
+
+What calls need is told by what a conversation does with values and not by what they are called: a column whose values
+are like ids, digits too where they are as long as each other; one that comes again under another name, or that a call
+was given; then what is short; then the rest. Names that say of themselves that ids are under them are believed.
+"""
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
 
-from bot.compaction.facts.fact import RECORDS, Candidate, Fact, Speaker
-from bot.compaction.facts.records import ID_NAMES, Fields, as_text, fields_of
+from bot.compaction.facts.fact import RECORDS, Fact, FactKind
+from bot.compaction.facts.records import IS_ID_NAME, OWNER, Fields, as_text, fields_of, looks_like_an_id, words_of_name
 
-_TOKEN = re.compile(r"[^\s,;:()\[\]\"'“”«»$€£₽¥*/=|!?]+")
-_EXACT = re.compile(r"[\d_@]|\A[A-Z]{2,}\Z|\A[A-Z]")
-_ID = re.compile(r"(?=.*\d)(?=.*[A-Za-z_@-])[\w@.+:/-]{4,80}\Z|[\w.+-]+@[\w.-]+\Z|[A-Z]{5,10}\Z")
-_ID_NAME = re.compile(rf"(?:^|[_.])(?:{ID_NAMES}|name|number|email|path|url|file)\Z", re.IGNORECASE)
-_NAME = re.compile(r"(?:^|[_.])(?:first|last|full|given|family|middle|sur)?_?name\Z", re.IGNORECASE)
-_LONGEST_NAME = 40
-_CLOCK = re.compile(r"\d\d?:\d\d(?::\d\d)?\S{0,3}\Z|\d{4}-\d\d-\d\dT\S+\Z")
+_EDGES = ".,;:!?()[]{}<>\"'`“”«»*|"
+_TELLING = re.compile(r"\d{3}|(?=.*\d)(?=.*[^\W\d])|[@_/\\]|[a-zß-ÿа-я][A-ZÀ-ÞА-Я]|\A[A-ZА-Я]{3,}\Z|\.\w{1,4}\Z")
+_PLACE = re.compile(r"[/\\]\S*\w|\w\.[a-z]\w{0,4}\b(?::\d+)?")
+_ADDRESS = re.compile(r"\S+@\S+\.\S+\Z|[a-z]+://\S+\Z|~?/\S*\w\S*\Z|[A-Za-z]:\\\S+\Z|[\w.-]+(?:/[\w.-]+)+\.\w{1,8}\Z")
+_DATE_OR_TIME = re.compile(r"\d{1,4}[-/.]\d\d?[-/.]\d{1,4}(?:[T\s].*)?\Z|\d\d?:\d\d\S{0,20}\Z|1[4-9]\d{8}(?:\d{3})?\Z")
+_CODE = re.compile(r"[A-Z]{5,10}\Z")
+GAP = "…"
+
+_SAMPLE = 200
+"""Cells of a column that are looked at."""
+_LONG_DIGITS = 5
+"""Digits from which on a number without a point, among others as long as it, is an id."""
+_FEWEST_DIGITS = 3
+_SHORT, _LONG = 24, 60
+"""Characters of a cell that is cheap to keep, and from which on it is a text."""
+_KEPT_WHOLE = 0.75
+"""A shorter form of a text that is longer than this share of it is not worth what it leaves out."""
+_NOT_GIVEN = ("tool", "result", "error", "line")
+"""Names in records that are no arguments of any tool."""
+
+_RANKS = 4
+"""An id; what calls were given or what was met again; what is short; everything."""
 
 
-_TELLING = 3
-"""Characters of a value that is not said by chance."""
+def has_exact(text: str, *, only_places: bool = False) -> bool:
+    """Whether a text holds what nobody could guess: words with digits, points, lines or capitals in them."""
+    if only_places:
+        return bool(_PLACE.search(text))
+    return any(_TELLING.search(word.strip(_EDGES)) for word in text.split())
 
-_SHORT_VALUE = 12
-"""Characters of a value of a thing that is cheap to keep: a state, a count, one word of a few."""
 
-_SHORT_RESULT = 40
-"""Characters of a result that is all that a tool answered: the sum, the name."""
+@dataclass
+class _Column:
+    """What is known of the values under one name."""
 
-_TALKED_OF = 0.15
-"""A column is needed when this share of its cells was talked of."""
+    count: int = 0
+    exact: int = 0
+    times: int = 0
+    length: int = 0
+    digits: Counter[int] = field(default_factory=Counter)
+    """How many consist of so many digits and nothing else."""
+    cells: set[str] = field(default_factory=set)
 
-NOT_NEEDED = 4
-"""Rank of a field that no later call is known to need."""
+    def add(self, cell: str) -> None:
+        self.count += 1
+        self.length += len(cell)
+        self.cells.add(cell)
+        if _DATE_OR_TIME.match(cell):
+            self.times += 1
+        elif cell.isdigit():
+            self.digits[len(cell)] += 1
+        else:
+            first = cell.partition(", ")[0]
+            self.exact += looks_like_an_id(first) or bool(_ADDRESS.match(first) or _CODE.match(first))
+
+    @property
+    def mean(self) -> float:
+        return self.length / self.count if self.count else 0.0
+
+    def is_id(self, name: str, *, met: bool) -> bool:
+        """Whether ids are under this name. ``met``: its values come again under another."""
+        named = bool(IS_ID_NAME.search(name))
+        if 2 * self.exact >= self.count:
+            return True
+        if 2 * self.times >= self.count and not named:
+            return False
+        digits = sum(self.digits.values())
+        if 5 * digits >= 4 * self.count:
+            shortest, longest = min(self.digits), max(self.digits)
+            alike = shortest >= _LONG_DIGITS and longest - shortest <= 1
+            return named or alike or (met and shortest >= _FEWEST_DIGITS)
+        return (named or met) and self.mean <= _LONG and not any(" " in cell for cell in self.cells)
 
 
 @dataclass
 class Vocabulary:
-    """What the conversation uses: names of arguments, values in records, exact words in what was said."""
+    """What the conversation uses: names of arguments, and the values in records by their names."""
 
     arguments: set[str] = field(default_factory=set)
-    recorded: set[str] = field(default_factory=set)
-    said: set[str] = field(default_factory=set)
+    texts: list[str] = field(default_factory=list)
 
-    def note(self, candidate: Candidate) -> None:
-        """Take the words of a candidate in, whatever became of it."""
-        self.arguments.update(candidate.names)
-        exact = (token.rstrip(".") for token in _TOKEN.findall(candidate.text) if _EXACT.search(token))
-        (self.recorded if candidate.speaker is Speaker.TOOL else self.said).update(exact)
+    @classmethod
+    def of(cls, facts: Iterable[Fact]) -> Vocabulary:
+        """Of what is known."""
+        made = cls()
+        for fact in facts:
+            if fact.kind in RECORDS:
+                made.texts.append(fact.text)
+                if fact.kind is FactKind.ACTION:
+                    made.arguments.update(name for name in fields_of(fact.text) if name not in _NOT_GIVEN)
+        return made
 
-    def rank(self, name: str, value: str, *, first: bool, entity: bool) -> int:
-        """How much later calls need this field, by its name, by its form, or because it was talked of: 0 is most.
+    def rank(self, name: str) -> int:
+        """How much later calls need what is under this name: 0 is most."""
+        rank = self._ranks.get(name)
+        if rank is None:
+            rank = self._ranks[name] = self._rank(name)
+        return rank
 
-        ``entity``: it is a field of a thing with an id.
-        """
-        if name in ("tool", "error") or "@" in name or (name == "result" and len(value) <= _SHORT_RESULT):
+    def is_text(self, name: str) -> bool:
+        """Whether long texts are under this name, rather than values."""
+        column = self._columns.get(name)
+        return column is not None and column.mean > _LONG and not 2 * column.exact >= column.count
+
+    @cached_property
+    def _ranks(self) -> dict[str, int]:
+        return {}
+
+    @cached_property
+    def _columns(self) -> dict[str, _Column]:
+        columns: dict[str, _Column] = {}
+        for text in self.texts:
+            for name, cell in fields_of(text).items():
+                column = columns.setdefault(name, _Column())
+                if column.count < _SAMPLE:
+                    column.add(cell)
+        return columns
+
+    @cached_property
+    def _met(self) -> set[str]:
+        """The names whose values come again under another."""
+        under: dict[str, str] = {}
+        times: Counter[str] = Counter()
+        for name, column in self._columns.items():
+            for cell in column.cells:
+                if len(cell) > _FEWEST_DIGITS and not cell.isalpha():
+                    other = under.setdefault(cell, name)
+                    if other != name:
+                        times.update((name, other))
+        return {name for name, count in times.items() if 4 * count >= len(self._columns[name].cells)}
+
+    @cached_property
+    def _asked(self) -> set[tuple[str, ...]]:
+        """The endings of the names of arguments: ``new_item_ids`` asks for an ``item_id``."""
+        found: set[tuple[str, ...]] = set()
+        for name in self.arguments:
+            words = _words(name)
+            found.update(words[at:] for at in range(len(words)))
+        return found
+
+    def _rank(self, name: str) -> int:
+        column = self._columns.get(name) or _Column()
+        met = name in self._met
+        if name in ("tool", "error") or OWNER in name or column.is_id(name, met=met):
             return 0
-        last = name.rpartition(".")[2]
-        asked = last in self.arguments or name in self.arguments
-        table = value.startswith("[")
-        if not table and not _CLOCK.match(value) and (is_exact(value) or _ID_NAME.search(name)):
-            return 0 if first else 1
-        if not table and (asked or name == "result" or self._was_said(value)):
-            return 2
-        if entity and len(value) <= _SHORT_VALUE and not _CLOCK.match(value):
-            return 2
-        return 3 if table or asked else NOT_NEEDED
-
-    def _was_said(self, value: str) -> bool:
-        return len(value) >= _TELLING and value in self.said and not _CLOCK.match(value)
+        if column.mean > _LONG:
+            return 3
+        if met or _words(name.rpartition(".")[2]) in self._asked:
+            return 1
+        return 2 if column.mean <= _SHORT else 3
 
 
-def is_exact(value: str) -> bool:
-    """Whether a value looks like an id, an address or a list of them: what nobody could guess."""
-    return bool(_ID.match(value.split(", ", maxsplit=1)[0])) and not _CLOCK.match(value)
+def _words(name: str) -> tuple[str, ...]:
+    return tuple(word.casefold().removesuffix("s") for word in words_of_name(name))
 
 
-def is_name(name: str, value: str) -> bool:
-    """Whether a field holds what somebody or something is called."""
-    return bool(_NAME.search(name)) and len(value) <= _LONGEST_NAME
+def forms_of(fact: Fact, vocabulary: Vocabulary) -> list[str]:
+    """The texts of a fact from the shortest to the full one.
 
-
-def _is_entity(shape: Sequence[str]) -> bool:
-    """Whether records with these names are each about one thing with an id, and no rows of a list."""
-    return "@" not in shape[0] and bool(_ID_NAME.search(shape[0]))
-
-
-def briefly(facts: Sequence[Fact], vocabulary: Vocabulary) -> list[Fact]:
-    """The facts with their short forms, where there are any.
-
-    The fields of records are put in the order of need, which is the same for all records of one shape, so that they
-    can stand in one table.
+    Of a record: what later calls need most, then more and more. The fields of all records of one shape are in the same
+    order, so that they can stand in one table; a long text within a record is at first told by what is exact in it.
     """
-    columns: dict[tuple[str, ...], list[Fields]] = defaultdict(list)
-    records = {id(fact): fields_of(fact.text) for fact in facts if fact.kind in RECORDS}
-    for fields in records.values():
-        columns[tuple(fields)].append(fields)
-    needs = {shape: _needs(shape, rows, vocabulary) for shape, rows in columns.items()}
-    return [_short(fact, records.get(id(fact)), needs) for fact in facts]
+    if fact.kind not in RECORDS:
+        return [fact.text]
+    fields = fields_of(fact.text)
+    ranks = _ranks_of(fact, fields, vocabulary)
+    ordered = sorted(fields, key=ranks.__getitem__)
+    forms: list[str] = []
+    for most in range(_RANKS):
+        form: Fields = {}
+        for name in ordered:
+            if ranks[name] <= most:
+                form[name] = fields[name]
+            elif vocabulary.is_text(name) and (short := excerpt(fields[name])):
+                form[name] = short
+        text = as_text(form)
+        if form and text not in forms[-1:]:
+            forms.append(text)
+    return forms
 
 
-def _needs(shape: tuple[str, ...], rows: Sequence[Fields], vocabulary: Vocabulary) -> dict[str, int]:
-    """The ranks of the columns of a shape: the best that enough of the cells have."""
-    ranks: dict[str, int] = {}
-    entity = _is_entity(shape)
-    for at, name in enumerate(shape):
-        cells = sorted(vocabulary.rank(name, row[name], first=at == 0, entity=entity) for row in rows)
-        ranks[name] = cells[int(_TALKED_OF * (len(cells) - 1))]
+def _ranks_of(fact: Fact, fields: Fields, vocabulary: Vocabulary) -> dict[str, int]:
+    ranks = {name: vocabulary.rank(name) for name in fields}
+    first = next(iter(fields))
+    if not vocabulary.is_text(first):
+        ranks[first] = 0
+    if fact.kind is FactKind.ACTION:  # what a call was given may be given to the next one, a short command too
+        ranks |= {name: min(ranks[name], 1) for name, cell in fields.items() if len(cell) <= _LONG}
     return ranks
 
 
-def _short(fact: Fact, fields: Fields | None, needs: Mapping[tuple[str, ...], Mapping[str, int]]) -> Fact:
-    if fields is None:
-        return fact
-    ranks = needs[tuple(fields)]
-    ordered = {name: fields[name] for name in sorted(fields, key=ranks.__getitem__)}
-    needed = {name: value for name, value in ordered.items() if ranks[name] < NOT_NEEDED}
-    return replace(fact, text=as_text(ordered), brief=as_text(needed) if len(needed) < len(ordered) else "")
-
-
-def forms_of(fact: Fact, vocabulary: Vocabulary) -> list[str]:  # noqa: ARG001  # what is needed is in its short form
-    """A record's texts from the shortest to the full one: what is exact, what is needed, everything."""
-    forms = [fact.brief, fact.text] if fact.brief else [fact.text]
-    fields = fields_of(forms[0])
-    first = 1 + int(next(iter(fields)) == "tool" or "@" in next(iter(fields)))
-    core = {
-        name: cell
-        for at, (name, cell) in enumerate(fields.items())
-        if at < first or is_exact(cell) or is_name(name, cell)
-    }
-    return [as_text(core), *forms] if len(core) < len(fields) else forms
+def excerpt(text: str) -> str:
+    """What is exact in a text, each with the word before it, and a mark for what is left out; empty if nothing is."""
+    words = text.split()
+    kept = {at for at, word in enumerate(words) if _TELLING.search(word.strip(_EDGES))}
+    if not kept:
+        return ""
+    kept |= {at - 1 for at in kept if at}
+    told: list[str] = []
+    for at, word in enumerate(words):
+        if at in kept:
+            told.append(word)
+        elif told[-1:] != [GAP]:
+            told.append(GAP)
+    short = " ".join(told)
+    return short if len(short) <= _KEPT_WHOLE * len(text) else text

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bot.compaction.coverage import Line, Rarity, chosen, terms_of
-from bot.compaction.facts.brief import Vocabulary, briefly, forms_of
+from bot.compaction.facts.brief import Vocabulary, forms_of
 from bot.compaction.facts.checkpoint import line_of, names_in, rendered
-from bot.compaction.facts.fact import PROSE, RECORDS, Candidate, Fact, FactKind, FactStatus, Speaker
+from bot.compaction.facts.fact import PROSE, RECORDS, Fact, FactKind, FactStatus, Speaker
 from bot.compaction.facts.lines import Needs, in_order, leanings, updates
 from bot.compaction.facts.quotes import is_note
 from bot.compaction.facts.records import Fields, fields_of
@@ -95,7 +95,9 @@ class _Choice:
 
     @classmethod
     def of(cls, facts: Sequence[Fact]) -> _Choice:
-        facts, forms = _forms(_without_told_places(facts))
+        facts = _without_told_places(facts)
+        vocabulary = Vocabulary.of(facts)
+        forms = [forms_of(fact, vocabulary) for fact in facts]
         terms = [_terms(fact, fact.text) for fact in facts]
         rarity = Rarity.of([fact.text for fact in facts], terms=terms)
         newer, needs = updates(facts, terms, rarity), leanings(facts, terms)
@@ -178,23 +180,6 @@ def _factor(fact: Fact, newest: int) -> float:
         factor *= _OF_THE_MODEL
     over = _OVER if fact.status in (FactStatus.DONE, FactStatus.CANCELLED, FactStatus.REPLACED) else 1.0
     return factor * over * (1 + _SAID_AGAIN * (len(fact.seqs) - 1))
-
-
-def _forms(facts: Sequence[Fact]) -> tuple[list[Fact], list[list[str]]]:
-    """The facts, records with their fields in the order of need, and the forms of each."""
-    vocabulary = Vocabulary()
-    for fact in facts:
-        vocabulary.note(_as_candidate(fact))
-    records = iter(briefly([fact for fact in facts if fact.kind in RECORDS], vocabulary))
-    ordered = [next(records) if fact.kind in RECORDS else fact for fact in facts]
-    return ordered, [forms_of(fact, vocabulary) if fact.kind in RECORDS else [fact.text] for fact in ordered]
-
-
-def _as_candidate(fact: Fact) -> Candidate:
-    """Of an action the names of the fields are those of arguments."""
-    fields = fields_of(fact.text) if fact.kind is FactKind.ACTION else {}
-    names = tuple(name for name in fields if name not in ("tool", "result", "error"))
-    return Candidate(fact.kind, fact.text, max(fact.seqs, default=0), fact.key, fact.speaker, names=names)
 
 
 def _without_told_places(facts: Sequence[Fact]) -> list[Fact]:

@@ -1,61 +1,59 @@
 """Records: what a tool was asked and what it returned, as names and values in one line. Pure.
 
 A record's text is ``name=value`` fields with tabs between them: no value holds a tab or a line break, so it can be
-taken apart again. Nested objects are flattened to the shortest names that tell them apart, and nested lists of
-objects are written as small tables, ``flights=[number date: HAT1 2024-05-20 / HAT2 2024-05-21]``.
+taken apart again. What a tool returned becomes rows (:func:`rows_of`): nested objects are flattened to the shortest
+names that tell them apart, and each list of objects in an object is rows of their own, with the id of what they belong
+to, however deep: ``items@=W7``, then ``options@=81``.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from bot.estimate.cuts import beginning, head_of
+from bot.compaction.formats import Number
+from bot.estimate.cuts import beginning
 
 Fields = dict[str, str]
 """A record: values by their names, in order."""
 
 SEPARATOR = "\t"
+OWNER = "@"
+"""At the end of the name of a list: what its rows belong to."""
 
 ID_NAMES = "id|uuid|guid|key|sku|slug|ref|reference|code"
 """What fields that hold an id are called, or end in, behind a line or a point; for a pattern."""
-ID_HUMP = "[a-z](?:Id|Key|Ref)"
+ID_HUMP = "[a-z](?:Id|ID|Key|Ref)"
 """Likewise in one piece (``orderId``); a code is more often of something else (``exitCode``, ``statusCode``)."""
+IS_ID_NAME = re.compile(rf"(?:(?i:(?:^|[_.\s-])(?:{ID_NAMES}))|{ID_HUMP})\Z")
+"""A name that says of itself that ids are under it. It is believed before anything else is known of the values, and
+only then: what later calls need is told by the values (:mod:`bot.compaction.facts.brief`)."""
 
 LONGEST_VALUE = 240
 """Characters of one value."""
+LONGEST_ID = 80
 
-LONGEST_LIST = 1_600
-"""Characters of a nested list."""
-
-MOST_ROWS = 200
+MOST_ROWS = 400
 """Rows of one result that become records: the first of them."""
 
-_LONGEST_JSON = 400_000
-_DEEPEST = 6
-_NAME_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_PAIR_LINE = re.compile(r"^\s*([^\W\d][\w .()/-]{0,38}[\w)])\s*[:=]\s+(\S.{0,238})$", re.MULTILINE)
-_ENOUGH_PAIRS = 0.5
-"""Share of the lines of a plain text that are pairs, for it to be a record."""
+_DEEPEST = 12
+_INLINE = 120
+"""Characters of a list of objects that stays a field of what it belongs to, if no id is in it."""
+_FEWEST_KEYED = 12
+"""Plain values by their names from which on they are rows, and no object's fields."""
+_SOME = 2
+_WORDS_OF_NAME = re.compile(r"[^\W\d_a-z]?(?:(?![A-Z])[^\W\d_])+|[A-Z]+(?![a-z])")
+_IS_KEY = re.compile(r"\W{0,3}\d+\Z|(?=.*\d)[\w.:@#-]{4,80}\Z")
+_ENDS_IN_ONE_DIGIT = re.compile(r"[^\W\d]+_?\d\Z")
+_HAS_DIGIT = re.compile(r"\d")
 
 
 def words_of_name(name: str) -> list[str]:
-    """The words that the name of a tool or a field is made of (``getUser_name``)."""
-    return _NAME_WORDS.findall(name)
-
-
-def parsed(text: str) -> Any:
-    """A result's text as JSON, or None if it is none or too long to be looked at."""
-    plain = text.strip()
-    if not plain or plain[0] not in "{[" or len(plain) > _LONGEST_JSON:
-        return None
-    try:
-        return json.loads(plain)
-    except (ValueError, RecursionError):
-        return None
+    """The words that the name of a tool or a field is made of (``getUser_name``), in any writing."""
+    return _WORDS_OF_NAME.findall(name)
 
 
 def as_text(fields: Mapping[str, str]) -> str:
@@ -72,41 +70,64 @@ def fields_of(text: str) -> Fields:
     return fields
 
 
-def plain_pairs(text: str) -> Fields:
-    """The ``name: value`` lines of a plain text that mostly consists of them; otherwise nothing."""
-    pairs = {_name(name): _scalar(value) for name, value in _PAIR_LINE.findall(head_of(text, LONGEST_LIST * 4))}
-    lines = sum(1 for line in head_of(text, LONGEST_LIST * 4).splitlines() if line.strip())
-    return pairs if len(pairs) > 1 and len(pairs) >= _ENOUGH_PAIRS * lines else {}
+@dataclass(frozen=True)
+class Row:
+    """An object in what a tool returned. ``title``: the name of the list that it is in; empty: of none. ``owner``: the
+    id of what it belongs to, if any. ``count``: how many are in the list."""
+
+    fields: Fields
+    title: str = ""
+    owner: str = ""
+    count: int = 1
 
 
-def rows_of(value: Any) -> list[Mapping[str, Any]] | None:
-    """A list of objects (or lists of them), flat: the rows of a table; None for anything else."""
-    rows: list[Mapping[str, Any]] = []
-    if not isinstance(value, list) or not value:
-        return None
-    for item in value:
-        if isinstance(item, Mapping):
-            rows.append(item)
-        elif isinstance(item, list) and (inner := rows_of(item)):
-            rows.extend(inner)
-        else:
-            return None
-    return rows
+def rows_of(value: Any) -> Iterator[Row]:
+    """What a tool returned as rows: each object, and behind it those of the lists in it."""
+    yield from _rows(value, Row({}), 0)
 
 
-def wrapped_rows(value: Mapping[str, Any]) -> tuple[str, list[Mapping[str, Any]]] | None:
-    """The one list of objects in an object that has little besides: ``{"results": [...], "total": 3}``."""
-    lists = [(name, rows) for name, item in value.items() if (rows := rows_of(item))]
-    others = [item for item in value.values() if not isinstance(item, list)]
-    if len(lists) == 1 and len(value) <= 1 + 3 and not any(isinstance(item, Mapping) for item in others):
-        return lists[0]
-    return None
+def _rows(value: Any, around: Row, depth: int) -> Iterator[Row]:
+    """``around``: an empty row in place of those that are in the value."""
+    if depth > _DEEPEST:
+        return
+    listed = _objects(value, around.title)
+    if listed is not None:
+        for item in listed:
+            yield from _rows(item, Row({}, around.title, around.owner, len(listed)), depth + 1)
+        return
+    if not isinstance(value, dict):
+        if text := one_line(value):
+            yield Row({"result": text}, around.title, around.owner)
+        return
+    lists: list[tuple[str, Any]] = []
+    fields = flattened(value, lists)
+    own = id_in(fields)
+    if fields:
+        yield Row(fields, around.title, around.owner, around.count)
+    for title, inner in lists:
+        yield from _rows(inner, Row({}, title, own[1] if own else around.owner), depth + 1)
 
 
-def flattened(value: Mapping[str, Any], lists: dict[str, list[Mapping[str, Any]]] | None = None) -> Fields:
+def id_in(fields: Fields) -> tuple[str, str] | None:
+    """The name and the value by which a thing can be told: what is called an id, else the first that looks like one."""
+    short = [(name, cell) for name, cell in fields.items() if len(cell) <= LONGEST_ID]
+    named = next(((name, cell) for name, cell in short if IS_ID_NAME.search(name)), None)
+    return named or next(((name, cell) for name, cell in short[:3] if looks_like_an_id(cell)), None)
+
+
+def looks_like_an_id(cell: str) -> bool:
+    """Whether a value by itself is one that nobody could guess: digits without a point, alone or with letters."""
+    return bool(_LOOKS_LIKE_AN_ID.match(cell)) and not isinstance(cell, Number) and not _IS_TIME.match(cell)
+
+
+_LOOKS_LIKE_AN_ID = re.compile(r"#?(?=\S*\d)(?:\d{5,40}|(?=\S*[^\W\d])[\w@+#-]{4,80})\Z")
+_IS_TIME = re.compile(r"\d{1,4}[-/.]\d\d?[-/.]\d{1,4}(?:\Z|[T\s])|\d\d?:\d\d")
+
+
+def flattened(value: Mapping[Any, Any], lists: list[tuple[str, Any]] | None = None) -> Fields:
     """An object as a record. What is empty is left out; names are as short as they can be told apart.
 
-    ``lists``: takes the lists of objects in it, by their names; without it they become small tables in one field.
+    ``lists``: takes the lists of objects in it, with their names; without it they become small tables in one field.
     """
     leaves = list(_leaves(value, (), 0, lists))
     ends = Counter(path[-1] for path, _ in leaves)
@@ -118,70 +139,126 @@ def flattened(value: Mapping[str, Any], lists: dict[str, list[Mapping[str, Any]]
 
 
 def _leaves(
-    value: Any, path: tuple[str, ...], depth: int, lists: dict[str, list[Mapping[str, Any]]] | None
+    value: Mapping[Any, Any], path: tuple[str, ...], depth: int, lists: list[tuple[str, Any]] | None
 ) -> Iterator[tuple[tuple[str, ...], str]]:
-    rows = None
-    if depth:
-        rows = _keyed_rows(value) if isinstance(value, Mapping) else rows_of(value)
-    if rows and lists is not None and path[-1] not in lists:
-        lists[path[-1]] = rows
-    elif rows:
-        yield path, _table(rows)
-    elif isinstance(value, Mapping) and depth < _DEEPEST:
-        for name, item in value.items():
-            yield from _leaves(item, (*path, _name(str(name))), depth + 1, lists)
-    elif text := _one_line(value):
-        yield path or ("",), text
+    for key, item in value.items():
+        name = _name(str(key))
+        inner = (*path, name)
+        listed = _objects(item, name)
+        if listed is not None:
+            text = _table(listed)
+            if lists is None or (len(text) <= _INLINE and not _holds_ids(listed)):
+                yield inner, beginning(text, LONGEST_VALUE)
+            else:
+                lists.append((name, listed))
+        elif isinstance(item, dict) and depth < _DEEPEST:
+            yield from _leaves(item, inner, depth + 1, lists)
+        elif text := one_line(item):
+            yield inner, text
 
 
-def _keyed_rows(value: Mapping[str, Any]) -> list[Mapping[str, Any]] | None:
-    """An object of objects by their ids, as a list: an id that is told twice is told once."""
+def _objects(value: Any, title: str) -> list[Mapping[Any, Any]] | None:
+    """The objects that a value lists, if it does: in a list, in lists of them, by their ids, or as the cells of a table
+    with a head."""
+    if isinstance(value, dict):
+        return _keyed(value, title)
+    if not isinstance(value, list | tuple) or not value:
+        return None
+    if all(isinstance(item, list | tuple) for item in value):
+        return _by_head(value) or _joined(value, title)
+    return list(value) if all(isinstance(item, dict) for item in value) else None
+
+
+def _joined(lists: Iterable[Any], title: str) -> list[Mapping[Any, Any]] | None:
+    found: list[Mapping[Any, Any]] = []
+    for item in lists:
+        inner = _objects(item, title)
+        if inner is None:
+            return None
+        found.extend(inner)
+    return found
+
+
+def _by_head(lists: Sequence[Sequence[Any]]) -> list[Mapping[Any, Any]] | None:
+    """Rows of cells, the first of which may be a head."""
+    head, count = lists[0], len(lists[0])
+    if count < _SOME or any(len(row) != count or any(isinstance(cell, dict | list) for cell in row) for row in lists):
+        return None
+    named = all(isinstance(cell, str) and not isinstance(cell, Number) and not _HAS_DIGIT.search(cell) for cell in head)
+    if named and len(set(head)) == count and len(lists) > 1:
+        return [dict(zip(head, row, strict=True)) for row in lists[1:]]
+    names = [str(at) for at in range(1, count + 1)]
+    return [dict(zip(names, row, strict=True)) for row in lists] if any(map(_has_text, lists)) else None
+
+
+def _has_text(row: Sequence[Any]) -> bool:
+    return any(isinstance(cell, str) and not isinstance(cell, Number) for cell in row)
+
+
+def _keyed(value: Mapping[Any, Any], title: str) -> list[Mapping[Any, Any]] | None:
+    """An object of objects by their ids, or of plain values by what they are values of, as a list. An id that is told
+    twice is told once."""
+    if len(value) < _SOME and not all(_is_key(str(key)) for key in value):
+        return None
     items = [(str(key), item) for key, item in value.items()]
-    if not items or not all(isinstance(item, Mapping) and item for _, item in items):
-        return None
-    if not all(any(char.isdigit() for char in key) for key, _ in items):
-        return None
-    return [item if key in map(str, item.values()) else {"key": key, **item} for key, item in items]
+    name = title or "key"
+    if items and all(isinstance(item, dict) and item for _, item in items):
+        if all(_is_key(key) for key, _ in items) or (len(items) > 1 and len({tuple(item) for _, item in items}) == 1):
+            return [item if key in map(str, item.values()) else {name: key, **item} for key, item in items]
+    elif items and not any(isinstance(item, dict | list) for _, item in items):
+        plain = len(items) > 1 and all(_is_key(key) for key, _ in items)
+        if plain or (len(items) >= _FEWEST_KEYED and len({type(item) for _, item in items}) == 1 and _are_ids(items)):
+            return [{name: key, "value": item} for key, item in items]
+    return None
 
 
-def _one_line(value: Any) -> str:
-    if isinstance(value, list):
-        rows = rows_of(value)
-        if rows:
-            return _table(rows)
-        return _cut(", ".join(text for item in value if (text := _one_line(item))), LONGEST_LIST)
-    if isinstance(value, Mapping):
-        pairs = (f"{name} {text}" for name, item in value.items() if (text := _one_line(item)))
-        return _cut(", ".join(pairs), LONGEST_LIST)
-    return _scalar(value)
+def _is_key(key: str) -> bool:
+    return bool(_IS_KEY.match(key)) and not _ENDS_IN_ONE_DIGIT.match(key)
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+def _are_ids(items: Sequence[tuple[str, Any]]) -> bool:
+    return all(isinstance(item, str) and looks_like_an_id(str(item)) for _, item in items)
+
+
+def _holds_ids(rows: Iterable[Mapping[Any, Any]]) -> bool:
+    cells = (pair for row in rows for pair in flattened(row).items())
+    return any(looks_like_an_id(cell) or IS_ID_NAME.search(name) for name, cell in cells)
+
+
+def _table(rows: Sequence[Mapping[Any, Any]]) -> str:
     """``[a b: 1 2 / 3 4]``, with commas where a cell has spaces; rows of one shape share their head."""
     texts: list[str] = []
     head: tuple[str, ...] = ()
-    for row in rows:
-        fields = {str(name): text for name, item in row.items() if (text := _one_line(item))}
-        between = "," if any(" " in text for text in fields.values()) else " "
+    for row in rows[:MOST_ROWS]:
+        fields = {str(name): text for name, item in row.items() if (text := one_line(item))}
+        between = ", " if any(" " in text for text in fields.values()) else " "
         cells = between.join(fields.values())
         if tuple(fields) != head:
             head = tuple(fields)
-            cells = f"{between.join(_name(name) for name in head)}: {cells}"
+            cells = f"{between.join(map(_name, head))}: {cells}"
         texts.append(cells)
-    return _cut(f"[{' / '.join(texts)}]", LONGEST_LIST)
+        if sum(map(len, texts)) > 2 * LONGEST_VALUE:
+            break
+    return f"[{' / '.join(texts)}]"
 
 
-def _scalar(value: Any) -> str:
-    if value is None or value == "":
-        return ""
+def one_line(value: Any) -> str:
+    """A value as a cell: in one line, and not too long; nothing for what is empty."""
+    if isinstance(value, str):
+        text = value if len(value) <= LONGEST_VALUE else beginning(value, 4 * LONGEST_VALUE)
+        return beginning(" ".join(text.split()), LONGEST_VALUE)
+    if isinstance(value, list | tuple):
+        listed = _objects(value, "")
+        if listed is not None:
+            return beginning(_table(listed), LONGEST_VALUE)
+        return beginning(", ".join(text for item in value[:MOST_ROWS] if (text := one_line(item))), 4 * LONGEST_VALUE)
+    if isinstance(value, dict):
+        pairs = (f"{_name(str(name))} {text}" for name, item in value.items() if (text := one_line(item)))
+        return beginning(", ".join(pairs), LONGEST_VALUE)
     if isinstance(value, bool):
         return "true" if value else "false"
-    return _cut(" ".join(str(value).split()), LONGEST_VALUE)
+    return "" if value is None else str(value)
 
 
 def _name(name: str) -> str:
     return "_".join(name.replace("=", " ").split())[:60]
-
-
-def _cut(text: str, longest: int) -> str:
-    return beginning(text, longest)

@@ -9,29 +9,33 @@ from itertools import islice
 from typing import Any
 
 from bot.compaction.facts import places
+from bot.compaction.facts.brief import has_exact
 from bot.compaction.facts.dates import is_date_like
 from bot.compaction.facts.fact import Candidate, Decision, FactKind, FactStatus, Reason, Speaker
 from bot.compaction.facts.records import (
-    ID_NAMES,
+    LONGEST_VALUE,
     MOST_ROWS,
+    OWNER,
     Fields,
+    Row,
     as_text,
     flattened,
-    parsed,
-    plain_pairs,
+    id_in,
+    one_line,
     rows_of,
     words_of_name,
-    wrapped_rows,
 )
 from bot.compaction.facts.speech import clipped
+from bot.compaction.formats import LONGEST, parts_of
 from bot.compaction.grammar import last_name
-from bot.estimate.cuts import head_of
+from bot.estimate.cuts import beginning, head_of
 from bot.messages import Block, text_of
 
 LONGEST_EXCERPT = 200
-"""Characters that are kept of a result that is plain text."""
+"""Characters of a result of plain text that is told whole."""
 
-_LONGEST_RESULT = 400_000
+_MOST_LINES = 60
+"""Lines of one result of plain text that become records."""
 _LONGEST_KEY = 240
 _MOST_NAMES = 60
 _MOST_PATHS = 10
@@ -39,7 +43,8 @@ _SEARCHED_FOR_PATHS = 10_000
 """Characters of a result of plain text in which places are looked for."""
 _LONGEST_ASKED = 40
 """Characters of an argument that is written into every row of the answer."""
-_LONGEST_ID = 80
+_LONGEST_ABOUT = 80
+"""Characters of the argument that lines of plain text are told by."""
 _DEEPEST_NAME = 4
 
 _LOOKING = """
@@ -47,7 +52,8 @@ get list search find read look lookup fetch query show check view describe calcu
 cat open browse count inspect status web load retrieve test validate verify
 """
 _READS = frozenset(_LOOKING.split())
-"""First words of the names of tools that only look."""
+"""First words of the names of tools that only look: what they were asked is told with what they found, and not as a
+deed. In another language a look is told as a deed besides; nothing is lost by it."""
 
 _COMMANDS = frozenset({"command", "cmd", "script"})
 """Arguments that hold a command."""
@@ -72,7 +78,7 @@ _FAILURE = re.compile(
 )
 _BAD_STATUS = frozenset({"error", "failed", "failure"})
 _ERROR_LINE = re.compile(r"^[\w.]*(?:Error|Exception|error|fatal|panic)\b.*$", re.MULTILINE)
-_ID_NAME = re.compile(rf"(?:^|[_.])(?:{ID_NAMES})\Z", re.IGNORECASE)
+_SENTENCE_ENDS = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
 _GENERIC_ID = re.compile(r"\A(?:id|uuid|guid|key|ref|code|slug|reference)\Z", re.IGNORECASE)
 _IS_NUMBER = re.compile(r"-?[\d.,]+\Z")
 
@@ -86,22 +92,32 @@ class _Answer:
     names: tuple[str, ...]
     """Of its arguments, wherever they stand in the input."""
     text: str
-    value: Any
-    """The text as JSON; None if it is none."""
+    parts: tuple[Any, ...]
+    """The text as objects and lists, and as texts where it is neither."""
     seq: int
 
     @classmethod
     def of(cls, call: Block | None, result: Block, seq: int) -> _Answer:
         given = (call or {}).get("input")
-        text = head_of(text_of(result.get("content") or ""), _LONGEST_RESULT)
+        text = head_of(text_of(result.get("content") or ""), LONGEST)
         return cls(
             tool=str((call or {}).get("name") or "tool"),
             arguments=flattened(given) if isinstance(given, Mapping) else {},
             names=tuple(dict.fromkeys(_leaf_names(given)))[:_MOST_NAMES],
             text=text,
-            value=parsed(text),
+            parts=tuple(parts_of(text)),
             seq=seq,
         )
+
+    @property
+    def texts(self) -> list[str]:
+        """What of it has no form."""
+        return [part for part in self.parts if isinstance(part, str)]
+
+    @property
+    def value(self) -> Any:
+        """What it returned, if that is one object or list; None for a text."""
+        return self.parts[0] if len(self.parts) == 1 and not isinstance(self.parts[0], str) else None
 
     @property
     def looks(self) -> bool:
@@ -138,8 +154,13 @@ class _Answer:
 def tool_candidates(call: Block | None, result: Block, seq: int) -> Iterator[Candidate]:
     """What this result of this call establishes. ``call``: None where it is not on the page."""
     answer = _Answer.of(call, result, seq)
-    if result.get("is_error") or _failed(answer.text, answer.value) or _only_complains(answer):
+    if result.get("is_error") or _only_complains(answer):
         yield _failure(answer)
+        return
+    if _failed(answer.text, answer.value):
+        yield _failure(answer)
+        if answer.value is None:  # what failed may be what was asked for: the tests, and where they do
+            yield from _line_candidates(answer.texts, answer, only_places=True)
         return
     if answer.is_empty and answer.looks:
         nothing = answer.record(clipped(as_text({"tool": answer.tool, **answer.arguments})), "", 0.0)
@@ -149,7 +170,7 @@ def tool_candidates(call: Block | None, result: Block, seq: int) -> Iterator[Can
     if not answer.looks:
         yield _action(answer, records)
     yield from records
-    if answer.value is None and not _shows_contents(answer):
+    if answer.texts and not _shows_contents(answer):
         yield from path_candidates(places.listed_places(head_of(answer.text, _SEARCHED_FOR_PATHS)), seq)
 
 
@@ -202,68 +223,78 @@ def is_place(text: str) -> bool:
 
 
 def _records(answer: _Answer) -> Iterator[Candidate]:
-    has_id = isinstance(answer.value, Mapping) and any(_ID_NAME.search(str(name)) for name in answer.value)
-    wrapped = wrapped_rows(answer.value) if isinstance(answer.value, Mapping) and not has_id else None
-    rows = wrapped[1] if wrapped else rows_of(answer.value)
-    if rows:
-        yield from _row_candidates(rows, answer)
-    elif isinstance(answer.value, Mapping):
-        yield from _entity_candidates(answer.value, answer)
-    elif answer.looks:
-        pairs = plain_pairs(answer.text)
-        plain = answer.text if answer.value is None else _listed(answer.value)
-        short = len(answer.text) <= LONGEST_EXCERPT
-        excerpt = clipped(plain, LONGEST_EXCERPT if short else LONGEST_EXCERPT // 4)
-        fields = {"tool": answer.tool, **answer.arguments, **(pairs or {"result": excerpt})}
-        weight = 7.0 if pairs else 6.5 if short else 4.0
-        yield answer.record(as_text(fields), answer.call_key, weight)
+    rows: list[Row] = []
+    lines: list[str] = []
+    for part in answer.parts:
+        if not isinstance(part, str):
+            rows.extend(islice(rows_of(part), MOST_ROWS - len(rows)))
+        elif answer.looks or len(answer.text) > LONGEST_EXCERPT:
+            lines.append(part)
+    if len(rows) == 1 and list(rows[0].fields) == ["result"]:
+        yield answer.record(as_text({"tool": answer.tool, **answer.arguments, **rows[0].fields}), answer.call_key, 6.5)
+        return
+    yield from _row_candidates(rows, answer)
+    if lines and len(answer.text) <= LONGEST_EXCERPT and not rows:
+        fields = {"tool": answer.tool, **answer.arguments, "result": clipped(answer.text, LONGEST_EXCERPT)}
+        yield answer.record(as_text(fields), answer.call_key, 6.5)
+    elif lines:
+        yield from _line_candidates(lines, answer)
 
 
-def _listed(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+def _row_candidates(rows: Sequence[Row], answer: _Answer) -> Iterator[Candidate]:
+    """Each row, with what was asked for where it does not say it itself, or with the id of what it belongs to."""
+    groups: dict[tuple[str, tuple[str, ...]], list[Fields]] = {}
+    for row in rows:
+        groups.setdefault((row.title, tuple(row.fields)), []).append(row.fields)
+    names = {key: _telling_name(fields) for key, fields in groups.items()}
+    asked = answer.arguments if answer.looks else {}
+    for row in rows:
+        shape = row.title, tuple(row.fields)
+        cell = row.fields.get(names[shape], "")
+        key = _entity_key(names[shape], cell, answer.noun) if cell else ""
+        short = {name: told for name, told in asked.items() if name not in row.fields and len(told) <= _LONGEST_ASKED}
+        if row.owner:
+            about = f"{row.title}{OWNER}"
+            yield answer.record(as_text({about: row.owner, **row.fields}), f"part:{about}={row.owner}", 8.0)
+        elif row.title or row.count > 1 or len(groups[shape]) > 1:
+            whole = row.fields | short
+            yield answer.record(as_text(whole), key or _row_key(whole), 7.5)
+        else:
+            whole = row.fields | short if cell else short | row.fields
+            yield answer.record(as_text(whole), key or answer.call_key, 9.0)
 
 
-def _entity_candidates(value: Mapping[str, Any], answer: _Answer) -> Iterator[Candidate]:
-    """An object, and the rows of the lists in it if it has an id that they can be told by."""
-    lists: dict[str, list[Mapping[str, Any]]] = {}
-    fields = flattened(value, lists)
-    identity = _id_in(fields) or (_id_in(answer.arguments) if answer.looks else None)
-    if identity is None:
-        fields = flattened(value)
-    asked = {key: cell for key, cell in answer.arguments.items() if answer.looks and key not in fields}
-    named = identity is not None and identity[0] in fields
-    key = _entity_key(*identity, answer.noun) if identity and named else answer.call_key
-    yield answer.record(as_text({**asked, **fields}), key, 9.0)
-    if identity:
-        for title, parts in lists.items():
-            yield from _part_candidates(parts, title, identity[1], answer)
+def _telling_name(rows: Sequence[Fields]) -> str:
+    """The name by which rows of one shape can be told apart; empty if there is none."""
+    own = id_in(rows[0])
+    return own[0] if own and len({row.get(own[0], "") for row in rows}) == len(rows) else ""
 
 
-def _row_candidates(rows: Sequence[Mapping[str, Any]], answer: _Answer) -> Iterator[Candidate]:
-    """Each row of a list, with what was asked for where the row itself does not say it."""
-    flat = [flattened(row) for row in rows[:MOST_ROWS]]
-    id_name = next((key for key in flat[0] if _ID_NAME.search(key)), "")
-    unique = bool(id_name) and len({row.get(id_name, "") for row in flat}) == len(flat)
-    for row in flat:
-        if not row:
+def _line_candidates(texts: Sequence[str], answer: _Answer, *, only_places: bool = False) -> Iterator[Candidate]:
+    """The lines of a plain text that hold what nobody could guess, and the first one; of very many those that are
+    indented least. Each is told with what was asked for."""
+    lines = [line for text in texts for line in _lines_of(text)]
+    told = [
+        line for at, line in enumerate(lines) if not (at or only_places) or has_exact(line, only_places=only_places)
+    ]
+    if len(told) > _MOST_LINES:
+        indents = sorted(len(line) - len(line.lstrip()) for line in told)
+        most = indents[_MOST_LINES]
+        told = [line for line in told if len(line) - len(line.lstrip()) <= most][:_MOST_LINES]
+    about = next((one_line(cell) for cell in answer.arguments.values() if cell), answer.tool)
+    for line in told:
+        fields = {f"result{OWNER}": beginning(about, _LONGEST_ABOUT), "line": " ".join(line.split())}
+        yield answer.record(as_text(fields), "", 5.0)
+
+
+def _lines_of(text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        if len(line) <= LONGEST_VALUE:
+            if any(map(str.isalnum, line)):
+                yield line.rstrip()
             continue
-        asked = answer.arguments.items()
-        whole = {**row, **{key: cell for key, cell in asked if key not in row and len(cell) <= _LONGEST_ASKED}}
-        key = _entity_key(id_name, row[id_name], answer.noun) if unique and id_name in row else _row_key(whole)
-        yield answer.record(as_text(whole), key, 7.5)
-
-
-def _part_candidates(rows: Sequence[Mapping[str, Any]], title: str, owner: str, answer: _Answer) -> Iterator[Candidate]:
-    """The rows of a list within a record, each with the id of what it belongs to: ``flights@=7``."""
-    for row in rows[:MOST_ROWS]:
-        text = as_text({f"{title}@": owner, **flattened(row)})
-        yield answer.record(text, f"part:{title}@={owner}", 8.0)
-
-
-def _id_in(fields: Fields) -> tuple[str, str] | None:
-    return next(
-        ((name, cell) for name, cell in fields.items() if _ID_NAME.search(name) and len(cell) <= _LONGEST_ID), None
-    )
+        for sentence in islice(_SENTENCE_ENDS.split(line), MOST_ROWS):
+            yield beginning(sentence, LONGEST_VALUE)
 
 
 def _failure(answer: _Answer) -> Candidate:
