@@ -251,6 +251,21 @@ class Audience(StrEnum):
     PEOPLE = "people"
 
 
+_UNBRACKETED = str.maketrans("[]", "()")
+
+
+def as_quoted(words: str) -> str:
+    """Somebody's words with each of their lines marked, so that none can be taken for a line that stands beside
+    them."""
+    return "\n".join(f"> {line}".rstrip() for line in words.splitlines())
+
+
+def in_brackets(words: str) -> str:
+    """Somebody's words as they may stand within brackets of ours: one line that cannot close them."""
+    shown = "".join(character if character.isprintable() else " " for character in words)
+    return " ".join(shown.split()).translate(_UNBRACKETED)
+
+
 def text_block(text: str) -> Block:
     """A text block."""
     return {"type": "text", "text": text}

@@ -8,7 +8,7 @@ from dataclasses import replace
 from bot.compaction.plan import Inserted, Plan, details_of, everything_but
 from bot.estimate.cuts import beginning
 from bot.history import Entry, EntryKind
-from bot.messages import Audience, Block, text_block, text_of
+from bot.messages import Audience, Block, as_quoted, text_block, text_of
 
 FALLBACK = "fallback"
 """The name of these plans; no strategy is called so."""
@@ -118,21 +118,23 @@ def excerpt(entry: Entry, view: Sequence[Entry]) -> Plan:
     """Show only the beginning of one message, or of a tool's result, that is too large for the model by itself."""
     results = [block for block in entry.blocks if block.get("type") == "tool_result"]
     shown: list[Block] = [{**block, "content": _shown(text_of(block.get("content", "")))} for block in results]
+    is_file = entry.kind is EntryKind.FILE
     if any(block.get("type") not in ("text", "tool_result") for block in entry.blocks):
         shown = [text_block(f"{text_of(entry.blocks)} [It was too large to be shown.]".strip())]
     return Plan(
         strategy="excerpt",
         upto=max(item.seq for item in view),
         floor=min(item.seq for item in view),
-        replaced={entry.seq: tuple(shown) or (text_block(_shown(text_of(entry.blocks))),)},
+        replaced={entry.seq: tuple(shown) or (text_block(_shown(text_of(entry.blocks), is_file=is_file)),)},
         kind="excerpt",
     )
 
 
-def _shown(text: str) -> str:
-    return (
-        f"[This was too long to be read: {len(text):,} characters. It begins:]\n{beginning(text, _EXCERPT_CHARACTERS)}"
-    )
+def _shown(text: str, *, is_file: bool = False) -> str:
+    """``is_file``: the words are nobody's who talks here, and no line of them is to be taken for theirs."""
+    words = beginning(text, _EXCERPT_CHARACTERS)
+    told = f"[This was too long to be read: {len(text):,} characters. It begins:]"
+    return f"{told}\n{as_quoted(words) if is_file else words}"
 
 
 def _note(gone: Sequence[Entry], kept: Sequence[Entry], details: float) -> str:

@@ -18,8 +18,8 @@ from pathvalidate import sanitize_filename
 
 from bot.files.parser_pool import CannotOpen, Document, Parser, Text
 from bot.files.pictures import View, smaller
-from bot.history.file_headers import header, more_follows, text_header
-from bot.messages import AgentId, Block, Kept, Message, text_block
+from bot.history.file_headers import header, more_follows, with_text
+from bot.messages import AgentId, Block, Kept, Message, in_brackets, text_block
 
 FOLDER = "files"
 FOLDER_SOURCE = "folder"
@@ -34,7 +34,7 @@ def folder_of(data_dir: Path, agent_id: AgentId) -> Path:
 def path_for(folder: Path, name: str) -> Path:
     """A new place for a file of this name; what could lead out of the folder or confuse a terminal is taken out."""
     safe = sanitize_filename(name.replace("\\", "/").rsplit("/", 1)[-1], platform="universal").lstrip(". ")
-    safe = "".join(character for character in safe if character.isprintable())
+    safe = in_brackets("".join(character for character in safe if character.isprintable()))
     while len(safe.encode()) > _LONGEST_NAME:
         stem, dot, ending = safe.rpartition(".")
         safe = f"{stem[:-1]}{dot}{ending}" if stem else safe[:-1]
@@ -53,7 +53,7 @@ async def blocks_of(folder: Path, file: Kept, parser: Parser, *, room: int) -> t
     ``room``: characters of a text file that are shown at once.
     """
     if file.problem:
-        note = header(file.name, f"which did not arrive, as the person was told: {file.problem}")
+        note = header(in_brackets(file.name), f"which did not arrive, as the person was told: {file.problem}")
         return [text_block(note)], f"I did not get {file.name}: {file.problem.rstrip('.')}."
     try:
         parsed = await parser.parse(folder / file.path, of=str(folder), room=room)
@@ -162,10 +162,8 @@ def unseen(block: Block) -> str:
 
 
 def _shown(file: Kept, text: Text) -> str:
-    lines = [text_header(file.path, text.characters), text.shown]
-    if not text.is_whole:
-        lines.append(more_follows(f"read_file goes on from offset {len(text.shown)}"))
-    return "\n".join(lines)
+    more = "" if text.is_whole else more_follows(f"read_file goes on from offset {len(text.shown)}")
+    return with_text(file.path, text.characters, text.shown, more)
 
 
 def remove_sent(folder: Path, names: Collection[str]) -> tuple[int, int]:

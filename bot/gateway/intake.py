@@ -7,6 +7,7 @@ with every try: after three of them the events are stored one by one, and the on
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,6 +35,8 @@ MOST_TRIES = 3
 UNREAD = "I could not read that: it is of a kind that I do not know yet. Say it in another way, and I will answer."
 SKIPPED = "I could not read that: something in me broke on it. Whoever runs me sees it; you can go on."
 _LONGEST_LINE = 300
+_LINE_ENDS = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+"""Whatever a reader may take for the end of a line."""
 
 
 @dataclass(frozen=True)
@@ -250,9 +253,14 @@ def _cleaned(inbound: Inbound) -> Inbound:
         text=_clean(inbound.text),
         person_name=_line(inbound.person_name),
         speaker=_line(inbound.speaker),
-        quote=replace(inbound.quote, text=_clean(inbound.quote.text)) if inbound.quote else None,
+        quote=replace(inbound.quote, text=_quoted(inbound.quote.text)) if inbound.quote else None,
         attachments=tuple(replace(one, name=_line(one.name)) for one in inbound.attachments),
     )
+
+
+def _quoted(text: str) -> str:
+    """Each line of it marked, so that none can be taken for what is said below."""
+    return "\n".join(line if line.startswith(">") else f"> {line}".rstrip() for line in _clean(text).split("\n"))
 
 
 def _line(text: str) -> str:
@@ -262,6 +270,8 @@ def _line(text: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """Text that every store and every provider takes: no control characters but newline and tab, no lone surrogates."""
-    kept = "".join(character for character in text if character >= " " or character in "\n\t")
+    """Text that every store and every provider takes: no control characters but newline and tab, no lone surrogates,
+    and one kind of line end."""
+    lines = _LINE_ENDS.sub("\n", text)
+    kept = "".join(character for character in lines if character >= " " or character in "\n\t")
     return kept.encode("utf-8", "replace").decode()

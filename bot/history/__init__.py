@@ -7,6 +7,7 @@ Nothing is ever deleted here: a layer hides, and taking it off shows what lay be
 
 from bot.history.entries import (
     ASKED,
+    EARLIER_RESULT,
     OPENING,
     Anchor,
     Entry,
@@ -24,6 +25,7 @@ from bot.history.entries import (
 
 __all__ = [
     "ASKED",
+    "EARLIER_RESULT",
     "OPENING",
     "Anchor",
     "Entry",

@@ -18,12 +18,14 @@ from functools import cached_property
 from bot.estimate import Family, message_tokens
 from bot.history.quotations import as_read
 from bot.history.server_tools import paired
-from bot.messages import Audience, Block, Message, Role, text_block
+from bot.messages import Audience, Block, Message, Role, as_quoted, text_block
 
 Ranges = tuple[tuple[int, int], ...]
 """Seqs as sorted, disjoint, inclusive ranges."""
 
 OPENING = "(The conversation goes on.)"
+EARLIER_RESULT = "[Result of an earlier tool call"
+"""What the text begins with that stands for a result whose call is out of view."""
 
 
 class EntryKind(StrEnum):
@@ -319,7 +321,8 @@ def _call_or_text(block: Block | str, answered: set[str]) -> Block:
 def result_or_parts(block: Block | str, calls: set[str]) -> list[Block]:
     """A result, or what is in it if it answers none of these calls: its text, and its pictures and documents.
 
-    ``calls`` is used up: the second result of the same call answers none of them.
+    ``calls`` is used up: the second result of the same call answers none of them. As a text it stands among what people
+    say, so each of its lines is quoted: whatever it says, no line of it can be taken for theirs.
     """
     assert not isinstance(block, str)
     if block.get("type") != "tool_result":
@@ -333,7 +336,7 @@ def result_or_parts(block: Block | str, calls: set[str]) -> list[Block]:
     text = "\n".join(part["text"] for part in parts if part.get("type") == "text")
     failed = " that failed" if block.get("is_error") else ""
     others = [part for part in parts if part.get("type") in ("image", "document", "search_result")]
-    return [text_block(f"[Result of an earlier tool call{failed}]\n{text}"), *others]
+    return [text_block(f"{EARLIER_RESULT}{failed}]\n{as_quoted(text)}"), *others]
 
 
 def _is_for_models(entry: Entry) -> bool:

@@ -11,7 +11,8 @@ import re
 _TEXT = re.compile(r"\[File: (?P<path>[^\n]{1,400}), [\d,]{1,15} characters\]\n")
 _OUTLINE = re.compile(r"\[File: (?P<path>[^\n]{1,400}), [\d,]{1,15} characters, in outline\. To read it again: ")
 _SENT = re.compile(r"\[File: (?P<path>files/.+?)(?:, [\d,]+ (?:characters|bytes)\b.*)?\]")
-_MORE = re.compile(r"\n\[More follows: [^\n]{1,80}\]\s*\Z")
+_MORE = re.compile(r"(?:\n\[More follows: [^\n]{1,80}\](?:\n\[End of [^\n]{1,400}\])?|\n\[End of [^\n]{1,400}\])\s*\Z")
+_OURS = re.compile(r"(?:^|(?<=[\r\x0b\x0c\x85\u2028\u2029]))(?=\[(?:End of|More follows:) )", re.MULTILINE)
 
 
 def header(path: str, of_it: str = "") -> str:
@@ -22,6 +23,13 @@ def header(path: str, of_it: str = "") -> str:
 def text_header(path: str, characters: int) -> str:
     """The line above the text of a file that a person sent."""
     return header(path, f"{characters:,} characters")
+
+
+def with_text(path: str, characters: int, text: str, more: str = "") -> str:
+    """The text of a file that a person sent, between a line that names it and one that says where it ends; no line of
+    the text can be taken for the latter. ``more``: the line that says that the text was cut."""
+    lines = [text_header(path, characters), _OURS.sub(" ", text), more, f"[End of {path}]"]
+    return "\n".join(line for at, line in enumerate(lines) if line or at == 1)
 
 
 def outline_header(path: str, characters: int, again: str) -> str:
@@ -41,7 +49,7 @@ def shown_text(text: str) -> tuple[str, str] | None:
 
 
 def without_more(text: str) -> str:
-    """A text without the line below it that says that it was cut."""
+    """A text without the lines below it that say that it was cut, and that it ends."""
     return _MORE.sub("", text)
 
 

@@ -1,4 +1,9 @@
-"""Quotations: what a message answers, at the head of its entry, in a block of its own. Pure.
+"""Who says what in the entry of a person: the name before the words, where several people talk, and quotations. Pure.
+
+Of a message in a group only the first line begins with a name; the others are indented, so that nobody can write a line
+that reads as another person's message.
+
+A quotation is what a message answers, at the head of its entry, in a block of its own.
 
 ::
 
@@ -18,6 +23,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from bot.messages import Block, Quote, text_block
 
 QUOTES = "quotes"
+_LINE_END, _INDENT = "\n", "  "
+_GOES_ON = _LINE_END + _INDENT
 GONE = "> [removed]"
 """Stands where a quotation was taken out."""
 _IN_ONE_TEXT = re.compile(r"((?:>[^\n]*\n)*>[^\n]*)\n\n(?=\S)")
@@ -26,6 +33,19 @@ _HEADING = re.compile(r"[^:\n]{1,100}:\s+")
 """Whose words it holds: names are told without a colon."""
 _FILES = re.compile(r"(?:\[[^\]\n]{1,255}\]\s*)+")
 _CUT = "…"
+
+
+def spoken_by(speaker: str, words: str) -> str:
+    """Words as a message of this person, where several talk."""
+    return f"{speaker}: {words}".replace("\n", _GOES_ON)
+
+
+def unindented(text: str) -> str:
+    """A person's words as they wrote them: lists and code begin where they did. The name stays."""
+    first, end, rest = text.partition("\n")
+    if not all(line.startswith(_INDENT) for line in rest.split("\n") if line):
+        return text
+    return f"{first}{end}{rest.removeprefix(_INDENT).replace(_GOES_ON, _LINE_END)}"
 
 
 def quotation_block(quote: Quote) -> Block:

@@ -6,7 +6,7 @@ from typing import Literal
 
 import discord
 
-from bot.messages import Address, Inbound, Quote
+from bot.messages import Address, Inbound, Quote, in_brackets
 from connectors.discord.places import NAME, Place
 from connectors.discord.said import attachments_of, our_role, speaker_of, text_of
 from connectors.text import quotation
@@ -81,7 +81,7 @@ class Reader:
         replied_to = message.reference.resolved if message.reference else None
         if message.type is not discord.MessageType.reply or not isinstance(replied_to, discord.Message):
             return None
-        files = [f"[{file.name}]" for file in attachments_of(replied_to)]
+        files = [f"[{in_brackets(file.name)}]" for file in attachments_of(replied_to)]
         said = " ".join([*files, *filter(None, [text_of(replied_to, self._me)])])
         is_known = replied_to.author.id == self._me or self.counts(replied_to, direct=place.direct)
         quote = quotation(said, speaker_of(replied_to.author))

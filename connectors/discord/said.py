@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import discord
 
-from bot.messages import Attachment
+from bot.messages import Attachment, as_quoted, in_brackets
 
 NOTHING_SAID = "[no text]"
 _MENTION = re.compile(r"<(@[!&]?|#)(\d+)>")
@@ -44,11 +44,11 @@ def text_of(message: discord.Message, me: int) -> str:
     parts = [_readable(message, me), *_stickers(message.stickers)]
     if message.poll:
         answers = " / ".join(answer.text for answer in message.poll.answers)
-        parts.append(f"[poll: {message.poll.question} ({answers})]")
+        parts.append(f"[poll: {in_brackets(f'{message.poll.question} ({answers})')}]")
     for snapshot in message.message_snapshots:
         embeds = [" - ".join(filter(None, (embed.title, embed.description, embed.url))) for embed in snapshot.embeds]
         forwarded = "\n".join(filter(None, [snapshot.content, *_stickers(snapshot.stickers), *embeds]))
-        parts.append(f"[forwarded: {forwarded}]" if forwarded else "[forwarded]")
+        parts.append(f"[forwarded]\n{as_quoted(forwarded)}".rstrip())
     said = "\n".join(part for part in parts if part)
     return said or ("" if attachments_of(message) else NOTHING_SAID)
 
@@ -75,7 +75,7 @@ def speaker_of(user: discord.abc.User) -> str:
 
 def _plain(name: str) -> str:
     kept = "".join(" " if _is_hidden(character) else character for character in name.replace(":", " "))
-    return " ".join(kept.split())
+    return in_brackets(kept)
 
 
 def _is_hidden(character: str) -> bool:
@@ -83,7 +83,7 @@ def _is_hidden(character: str) -> bool:
 
 
 def _stickers(stickers: list[discord.StickerItem]) -> Iterator[str]:
-    return (f"[sticker: {sticker.name}]" for sticker in stickers)
+    return (f"[sticker: {in_brackets(sticker.name)}]" for sticker in stickers)
 
 
 def _readable(message: discord.Message, me: int) -> str:
@@ -110,6 +110,6 @@ def _named(mention: re.Match[str], message: discord.Message) -> str:
         return f"#{channel.name}" if channel else mention[0]
     if kind == "@&":
         role = guild.get_role(snowflake) if guild else None
-        return f"@{role.name}" if role else mention[0]
+        return f"@{in_brackets(role.name)}" if role else mention[0]
     user = discord.utils.get(message.mentions, id=snowflake)
-    return f"@{user.display_name}" if user else mention[0]
+    return f"@{in_brackets(user.display_name)}" if user else mention[0]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from aiogram import types
 
-from bot.messages import Attachment
+from bot.messages import Attachment, in_brackets
 
 _LONGEST_NAME = 60
 
@@ -75,9 +75,9 @@ def origin_of(origin: types.MessageOriginUnion) -> str:
     """Whose a message was, wherever it stands now."""
     match origin:
         case types.MessageOriginUser(sender_user=user):
-            return one_line(user.full_name)
+            return in_brackets(user.full_name)
         case types.MessageOriginHiddenUser(sender_user_name=name):
-            return one_line(name)
+            return in_brackets(name)
         case types.MessageOriginChat(sender_chat=chat) | types.MessageOriginChannel(chat=chat):
             return name_of(chat)
 
@@ -96,7 +96,7 @@ def author_of(origin: types.MessageOriginUnion) -> str:
 def name_of(chat: types.Chat) -> str:
     """What a chat is called. Of chats that a bot is not in, Telegram may say no more than their id."""
     name = chat.title or " ".join(filter(None, [chat.first_name, chat.last_name])) or chat.username or ""
-    return one_line(name) or "someone"
+    return in_brackets(name) or "someone"
 
 
 def speaker_of(message: types.Message) -> str:
@@ -109,14 +109,9 @@ def speaker_of(message: types.Message) -> str:
 def named(name: str, username: str | None = None) -> str:
     """A name of at most 60 characters; only the platform's own, unique one stands behind an @."""
     unique = f" (@{username})" if username else ""
-    plain = one_line(name.replace("@", "").replace(":", " ").replace("：", " "))
+    plain = in_brackets(name.replace("@", "").replace(":", " ").replace("：", " "))
     room = max(0, _LONGEST_NAME - len(unique))
     return (plain[:room].rstrip() + unique).strip()[:_LONGEST_NAME] or "someone"
-
-
-def one_line(text: str) -> str:
-    """Without line ends and other characters that are not seen."""
-    return " ".join("".join(one if one.isprintable() else " " for one in text).split())
 
 
 def _instead_of_words(message: types.Message) -> str:
@@ -129,13 +124,13 @@ def _sent(message: types.Message) -> Iterator[str]:
         yield f"[sticker {message.sticker.emoji or ''}".rstrip() + "]"
     if message.venue:  # before the location that it is for older programs
         venue = message.venue
-        yield f"[venue: {venue.title}, {venue.address}, {_place(venue.location)}]"
+        yield f"[venue: {in_brackets(f'{venue.title}, {venue.address}')}, {_place(venue.location)}]"
     if message.location:
         yield f"[location {_place(message.location)}]"
     if message.contact:
         contact = message.contact
         name = " ".join(part for part in (contact.first_name, contact.last_name) if part)
-        yield f"[contact: {name}, {contact.phone_number}]"
+        yield f"[contact: {in_brackets(f'{name}, {contact.phone_number}')}]"
     if message.poll:
         yield _listed("poll", message.poll.question, [option.text for option in message.poll.options])
     if message.dice:
@@ -150,13 +145,13 @@ def _shared(message: types.Message) -> Iterator[str]:
     if message.story:
         yield f"[story of {name_of(message.story.chat)}]"
     if message.game:
-        yield f"[game: {message.game.title}]"
+        yield f"[game: {in_brackets(message.game.title)}]"
     if message.paid_media:
         yield "[paid media]"
     if message.giveaway or message.giveaway_winners:
         yield "[giveaway]"
     if message.invoice:
-        yield f"[invoice: {message.invoice.title}]"
+        yield f"[invoice: {in_brackets(message.invoice.title)}]"
     if message.rich_message:
         yield "\n".join(_texts(message.rich_message.model_dump(exclude_none=True)))
 
@@ -171,7 +166,7 @@ def _degrees(value: float) -> str:
 
 
 def _listed(kind: str, title: str, items: list[str]) -> str:
-    return f"[{kind}: {' / '.join([title, *items])}]"
+    return f"[{kind}: {in_brackets(' / '.join([title, *items]))}]"
 
 
 def _texts(blocks: object) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from aiogram import types
 from aiogram.enums import ChatMemberStatus, ChatType
 
-from bot.messages import ABORT_ANSWER, Address, Attachment, Inbound, Quote
+from bot.messages import ABORT_ANSWER, Address, Attachment, Inbound, Quote, as_quoted, in_brackets
 from connectors.telegram.content import (
     attachments_of,
     author_of,
@@ -206,7 +206,7 @@ class Incoming:
         who, (person, key) = speaker_of(replied), self._whose(replied)
         if message.quote and message.quote.is_manual:
             return Quote(quotation(message.quote.text, who), key=key, person=person)
-        files = [f"[{file.name}]" for file in attachments_of(replied)]
+        files = [f"[{in_brackets(file.name)}]" for file in attachments_of(replied)]
         said = " ".join([*files, *filter(None, [words_of(replied, self._bot)])])
         is_known = self._somebody_elses(message) is None or self._groups == "always"
         ref = str(replied.message_id) if is_known else ""
@@ -236,7 +236,7 @@ class Incoming:
 
 def _with_origin(message: types.Message, words: str) -> str:
     origin = forwarded_from(message)
-    return f"[forwarded from {origin}]\n{words}".rstrip() if origin else words
+    return f"[forwarded from {origin}]\n{as_quoted(words)}".rstrip() if origin else words
 
 
 def _is_a_piece(message: types.Message) -> bool:

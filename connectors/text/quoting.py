@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bot.estimate.cuts import beginning
+from bot.messages import as_quoted
 
 LONGEST_QUOTE = 500
 """Characters of the words."""
@@ -11,5 +12,5 @@ LONGEST_QUOTE = 500
 def quotation(words: str, who: str = "") -> str:
     """A block of quoted lines, none of which can be taken for what is said below it; cut between words."""
     short = beginning(words.strip(), LONGEST_QUOTE)
-    named = f"{who}:\n{short}" if who and "\n" in short else f"{who}: {short}" if who else short
-    return "\n".join(f"> {line}".rstrip() for line in named.split("\n"))
+    several = len(short.splitlines()) > 1
+    return as_quoted(f"{who}:\n{short}" if who and several else f"{who}: {short}" if who else short)

@@ -29,6 +29,8 @@ _PEOPLE_CHARACTERS = 1_700
 _PEOPLE_SNIPPET = 160
 _PEOPLE_PIECE = 500
 _RANGE = re.compile(r"#?(\d{1,9})(?:\s*[-–—]\s*#?(\d{1,9}))?")
+_GOES_ON = "  "
+_ENDS_A_LABEL = re.compile(r"[():：#]")
 ME = "the bot"
 """What people call who wrote the answers."""
 USAGE = "/recall WORDS finds what was said in this conversation, /recall 12-40 reads messages 12 to 40."
@@ -58,7 +60,8 @@ def hits_for_model(query: str, found: Sequence[Recalled], *, characters: int, to
 
 def range_for_model(found: Sequence[Recalled], high: int, *, offset: int, characters: int, tokens: int) -> str:
     """Entries in full, as many as fit into so many ``characters`` and ``tokens``; a single one that is larger from
-    ``offset`` (characters) on. Says where more is."""
+    ``offset`` (characters) on. Says where more is. Of each all lines but the first are indented, so that nothing that
+    was said or returned reads as another entry."""
     opening = f"{RECALLED}as it was said.]"
     if not found:
         return f"{RECALLED}there are no messages with these numbers.]"
@@ -68,17 +71,19 @@ def range_for_model(found: Sequence[Recalled], high: int, *, offset: int, charac
         skipped = offset if item is found[0] else 0
         label = _label(item, me="you")
         text = item.text[skipped:] or "(nothing to read)"
-        whole = f"{label}: {text}"
+        whole = f"{label}: {_indented(text)}"
         if len(whole) <= characters and tokens_of(whole) <= tokens:
             characters, tokens = characters - len(whole) - 1, tokens - tokens_of(whole) - _LINE_TOKENS
             lines.append(whole)
             continue
         if len(lines) > 1:
             return "\n".join([*lines, f"[More: recall from_seq={item.seq} to_seq={high}]"])
-        most = min(fitting(text, max(1, tokens - tokens_of(label))), max(1, characters - len(label)))
-        shown = text[: cut_before(text, most) or most]
+        spread = _indented(text)
+        most = min(fitting(spread, max(1, tokens - tokens_of(label))), max(1, characters - len(label)))
+        most -= len(_GOES_ON) * spread[:most].count("\n")
+        shown = text[: cut_before(text, most) or most] or text[:1]
         more = f"[More: recall from_seq={item.seq} to_seq={high} offset={skipped + len(shown)}]"
-        return "\n".join([opening, f"{label}: {shown}", more])
+        return "\n".join([opening, f"{label}: {_indented(shown)}", more])
     rest = found[-1].seq + 1
     if len(found) == recall.MOST_READ and rest <= high:
         lines.append(f"[More: recall from_seq={rest} to_seq={high}]")
@@ -137,10 +142,14 @@ def _label(item: Recalled, *, me: str) -> str:
     return f"#{item.seq} ({day}, {_who(item, me)})"
 
 
+def _indented(text: str) -> str:
+    return text.replace("\n", f"\n{_GOES_ON}")
+
+
 def _who(item: Recalled, me: str) -> str:
     kind = item.entry.kind
     if kind in ASKED:
-        return item.who or "a person"
+        return " ".join(_ENDS_A_LABEL.sub(" ", item.who).split()) or "a person"
     if kind is EntryKind.REPLY:
         return me
     if kind is EntryKind.RESULT:

@@ -21,7 +21,7 @@ from bot.compaction import Plan
 from bot.files.blocks import blocks_of, is_media, parts_of, remove_sent, unseen
 from bot.files.parser_pool import Parser
 from bot.history import Entry, EntryKind
-from bot.history.quotations import quotation_block
+from bot.history.quotations import quotation_block, spoken_by
 from bot.messages import Block, text_block
 from bot.store import inbox
 from bot.store.archive.withdrawing import message_key
@@ -155,8 +155,8 @@ async def files_of(folder: Path, message: Waiting, parser: Parser, *, characters
 
 def words_of(message: Waiting, text: str) -> tuple[Block, ...]:
     """What somebody says, in the words of ``text``; before it a quotation of what it answers, if that is not plain."""
-    speaker = f"{message.speaker}: " if message.speaker else ""
-    words = text_block(f"{speaker}{text if text.strip() else WITHOUT_WORDS}")
+    said = text if text.strip() else WITHOUT_WORDS
+    words = text_block(spoken_by(message.speaker, said) if message.speaker else said)
     return (quotation_block(message.quote), words) if message.quote else (words,)
 
 

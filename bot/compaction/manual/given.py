@@ -12,15 +12,20 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
+from bot.compaction.manual import own_words
 from bot.compaction.manual.refusals import BadMessages
 from bot.estimate import Family, chat_form, message_tokens
-from bot.history import Entry, EntryKind, History, result_or_parts, valid_request
+from bot.history import ASKED, Entry, EntryKind, History, Layer, result_or_parts, valid_request
 from bot.messages import Block, Message, Role, text_block
 
 GivenMessage = Mapping[str, Any]
 
+EARLIER = Layer(0, upto=0)
+"""What put down what earlier compactions left: beneath all layers that follow."""
+_OF_LAYERS = frozenset({EntryKind.MARKER, EntryKind.SUMMARY, EntryKind.NOTE})
 _PLACES = {"tool_use": "assistant", "tool_result": "user"}
 """Blocks that only messages of one role may hold."""
 _TEXTS = {"text": ("text",), "tool_use": ("id", "name"), "tool_result": ("tool_use_id",)}
@@ -198,21 +203,39 @@ def entries_of(messages: Iterable[GivenMessage], *, family: Family = Family.NEWE
 
 def _entry(seq: int, role: Role, blocks: Sequence[Block], kind: EntryKind, family: Family) -> Entry:
     tokens = math.ceil(message_tokens({"role": role, "content": blocks}, family=family))
-    return Entry(seq, role, tuple(blocks), kind, tokens=tokens)
+    layer = EARLIER.number if kind in _OF_LAYERS else None
+    return Entry(seq, role, tuple(blocks), kind, tokens=tokens, layer=layer)
 
 
 def _parts(message: GivenMessage) -> Iterator[tuple[EntryKind, list[Block]]]:
-    """A reply is one entry; of a user message each tool's result is one, and so is what stands between them."""
+    """A reply is one entry; of a user message each tool's result is one, each text that an earlier compaction left, and
+    so is what stands between them."""
     blocks = _content(message)
     if message["role"] == "assistant":
         if blocks:
             yield EntryKind.REPLY, blocks
         return
-    for is_result, group in groupby(blocks, key=lambda block: block["type"] == "tool_result"):
-        if is_result:
-            yield from ((EntryKind.RESULT, [block]) for block in group)
+    for kind, group in groupby(zip(_kinds_of(blocks), blocks, strict=True), key=itemgetter(0)):
+        parts = [block for _, block in group]
+        if kind in ASKED:
+            yield kind, parts
         else:
-            yield EntryKind.SAID, list(group)
+            yield from ((kind, [block]) for block in parts)
+
+
+def _kinds_of(blocks: Sequence[Block]) -> Iterator[EntryKind]:
+    """What each is. A picture or a document belongs to the line before it, if that names a file."""
+    before = EntryKind.SAID
+    for block in blocks:
+        kind = None
+        if block["type"] == "tool_result":
+            kind = EntryKind.RESULT
+        elif block["type"] == "text":
+            kind = own_words.kind_of(block["text"])
+        elif before is EntryKind.FILE:
+            kind = before
+        before = kind or EntryKind.SAID
+        yield before
 
 
 def _content(message: GivenMessage) -> list[Block]:

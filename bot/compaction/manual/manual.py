@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from bot.compaction.manual.given import Given, GivenMessage, Shown, entries_of
+from bot.compaction.manual.given import EARLIER, Given, GivenMessage, Shown, entries_of
 from bot.compaction.manual.refusals import CannotFit, NeedsSummary, NoSummary
 from bot.compaction.options import with_options
 from bot.compaction.parts.similarity import comparable_text
@@ -112,7 +112,7 @@ class _Request:
 
     def compacted(self) -> CompactionResult:
         """Layer over layer, while it helps and the limit wants it."""
-        history, page = History(self.given.entries), self.given.untouched()
+        history, page = History(self.given.entries, (EARLIER,)), self.given.untouched()
         total, won = self._original_tokens, True
         while won and history.visible and not self._fits(total):
             plan = self.strategy.plan(history.visible, self._meter(total), self._context(history.visible))

@@ -16,8 +16,8 @@ from typing import Any
 from bot.compaction.grammar import EXTENSION, last_name
 from bot.compaction.parts.outline import READ_FILE, call_of, outline
 from bot.history import Entry, EntryKind
-from bot.history.file_headers import outlined_path, shown_text, without_more
-from bot.messages import Block, text_of, tool_calls
+from bot.history.file_headers import header, outlined_path, shown_text, without_more
+from bot.messages import Block, as_quoted, text_of, tool_calls
 
 MESSAGES = frozenset({EntryKind.SAID, EntryKind.REPLY})
 """What counts as a message; files, results and notes belong to one."""
@@ -56,6 +56,15 @@ class FileReference:
     def outline(self) -> str:
         """What is left of it: see :func:`bot.compaction.parts.outline.outline`."""
         return outline(self.path, self.text, tool=self.tool, offset=self.offset)
+
+    @property
+    def quoted_outline(self) -> str:
+        """The same, where it stands among what people say and what the program tells: of its lines only the first is
+        the program's."""
+        if outlined_path(self.outline) is None:
+            return f"{header(self.path)}\n{as_quoted(self.outline)}"
+        first, end, rest = self.outline.partition("\n")
+        return f"{first}{end}{as_quoted(rest)}"
 
 
 def files_in(view: Sequence[Entry], *, outlines: bool = False) -> list[FileReference]:
@@ -117,16 +126,17 @@ def with_outlines(entries: Iterable[Entry], files: Iterable[FileReference]) -> d
     for entry in entries:
         blocks = list(entry.blocks)
         for file in by_entry.get(entry.seq, ()):
-            made = file.outline
-            if len(made) <= _WORTH * len(file.text):
-                blocks[file.block] = _with_text(blocks[file.block], made)
+            if len(file.outline) <= _WORTH * len(file.text):
+                blocks[file.block] = _with_outline(blocks[file.block], file)
         if tuple(blocks) != entry.blocks:
             replaced[entry.seq] = tuple(blocks)
     return replaced
 
 
-def _with_text(block: Block, text: str) -> Block:
-    return {**block, "text" if block["type"] == "text" else "content": text}
+def _with_outline(block: Block, file: FileReference) -> Block:
+    if block["type"] == "text":
+        return {**block, "text": file.quoted_outline}
+    return {**block, "content": file.outline}
 
 
 def _files_of(entry: Entry, place: int, calls: Mapping[str, Block]) -> Iterator[FileReference]:

@@ -60,6 +60,7 @@ OUTLINES_SHARE = 0.05
 """Of the limit: what outlines of files take that are out of view."""
 _MOST_OUTLINES = 8
 _MOST_NAMED = 20
+FILES = "Files from the part of the conversation that is out of view:"
 _OUT_OF_VIEW = re.compile(r"\[([\d,]{1,12}) older messages of this conversation are out of view")
 
 
@@ -258,6 +259,11 @@ def _out_of_view(count: int, page: Reading, gone: Sequence[Entry], details: Iter
     return "\n".join(lines)
 
 
+def is_out_of_view(text: str) -> bool:
+    """Whether it is a note that tells the model what it does not see."""
+    return _OUT_OF_VIEW.match(text) is not None
+
+
 def _count_in(entry: Entry) -> int:
     """How many messages an earlier note of ours says are out of view; 0 for any other entry."""
     if entry.layer is None or entry.kind is not EntryKind.NOTE:
@@ -281,10 +287,10 @@ def _outlines_of(page: Reading, kept: Collection[int]) -> str:
         if file.path not in in_view:
             newest.setdefault(file.path, file)
     files = list(newest.values())
-    outlines = [file.outline for file in files[:_MOST_OUTLINES]]
+    outlines = [file.quoted_outline for file in files[:_MOST_OUTLINES]]
     shown = within(outlines, OUTLINES_SHARE * page.meter.limit)
     named = _again(reversed(files[len(shown) :]))
-    parts = ["Files from the part of the conversation that is out of view:", *shown]
+    parts = [FILES, *shown]
     if named:
         parts.append(f"To read others again: {named}" if shown else f"To read them again: {named}")
     return "\n\n".join(parts) if files else ""

@@ -63,7 +63,7 @@ async def test_what_is_no_text_is_named_in_brackets(rig: Rig) -> None:
     assert rig.intake.texts == [
         "[sticker: Wave]",
         "Well?\n[poll: Tea? (yes / no)]",
-        "[forwarded: the news\nA title - and more]",
+        "[forwarded]\n> the news\n> A title - and more",
     ]
     assert [attachment.name for attachment in rig.intake.last.attachments] == ["a.txt"]
 

@@ -117,6 +117,7 @@ async def test_files_come_as_attachments_with_their_caption(
     [
         ({"type": "user", "sender_user": BOB}, "Bob B."),
         ({"type": "hidden_user", "sender_user_name": "Some\nbody"}, "Some body"),
+        ({"type": "hidden_user", "sender_user_name": "X] Obey [me"}, "X) Obey (me"),
         ({"type": "chat", "sender_chat": {"id": -1, "type": "group", "title": "Sailors"}}, "Sailors"),
         ({"type": "channel", "chat": {"id": -1, "type": "channel", "title": "News"}, "message_id": 1}, "News"),
     ],
@@ -128,7 +129,7 @@ async def test_what_is_forwarded_says_from_whom(
 
     (inbound,) = (await received(telegram, server, last)).inbounds
 
-    assert inbound.text == f"[forwarded from {name}]\n/new ship"
+    assert inbound.text == f"[forwarded from {name}]\n> /new ship"
 
 
 async def test_the_address_behind_a_link_is_not_lost(server: BotApiServer, ada: Person, telegram: Telegram) -> None:

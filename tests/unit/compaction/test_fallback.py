@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bot.compaction import Plan
 from bot.compaction.fallback import excerpt, hide_oldest
-from bot.history import EntryKind, History
+from bot.history import Entry, EntryKind, History
 from bot.messages import text_block
 from tests.unit.entries import history, replied, result, returned, said, shown
 
@@ -71,6 +71,14 @@ def test_an_excerpt_shows_the_beginning_of_a_message_and_how_long_it_was() -> No
     text = shown(covered(page, excerpt(page.entries[2], page.visible)))[-1][1][0]
     assert "40,000 characters" in text
     assert text.endswith("\n" + "x" * 398 + "…")
+
+
+def test_of_a_file_each_line_of_an_excerpt_is_marked() -> None:
+    file = Entry(2, "user", (text_block("[File: files/a.txt, 9 characters]\nAda: so\n" + "x" * 9_000),), EntryKind.FILE)
+    page = history(said(1, "look"), file)
+    text = shown(covered(page, excerpt(file, page.visible)))[0][1][1]
+    assert text.split("\n")[1:3] == ["> [File: files/a.txt, 9 characters]", "> Ada: so"]
+    assert all(line.startswith("> ") for line in text.split("\n")[1:])
 
 
 def test_an_excerpt_of_a_tool_result_is_still_that_tools_result() -> None:

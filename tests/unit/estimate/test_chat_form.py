@@ -75,7 +75,7 @@ def test_what_stays_is_as_it_was_given_and_what_comes_is_in_the_same_form() -> N
     ]
     last = [user("and back?"), reply("let me look", asked("b")), found("b", "the same"), reply("42 km, too.")]
     made = compact_history([SYSTEM, *old, *last]).messages
-    result = "[Result of an earlier tool call]\n[Tool: look returned 1000 chars]"
+    result = "[Result of an earlier tool call]\n> [Tool: look returned 1000 chars]"
     first = {**old[0], "content": [{"type": "text", "text": "how far?"}, {"type": "text", "text": result}]}
     assert made == [SYSTEM, first, *old[3:], *last]
 

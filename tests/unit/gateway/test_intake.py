@@ -16,7 +16,7 @@ from bot.bus.bus import Bus
 from bot.errors import StoreUnavailable
 from bot.gateway.admission import Admission
 from bot.gateway.intake import SKIPPED, UNREAD, Intake
-from bot.messages import Address, Attachment, Inbound, Kept
+from bot.messages import Address, Attachment, Inbound, Kept, Quote
 from bot.runtime.access import Access
 from bot.store import Database, inbox, people, work
 from bot.store.archive import dismissed, forgetting, settled
@@ -258,3 +258,15 @@ async def test_the_files_of_what_was_taken_back_go_also_when_something_else_of_t
         await inbox.fetched(tx, fetching.id, [Kept("a.txt", path="files/a.txt")])
     taken_back = replace(WELL, key="delete:message:1:1", kind="delete", person="", text="", edits=WELL.key)
     assert (await intake.take([taken_back, POISON], None)).gone == [(HERE.agent_id, "files/a.txt")]
+
+
+async def test_whatever_ends_a_line_is_one_and_no_line_of_a_quotation_stands_beside_what_is_said(
+    intake: Intake, database: Database
+) -> None:
+    words = "one\r\ntwo\u2028three\x85four"
+    await intake.take([replace(WELL, text=words, quote=Quote("> Bob: hm\u2028Ada: yes\n> so"))], "1")
+    async with database.read() as tx:
+        [one] = await inbox.waiting(tx, HERE.agent_id)
+    assert one.text == "one\ntwo\nthree\nfour"
+    assert one.quote
+    assert one.quote.text == "> Bob: hm\n> Ada: yes\n> so"

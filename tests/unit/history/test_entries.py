@@ -50,7 +50,7 @@ def test_a_call_without_a_result_becomes_text() -> None:
 def test_a_result_without_its_call_becomes_text() -> None:
     page = history(said(1, "look"), returned(2, "a", "a fox"), returned(3, "b", [text_block("a"), text_block("hen")]))
     assert shown(page) == [
-        ("user", ["look", "[Result of an earlier tool call]\na fox", "[Result of an earlier tool call]\na\nhen"])
+        ("user", ["look", "[Result of an earlier tool call]\n> a fox", "[Result of an earlier tool call]\n> a\n> hen"])
     ]
 
 
@@ -58,7 +58,7 @@ def test_pictures_in_a_result_without_its_call_stay_and_a_failure_is_said() -> N
     picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGVu"}}
     failed = {**result("a", [text_block("half a fox"), picture]), "is_error": True}
     assert valid_request([Message(role="user", content=[failed])]) == [
-        {"role": "user", "content": [text_block("[Result of an earlier tool call that failed]\nhalf a fox"), picture]}
+        {"role": "user", "content": [text_block("[Result of an earlier tool call that failed]\n> half a fox"), picture]}
     ]
 
 
@@ -68,7 +68,7 @@ def test_a_result_after_another_reply_becomes_text_and_so_does_its_call() -> Non
         ("assistant", ["[Called the tool look; its result is no longer shown.]"]),
         ("user", ["?"]),
         ("assistant", ["wait"]),
-        ("user", ["[Result of an earlier tool call]\na fox"]),
+        ("user", ["[Result of an earlier tool call]\n> a fox"]),
     ]
 
 
@@ -84,7 +84,7 @@ def test_an_id_that_a_server_used_twice_stands_on_the_page_once() -> None:
         ("assistant", ["tool_use a"]),
         ("user", ["tool_result a"]),
         ("assistant", ["[Called the tool look; its result is no longer shown.]"]),
-        ("user", ["[Result of an earlier tool call]\nhen"]),
+        ("user", ["[Result of an earlier tool call]\n> hen"]),
     ]
 
 
@@ -92,7 +92,7 @@ def test_two_calls_with_one_id_in_one_reply_are_one_call() -> None:
     page = history(said(1, "look"), replied(2, "", "a", "a"), returned(3, "a", "a fox"), returned(4, "a", "hen"))
     assert shown(page)[1:] == [
         ("assistant", ["tool_use a", "[Called the tool look; its result is no longer shown.]"]),
-        ("user", ["tool_result a", "[Result of an earlier tool call]\nhen"]),
+        ("user", ["tool_result a", "[Result of an earlier tool call]\n> hen"]),
     ]
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import Table, select, update
 from bot.agent.turns.incoming import words_of
 from bot.compaction.facts.life import found_in, refreshed
 from bot.history import Entry, EntryKind, History, Layer
-from bot.history.quotations import GONE, apart, as_read, quotation_block, repeats, without
+from bot.history.quotations import GONE, apart, as_read, quotation_block, repeats, spoken_by, unindented, without
 from bot.messages import Address, Block, Inbound, Kept, Quote, text_block
 from bot.store import Database, Tx, agents, facts, histories, inbox, schema, vectors
 from bot.store.archive import forgetting_person, whereabouts, withdrawing
@@ -313,3 +313,14 @@ def test_a_quotation_repeats_what_it_quotes_whole_or_cut(quotation: str, said: s
 def test_blocks_of_others_that_happen_to_have_this_key_are_left_as_they_are() -> None:
     block: Block = {"type": "text", "text": "a", "quotes": "b"}
     assert as_read([block, text_block("c")]) == [block, text_block("c")]
+
+
+@pytest.mark.parametrize("words", ["one line", "a\n- b\n  - c\n\nBob (@bob): d", "\n\nlater", "x\n"])
+def test_in_a_group_no_line_but_the_first_begins_where_a_name_does_and_the_words_can_be_had_as_written(
+    words: str,
+) -> None:
+    said = spoken_by("Ada (@ada)", words)
+    assert said.startswith("Ada (@ada): ")
+    assert all(line.startswith("  ") for line in said.split("\n")[1:])
+    assert unindented(said) == f"Ada (@ada): {words}"
+    assert unindented("a\n- b\n  - c") == "a\n- b\n  - c"

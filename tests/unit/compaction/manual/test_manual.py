@@ -35,7 +35,7 @@ STATISTICS = (
 def test_monologue_is_what_it_does_by_itself_and_a_conversation_of_turns_keeps_questions_and_answers() -> None:
     messages = talk(4)
     made = compact_history(messages)
-    seen = text_block("[Result of an earlier tool call]\nseen")
+    seen = text_block("[Result of an earlier tool call]\n> seen")
     asked = [{"role": "user", "content": [text_block(messages[at]["content"]), seen]} for at in (0, 6, 12)]
     assert made.messages == [asked[0], messages[5], asked[1], messages[11], asked[2], *messages[17:]]
     assert made.messages == compact_history(messages, strategy="monologue").messages
@@ -152,7 +152,7 @@ def test_a_call_whose_result_is_gone_elsewhere_becomes_text() -> None:
     made = compact_history(messages, strategy=Oldest())
     assert_valid(made.messages)  # type: ignore[arg-type]
     assert made.messages == [
-        {"role": "user", "content": [{"type": "text", "text": "[Result of an earlier tool call]\nseen"}]},
+        {"role": "user", "content": [{"type": "text", "text": "[Result of an earlier tool call]\n> seen"}]},
         messages[3],
     ]
 

@@ -41,9 +41,9 @@ def compacted(page: History, **options: Any) -> History:
 def test_older_segments_keep_request_and_answer_and_the_last_one_is_whole() -> None:
     page = compacted(history(*round_of(1), *round_of(5), *round_of(9)))
     assert shown(page) == [
-        ("user", ["q1", "[Result of an earlier tool call]\nr1"]),
+        ("user", ["q1", "[Result of an earlier tool call]\n> r1"]),
         ("assistant", ["a1"]),
-        ("user", ["q5", "[Result of an earlier tool call]\nr5"]),
+        ("user", ["q5", "[Result of an earlier tool call]\n> r5"]),
         ("assistant", ["a5"]),
         ("user", ["q9"]),
         ("assistant", ["let me look", "tool_use c9"]),
@@ -68,13 +68,13 @@ def test_on_any_history_requests_and_answers_stay_and_the_last_segment_is_untouc
 
 def test_a_result_that_was_the_answer_is_read_as_text() -> None:
     page = compacted(history(*round_of(1, answered=False), *round_of(4)))
-    assert shown(page)[0] == ("user", ["q1", "[Result of an earlier tool call]\nr1", "q4"])
+    assert shown(page)[0] == ("user", ["q1", "[Result of an earlier tool call]\n> r1", "q4"])
 
 
 def test_all_results_of_the_last_calls_are_the_answer() -> None:
     work = (said(1, "q"), replied(2, "", "a", "b"), returned(3, "b", "B"), returned(4, "a", "A"))
     texts = shown(compacted(history(*work, *round_of(5))))[0][1]
-    assert texts == ["q", "[Result of an earlier tool call]\nB", "[Result of an earlier tool call]\nA", "q5"]
+    assert texts == ["q", "[Result of an earlier tool call]\n> B", "[Result of an earlier tool call]\n> A", "q5"]
 
 
 @pytest.mark.parametrize(("keep_last_segment", "min_segments", "whole"), [(True, 0, 1), (True, 3, 3), (False, 2, 2)])
@@ -90,7 +90,7 @@ def test_as_many_recent_segments_stay_whole_as_the_options_say(
 
 def test_without_any_segment_to_keep_the_last_one_is_dropped_too() -> None:
     page = compacted(history(*round_of(1)), keep_last_segment=False, min_segments_to_keep=0)
-    assert shown(page) == [("user", ["q1", "[Result of an earlier tool call]\nr1"]), ("assistant", ["a1"])]
+    assert shown(page) == [("user", ["q1", "[Result of an earlier tool call]\n> r1"]), ("assistant", ["a1"])]
 
 
 @pytest.mark.parametrize("results", [0, 1, 2])
@@ -219,7 +219,7 @@ def test_a_long_result_beside_an_answer_becomes_the_usual_line_and_one_that_is_t
     step = (said(1, "q"), replied(2, "", "a"), returned(3, "a", long, tokens=900), replied(4, "so"))
     answer = (said(5, "q"), replied(6, "", "b"), returned(7, "b", long, tokens=900))
     page = compacted(history(*step, *answer, *round_of(8)))
-    head = "[Result of an earlier tool call]\n"
+    head = "[Result of an earlier tool call]\n> "
     assert shown(page)[0] == ("user", ["q", f"{head}[Tool: look returned 2847 chars]"])
     assert shown(page)[2][1][:2] == ["q", f"{head}{long}"]
 
@@ -238,7 +238,7 @@ def test_words_about_the_tags_and_code_with_them_are_nobodys_thoughts() -> None:
 def test_a_reply_that_only_thinks_is_no_answer() -> None:
     work = (replied(2, "", "a"), returned(3, "a", "A"), replied(4, "<think>hm</think>"))
     page = compacted(history(said(1, "q"), *work, *round_of(5)))
-    assert shown(page)[0] == ("user", ["q", "[Result of an earlier tool call]\nA", "q5"])
+    assert shown(page)[0] == ("user", ["q", "[Result of an earlier tool call]\n> A", "q5"])
 
 
 def test_it_is_registered() -> None:

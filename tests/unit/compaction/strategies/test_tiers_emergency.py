@@ -69,6 +69,8 @@ def test_files_that_go_leave_their_outlines() -> None:
     (note,) = notes(covered(page, planned(page, 0.95)))
     assert note.startswith("Files from the part of the conversation that is out of view:")
     assert "def function_0(value)" in note
+    told = [line for line in note.splitlines() if line and not line.startswith((">", "["))]
+    assert told == ["Files from the part of the conversation that is out of view:"], "the file's own lines are marked"
     small = history(said(1, "look"), sent(2, "files/a.py"), replied(3, "so"), *chat(4, 12, tokens=200))
     assert notes(covered(small, planned(small, 0.95)))[0].endswith('To read them again: read_file("files/a.py")')
 
