@@ -8,6 +8,7 @@ of the lines are rendered, in the order in which they were chosen, as fit.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,6 +19,7 @@ from bot.compaction.facts.fact import PROSE, RECORDS, Fact, FactKind, FactStatus
 from bot.compaction.facts.lines import Needs, in_order, leanings, updates
 from bot.compaction.facts.quotes import is_note
 from bot.compaction.facts.records import Fields, fields_of
+from bot.compaction.facts.speech import asks
 from bot.estimate import Family, message_tokens
 from bot.estimate.text import texts_tokens
 from bot.messages import text_block
@@ -29,6 +31,9 @@ _HALF_LIFE = 40.0
 _SAID_AGAIN = 0.05
 _OF_THE_MODEL, _OF_OTHERS, _OF_PLACES = 0.45, 0.35, 0.5
 _OVER = 0.5
+_ASKED = 0.5
+"""What a question is worth of what somebody tells."""
+_AMONG_OTHERS = 0.5
 _FULL = 9.0
 """Weight of a record that counts as much as what a person says."""
 _LONGER = 0.6
@@ -72,8 +77,9 @@ def most_telling(facts: Sequence[Fact], count: int) -> frozenset[int]:
     """The indices of so many facts: those that tell most for their length, together."""
     newest = max((fact.seqs[-1] for fact in facts if fact.seqs), default=0)
     terms = [_terms(fact, fact.text) for fact in facts]
+    beside = _beside(facts)
     lines = [
-        Line(fact.text, 1.0, _factor(fact, newest) / (_HEAD + len(fact.text)), terms=own)
+        Line(fact.text, 1.0, _factor(fact, newest, beside) / (_HEAD + len(fact.text)), terms=own)
         for fact, own in zip(facts, terms, strict=True)
     ]
     return frozenset(chosen(lines, count, rarity=Rarity.of([fact.text for fact in facts], terms=terms)))
@@ -126,6 +132,7 @@ def _lines(
     priced = list(_priced(facts, of_fact, names))
     tokens = texts_tokens(priced, family=Family.NEWER)
     newest = max((fact.seqs[-1] for fact in facts if fact.seqs), default=0)
+    beside = _beside(facts)
     before, paid, level, there = -1, 0.0, 0, frozenset[str]()
     for number, (at, form) in enumerate(of_fact):
         fact, own = facts[at], _terms(facts[at], form)
@@ -135,7 +142,7 @@ def _lines(
         yield Line(
             form,
             max(0.5, price - paid),
-            _factor(fact, newest) * _LONGER**level,
+            _factor(fact, newest, beside) * _LONGER**level,
             needs=(number - 1,) if level else needs[at],
             sure=fact.pinned and not level,
             terms=tuple(term for term in own if term not in there),
@@ -167,19 +174,28 @@ def _terms(fact: Fact, text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(term for cell in fields_of(text).values() for term in terms_of(cell)))
 
 
-def _factor(fact: Fact, newest: int) -> float:
+def _factor(fact: Fact, newest: int, beside: Mapping[tuple[int, bool, Speaker], int]) -> float:
     age = newest - fact.seqs[-1] if fact.seqs else 0
     factor: float = _OLDEST + (1 - _OLDEST) * 0.5 ** (age / _HALF_LIFE)
     if fact.kind in RECORDS:
         factor *= fact.weight / _FULL
     elif fact.kind is FactKind.PATH:
         factor *= _OF_PLACES
-    elif is_note(fact.text):
-        factor *= _OF_OTHERS
-    elif fact.speaker is Speaker.MODEL:
-        factor *= _OF_THE_MODEL
+    else:
+        factor *= _OF_OTHERS if is_note(fact.text) else _OF_THE_MODEL if fact.speaker is Speaker.MODEL else 1.0
+        factor *= _ASKED if asks(fact.text) else 1.0
+        factor *= max(1, beside.get(_message(fact), 1)) ** -_AMONG_OTHERS
     over = _OVER if fact.status in (FactStatus.DONE, FactStatus.CANCELLED, FactStatus.REPLACED) else 1.0
     return factor * over * (1 + _SAID_AGAIN * (len(fact.seqs) - 1))
+
+
+def _beside(facts: Sequence[Fact]) -> Counter[tuple[int, bool, Speaker]]:
+    """How many lines each message has: who says much at once says less with each line."""
+    return Counter(_message(fact) for fact in facts if fact.kind in PROSE and fact.seqs and fact.seqs[-1])
+
+
+def _message(fact: Fact) -> tuple[int, bool, Speaker]:
+    return fact.seqs[-1] if fact.seqs else 0, is_note(fact.text), fact.speaker
 
 
 def _without_told_places(facts: Sequence[Fact]) -> list[Fact]:

@@ -7,7 +7,6 @@ belong together: that costs a few tokens, and the reader sees both, in their ord
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from bot.compaction.coverage import Rarity, form_of, is_telling
@@ -15,10 +14,10 @@ from bot.compaction.facts.fact import PROSE, Fact, Speaker
 from bot.compaction.facts.quotes import is_note
 from bot.compaction.facts.speech import asks
 
-_ALIKE = 0.5
+_ALIKE = 0.35
 """Of the weight of the words of the shorter line: what two lines about one thing share at least."""
-_TELLS = 0.9
-"""What one word tells at least that makes two lines be about one thing, by its form."""
+_TELLS, _LEAST = 0.5, 0.9
+"""What a word tells at least that may make two lines be about one thing, and what these tell together, by form."""
 _LOOKED_UP = 3
 """Of a line's words: the rarest, by which others are found."""
 _NEWEST = 10
@@ -34,30 +33,29 @@ Needs = dict[int, tuple[int, ...]]
 
 def updates(facts: Sequence[Fact], terms: Sequence[tuple[str, ...]], rarity: Rarity) -> dict[int, int]:
     """By line, the newest later one about the same thing that says something else."""
-    by_word: defaultdict[str, list[int]] = defaultdict(list)
-    found: dict[int, int] = {}
-    weights: dict[int, float] = {}
+    by_word: dict[str, list[int]] = {}
     words: dict[int, frozenset[str]] = {}
+    weights: dict[int, float] = {}
+    found: dict[int, int] = {}
     for at in range(len(facts) - 1, -1, -1):
         if facts[at].kind not in PROSE or is_note(facts[at].text):
             continue
         own = frozenset(term for term in terms[at] if not is_telling(term))
         words[at], weights[at] = own, sum(map(rarity.weight, own))
-        rarest = sorted(own, key=lambda word: (rarity.weight(word), word), reverse=True)[:_LOOKED_UP]
-        newer = sorted({one for word in rarest for one in by_word[word][:_NEWEST]}, reverse=True)
-        for one in newer:
+        known = sorted(own.intersection(by_word), key=lambda word: (-rarity.weight(word), word))[:_LOOKED_UP]
+        for one in sorted({one for word in known for one in by_word[word]}, reverse=True):
             shared = own & words[one]
-            told = sum(map(rarity.weight, shared))
             if (
-                told >= _ALIKE * min(weights[at], weights[one])
-                and any(form_of(word) >= _TELLS for word in shared)
+                sum(map(rarity.weight, shared)) >= _ALIKE * min(weights[at], weights[one])
+                and sum(told for word in shared if (told := form_of(word)) >= _TELLS) >= _LEAST
                 and _says_else(facts[one], terms[one], facts[at], terms[at])
             ):
                 found[at] = one
                 break
         for word in own:
-            if len(by_word[word]) < _NEWEST:
-                by_word[word].append(at)
+            postings = by_word.setdefault(word, [])
+            if len(postings) < _NEWEST:
+                postings.append(at)
     return found
 
 

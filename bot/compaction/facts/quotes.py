@@ -27,6 +27,8 @@ _SEVERAL = re.compile(r"[.!?…]\s+\S|[。！？]\s*[^\s。！？]|\n")
 _INLINE = re.compile(r"“[^“”]{6,400}”|«[^«»]{6,400}»|「[^「」]{6,400}」|(?<!\S)\"[^\s\"][^\"]{6,400}\"(?!\w)")
 _FEW_WORDS = 2
 _FEW_IDEOGRAPHS = 8
+_PARAGRAPH = 300
+"""Bytes of a line that nobody types into a chat: of Chinese a hundred characters."""
 _QUOTING_LINE = re.compile(r"[ \t]{0,3}>")
 _LETTER = re.compile(
     r"^[ \t>]*-{2,} ?[^\n-]{3,60}-{2,}[ \t]*$"
@@ -75,11 +77,13 @@ def _is_long(quote: str) -> bool:
 
 
 def _by_lines(text: str) -> Iterator[tuple[bool, str]]:
-    """Runs of lines that begin with ``>``, and of those that do not."""
+    """Runs of lines that begin with ``>``, or are long and stand behind a colon at the end of a line, and of others."""
     run: list[str] = []
     quoted = False
+    introduced = False
     for line in text.split("\n"):
-        quotes = bool(_QUOTING_LINE.match(line))
+        quotes = bool(_QUOTING_LINE.match(line)) or (introduced and len(line.encode()) > _PARAGRAPH)
+        introduced = introduced or line.rstrip().endswith((":", "："))
         if quotes is not quoted and run:
             yield quoted, "\n".join(run)
             run = []

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
-from bot.compaction.facts.fact import Candidate, Decision, Fact, FactKind, FactStatus, Reason
+from bot.compaction.facts.fact import Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
 from bot.compaction.facts.life import Known, Refreshed
 
 Visibility = Literal["off", "brief", "debug"]
@@ -43,14 +43,16 @@ NOT_COLLECTED = "New ones are found while this conversation is compacted by memo
 _PAGE = 1_600
 """Characters: one message, on the platform whose messages are the shortest."""
 _LONGEST_LINE = 180
-_TITLES: Mapping[FactKind, str] = {
-    FactKind.GOAL: "Goals",
-    FactKind.CONSTRAINT: "Rules and decisions",
-    FactKind.STATEMENT: "Said",
-    FactKind.ACTION: "Done",
-    FactKind.VALUE: "Records",
-    FactKind.PATH: "Places",
+_TITLES: Mapping[tuple[FactKind, bool], str] = {
+    (FactKind.GOAL, False): "Goals",
+    (FactKind.CONSTRAINT, False): "Rules and decisions",
+    (FactKind.STATEMENT, False): "Said",
+    (FactKind.ACTION, False): "Done",
+    (FactKind.VALUE, False): "Records",
+    (FactKind.PATH, False): "Places",
+    (FactKind.STATEMENT, True): "The assistant said",
 }
+"""By kind, and whether the assistant said it."""
 _MARKS: Mapping[FactStatus, str] = {
     FactStatus.DONE: "[done] ",
     FactStatus.CANCELLED: "[cancelled] ",
@@ -180,8 +182,8 @@ def _shortened(text: str) -> str:
 def _pages(facts: Sequence[Known]) -> Iterator[list[str]]:
     page: list[str] = []
     room = _PAGE
-    for kind, title in _TITLES.items():
-        own = sorted((item for item in facts if item.fact.kind is kind), key=lambda item: _rank(item.fact))
+    for group, title in _TITLES.items():
+        own = sorted((item for item in facts if _group(item.fact) == group), key=lambda item: _rank(item.fact))
         for at, item in enumerate(own):
             line = line_of(item)
             if page and len(line) + len(title) + 2 > room:
@@ -193,6 +195,10 @@ def _pages(facts: Sequence[Known]) -> Iterator[list[str]]:
             page.append(line)
             room -= len(line) + 1
     yield page
+
+
+def _group(fact: Fact) -> tuple[FactKind, bool]:
+    return fact.kind, fact.kind is FactKind.STATEMENT and fact.speaker is Speaker.MODEL
 
 
 def _rank(fact: Fact) -> tuple[bool, int, int]:
