@@ -41,6 +41,8 @@ _LONGER = 0.6
 _SPARE = 1.25
 """Lines are chosen for so much more room than there is, since prices are guesses."""
 _TRIES = 14
+_JUST_SAID = 20
+"""Entries after which something may tell too little to be kept."""
 _HEAD = 20
 """Characters that a line takes besides its text."""
 
@@ -79,7 +81,13 @@ def most_telling(facts: Sequence[Fact], count: int) -> frozenset[int]:
     terms = [_terms(fact, fact.text) for fact in facts]
     beside = _beside(facts)
     lines = [
-        Line(fact.text, 1.0, _factor(fact, newest, beside) / (_HEAD + len(fact.text)), terms=own)
+        Line(
+            fact.text,
+            1.0,
+            _factor(fact, newest, beside) / (_HEAD + len(fact.text)),
+            sure=bool(fact.seqs) and newest - fact.seqs[-1] < _JUST_SAID,
+            terms=own,
+        )
         for fact, own in zip(facts, terms, strict=True)
     ]
     return frozenset(chosen(lines, count, rarity=Rarity.of([fact.text for fact in facts], terms=terms)))
