@@ -1,4 +1,5 @@
-"""Takes away what is not kept for ever: rows of the queues that were settled long ago, and old daily files.
+"""Takes away what is not kept for ever: rows of the queues that were settled long ago, and old daily files. And
+counts the words of what was said before they were counted.
 
 One host at a time does it.
 """
@@ -16,7 +17,9 @@ from bot.agent.compacting import trace_files
 from bot.agent.services import Services
 from bot.bus.leases import HOUSEKEEPING
 from bot.errors import BusUnavailable, StoreUnavailable
+from bot.store import Database
 from bot.store.archive import settled
+from bot.store.search import word_index
 
 log = structlog.get_logger(__name__)
 
@@ -24,12 +27,19 @@ EVERY_SECONDS = HOUSEKEEPING.seconds
 _A_DAY = 86_400.0
 _PAUSE_SECONDS = 0.05
 """Between two transactions: others want to write, too."""
+_COUNTED_AT_ONCE = 25
+"""Entries, in one transaction."""
 
 
 async def keep_house(services: Services) -> None:
-    """Until cancelled. Where nothing is ever to be taken out, it only waits."""
+    """Until cancelled. Where nothing is ever to be taken out, it only waits, once all words are counted."""
     kept = services.settings.retention
+    counted = False
     while True:
+        try:
+            counted = counted or await _count_words(services)
+        except (StoreUnavailable, BusUnavailable) as error:
+            log.warning("counting_words_waits", reason=str(error))
         await asyncio.sleep(EVERY_SECONDS * random.uniform(0.5, 1.0))
         if not (kept.settled_days or kept.trace_files_days):
             continue
@@ -37,6 +47,34 @@ async def keep_house(services: Services) -> None:
             await _clean(services)
         except (StoreUnavailable, BusUnavailable) as error:
             log.warning("housekeeping_waits", reason=str(error))
+
+
+async def _count_words(services: Services) -> bool:
+    """Of a book that an earlier version wrote; returns whether all is done. What a host leaves another goes on with."""
+    async with services.database.read() as tx:
+        if await word_index.all_counted(tx):
+            return True
+    lease = services.bus.lease(HOUSEKEEPING.name, HOUSEKEEPING.seconds)
+    if not await lease.take():
+        return False
+    try:
+        await count_words(services.database)
+    finally:
+        await lease.drop()
+    return True
+
+
+async def count_words(database: Database) -> None:
+    """Some at a time."""
+    total = 0
+    while True:
+        async with database.write() as tx:
+            count = await word_index.count_older(tx, most=_COUNTED_AT_ONCE)
+        if count is None:
+            break
+        total += count
+        await asyncio.sleep(_PAUSE_SECONDS)
+    log.info("words_counted", entries=total)
 
 
 async def _clean(services: Services) -> None:

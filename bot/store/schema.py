@@ -22,7 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0020"
+VERSION = "0021"
 """The newest migration's, which makes these tables."""
 
 metadata = MetaData()
@@ -346,6 +346,7 @@ indexed_agents = Table(
     metadata,
     Column("number", Integer, primary_key=True, autoincrement=True),
     Column("agent_id", String(120), nullable=False),
+    Column("uncounted", Integer, nullable=False, server_default=text("0")),  # entries up to this one, the newest first
     UniqueConstraint("agent_id", name="indexed_agents_agent"),
 )
 

@@ -56,5 +56,5 @@ def scrub_file(url: str) -> Scrubbed:
 async def scrub_server(server: PostgresServer) -> Scrubbed:
     """Let a PostgreSQL server use the space of deleted rows again. Errors are the driver's."""
     tables = [table.name for table in [*ORDER, *SHARED, people, skipped_updates]]
-    await server.vacuum([*tables, "entry_words"])
+    await server.vacuum([*tables, "entry_words", "entry_words_counts"])
     return Scrubbed(clean=True, note=IN_POSTGRES)

@@ -4,10 +4,10 @@ layers, and nothing of any other agent.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from heapq import nlargest
 
 from sqlalchemy import RowMapping, func, or_, select
 
@@ -16,9 +16,9 @@ from bot.history.entry_text import is_result, text_to_read
 from bot.messages import AgentId, Audience, tool_calls
 from bot.store import histories
 from bot.store.schema import entries, inbox
-from bot.store.search import word_index
-from bot.store.search.word_index import Hits
-from bot.store.search.words import LONGEST_QUERY, Wanted, plain, query_words
+from bot.store.search import ranking, word_index
+from bot.store.search.word_index import Count, Hits
+from bot.store.search.words import LONGEST_QUERY, Wanted, plain, query_words, times_in
 from bot.store.tx import Tx
 
 MODEL = frozenset({Audience.EVERYONE, Audience.MODEL})
@@ -27,15 +27,19 @@ PEOPLE = frozenset({Audience.EVERYONE, Audience.PEOPLE})
 """What people may read."""
 
 _LAST = 2**31 - 1
-_MOST_HITS = 120
+_MOST_HITS = 500
 """Entries that are looked at for one word, and for several together, the newest."""
+_MOST_WEIGHED = 400
+"""Of all these, those with the most and rarest words are weighed."""
 _POOL = 60
-"""Of all these, the most promising are read."""
+"""Of these, the best are read."""
 _EDGES = " .,;:!?¿¡…。、？！\"'«»“”„()[]"
 """What may stand around a phrase and is no part of it."""
 _ORIGINAL = ASKED | {EntryKind.REPLY, EntryKind.RESULT}
 _FURTHEST_CALL = 30
 """Entries between a call and its result, at most: the results of calls that were made with it."""
+_DIGITS = 6
+"""What differs by less is equal, and the newest comes first."""
 MOST_READ = 200
 """Entries of a range that are read at once."""
 
@@ -73,8 +77,8 @@ async def search(
 ) -> list[Recalled]:
     """The entries of this agent from ``low`` to ``high`` that answer the query best, the best first.
 
-    Those that hold all words come first, then those that hold some. Among either, what was said comes before what
-    compactions wrote of it, an exact phrase before single words, rare words before frequent ones, and the newest first.
+    What was said comes before what compactions wrote of it, and an exact phrase before single words. Otherwise they
+    stand by BM25 (:mod:`bot.store.search.ranking`), and among equals the newest first.
     ``unseen``: without what the model has in front of it now.
     """
     words = query_words(query)
@@ -83,13 +87,13 @@ async def search(
     low, high = min(_LAST, max(1, low)), newest if high is None else min(high, newest)
     if not words or low > high:
         return []
-    scores = await _scores(tx, agent_id, words, low, high)
-    pool = sorted(scores, key=lambda seq: (scores[seq], seq), reverse=True)[:_POOL]
+    scores = await _Search(tx, agent_id, words, low, high).scores()
+    pool = nlargest(_POOL, scores, key=lambda seq: (round(sum(scores[seq]), _DIGITS), seq))
     found = [item for item in await _load(tx, agent_id, pool) if item.entry.audience in audience]
     if unseen:
         in_front = _in_front(found, stack)
         found = [item for item in found if item.seq not in in_front]
-    phrase = plain(query[:LONGEST_QUERY]).strip(_EDGES)
+    phrase = plain(query[:LONGEST_QUERY]).strip(_EDGES) if len(words) > 1 else ""
     ranked = sorted(found, key=lambda item: _rank(item, scores[item.seq], words, phrase), reverse=True)
     return await _with_names(tx, agent_id, ranked[:most])
 
@@ -122,47 +126,74 @@ async def last(tx: Tx, agent_id: AgentId) -> int:
     return await histories.last_seq(tx, agent_id)
 
 
-class _Score(NamedTuple):
-    """``complete``: all words are there. ``weight``: of those that are, the rarer the more."""
+@dataclass(frozen=True)
+class _Search:
+    """For these words, in the entries of an agent from ``low`` to ``high``."""
 
-    complete: bool
-    weight: float
+    tx: Tx
+    agent_id: AgentId
+    words: Sequence[Wanted]
+    low: int
+    high: int
+
+    async def scores(self) -> dict[int, tuple[float, ...]]:
+        """By seq, of each word what it weighs there."""
+        words = self.words
+        lists = await self._newest([[word] for word in words])
+        telling = [_rarity(hits, self.low, self.high) for hits in lists]
+        held = await self._held(lists, telling)
+        known = {seq: round(sum(telling[at] for at in sorted(own)), _DIGITS) for seq, own in held.items()}
+        seqs = nlargest(_MOST_WEIGHED, known, key=lambda seq: (known[seq], seq))
+        frequent = [at for at, hits in enumerate(lists) if not hits.complete]
+        holding = await word_index.holding(self.tx, self.agent_id, [words[at] for at in frequent], seqs)
+        for at, own in zip(frequent, holding, strict=True):
+            for seq in own:
+                held[seq].add(at)
+        counts = await word_index.counts(self.tx, self.agent_id, seqs)
+        return {seq: _weights(words, telling, held[seq], counts.get(seq, Count())) for seq in seqs}
+
+    async def _held(self, lists: Sequence[Hits], telling: Sequence[float]) -> dict[int, set[int]]:
+        """By seq, the places of the words that an entry is known to hold. Of frequent words only the newest entries
+        are known, so they are looked for together with rarer ones."""
+        every = len(self.words)
+        rarest_first = sorted(range(every), key=lambda at: -telling[at])
+        together = [
+            rarest_first[:count]
+            for count in sorted({every, every - 1, every // 2, 2})
+            if 1 < count <= every and not lists[rarest_first[count - 1]].complete
+        ]
+        both = await self._newest([[self.words[at] for at in some] for some in together])
+        held: dict[int, set[int]] = {}
+        for some, hits in zip([*([at] for at in range(every)), *together], [*lists, *both], strict=True):
+            for seq in hits.seqs:
+                held.setdefault(seq, set()).update(some)
+        return held
+
+    async def _newest(self, queries: Sequence[Sequence[Wanted]]) -> list[Hits]:
+        return await word_index.newest(self.tx, self.agent_id, queries, low=self.low, high=self.high, most=_MOST_HITS)
 
 
-async def _scores(tx: Tx, agent_id: AgentId, words: Sequence[Wanted], low: int, high: int) -> dict[int, _Score]:
-    """By seq. Of frequent words only the newest entries are known, so they are looked for together with rarer ones."""
-    lists = await word_index.newest(tx, agent_id, [[word] for word in words], low=low, high=high, most=_MOST_HITS)
-    weights = [_weight(hits, low, high) for hits in lists]
-    held: dict[int, set[int]] = {}
-    for at, hits in enumerate(lists):
-        for seq in hits.seqs:
-            held.setdefault(seq, set()).add(at)
-    rarest_first = sorted(range(len(words)), key=lambda at: -weights[at])
-    together = [
-        rarest_first[:count]
-        for count in sorted({len(words), len(words) - 1, len(words) // 2, 2})
-        if 1 < count <= len(words) and not lists[rarest_first[count - 1]].complete
-    ]
-    queries = [[words[at] for at in some] for some in together]
-    both = await word_index.newest(tx, agent_id, queries, low=low, high=high, most=_MOST_HITS)
-    for some, hits in zip(together, both, strict=True):
-        for seq in hits.seqs:
-            held.setdefault(seq, set()).update(some)
-    return {seq: _Score(len(own) == len(words), round(sum(weights[at] for at in own), 6)) for seq, own in held.items()}
+def _rarity(hits: Hits, low: int, high: int) -> float:
+    """Of a word that these entries hold, among all of them; where there are more, they may be as dense before."""
+    entries = high - low + 1
+    searched = entries if hits.complete else high - hits.seqs[-1] + 1
+    return ranking.rarity(entries, len(hits.seqs) * entries / searched)
 
 
-def _weight(hits: Hits, low: int, high: int) -> float:
-    """Of a word that these entries hold, by how rare it is among all of them."""
-    if not hits.seqs:
-        return math.log(2 + high - low)
-    searched = high - (low if hits.complete else hits.seqs[-1]) + 1
-    return math.log(1 + searched / len(hits.seqs))
+def _weights(
+    words: Sequence[Wanted], telling: Sequence[float], held: AbstractSet[int], count: Count
+) -> tuple[float, ...]:
+    return tuple(
+        ranking.weight(telling[at], times_in(word, count.repeats), count.length) if at in held else 0.0
+        for at, word in enumerate(words)
+    )
 
 
-def _rank(item: Recalled, score: _Score, words: Sequence[Wanted], phrase: str) -> tuple[object, ...]:
+def _rank(item: Recalled, weights: Sequence[float], words: Sequence[Wanted], phrase: str) -> tuple[object, ...]:
     said = plain(item.text)
-    exact = sum(word.word in said for word in words)
-    return score.complete, item.entry.kind in _ORIGINAL, phrase in said, score.weight, exact, item.seq
+    exact = sum(weight for word, weight in zip(words, weights, strict=True) if word.word in said)
+    score = round(sum(weights) + ranking.AS_WRITTEN * exact, _DIGITS)
+    return item.entry.kind in _ORIGINAL, phrase in said, score, item.seq
 
 
 def _deepest(stack: Sequence[Layer]) -> int:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -45,7 +46,7 @@ MOST_BYTES = 400_000
 """UTF-8 of all words of one text. PostgreSQL takes a megabyte."""
 LONGEST_QUERY = 2_000
 """Characters of a query that are read."""
-MOST_QUERY_WORDS = 16
+MOST_QUERY_WORDS = 24
 _MOST_PARTS = 16
 _MOST_DIGIT_PARTS = 4
 """A hash is no identifier: `a1b2c3d4` has no parts."""
@@ -70,21 +71,50 @@ class Wanted:
     forms: tuple[tuple[str, ...], ...]
 
 
-def words_in(text: str) -> list[str]:
-    """The words that this text is found by, each once, in the order of the text; those after ``MOST_BYTES`` are left
-    out."""
+@dataclass(frozen=True)
+class Counted:
+    """What a text is found by, and how often.
+
+    ``words``: each once, in the order of the text. ``repeats``: what stands there more than once; all forms of a word
+    that its ending tells apart are counted together, as what is left of it without one. ``length``: words that were
+    read, in one form only.
+    """
+
+    words: Sequence[str]
+    repeats: Mapping[str, int]
+    length: int
+
+
+def counted(text: str) -> Counted:
+    """The words of a text; those after ``MOST_BYTES`` are left out."""
     normal = _normal(text)
     latin = _latin_stemmers(normal)
     found: dict[str, None] = {}
-    left = MOST_BYTES
+    times: Counter[str] = Counter()
+    length, left = 0, MOST_BYTES
     for token in _TOKENS.finditer(normal):
-        for word in _run_words(token[0]) if token["run"] else _token_words(token[0], latin):
+        words, counts = _run_words(token[0]) if token["run"] else _token_words(token[0], latin)
+        for word in words:
             if word not in found:
                 left -= len(word.encode()) + 1
                 if left < 0:
-                    return list(found)
+                    break
                 found[word] = None
-    return list(found)
+        if left < 0:
+            break
+        times.update(counts)
+        length += max(1, len(words) - 1) if token["run"] else 1
+    return Counted(tuple(found), {word: count for word, count in times.items() if count > 1}, length)
+
+
+def times_in(wanted: Wanted, repeats: Mapping[str, int]) -> int:
+    """How often a text that has this word of a query has it."""
+    return max(min(max(repeats.get(part, 1), repeats.get(STEM + part, 1)) for part in form) for form in wanted.forms)
+
+
+def words_in(text: str) -> list[str]:
+    """The words that this text is found by, each once, in the order of the text."""
+    return list(counted(text).words)
 
 
 def query_words(query: str) -> tuple[Wanted, ...]:
@@ -168,10 +198,11 @@ def _in_one_case(text: str) -> str:
     return text.casefold().replace("ё", "е")
 
 
-def _run_words(run: str) -> Iterator[str]:
-    """Pairs; and the last character, so that a query of one character finds it as the beginning of a word."""
-    yield from map("".join, pairwise(run))
-    yield run[-1]
+def _run_words(run: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Pairs, which are counted; and the last character, so that a query of one character finds it as the beginning of
+    a word."""
+    pairs = tuple(map("".join, pairwise(run)))
+    return (*pairs, run[-1]), pairs or (run,)
 
 
 def _run_wanted(run: str) -> list[Wanted]:
@@ -181,13 +212,19 @@ def _run_wanted(run: str) -> list[Wanted]:
 
 
 @lru_cache(_REMEMBERED)
-def _token_words(token: str, latin: tuple[str, ...]) -> tuple[str, ...]:
+def _token_words(token: str, latin: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What a token is found by, and what of it is counted."""
     words: dict[str, None] = {}
+    counts: dict[str, None] = {}
     for part in (token, *_parts(token)):
         word = _in_one_case(part.strip("_"))[:LONGEST_WORD]
-        words.update(dict.fromkeys(filter(None, (word, _without_accents(word)))))
-        words.update((STEM + stem, None) for stem in _stems(word, latin) if stem != word)
-    return tuple(words)
+        forms = tuple(filter(None, (word, _without_accents(word))))
+        stems = _stems(word, latin)
+        words.update(dict.fromkeys(forms))
+        words.update((STEM + stem, None) for stem in stems if stem != word)
+        counts.update(dict.fromkeys(forms[1:] if stems else forms))
+        counts.update((STEM + stem, None) for stem in stems)
+    return tuple(words), tuple(counts)
 
 
 def _token_wanted(token: str) -> Wanted:

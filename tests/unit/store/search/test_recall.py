@@ -183,8 +183,12 @@ async def test_an_agent_whose_entries_are_forgotten_is_not_found_and_the_others_
         hits = await word_index.newest(tx, ADA, [query_words("kestrel")], low=1, high=9, most=9)
         assert (list(hits[0].seqs), hits[0].complete) == ([], True)
         names = (await tx.execute(select(indexed_agents.c.agent_id))).scalars().all()
+        assert len((await tx.execute(text("SELECT seq FROM entry_words_counts"))).all()) == 1
     assert names == [BO]
     assert await finds(book, "kestrel", agent_id=BO) == [1]
+    async with book.write() as tx:
+        await word_index.forget_some(tx, BO, [1])
+        assert (await tx.execute(text("SELECT seq FROM entry_words_counts"))).all() == []
 
 
 async def test_what_is_not_committed_is_not_found(book: Database) -> None:
@@ -336,4 +340,13 @@ async def test_what_was_said_before_there_was_an_index_is_found_after_the_migrat
     assert await finds(book, "osprey", agent_id=BO, low=700) == [700]
     await write(book, said(3, "kestrel"))
     assert await finds(book, "kestrel") == [3, 1]
+    async with book.write() as tx:
+        assert not await word_index.all_counted(tx)
+        counted = []
+        while (count := await word_index.count_older(tx, most=300)) is not None:
+            counted.append(count)
+        assert sorted(counted) == [2, 100, 300, 300]
+        assert await word_index.all_counted(tx)
+        assert (await word_index.counts(tx, ADA, [1, 2, 3])).keys() == {1, 3}
+        assert len(await word_index.counts(tx, BO, range(1, 701))) == 700
     await book.close()

@@ -14,8 +14,10 @@ from bot.store.search.words import (
     PREFIX,
     SIGNS,
     STEM,
+    counted,
     plain,
     query_words,
+    times_in,
     words_in,
 )
 
@@ -163,3 +165,26 @@ def test_every_text_with_words_finds_itself(text: str) -> None:
 @given(st.text())
 def test_the_same_text_has_the_same_words(text: str) -> None:
     assert words_in(text) == words_in(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "times"),
+    [
+        ("The door, the doors, a Door.", "doors", 3),
+        ("дверь двери дверью окно", "двери", 3),
+        ("猫猫猫", "猫猫", 2),
+        ("user_id, user_name, user", "user", 3),
+        ("ticket-991 ticket-991 ticket-7", "ticket-991", 2),
+        ("café cafe", "cafe", 2),
+        ("a window", "window", 1),
+    ],
+)
+def test_the_forms_of_a_word_are_counted_together(text: str, query: str, times: int) -> None:
+    assert times_in(query_words(query)[0], counted(text).repeats) == times
+
+
+@pytest.mark.parametrize(
+    ("text", "length"), [("The door, the DOORS.", 4), ("猫在火星上", 4), ("user_id x", 2), ("🙂", 0)]
+)
+def test_a_text_is_as_long_as_its_words_are_many(text: str, length: int) -> None:
+    assert counted(text).length == length
