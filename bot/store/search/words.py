@@ -222,8 +222,9 @@ def _token_words(token: str, latin: tuple[str, ...]) -> tuple[tuple[str, ...], t
         stems = _stems(word, latin)
         words.update(dict.fromkeys(forms))
         words.update((STEM + stem, None) for stem in stems if stem != word)
-        counts.update(dict.fromkeys(forms[1:] if stems else forms))
-        counts.update((STEM + stem, None) for stem in stems)
+        for form in forms:
+            own = stems if form is word else _stems(form, latin)
+            counts.update(dict.fromkeys([STEM + stem for stem in own] or [form]))
     return tuple(words), tuple(counts)
 
 

@@ -41,8 +41,10 @@ async def other_book(postgres_database: str) -> AsyncIterator[Database]:
 
 
 async def write(book: Database, texts: Sequence[str]) -> None:
-    async with book.write() as tx:
-        await histories.append(tx, ADA, [said(seq, one) for seq, one in enumerate(texts, start=1)], now=1.0)
+    for first in range(0, len(texts), 500):
+        some = enumerate(texts[first : first + 500], start=first + 1)
+        async with book.write() as tx:
+            await histories.append(tx, ADA, [said(seq, one) for seq, one in some], now=1.0)
 
 
 async def finds(book: Database, query: str, *, low: int = 1, high: int | None = None, most: int = 20) -> list[int]:
@@ -92,7 +94,7 @@ async def test_a_short_message_with_the_fact_comes_before_long_answers_with_all_
 async def test_the_message_with_the_fact_comes_first_in_any_language(
     book: Database, fact: str, question: str, talk: str
 ) -> None:
-    await write(book, [fact, *(talk * (20 + at) for at in range(8)), "…"])
+    await write(book, [fact, *(f"{talk} {' '.join(map(str, range(at, at + 200)))}" for at in range(8)), "…"])
     assert (await finds(book, question))[0] == 1
 
 
@@ -118,14 +120,14 @@ async def test_a_query_of_300_words_of_words_that_stand_everywhere_and_of_an_id_
     await write(book, ["what is it", "the code is ticket-991", "ticket-99 and 91", "pay 1,200 to 4471"])
     assert (await finds(book, " ".join(f"word{at}" for at in range(300)))) == []
     assert (await finds(book, " ".join(["code", *(f"word{at}" for at in range(299))]))) == [2]
-    assert (await finds(book, "what is the"))[0] == 1
+    assert await finds(book, "what is") == [1, 2]
     assert (await finds(book, "ticket-991"))[0] == 2
     assert await finds(book, "4471") == [4]
     assert await finds(book, "🙂") == []
 
 
 async def test_until_entries_are_counted_they_are_found_and_then_ranked(book: Database) -> None:
-    texts = ["The sprint ends on Friday.", f"{long_answer(1)} sprint", "Something else."]
+    texts = ["The sprint ends on Friday.", f"{'a page ' * 200} sprint", "Something else."]
     await write(book, texts)
     async with book.write() as tx:
         await tx.execute(text("DELETE FROM entry_words_counts"))
@@ -145,14 +147,16 @@ def mixed(count: int) -> list[str]:
     rare = [f"word{at}n" for at in range(count)]
     pieces = ["дверь открыта", "火星任务的代号是猎鹰", "القطة على السطح", "user_id = 7", "Café au lait"]
     return [
-        " ".join([*dice.choices(_COMMON, k=dice.choice([3, 10, 120])), *dice.sample(rare, 2), dice.choice(pieces)])
-        for _ in range(count)
+        " ".join(
+            [*dice.choices(_COMMON, k=dice.choice([3, 10, 120])), rare[at], dice.choice(rare), dice.choice(pieces)]
+        )
+        for at in range(count)
     ]
 
 
 _QUERIES = (
     *("plan budget", "the sprint", "login server chart table", "word7n", "word7n plan route", "дверью", "任务的代号"),
-    *("猎", "القطط", "user id", "cafe", "what is the", "word1n word2n word3n page", " ".join(_COMMON)),
+    *("猎", "القطة", "user id", "cafe", "what is the", "word1n word2n word3n page", " ".join(_COMMON)),
 )
 
 
