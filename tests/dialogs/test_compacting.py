@@ -41,6 +41,27 @@ async def test_it_compacts_by_itself_says_so_and_then_answers(play: Play) -> Non
 
 
 @everywhere()
+async def test_a_rule_is_pinned_by_the_buttons_below_a_compaction(play: Play) -> None:
+    await play(
+        ada("Never call me before ten."),
+        bot("Noted*"),
+        *TALK,
+        ada("/compact"),
+        bot("🗜 Compact*"),
+        bot_changes("🗜 Compacted: *"),
+        ada.presses("📌 Rules"),
+        bot("No rule is pinned here.*1. Never call me before ten.*/rules forget N lets one go."),
+        buttons("📌 1"),
+        ada.presses("📌 1"),
+        bot("📌 Pinned as rule 1: Never call me before ten.*"),
+        ada("/rules"),
+        bot("Pinned rules (1 of 20 at most):*1. 📌 Never call me before ten.*"),
+        ada("/rules forget 1"),
+        bot("Forgotten: 1. Never call me before ten.*"),
+    )
+
+
+@everywhere()
 async def test_it_compacts_when_asked_to_and_undo_takes_it_back(play: Play) -> None:
     await play(
         *TALK,

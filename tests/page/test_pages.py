@@ -260,3 +260,12 @@ async def test_every_page_has_one_heading_landmarks_labels_and_tables_with_heade
         fields = [field for field in page.all("input") if field.get("type") not in ("hidden", "date")]
         assert all(field.get("id") in labelled or field.get("name") == "agent" for field in fields), path
         assert all("scope" in header for header in page.all("th")), path
+
+
+async def test_pinned_rules_are_read_word_for_word_beside_what_memory_knows(scene: Scene) -> None:
+    assert "None. People pin them with /rules." in (await scene.get(PAGE)).text
+    await scene.room.commands(f"/rules pin Never call before ten. {NASTY[:60]}")
+    page = await scene.get(PAGE)
+    assert 'Never call before ten. <script>alert("x")</script>' in page.text
+    assert not [tag for tag in page.all("script") if not tag.get("src")]
+    await scene.room.commands("/rules forget 1")

@@ -160,7 +160,8 @@ async def test_rules_outlive_a_restart_and_summaries_of_summaries(
     for _ in range(2):
         async with house(agents=QUIET):
             for number in range(2):
-                await room.asks(LINE.format(number) * 6)
+                for _ in range(3):
+                    await room.asks(LINE.format(number) * 8)
                 await compacted(room)
             await room.asks("And?")
             assert ODD in last(model).system

@@ -11,9 +11,23 @@ from sqlalchemy import select
 
 from bot.compaction.facts.fact import Candidate, Decision, Fact, FactKind, Reason, Speaker
 from bot.compaction.facts.life import Known, Source
+from bot.compaction.standing_rules import Rule, RuleState, note
 from bot.history import Anchor, Entry, EntryKind, Layer, Usage
 from bot.messages import Address, AgentId, Inbound, Kept, text_block
-from bot.store import Database, agents, chats, facts, histories, inbox, outages, outbox, runs, schema, vectors
+from bot.store import (
+    Database,
+    agents,
+    chats,
+    facts,
+    histories,
+    inbox,
+    outages,
+    outbox,
+    runs,
+    schema,
+    standing_rules,
+    vectors,
+)
 from bot.store.archive import forgetting, forgetting_person, whereabouts
 from bot.store.archive.forgetting_person import Removed
 from bot.store.archive.own import ORDER, OTHERS, SHARED
@@ -235,6 +249,25 @@ async def test_of_a_shared_conversation_goes_what_a_person_said_and_all_that_was
 
 
 TABLES = ("inbox", "outbox", "entries", "layers", "compactions", "memories", "memory_facts", "memory_candidates")
+
+
+async def test_a_persons_rules_go_with_their_words_and_what_they_pinned_of_others_stays(database: Database) -> None:
+    hers = Rule(1, "Never call before ten.", RuleState.PINNED, ADA, "m:1", 2, BOB, "Bob", NOON, 3)
+    his = Rule(2, "Always tea.", RuleState.PINNED, BOB, "m:2", 4, ADA, "Ada", NOON, 5)
+    told = [Entry(rule.note_seq, "user", note(rule), EntryKind.NOTE, person=rule.person) for rule in (hers, his)]
+    await write(
+        database, said(1, "hi", person=BOB), said(2, hers.text, person=ADA), told[0], said(4, his.text, person=BOB),
+        told[1], address=GROUP,
+    )  # fmt: skip
+    async with database.write() as tx:
+        await standing_rules.put(tx, GROUP.agent_id, [hers, his])
+    assert (await redact(database)).counts["rules"] == 1
+    async with database.read() as tx:
+        gone, stays = await standing_rules.load(tx, GROUP.agent_id)
+        history = await histories.load(tx, GROUP.agent_id)
+    assert (gone.text, gone.is_pinned, stays.text, stays.is_pinned) == ("", False, his.text, True)
+    assert (stays.pinned_by, stays.pinned_name) == ("", "")
+    assert [hers.text in str(history.view()), his.text in str(history.view())] == [False, True]
 
 
 async def where(database: Database, person: str = ADA) -> tuple[list[str], list[str], dict[str, int]]:
