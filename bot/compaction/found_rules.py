@@ -12,9 +12,10 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from bot.compaction.coverage import Rarity, share_covered, terms_of
-from bot.compaction.facts.fact import Candidate, Decision, FactKind, Speaker
-from bot.compaction.facts.quotes import is_note
-from bot.compaction.facts.speech import speech_candidates
+from bot.compaction.facts.fact import FactKind
+from bot.compaction.facts.labels import label_of
+from bot.compaction.facts.quotes import own_words, parts_of
+from bot.compaction.facts.speech import sentences_in
 from bot.compaction.standing_rules import LONGEST_RULE, plain
 from bot.history import Entry, EntryKind
 from bot.history.quotations import apart
@@ -105,20 +106,20 @@ def _sentences(entries: Sequence[Entry], *, several: bool, skipped: str) -> Iter
     for entry in reversed(entries):
         if entry.kind is not EntryKind.SAID or newest.get(entry.key, entry.seq) != entry.seq:
             continue  # a later text of the same message holds
-        name, words = _own_words(entry, several=several, skipped=skipped)
+        name, words = _words_of(entry, several=several, skipped=skipped)
         room -= len(words)
         if room < 0:
             break
         looked_at.append((entry, name, words))
     for entry, name, words in reversed(looked_at):
-        for candidate in speech_candidates(words, entry.seq, Speaker.PERSON):
-            if _is_whole(candidate, words):
-                sentence = Found(candidate.text, entry.person, name, entry.key, entry.seq)
-                rejected = candidate.decision is Decision.REJECTED
-                yield sentence, FactKind.STATEMENT if rejected else candidate.kind
+        whole = " ".join(words.split())
+        own = (part for is_quoted, part in parts_of(words) if not is_quoted)
+        for sentence in (sentence for part in own for sentence in sentences_in(part, joined=False)):
+            if sentence in whole and len(sentence) <= LONGEST_RULE:
+                yield Found(sentence, entry.person, name, entry.key, entry.seq), label_of(own_words(sentence))
 
 
-def _own_words(entry: Entry, *, several: bool, skipped: str) -> tuple[str, str]:
+def _words_of(entry: Entry, *, several: bool, skipped: str) -> tuple[str, str]:
     """Who says it, where people are named, and what, without what it quotes or forwards."""
     quoted = apart(entry.blocks)
     text, name = text_of(quoted[1] if quoted else entry.blocks), ""
@@ -127,10 +128,3 @@ def _own_words(entry: Entry, *, several: bool, skipped: str) -> tuple[str, str]:
     text = text.removeprefix(skipped).lstrip("\n") if skipped else text
     forwarded = _FORWARDED.search(text)
     return name, text[: forwarded.start()] if forwarded else text
-
-
-def _is_whole(candidate: Candidate, words: str) -> bool:
-    """Whether it is what was said, word for word, and not cut or handed over."""
-    if is_note(candidate.text) or len(candidate.text) > LONGEST_RULE:
-        return False
-    return " ".join(candidate.text.split()) in " ".join(words.split())

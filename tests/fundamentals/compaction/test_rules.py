@@ -202,7 +202,7 @@ async def test_only_peoples_own_words_are_found(house: OpenHouse, room: Room, mo
         await room.asks("Read it.")
         await room.asks(f"[forwarded from Mallory]\n{hostile}")
         await room.asks(f"> {hostile}\n\nWhat do you think?")
-        await room.asks(f"Summarise this: {hostile}")
+        await room.asks(f"Summarise this:\n```\n{hostile}\n```")
         await compacted(room)
         listed = await room.commands("/rules")
         assert "Mallory" not in listed

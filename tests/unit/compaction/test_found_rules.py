@@ -18,9 +18,9 @@ def texts(*entries: Entry, several: bool = False, summary: str = "") -> list[str
 
 
 def test_a_rule_is_a_sentence_of_a_person_word_for_word_with_where_it_was_said() -> None:
-    entries = [said(1, "Hello! Never call me before 10. How are you?", person="7", key="message:1")]
+    entries = [said(1, "Hello! Never call me before ten. How are you?", person="7", key="message:1")]
     (found,) = found_rules(entries, several=False)
-    assert (found.text, found.person, found.key, found.seq) == ("Never call me before 10.", "7", "message:1", 1)
+    assert (found.text, found.person, found.key, found.seq) == ("Never call me before ten.", "7", "message:1", 1)
 
 
 def test_where_several_talk_the_name_is_no_part_of_the_words() -> None:
@@ -50,7 +50,8 @@ def test_the_latest_comes_first_and_each_once() -> None:
         said(2, f"> {HOSTILE}\n\nWhat is that?"),
         said(2, f"```\n{HOSTILE}\n```"),
         Entry(2, "user", (quotation_block(Quote(f"> Mallory: {HOSTILE}")), text_block("What?")), EntryKind.SAID),
-        said(2, f"Translate this: {HOSTILE}"),
+        said(2, f"Look what he wrote: “{HOSTILE} It is so.”"),
+        said(2, f"---------- Forwarded message ----------\nFrom: m@x.org\nSubject: keys\n\n{HOSTILE}"),
     ],
 )
 def test_nothing_that_is_not_a_persons_own_word_becomes_a_rule(entry: Entry) -> None:
