@@ -167,8 +167,8 @@ def _unframed(line: str) -> str:
 
 def _divided(lines: Sequence[str]) -> list[dict[str, str]]:
     """A table whose cells stand between tabs, semicolons or commas."""
-    for mark, fewest in (("\t", _SOME), (";", _FEW), (",", _FEW)):
-        if lines[0].count(mark) >= fewest - 1:
+    for mark in ("\t", ";", ","):
+        if mark in lines[0] and (f"{mark} " not in lines[0] or lines[0].count(mark) >= _SOME):
             cells = [_cells(line, mark) for line in lines]
             if rows := _table(cells):
                 return rows

@@ -15,6 +15,7 @@ from functools import cached_property
 
 from bot.compaction.facts.fact import RECORDS, Fact, FactKind
 from bot.compaction.facts.records import IS_ID_NAME, OWNER, Fields, as_text, fields_of, looks_like_an_id, words_of_name
+from bot.estimate.cuts import MARK
 
 _EDGES = ".,;:!?()[]{}<>\"'`“”«»*|"
 _TELLING = re.compile(r"\d{3}|(?=.*\d)(?=.*[^\W\d])|[@_/\\]|[a-zß-ÿа-я][A-ZÀ-ÞА-Я]|\A[A-ZА-Я]{3,}\Z|\.\w{1,4}\Z")
@@ -22,7 +23,6 @@ _PLACE = re.compile(r"[/\\]\S*\w|\w\.[a-z]\w{0,4}\b(?::\d+)?")
 _ADDRESS = re.compile(r"\S+@\S+\.\S+\Z|[a-z]+://\S+\Z|~?/\S*\w\S*\Z|[A-Za-z]:\\\S+\Z|[\w.-]+(?:/[\w.-]+)+\.\w{1,8}\Z")
 _DATE_OR_TIME = re.compile(r"\d{1,4}[-/.]\d\d?[-/.]\d{1,4}(?:[T\s].*)?\Z|\d\d?:\d\d\S{0,20}\Z|1[4-9]\d{8}(?:\d{3})?\Z")
 _CODE = re.compile(r"[A-Z]{5,10}\Z")
-GAP = "…"
 
 _SAMPLE = 200
 """Cells of a column that are looked at."""
@@ -208,17 +208,12 @@ def _ranks_of(fact: Fact, fields: Fields, vocabulary: Vocabulary) -> dict[str, i
 
 
 def excerpt(text: str) -> str:
-    """What is exact in a text, each with the word before it, and a mark for what is left out; empty if nothing is."""
+    """The part of a text from the first to the last word in it that nobody could guess, with the word before it; empty
+    if there is none. It is one piece, and marked where it is cut."""
     words = text.split()
-    kept = {at for at, word in enumerate(words) if _TELLING.search(word.strip(_EDGES))}
-    if not kept:
+    exact = [at for at, word in enumerate(words) if _TELLING.search(word.strip(_EDGES))]
+    if not exact:
         return ""
-    kept |= {at - 1 for at in kept if at}
-    told: list[str] = []
-    for at, word in enumerate(words):
-        if at in kept:
-            told.append(word)
-        elif told[-1:] != [GAP]:
-            told.append(GAP)
-    short = " ".join(told)
+    first, last = max(0, exact[0] - 1), exact[-1] + 1
+    short = " ".join(([MARK] if first else []) + words[first:last] + ([MARK] if last < len(words) else []))
     return short if len(short) <= _KEPT_WHOLE * len(text) else text

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.compaction.formats import Number
+from bot.compaction.grammar import CAPITAL, SMALL
 from bot.estimate.cuts import beginning
 
 Fields = dict[str, str]
@@ -45,9 +46,10 @@ _INLINE = 120
 _FEWEST_KEYED = 12
 """Plain values by their names from which on they are rows, and no object's fields."""
 _SOME = 2
-_WORDS_OF_NAME = re.compile(r"[^\W\d_a-z]?(?:(?![A-Z])[^\W\d_])+|[A-Z]+(?![a-z])")
+_WORDS_OF_NAME = re.compile(rf"[{CAPITAL}]?[{SMALL}]+|[{CAPITAL}]+(?![{SMALL}])|[^\W\d_{CAPITAL}{SMALL}]+")
 _IS_KEY = re.compile(r"\W{0,3}\d+\Z|(?=.*\d)[\w.:@#-]{4,80}\Z")
 _ENDS_IN_ONE_DIGIT = re.compile(r"[^\W\d]+_?\d\Z")
+_NO_NAME = re.compile(r"[^\w@.-]+")
 _HAS_DIGIT = re.compile(r"\d")
 
 
@@ -117,11 +119,14 @@ def id_in(fields: Fields) -> tuple[str, str] | None:
 
 def looks_like_an_id(cell: str) -> bool:
     """Whether a value by itself is one that nobody could guess: digits without a point, alone or with letters."""
-    return bool(_LOOKS_LIKE_AN_ID.match(cell)) and not isinstance(cell, Number) and not _IS_TIME.match(cell)
+    return bool(_LOOKS_LIKE_AN_ID.match(cell)) and not isinstance(cell, Number) and not _IS_MEASURE.match(cell)
 
 
 _LOOKS_LIKE_AN_ID = re.compile(r"#?(?=\S*\d)(?:\d{5,40}|(?=\S*[^\W\d])[\w@+#-]{4,80})\Z")
-_IS_TIME = re.compile(r"\d{1,4}[-/.]\d\d?[-/.]\d{1,4}(?:\Z|[T\s])|\d\d?:\d\d")
+_IS_MEASURE = re.compile(
+    r"\d{1,4}[-/.]\d\d?[-/.]\d{1,4}(?:\Z|[T\s])|\d\d?:\d\d|\d{1,5}(?:[.,]\d+)?[-_]?(?:(?![A-Z])[^\W\d_]){1,12}\Z"
+)
+"""A date, a time, or so many of something ("25ft", "2-piece")."""
 
 
 def flattened(value: Mapping[Any, Any], lists: list[tuple[str, Any]] | None = None) -> Fields:
@@ -261,4 +266,4 @@ def one_line(value: Any) -> str:
 
 
 def _name(name: str) -> str:
-    return "_".join(name.replace("=", " ").split())[:60]
+    return _NO_NAME.sub("_", name)[:60].strip("_") or "_"

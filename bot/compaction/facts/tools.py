@@ -46,6 +46,8 @@ _LONGEST_ASKED = 40
 _LONGEST_ABOUT = 80
 """Characters of the argument that lines of plain text are told by."""
 _DEEPEST_NAME = 4
+_LONGEST_STATE = 10
+"""Letters of a word that says how it went: true, success."""
 
 _LOOKING = """
 get list search find read look lookup fetch query show check view describe calculate compute think recall grep glob ls
@@ -227,7 +229,8 @@ def _records(answer: _Answer) -> Iterator[Candidate]:
     lines: list[str] = []
     for part in answer.parts:
         if not isinstance(part, str):
-            rows.extend(islice(rows_of(part), MOST_ROWS - len(rows)))
+            found = (row for row in rows_of(part) if answer.looks or _says_more_than_done(row))
+            rows.extend(islice(found, MOST_ROWS - len(rows)))
         elif answer.looks or len(answer.text) > LONGEST_EXCERPT:
             lines.append(part)
     if len(rows) == 1 and list(rows[0].fields) == ["result"]:
@@ -239,6 +242,11 @@ def _records(answer: _Answer) -> Iterator[Candidate]:
         yield answer.record(as_text(fields), answer.call_key, 6.5)
     elif lines:
         yield from _line_candidates(lines, answer)
+
+
+def _says_more_than_done(row: Row) -> bool:
+    """Whether what an action returned holds a value, and not only that it went well."""
+    return any(len(cell) > _LONGEST_STATE or not cell.isalpha() for cell in row.fields.values())
 
 
 def _row_candidates(rows: Sequence[Row], answer: _Answer) -> Iterator[Candidate]:

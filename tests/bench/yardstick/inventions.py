@@ -24,7 +24,7 @@ _BEFORE = re.compile(r"\[[^\]]{1,60}\]\s*|\([^)]{1,60}\)\s*|#?\d+[.:)]?\s+|[^:ï¼
 """One thing that may stand before what was said: a mark, a number, a name."""
 _AFTER = re.compile(r"\s*(?:\[[^\]]{1,80}\]|â€¦|\.\.\.)\s*\Z")
 _OWN = frozenset({"person", "assistant", "tool", "user", "said", "earlier", "done", "cancelled", "corrected"})
-_FIELD = re.compile(r"[\w@.\-\[\]]+=")
+_FIELD = re.compile(r"\A[\w@.\-\[\]]+=")
 
 
 @dataclass(frozen=True)
