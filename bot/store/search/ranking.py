@@ -13,9 +13,9 @@ import math
 
 K1 = 1.2
 """How much a word's further times add."""
-B = 0.75
+B = 0.9
 """How much length counts, from 0 to 1."""
-PLAIN_LENGTH = 50
+PLAIN_LENGTH = 30
 """Words of a text whose length changes nothing."""
 SHORT = 20
 """Shorter ones are all alike: of two short messages not the one with fewer words is better, but the newer."""
