@@ -3,24 +3,40 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from bot.compaction import STRATEGIES
+from bot.compaction.manual.manual import compact_history
 from bot.estimate import estimate_tokens
-from bot.messages import Message, text_block
-from tests.bench.yardstick import recorded
-from tests.bench.yardstick.contenders import CLEARED, Contender, baselines, clear_old_tools, newest, strategies
+from bot.messages import Message, text_block, text_of
+from tests.bench.yardstick import inventions, made_up, plain_chat, prose, recorded
+from tests.bench.yardstick.contenders import (
+    CLEARED,
+    Contender,
+    bare_ids,
+    baselines,
+    clear_old_tools,
+    newest,
+    nothing_kept,
+    strategies,
+    summary_and_recent,
+)
 from tests.bench.yardstick.extract import extract
+from tests.bench.yardstick.figures import Figure, Measure, total
 from tests.bench.yardstick.generated import generated
-from tests.bench.yardstick.needs import Need, ValueKind, kept, kind_of, needs_of
+from tests.bench.yardstick.measures import Data, Extent
+from tests.bench.yardstick.needs import ValueKind, kept, kind_of, needs_of
 from tests.bench.yardstick.page import page
 from tests.bench.yardstick.planted import Plant, PlantKind, Score, Verdict, has_mark, judged, significant
+from tests.bench.yardstick.prose import PROSE
 from tests.bench.yardstick.reading import occurs, places, request_text
 from tests.bench.yardstick.recorded import Shape
-from tests.bench.yardstick.trials import Case, Half, generated_cases, is_valid, recorded_cases, share_kept, trials
+from tests.bench.yardstick.requests import is_valid
 from tests.bench.yardstick.wordings import LANGUAGES, SETS, Language, SetName, Wordings
 
 each_language = pytest.mark.parametrize("language", LANGUAGES)
@@ -248,19 +264,22 @@ def recordings(folder: Path) -> Path:
 
 
 def test_recorded_conversations_are_cut_at_turns_and_stitched_into_valid_requests(tmp_path: Path) -> None:
-    cases = recorded_cases(recorded.read(recordings(tmp_path)), 1, quick=False)
-    assert {case.group for case in cases} == set(Shape)
-    assert {case.half for case in cases} == set(Half)
-    for case in cases:
-        assert is_valid(case.messages)
-        assert case.messages[-1] == answered("Done.")
-        assert case.needs
+    found = recorded.cuts(recorded.read(recordings(tmp_path)), Random(1))
+    assert {cut.shape for cut in found} == set(Shape)
+    for cut in found:
+        assert is_valid(cut.before)
+        assert cut.before[-1] == answered("Done.")
+        assert cut.needs
 
 
-def test_the_two_halves_share_no_conversation(tmp_path: Path) -> None:
-    for case in recorded_cases(recorded.read(recordings(tmp_path)), 1, quick=False):
-        numbers = {int(need.value[:-4]) for need in case.needs}
-        assert {number % 2 for number in numbers} == {0 if case.half is Half.TUNED else 1}
+def test_where_a_person_speaks_once_the_cut_is_between_a_result_and_a_call() -> None:
+    talk = [
+        asked("Mend it."),
+        *[item for at in "abcd" for item in (called("look", at, at="x.py"), returned("x.py", at))],
+    ]
+    (cut,) = recorded.cuts([[*talk, answered("Done.")]], Random(1))
+    assert cut.before[-1]["role"] == "user"
+    assert is_valid(cut.before)
 
 
 def test_a_line_that_is_no_conversation_is_named(tmp_path: Path) -> None:
@@ -301,20 +320,34 @@ def test_where_not_even_the_last_message_fits_nothing_is_left() -> None:
 
 @each_strategy
 def test_a_strategy_is_measured_with_valid_requests(contender: Contender) -> None:
-    made = generated(2, "en", "B")
-    for trial in trials([contender], [Case("generated", Half.HELD_OUT, made.messages, plants=made.plants)]):
-        assert trial.valid
-        assert trial.fits == (trial.size <= trial.share + 1e-3)
+    found = list(made_up.figures(contender, [a_case()]))
+    assert total(figure for figure in found if figure.measure is Measure.VALID) == Score(3, 3)
 
 
 def test_what_does_not_fit_keeps_nothing_and_shows_nothing() -> None:
+    found = list(made_up.figures(Contender("everything", lambda messages, _: messages), [a_case()]))
+    assert total(figure for figure in found if figure.measure is Measure.FACTS).hits == 0
+    assert total(figure for figure in found if figure.measure is Measure.STALE).share is None
+
+
+def test_the_worst_summary_is_one_and_names_nothing() -> None:
     made = generated(2, "en", "B")
-    need = Need(made.plants[0].value, ValueKind.ID, comes_again=False)
-    case = Case("generated", Half.HELD_OUT, made.messages, [need], made.plants)
-    found = list(trials([Contender("everything", lambda messages, _: messages)], [case]))
-    assert share_kept(found) == Score(0, 3)
-    assert found[0].verdict.facts.hits == 0
-    assert found[0].verdict.stale.share is None
+    summary = nothing_kept(made.messages, 100)
+    assert compact_history(made.messages, strategy="reset", summary=summary).changed
+    assert not any(occurs(plant.value, summary) for plant in made.plants)
+
+
+def test_a_summary_and_recent_messages_hold_both_ends() -> None:
+    talk = [message for at in range(60) for message in (asked(f"Point {at} of mine. {'x' * 90}"), answered("Fine."))]
+    request = summary_and_recent(talk, 1_000, extract)
+    assert "Point 0 of mine." in request_text(request)
+    assert request[-1] == talk[-1]
+    assert estimate_tokens(request) <= 1_000
+
+
+def test_bare_ids_are_all_that_is_there() -> None:
+    (page,) = bare_ids(TRIP, 100)
+    assert text_of(page["content"]).split() == ["121", "mia_3", "Li", "Mia", "SEA", "JFK", "Book"]
 
 
 def test_a_stand_in_summary_begins_with_the_first_and_ends_with_the_latest_and_is_short() -> None:
@@ -326,13 +359,114 @@ def test_a_stand_in_summary_begins_with_the_first_and_ends_with_the_latest_and_i
     assert extract([returned("seen")], 100)
 
 
-def test_the_page_has_every_strategy_in_every_table_and_no_empty_place() -> None:
-    cases = generated_cases(1, quick=True)[::3]
-    text = page(list(trials([*strategies(None), *baselines()], cases)), command="make bench-yardstick", seconds=1.0)
-    assert "{{" not in text
+# Prose, plain chat, inventions
+
+
+PARAGRAPHS = [
+    prose.Paragraph(f"Paragraph {at} tells of the harbour {at} and its {at * 7} ships.", [f"How many ships has {at}?"])
+    for at in range(40)
+]
+
+
+@pytest.mark.parametrize("language", PROSE)
+def test_everything_of_a_set_is_said_once_and_in_its_order(language: str) -> None:
+    for wordings in PROSE[language]:
+        made = prose.talk(language, wordings, PARAGRAPHS, 1)
+        text = request_text(made.messages)
+        assert all(text.count(sentence) == 1 for sentence in made.constraints)
+        assert all(0 <= text.index(old) < text.index(new) for old, new in made.updates)
+        assert is_valid(made.messages)
+        everything, nothing = prose.judged(made, text), prose.judged(made, "")
+        assert (everything.constraints.share, everything.updates.share, everything.stale.share) == (1, 1, 0)
+        assert (nothing.constraints.share, nothing.updates.share, nothing.stale.share) == (0, 0, 0)
+
+
+def test_no_sentence_is_in_both_sets() -> None:
+    for sets in PROSE.values():
+        said = [text for words in sets.values() for text in [*words["constraints"], *chain(*words["updates"])]]
+        assert len(said) == len(set(said))
+
+
+def test_a_sentence_stands_where_its_larger_part_does_and_an_old_one_is_stale_without_the_new_one_after_it() -> None:
+    made = prose.Prose(
+        [], ["Never phone her before nine in the morning."], [("We meet in Ulm.", "We meet in Bonn now.")]
+    )
+    assert prose.judged(made, "- Never phone her before nine in the …").constraints == Score(1, 1)
+    assert prose.judged(made, "- Never phone her …").constraints == Score(0, 1)
+    assert prose.judged(made, "We meet in Ulm.").stale == Score(1, 1)
+    assert prose.judged(made, "We meet in Bonn now.\nWe meet in Ulm.").stale == Score(1, 1)
+    assert prose.judged(made, "We meet in Ulm.\nWe meet in Bonn now.").stale == Score(0, 1)
+
+
+def test_an_answer_is_kept_where_one_line_has_most_of_its_words() -> None:
+    chat = plain_chat.Chat(
+        [asked("We adopted Biscuit from the shelter in Thornbury."), answered("How lovely.")],
+        [
+            plain_chat.Question("Where did they adopt the dog?", "A shelter in Thornbury", [0]),
+            plain_chat.Question("What is not said?", "The moon of Jupiter", [0]),
+        ],
+    )
+    wanted = plain_chat.answerable(chat)
+    assert len(wanted) == 1
+    assert plain_chat.kept(wanted, chat.messages) == Score(1, 1)
+    assert plain_chat.kept(wanted, [asked("The shelter.\nThornbury.")]) == Score(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "is_said"),
+    [
+        ("- We fly to Oslo on Friday.", True),
+        ("#1 person: We fly to Oslo on Friday.", True),
+        ("#1 person [done]: We fly to Oslo …", True),
+        ("- [earlier] We fly to Oslo on Friday.", True),
+        ("- We fly to [now Bergen] on Friday.", False),
+        ("- We fly on Friday.", False),
+        ("#1 Napoleon: We fly to Oslo on Friday.", False),
+        ("- name=Mia Li\tprice=121", True),
+        ("Mia Li\t122", False),
+    ],
+)
+def test_a_line_is_invented_where_its_words_stand_nowhere_in_this_order(line: str, is_said: bool) -> None:
+    before = [
+        asked("We fly to **Oslo** on\nFriday. Bergen is for later."),
+        called("look", name="Mia Li"),
+        returned("121"),
+    ]
+    request = [asked(f"# Memory checkpoint\nFrom hidden messages.\n## Said\n{line}")]
+    found = inventions.invented(before, request)
+    assert (found.of, len(found.lines)) == (1, 0 if is_said else 1)
+
+
+def test_a_folder_is_measured_and_the_page_has_every_strategy_and_no_empty_place(tmp_path: Path) -> None:
+    for half in ("seen", "unseen"):
+        (tmp_path / half / "tools").mkdir(parents=True)
+        recordings(tmp_path / half / "tools").rename(tmp_path / half / "tools" / "orders.jsonl")
+    halves = Data.of(tmp_path, Extent.quick(), 1)
+    found = [figure for data in halves for figure in data.figures(ours("memory"), ["values"])]
+    assert {figure.held_out for figure in found} == {False, True}
+    assert total(figure for figure in found if figure.measure is Measure.VALUES).hits
+    assert total(figure for figure in found if figure.measure is Measure.VALID).share == 1
     for name in STRATEGIES:
-        assert text.count(f"| {name} |") == 5
-    assert dict.fromkeys(str(case.half) for case in cases)
+        found += [replace(figure, contender=name) for figure in found if figure.contender == "memory"]
+        found += [Figure(measure, "generated en", True, 0.25, name, Score(1, 2)) for measure in Measure]
+    text = page(found, command="make bench-yardstick", seconds=1.0)
+    assert "{{" not in text
+    assert "orders 25%" in text
+    assert all(text.count(f"\n| {name} |") >= 3 for name in STRATEGIES)
+
+
+def test_a_folder_without_conversations_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="has none of"):
+        Data.of(tmp_path, Extent.quick(), 1)
+
+
+def ours(name: str) -> Contender:
+    return next(contender for contender in strategies(None) if contender.name == name)
+
+
+def a_case() -> made_up.Case:
+    made = generated(2, "en", "B")
+    return made_up.Case("en", held_out=True, messages=made.messages, plants=made.plants)
 
 
 def test_stitching_is_repeatable() -> None:

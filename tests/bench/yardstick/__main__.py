@@ -10,15 +10,17 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
+from tests.bench.yardstick import made_up
 from tests.bench.yardstick.contenders import Contender, baselines, nothing_kept, strategies
-from tests.bench.yardstick.figures import Figure, brief
+from tests.bench.yardstick.figures import Figure, Measure, brief
 from tests.bench.yardstick.libraries import embedder, libraries
 from tests.bench.yardstick.measures import Data, Extent
 from tests.bench.yardstick.page import page
-from tests.bench.yardstick.trials import Trial, generated_cases, trials
 
 PROCESSES = 2
-MEASURES = ("values", "answers", "prose", "chains")
+COMMAND = "make bench-yardstick"
+MADE_UP = "generated"
+MEASURES = ("values", "answers", "prose", "chains", MADE_UP)
 BARE = ", bare summary"
 _QUICKLY = ("values", "answers", "prose")
 _BRIEFLY = ("memory", f"reset{BARE}")
@@ -38,59 +40,50 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="where the page is written; without it, it is printed")
     parser.add_argument("--seed", type=int, default=1, help="for generating and stitching")
     parser.add_argument("--quick", action="store_true", help="a few of each, memory and reset alone, tables alone")
-    parser.add_argument("--only", nargs="+", choices=MEASURES, default=[], help="some measures")
+    parser.add_argument("--only", nargs="+", choices=MEASURES, default=[], help="some measures, tables alone")
     parser.add_argument("--contenders", nargs="+", default=[], help="some contenders, by their names")
     chosen = parser.parse_args()
     began = time.perf_counter()
-    names = chosen.contenders or (list(_BRIEFLY) if chosen.quick else [contender.name for contender in contenders()])
+    known = [contender.name for contender in contenders()]
+    wanted = chosen.contenders or (list(_BRIEFLY) if chosen.quick else known)
+    if unknown := sorted(set(wanted) - set(known)):
+        parser.error(f"there is no contender {', '.join(unknown)}; there is: {', '.join(known)}")
     try:
         data = Data.of(chosen.data, Extent.quick() if chosen.quick else Extent(), chosen.seed) if chosen.data else []
-        figures = measured(data, names, chosen.only or (_QUICKLY if chosen.quick else ()))
-    except (OSError, ValueError) as error:
+    except ValueError as error:
         sys.exit(str(error))
-    if chosen.quick or chosen.only:
-        text = brief(figures, seconds=time.perf_counter() - began)
-    else:
-        planted = generated(chosen.seed, names)
-        text = page(planted, command="make bench-yardstick", seconds=time.perf_counter() - began)
-        refuse_invalid(planted)
+    briefly = chosen.quick or bool(chosen.only)
+    figures = measured(data, wanted, chosen.only or (_QUICKLY if chosen.quick else MEASURES), chosen.seed)
+    seconds = time.perf_counter() - began
+    text = brief(figures, seconds=seconds) if briefly else page(figures, command=COMMAND, seconds=seconds)
     if chosen.out:
         chosen.out.write_text(text, encoding="utf-8")
     else:
         sys.stdout.write(text)
+    refuse_invalid(figures)
 
 
-def measured(data: Sequence[Data], names: Sequence[str], only: Sequence[str]) -> list[Figure]:
+def measured(data: Sequence[Data], wanted: Sequence[str], measures: Sequence[str], seed: int) -> list[Figure]:
     """Every contender on all data, each in one of two processes."""
     with ProcessPoolExecutor(PROCESSES) as pool:
-        return [figure for found in pool.map(partial(_measured, data, only), names) for figure in found]
+        work = pool.map(partial(_measured, data, measures, seed), wanted)
+        return [figure for found in work for figure in found]
 
 
-def generated(seed: int, names: Sequence[str]) -> list[Trial]:
-    """Every contender on generated conversations."""
-    with ProcessPoolExecutor(PROCESSES) as pool:
-        return [trial for found in pool.map(partial(_generated, seed), names) for trial in found]
-
-
-def refuse_invalid(found: Sequence[Trial]) -> None:
+def refuse_invalid(figures: Sequence[Figure]) -> None:
     """Exit 1 where a strategy made a request that a provider refuses."""
     ours = {contender.name for contender in contenders() if contender.ours}
-    if broken := sorted({trial.contender for trial in found if trial.contender in ours and not trial.valid}):
+    invalid = [f for f in figures if f.measure is Measure.VALID and f.score.hits < f.score.of]
+    if broken := sorted({figure.contender for figure in invalid if figure.contender in ours}):
         sys.exit(f"requests that a provider refuses came from: {', '.join(broken)}")
 
 
-def _measured(data: Sequence[Data], only: Sequence[str], name: str) -> list[Figure]:
-    return [figure for part in data for figure in part.figures(_named(name), only)]
-
-
-def _generated(seed: int, name: str) -> list[Trial]:
-    return list(trials([_named(name)], generated_cases(seed, quick=False)))
-
-
-def _named(name: str) -> Contender:
-    found = next((contender for contender in contenders() if contender.name == name), None)
-    if found is None:
-        raise ValueError(f"There is no contender {name!r}; there is: {', '.join(c.name for c in contenders())}.")
+def _measured(data: Sequence[Data], measures: Sequence[str], seed: int, name: str) -> list[Figure]:
+    contender = next(contender for contender in contenders() if contender.name == name)
+    wanted = [measure for measure in measures if measure != MADE_UP]
+    found = [figure for part in data for figure in part.figures(contender, wanted)]
+    if MADE_UP in measures:
+        found += made_up.figures(contender, made_up.cases(seed, quick=False))
     return found
 
 

@@ -24,6 +24,11 @@ class Measure(StrEnum):
     """What holds no more and is shown as if it did."""
     INVENTED = "invented"
     """Lines that are in nobody's words."""
+    FACTS = "facts"
+    """Of generated talk: what was said or returned, and holds."""
+    RULES = "rules, decisions"
+    REVIVED = "revived"
+    """Of generated talk: cancelled tasks shown as open."""
     FITS = "fits"
     VALID = "valid"
 

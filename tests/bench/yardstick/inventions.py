@@ -22,6 +22,8 @@ _HEADING = re.compile(r"#{1,6} |> ")
 _BULLET = re.compile(r"\A\s*[-*•]\s+")
 _BEFORE = re.compile(r"\[[^\]]{1,60}\]\s*|\([^)]{1,60}\)\s*|#?\d+[.:)]?\s+|[^:：]{1,60}[:：]\s*")
 """One thing that may stand before what was said: a mark, a number, a name."""
+_HEAD = re.compile(r"#(?:\d+|-) (?P<who>[^:\[\]\n]{1,60}?)(?: \[[^\[\]\n]{1,300}\])*: ")
+"""Before a line of memory: the number of its message, who said it, what became of it."""
 _AFTER = re.compile(r"\s*(?:\[[^\]]{1,80}\]|…|\.\.\.)\s*\Z")
 _OWN = frozenset({"person", "assistant", "tool", "user", "said", "earlier", "done", "cancelled", "corrected"})
 _FIELD = re.compile(r"\A[\w@.\-\[\]]+=")
@@ -65,6 +67,8 @@ class _Known:
         self._text = "\n".join(f" {_words(text)} " for text in said)
 
     def has_line(self, line: str) -> bool:
+        if head := _HEAD.match(line):
+            return self._is_label(head["who"]) and self._has_said(line[head.end() :])
         bare = _BULLET.sub("", line, count=1)
         if "\t" in bare or _FIELD.match(bare):
             cells = [_FIELD.sub("", cell, count=1) for cell in bare.split("\t")]

@@ -22,11 +22,13 @@ from tests.bench.yardstick.planted import Score
 from tests.bench.yardstick.prose import PROSE, Paragraph
 from tests.bench.yardstick.reading import request_text
 from tests.bench.yardstick.recorded import Cut, Shape, cuts, read
-from tests.bench.yardstick.trials import SMALLEST, is_valid
+from tests.bench.yardstick.requests import compacted, is_valid
 
 VALUE_SHARES = (0.50, 0.25, 0.10)
 CHAT_SHARES = (0.25, 0.10)
 PROSE_SHARES = (0.20, 0.10)
+SMALLEST = 1_000
+"""Tokens: what is shorter is not measured, nobody compacts it."""
 CHAINED = (1, 5, 20)
 _CHAIN_SHARE = 0.25
 
@@ -64,9 +66,9 @@ class Data:
             raise ValueError(f"{folder} has none of tools/, chat/, text/, seen/ and unseen/.")
         return found or [cls(folder, held_out=False, extent=extent, seed=seed)]
 
-    def figures(self, contender: Contender, measures: Sequence[str] = ()) -> Iterator[Figure]:
-        """What this contender makes of it; of some measures only, if any are named."""
-        for name in measures or ("values", "answers", "prose", "chains"):
+    def figures(self, contender: Contender, measures: Sequence[str]) -> Iterator[Figure]:
+        """What this contender makes of it: ``values``, ``answers``, ``prose``, ``chains``, or some of them."""
+        for name in measures:
             yield from getattr(self, f"_{name}")(contender)
 
     def _values(self, contender: Contender) -> Iterator[Figure]:
@@ -74,7 +76,7 @@ class Data:
             for cut in cases:
                 before = estimate_tokens(cut.before)
                 for share in VALUE_SHARES:
-                    request, fits = _compacted(contender, cut.before, round(share * before))
+                    request, fits = compacted(contender, cut.before, round(share * before))
                     kept = needs.kept(cut.needs, request) if fits else []
                     yield self._figure(Measure.VALUES, domain, share, contender, Score(len(kept), len(cut.needs)))
                     yield self._figure(Measure.FITS, domain, share, contender, Score(fits, 1))
@@ -88,7 +90,7 @@ class Data:
                 wanted = plain_chat.answerable(chat)
                 before = estimate_tokens(chat.messages)
                 for share in CHAT_SHARES:
-                    request, fits = _compacted(contender, chat.messages, round(share * before))
+                    request, fits = compacted(contender, chat.messages, round(share * before))
                     score = plain_chat.kept(wanted, request) if fits else Score(0, len(wanted))
                     yield self._figure(Measure.ANSWERS, path.stem, share, contender, score)
                     if contender.quotes:
@@ -99,7 +101,7 @@ class Data:
             for made in talks:
                 before = estimate_tokens(made.messages)
                 for share in PROSE_SHARES:
-                    request, fits = _compacted(contender, made.messages, round(share * before))
+                    request, fits = compacted(contender, made.messages, round(share * before))
                     verdict = prose.judged(made, request_text(request) if fits else "")
                     yield self._figure(Measure.CONSTRAINTS, language, share, contender, verdict.constraints)
                     yield self._figure(Measure.UPDATES, language, share, contender, verdict.updates)
@@ -114,7 +116,7 @@ class Data:
                 limit = round(_CHAIN_SHARE * estimate_tokens(made.messages))
                 page = list(made.messages)
                 for number in range(1, max(CHAINED) + 1):
-                    page, fits = _compacted(contender, page, limit)
+                    page, fits = compacted(contender, page, limit)
                     if number in CHAINED:
                         verdict = prose.judged(made, request_text(page) if fits else "")
                         for measure, score in (
@@ -184,9 +186,3 @@ class Data:
 
 def _some(found: Iterable[Cut], shape: Shape, most: int) -> list[Cut]:
     return [cut for cut in found if cut.shape == shape][:most]
-
-
-def _compacted(contender: Contender, messages: Sequence[Message], limit: int) -> tuple[list[Message], bool]:
-    """The request, and whether it fits: what does not cannot be sent, and keeps nothing."""
-    request = list(contender.compact(list(messages), limit))
-    return request, estimate_tokens(request) <= limit

@@ -78,7 +78,7 @@ def talk(language: str, wordings: str, texts: Sequence[Paragraph], seed: int, *,
 def judged(prose: Prose, text: str) -> ProseVerdict:
     """The text of a request, held against what was laid down."""
     flat = _flat(text)
-    stale = [stands(old, flat) and not _follows(old, new, flat) for old, new in prose.updates]
+    stale = [_flat(old) in flat and not _follows(old, new, flat) for old, new in prose.updates]
     return ProseVerdict(
         Score(sum(stands(sentence, flat) for sentence in prose.constraints), len(prose.constraints)),
         Score(sum(stands(new, flat) for _, new in prose.updates), len(prose.updates)),
@@ -97,7 +97,7 @@ def _beginning(sentence: str) -> str:
 
 
 def _follows(old: str, new: str, flat: str) -> bool:
-    return _beginning(new) in flat[flat.rfind(_beginning(old)) :]
+    return _beginning(new) in flat[flat.rfind(_flat(old)) :]
 
 
 def _turn(words: Mapping[str, Any], paragraph: Paragraph, dice: Random) -> tuple[str, str]:
