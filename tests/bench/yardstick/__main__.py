@@ -20,7 +20,8 @@ from tests.bench.yardstick.page import page
 PROCESSES = 2
 COMMAND = "make bench-yardstick"
 MADE_UP = "generated"
-MEASURES = ("values", "answers", "prose", "chains", MADE_UP)
+RECALL = "recall"
+MEASURES = ("values", "answers", "prose", "chains", MADE_UP, RECALL)
 BARE = ", bare summary"
 _QUICKLY = ("values", "answers", "prose")
 _BRIEFLY = ("memory", f"reset{BARE}")
@@ -28,9 +29,9 @@ _BRIEFLY = ("memory", f"reset{BARE}")
 
 def contenders() -> list[Contender]:
     """The strategies with both kinds of summary, then what they are compared with."""
-    ours = [*strategies(embedder()), *strategies(None, nothing_kept, said=BARE)]
-    once = {contender.name: contender for contender in reversed([*ours, *baselines(), *libraries()])}
-    return list(reversed(once.values()))
+    ours = strategies(embedder())
+    bare = [contender for contender in strategies(None, nothing_kept, said=BARE) if contender.name.endswith(BARE)]
+    return [*ours, *bare, *baselines(), *libraries()]
 
 
 def main() -> None:
@@ -66,8 +67,9 @@ def main() -> None:
 def measured(data: Sequence[Data], wanted: Sequence[str], measures: Sequence[str], seed: int) -> list[Figure]:
     """Every contender on all data, each in one of two processes."""
     with ProcessPoolExecutor(PROCESSES) as pool:
-        work = pool.map(partial(_measured, data, measures, seed), wanted)
-        return [figure for found in work for figure in found]
+        work = pool.map(partial(_measured, data, [name for name in measures if name != RECALL], seed), wanted)
+        recalled = [figure for part in data for figure in part.recall()] if RECALL in measures else []
+        return [*(figure for found in work for figure in found), *recalled]
 
 
 def refuse_invalid(figures: Sequence[Figure]) -> None:

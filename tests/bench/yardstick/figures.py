@@ -29,6 +29,8 @@ class Measure(StrEnum):
     RULES = "rules, decisions"
     REVIVED = "revived"
     """Of generated talk: cancelled tasks shown as open."""
+    RECALL = "recall"
+    """Questions whose answer is among the first five that are found."""
     FITS = "fits"
     VALID = "valid"
 

@@ -26,7 +26,7 @@ _HEAD = re.compile(r"#(?:\d+|-) (?P<who>[^:\[\]\n]{1,60}?)(?: \[[^\[\]\n]{1,300}
 """Before a line of memory: the number of its message, who said it, what became of it."""
 _AFTER = re.compile(r"\s*(?:\[[^\]]{1,80}\]|…|\.\.\.)\s*\Z")
 _OWN = frozenset({"person", "assistant", "tool", "user", "said", "earlier", "done", "cancelled", "corrected"})
-_FIELD = re.compile(r"\A[\w@.\-\[\]]+=")
+_FIELD = re.compile(r"[^=\s][^=\t]{0,60}?=")
 
 
 @dataclass(frozen=True)
@@ -71,14 +71,19 @@ class _Known:
             return self._is_label(head["who"]) and self._has_said(line[head.end() :])
         bare = _BULLET.sub("", line, count=1)
         if "\t" in bare or _FIELD.match(bare):
-            cells = [_FIELD.sub("", cell, count=1) for cell in bare.split("\t")]
-            return all(map(self._has_cell, cells))
+            return all(map(self._has_cell, bare.split("\t")))
         return self._has_said(bare)
 
     def _has_cell(self, cell: str) -> bool:
-        """A value, a list of values, or in brackets a list of records: its values one by one."""
-        parts = cell.split() if cell.startswith("[") else cell.split(", ")
-        return self.has(cell) or all(map(self.has, parts))
+        """A value, behind its name or without; a list of values; in brackets a list of records, value by value. What
+        is left out of a long one is marked, and its parts stand.
+        """
+        found = _FIELD.match(cell)
+        return self._has_value(cell) or (found is not None and self._has_value(cell[found.end() :]))
+
+    def _has_value(self, value: str) -> bool:
+        parts = value.split() if value.startswith("[") else value.split(", ")
+        return all(map(self.has, value.split("…"))) or all(map(self.has, parts))
 
     def _has_said(self, text: str) -> bool:
         if self.has(text):

@@ -6,6 +6,7 @@ beside ``seen``.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,8 @@ from pathlib import Path
 from random import Random
 
 from bot.estimate import estimate_tokens
-from bot.messages import Message
+from bot.messages import Message, text_of
+from tests.bench.recall import relevance
 from tests.bench.yardstick import inventions, needs, plain_chat, prose
 from tests.bench.yardstick.contenders import Contender
 from tests.bench.yardstick.figures import Figure, Measure
@@ -137,6 +139,17 @@ class Data:
                 Message(role="assistant", content=paragraph.text),
             )
         ]
+
+    def recall(self) -> Iterator[Figure]:
+        """What recall finds, beside a textbook BM25."""
+        for path in self._files("chat"):
+            for chat in plain_chat.read(path)[: self.extent.chats]:
+                asked = [relevance.Question(each.question, each.evidence) for each in chat.questions if each.evidence]
+                if asked:
+                    found = asyncio.run(relevance.hits([text_of(m["content"]) for m in chat.messages], asked))
+                    for name, hits in (("recall", found.ours), ("plain BM25", found.plain)):
+                        score = Score(hits, found.questions)
+                        yield Figure(Measure.RECALL, path.stem, self.held_out, 1.0, name, score)
 
     def _invented(
         self, group: str, share: float, contender: Contender, before: Sequence[Message], request: Sequence[Message]

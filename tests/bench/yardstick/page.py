@@ -39,6 +39,7 @@ def page(figures: Some, *, command: str, seconds: float) -> str:
         "chains": _chains(figures),
         "generated": _generated(figures),
         "requests": _requests(figures),
+        "recall": _recall(figures),
     }
     for name, part in parts.items():
         text = text.replace(f"{{{{{name}}}}}", part)
@@ -109,6 +110,18 @@ def _requests(figures: Some) -> str:
         for name, mine in _by_contender(some)
     ]
     return table([*(f"fits at {share:.0%}" for share in SHARES), "valid"], rows)
+
+
+def _recall(figures: Some) -> str:
+    """The other measures have a share of the size; this one has none."""
+    some = [figure for figure in figures if figure.measure is Measure.RECALL]
+    groups = names(some, lambda figure: figure.group)
+    rows = [
+        [name, *(percent(total(f for f in mine if f.group == group), digits=1) for group in groups)]
+        for name, mine in _by_contender(some)
+    ]
+    heads = [f"{group} ({total(f for f in some if f.group == group).of // len(rows)})" for group in groups]
+    return table(heads, rows) if rows else NOTHING
 
 
 def _by_contender(some: Some) -> list[tuple[str, list[Figure]]]:

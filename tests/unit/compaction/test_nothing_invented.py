@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from bot.compaction.manual.manual import compact_history
-from bot.compaction.manual.refusals import NotCompacted
+from bot.compaction.manual.refusals import CannotFit, NotCompacted
 from bot.estimate import estimate_tokens
 from bot.messages import Message, text_block
 from tests.bench.yardstick.inventions import invented, shown
@@ -40,6 +42,9 @@ CHANGES = [
 PEOPLE = ["", "Ann: ", "Bo Li: ", "Оля: "]
 """How a message in a group begins."""
 CITIES = ["Oslo", "Chicago", "Köln", "上海", "Ann"]
+
+Turn = tuple[str, str, list[object] | None, str]
+"""Who asks, what, the records that a tool finds, and the answer."""
 
 sentences = st.sampled_from([*SENTENCES, *CHANGES])
 records = st.fixed_dictionaries(
@@ -72,7 +77,7 @@ turns = st.lists(
 )
 @given(turns=turns, share=st.sampled_from([0.2, 0.4]))
 def test_each_line_that_is_shown_is_in_the_conversation_word_for_word(
-    strategy: str, turns: list[tuple[str, str, list[object] | None, str]], share: float
+    strategy: str, turns: list[Turn], share: float
 ) -> None:
     talk = conversation(turns)
     assert invented(talk, page(talk, strategy, share)).lines == []
@@ -86,7 +91,7 @@ def test_there_are_lines_to_compare() -> None:
     assert list(shown(talk, page(talk, "reset", 0.4)))
 
 
-def conversation(turns: list[tuple[str, str, list[object] | None, str]]) -> list[Message]:
+def conversation(turns: Sequence[Turn]) -> list[Message]:
     made: list[Message] = []
     for number, (who, request, found, answer) in enumerate(turns):
         made.append(Message(role="user", content=[text_block(f"{who}{request}")]))
@@ -100,6 +105,7 @@ def conversation(turns: list[tuple[str, str, list[object] | None, str]]) -> list
 
 def page(talk: list[Message], strategy: str, share: float) -> list[Message]:
     """Compacted with a summary that says nothing of it; what cannot be made smaller is as it was."""
+    made: Sequence[Mapping[str, Any]] = talk
     try:
         made = compact_history(
             talk,
@@ -107,7 +113,8 @@ def page(talk: list[Message], strategy: str, share: float) -> list[Message]:
             limit=max(200, round(share * estimate_tokens(talk))),
             summary="They talked about this and that." if strategy == "reset" else None,
         ).messages
-    except NotCompacted as refusal:
-        result = getattr(refusal, "result", None)
-        made = result.messages if result else list(talk)
+    except CannotFit as refusal:
+        made = refusal.result.messages
+    except NotCompacted:
+        pass
     return [Message(role=message["role"], content=message["content"]) for message in made]
