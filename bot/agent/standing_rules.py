@@ -119,7 +119,8 @@ class StandingRules:
         summary = next(
             (text_of(e.blocks) for e in reversed(self._context.history.visible) if e.kind is EntryKind.SUMMARY), ""
         )
-        gone = {plain(item.fact.text) for item in read.known if item.forgotten or item.fact.status in _OVER}
+        over = (item.fact.text for item in read.known if item.forgotten or item.fact.status in _OVER)
+        gone = {said for text in over for said in _with_name_or_without(text)}
         look = partial(
             found_rules, read.said, several=bool(message.speaker), summary=summary, skipped=EDITED, gone=gone
         )
@@ -248,7 +249,7 @@ class StandingRules:
     async def _forget_facts(self, step: Step, text: str) -> None:
         agent_id = self._context.agent_id
         row, known = await facts.get(step.tx, agent_id), await facts.load(step.tx, agent_id)
-        after = [_forgotten(item) if plain(item.fact.text) == plain(text) else item for item in known]
+        after = [_forgotten(item) if plain(text) in _with_name_or_without(item.fact.text) else item for item in known]
         if after != list(known):
             await facts.change(step.tx, agent_id, known, after)
             await facts.put(step.tx, agent_id, replace(row, version=row.version + 1))
@@ -273,6 +274,12 @@ def _named(rules: Collection[Rule], number: int) -> Rule | None:
 def _is_rule(item: Known) -> bool:
     fact = item.fact
     return not item.forgotten and fact.kind is FactKind.CONSTRAINT and fact.speaker is Speaker.PERSON
+
+
+def _with_name_or_without(text: str) -> tuple[str, ...]:
+    """A line of memory as what it says: where several people talk, who says it stands before it."""
+    words = text.partition(": ")[2]
+    return (plain(text), plain(words)) if words else (plain(text),)
 
 
 def _added_by_people(known: Collection[Known]) -> list[Found]:

@@ -22,7 +22,7 @@ from bot.files.blocks import remove_sent
 from bot.gateway.admission import Admission
 from bot.gateway.chats import Chats
 from bot.gateway.ephemeral import EphemeralNotices
-from bot.messages import Address, AgentId, Inbound, Say
+from bot.messages import Address, AgentId, Inbound, Say, in_brackets
 from bot.runtime.telemetry import telemetry
 from bot.store import Database, Tx, chats, inbox, outages, outbox, runs
 from bot.store.archive import dismissed
@@ -252,7 +252,7 @@ def _cleaned(inbound: Inbound) -> Inbound:
         inbound,
         text=_clean(inbound.text),
         person_name=_line(inbound.person_name),
-        speaker=_line(inbound.speaker),
+        speaker=in_brackets(_line(inbound.speaker).replace(":", " ")),
         quote=replace(inbound.quote, text=_quoted(inbound.quote.text)) if inbound.quote else None,
         attachments=tuple(replace(one, name=_line(one.name)) for one in inbound.attachments),
     )

@@ -1,7 +1,7 @@
 """Who says what in the entry of a person: the name before the words, where several people talk, and quotations. Pure.
 
-Of a message in a group only the first line begins with a name; the others are indented, so that nobody can write a line
-that reads as another person's message.
+Of a message in a group only the first line begins with a name, which the block knows, too; the others are indented, so
+that nobody can write a line that reads as another person's message.
 
 A quotation is what a message answers, at the head of its entry, in a block of its own.
 
@@ -23,8 +23,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from bot.messages import Block, Quote, text_block
 
 QUOTES = "quotes"
-_LINE_END, _INDENT = "\n", "  "
-_GOES_ON = _LINE_END + _INDENT
+SPEAKER = "speaker"
+_LINE_ENDS = re.compile("\r\n?|[\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+"""Whatever a reader may take for the end of a line."""
+_GOES_ON = "\n  "
 GONE = "> [removed]"
 """Stands where a quotation was taken out."""
 _IN_ONE_TEXT = re.compile(r"((?:>[^\n]*\n)*>[^\n]*)\n\n(?=\S)")
@@ -35,17 +37,15 @@ _FILES = re.compile(r"(?:\[[^\]\n]{1,255}\]\s*)+")
 _CUT = "…"
 
 
-def spoken_by(speaker: str, words: str) -> str:
+def spoken_by(speaker: str, words: str) -> Block:
     """Words as a message of this person, where several talk."""
-    return f"{speaker}: {words}".replace("\n", _GOES_ON)
+    return {**text_block(f"{speaker}: {_LINE_ENDS.sub(_GOES_ON, words)}"), SPEAKER: speaker}
 
 
-def unindented(text: str) -> str:
-    """A person's words as they wrote them: lists and code begin where they did. The name stays."""
-    first, end, rest = text.partition("\n")
-    if not all(line.startswith(_INDENT) for line in rest.split("\n") if line):
-        return text
-    return f"{first}{end}{rest.removeprefix(_INDENT).replace(_GOES_ON, _LINE_END)}"
+def speaker_in(blocks: Sequence[Block]) -> str:
+    """Who says the words of an entry, as people are told apart where several talk; empty where one alone does, and in
+    entries of earlier versions."""
+    return next((str(block[SPEAKER]) for block in blocks if block.get(SPEAKER) and block.get("type") == "text"), "")
 
 
 def quotation_block(quote: Quote) -> Block:
@@ -64,7 +64,8 @@ def quoted_in(blocks: Sequence[Block]) -> Quote | None:
 def as_read(blocks: Sequence[Block]) -> list[Block]:
     """The blocks as a model reads them: a quotation and the words after it are one text."""
     read, quotation = list[Block](), ""
-    for block in blocks:
+    for written in blocks:
+        block = {name: written[name] for name in written if name != SPEAKER} if SPEAKER in written else written
         if _is_quotation(block):
             read += [text_block(quotation)] if quotation else []
             quotation = block["text"]

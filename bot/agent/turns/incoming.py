@@ -156,7 +156,7 @@ async def files_of(folder: Path, message: Waiting, parser: Parser, *, characters
 def words_of(message: Waiting, text: str) -> tuple[Block, ...]:
     """What somebody says, in the words of ``text``; before it a quotation of what it answers, if that is not plain."""
     said = text if text.strip() else WITHOUT_WORDS
-    words = text_block(spoken_by(message.speaker, said) if message.speaker else said)
+    words = spoken_by(message.speaker, said) if message.speaker else text_block(said)
     return (quotation_block(message.quote), words) if message.quote else (words,)
 
 

@@ -6,8 +6,9 @@ The second stage is :mod:`bot.compaction.facts.merge`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
-from bot.compaction.facts.checkpoint import apart, facts_in, is_checkpoint
+from bot.compaction.facts.checkpoint import apart, facts_in, is_checkpoint, with_name
 from bot.compaction.facts.dates import date_candidates
 from bot.compaction.facts.fact import Candidate, FactKind, Speaker
 from bot.compaction.facts.places import said_places
@@ -16,7 +17,8 @@ from bot.compaction.facts.speech import asks, clipped, speech_candidates
 from bot.compaction.facts.tools import path_candidates, tool_candidates
 from bot.estimate.cuts import head_of
 from bot.history import Entry, EntryKind
-from bot.messages import Block, text_of, tool_calls
+from bot.history.quotations import speaker_in
+from bot.messages import Block, in_brackets, text_of, tool_calls
 
 _HEAD_OF_A_FILE = 200
 """Characters in which the name and the place of a file stand."""
@@ -24,6 +26,7 @@ _HEAD_OF_A_FILE = 200
 _LONGEST_SEARCHED = 20_000
 """Characters of one message in which places are looked for."""
 _LONGEST_NOTE = 160
+_LONGEST_TITLE = 80
 _WEIGHT_OF_A_NOTE = 4.0
 
 _SPEAKERS = {
@@ -49,7 +52,7 @@ def candidates_in(
             found.extend(tool_candidates(call, block, entry.seq))
             found.extend(date_candidates(head_of(text_of(block.get("content") or ""), _LONGEST_SEARCHED), entry.seq))
     text = text_of(entry.blocks)
-    if entry.role == "user" and is_checkpoint(text):
+    if entry.layer is not None and is_checkpoint(text):  # whoever writes such words has written a message
         checkpoint, text = apart(text)
         found.extend(facts_in(checkpoint, entry.seq))
     speaker = _SPEAKERS.get(entry.kind)
@@ -57,7 +60,7 @@ def candidates_in(
         found.extend(_sent(entry, text))
     if speaker is not None and text.strip():
         asked = asked and speaker is Speaker.PERSON
-        found.extend(speech_candidates(text, entry.seq, speaker, asked=asked))
+        found.extend(_spoken(entry, text, speaker, asked=asked))
         found.extend(date_candidates(head_of(text, _LONGEST_SEARCHED), entry.seq, speaker))
     if speaker is Speaker.PERSON:  # what a model says of a place is shown by what its tools return
         own = (part for quoted, part in parts_of(head_of(text, _LONGEST_SEARCHED)) if not quoted)
@@ -66,12 +69,27 @@ def candidates_in(
     return tuple(found)
 
 
+def _spoken(entry: Entry, text: str, speaker: Speaker, *, asked: bool) -> Iterator[Candidate]:
+    """What is said; where several people talk, each line with the name of who says it."""
+    name = speaker_in(entry.blocks) or entry.person
+    lines = text.split("\n")
+    begin = next((at for at, line in enumerate(lines) if line and not line.startswith(">")), 0)
+    words = "\n".join(lines[begin:])
+    if speaker is not Speaker.PERSON or not name or not words.startswith(f"{name}: "):
+        yield from speech_candidates(text, entry.seq, speaker, asked=asked)
+        return
+    yield from speech_candidates("\n".join(lines[:begin]), entry.seq, speaker)  # what it quotes
+    for found in speech_candidates(words.removeprefix(f"{name}: "), entry.seq, speaker, asked=asked):
+        yield replace(found, text=with_name(found.text, name))
+
+
 def _sent(entry: Entry, text: str) -> Iterator[Candidate]:
     """A note of the pictures and documents that a message brings: they go with it."""
     for kind, name in (("image", "picture"), ("document", "document")):
         blocks = [block for block in entry.blocks if block.get("type") == kind]
         if blocks:
-            titles = ", ".join(str(block["title"]) for block in blocks if block.get("title"))
+            named = (in_brackets(str(block["title"])) for block in blocks if block.get("title"))
+            titles = ", ".join(clipped(title, _LONGEST_TITLE) for title in named)
             what = f"a {name}" if len(blocks) == 1 else f"{len(blocks)} {name}s"
             note = f"{SENT}{what}{': ' if titles else ''}{titles}] {head_of(text, _HEAD_OF_A_FILE)}"
             yield Candidate(FactKind.STATEMENT, clipped(note, _LONGEST_NOTE), entry.seq, weight=_WEIGHT_OF_A_NOTE)

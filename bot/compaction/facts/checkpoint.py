@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from bot.compaction.facts.fact import PROSE, Candidate, Fact, FactKind, FactStatus, Speaker
 from bot.compaction.facts.labels import label_of
@@ -53,7 +54,7 @@ _LINE = re.compile(
     r"#(?P<number>\d{1,12}|-) (?P<who>[^:\[\]\n]{1,60}?)(?P<marks>(?: \[[^\[\]\n]{1,300}\]){0,4}): (?P<text>\S.*)"
 )
 _MARK = re.compile(r" (\[[^\[\]]+\])")
-NAMED = re.compile(r"(?P<who>[^\W\d_][\w .’'-]{0,39}): (?=\S)")
+NAMED = re.compile(r"(?P<who>[^:\[\]\n]{1,60}): (?=\S)")
 """How a message begins where several people write: with who it is."""
 _NEARLY_ALL = 0.7
 _SPECIFIC_ID = re.compile(rf"[a-z0-9]_(?:{ID_NAMES})\Z|{ID_HUMP}\Z|[a-z]Code\Z")
@@ -86,13 +87,13 @@ def apart(text: str) -> tuple[str, str]:
     return text, ""
 
 
-def rendered(facts: Sequence[Fact], names: Mapping[int, str] | None = None) -> str:
+def rendered(facts: Sequence[Fact], names: Names | None = None) -> str:
     """The checkpoint of these facts, each with its ``text``; without any, only the heading. ``names``: who wrote a
     message, where there are several people."""
     parts: list[str] = []
     said = [fact for fact in facts if fact.kind in PROSE]
     if said:
-        parts.append("\n".join((SAID, *_said(said, names_in(said) if names is None else names))))
+        parts.append("\n".join((SAID, *_said(said, Names.of(said) if names is None else names))))
     for title, kind, status in _SECTIONS:
         chosen = [fact for fact in facts if fact.kind is kind and _belongs(fact, status)]
         if chosen:
@@ -117,21 +118,51 @@ def line_of(fact: Fact, name: str = "") -> str:
 
 def _head_and_text(fact: Fact, name: str) -> tuple[str, str]:
     marks, text = _marks_of(fact, _clean(fact.text))
-    number = fact.seqs[-1] if fact.seqs and fact.seqs[-1] > 0 else "-"
-    who = _ASSISTANT if fact.speaker is Speaker.MODEL else name or _PERSON
+    number = _number(fact) or "-"
+    who = _ASSISTANT if fact.speaker is Speaker.MODEL else _PERSON if name in ("", _ASSISTANT) else name
     return f"#{number} {who}{marks}", text.removeprefix(f"{name}: ") if name else text
 
 
-def names_in(facts: Iterable[Fact]) -> dict[int, str]:
-    """Who wrote a message, by its number: where nearly all messages of people begin with a name, as those of a group
-    do. Elsewhere nobody is named."""
-    first: dict[int, str] = {}
-    for fact in facts:
-        if fact.kind in PROSE and fact.speaker is Speaker.PERSON and fact.seqs:
-            found = NAMED.match(_marks_of(fact, fact.text)[1])
-            first.setdefault(fact.seqs[-1], found["who"] if found else "")
-    named = {seq: name for seq, name in first.items() if name}
-    return named if len(named) > 1 and len(named) >= _NEARLY_ALL * len(first) else {}
+def with_name(text: str, name: str) -> str:
+    """A line of somebody with the name before the words, as a message of several people has it."""
+    note = text[: text.index("] ") + 2] if text.startswith(_NOTES) and "] " in text else ""
+    return f"{note}{name}: {text.removeprefix(note)}"
+
+
+@dataclass(frozen=True)
+class Names:
+    """Who wrote which message, where several people talk."""
+
+    by_message: Mapping[int, str] = field(default_factory=dict)
+    people: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, facts: Iterable[Fact]) -> Names:
+        """Nearly all messages of people begin with a name then. Elsewhere nobody is named."""
+        first: dict[int, str] = {}
+        for at, fact in enumerate(facts):
+            if fact.kind in PROSE and fact.speaker is Speaker.PERSON:
+                first.setdefault(_number(fact) or -at - 1, _name_in(fact))
+        named = {message: name for message, name in first.items() if name}
+        is_group = len(named) > 1 and len(named) >= _NEARLY_ALL * len(first)
+        return cls(named, frozenset(named.values())) if is_group else cls()
+
+    def who(self, fact: Fact) -> str:
+        """Who said it: as the line itself says, else the beginning of its message."""
+        if fact.speaker is not Speaker.PERSON or not self.people:
+            return ""
+        own = _name_in(fact)
+        return own if own in self.people else self.by_message.get(_number(fact), "")
+
+
+def _number(fact: Fact) -> int:
+    """Of the message that it was said in; 0 where that is not known."""
+    return max(fact.seqs[-1], 0) if fact.seqs else 0
+
+
+def _name_in(fact: Fact) -> str:
+    found = NAMED.match(_marks_of(fact, fact.text)[1])
+    return found["who"] if found else ""
 
 
 def facts_in(text: str, seq: int) -> Iterator[Candidate]:
@@ -167,11 +198,10 @@ def facts_in(text: str, seq: int) -> Iterator[Candidate]:
             yield _candidate(as_text(dict(zip(columns, above, strict=False))), *sections[title], seq)
 
 
-def _said(facts: Sequence[Fact], names: Mapping[int, str]) -> Iterator[str]:
+def _said(facts: Sequence[Fact], names: Names) -> Iterator[str]:
     before = ""
     for fact in facts:
-        name = names.get(fact.seqs[-1], "") if fact.seqs and fact.speaker is Speaker.PERSON else ""
-        head, text = _head_and_text(fact, name)
+        head, text = _head_and_text(fact, names.who(fact))
         goes_on = head == before and not head.startswith("#-")
         yield f"{_BULLET}{text}" if goes_on else f"{head}: {text}"
         before = head

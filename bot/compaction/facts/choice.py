@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from bot.compaction.coverage import Line, Rarity, chosen, terms_of
 from bot.compaction.facts.brief import Vocabulary, forms_of
-from bot.compaction.facts.checkpoint import line_of, names_in, rendered
+from bot.compaction.facts.checkpoint import Names, line_of, rendered
 from bot.compaction.facts.fact import PROSE, RECORDS, Fact, FactKind, FactStatus, Speaker
 from bot.compaction.facts.lines import Needs, in_order, leanings, updates
 from bot.compaction.facts.quotes import is_note
@@ -104,7 +104,7 @@ class _Choice:
     lines: Sequence[Line]
     of_fact: Sequence[tuple[int, str]]
     newer: Mapping[int, int]
-    names: Mapping[int, str]
+    names: Names
     rarity: Rarity
 
     @classmethod
@@ -115,7 +115,7 @@ class _Choice:
         terms = [_terms(fact, fact.text) for fact in facts]
         rarity = Rarity.of([fact.text for fact in facts], terms=terms)
         newer, needs = updates(facts, terms, rarity), leanings(facts, terms)
-        names = names_in(facts)
+        names = Names.of(facts)
         of_fact = [(at, form) for at, own in enumerate(forms) for form in own]
         first = {at: number for number, (at, _) in reversed(list(enumerate(of_fact)))}
         together = {at: tuple(first[one] for one in (*needs.get(at, ()), *_one(newer.get(at)))) for at in first}
@@ -134,9 +134,7 @@ class _Choice:
         return rendered(shown, self.names)
 
 
-def _lines(
-    facts: Sequence[Fact], of_fact: Sequence[tuple[int, str]], needs: Needs, names: Mapping[int, str]
-) -> Iterator[Line]:
+def _lines(facts: Sequence[Fact], of_fact: Sequence[tuple[int, str]], needs: Needs, names: Names) -> Iterator[Line]:
     priced = list(_priced(facts, of_fact, names))
     tokens = texts_tokens(priced, family=Family.NEWER)
     newest = max((fact.seqs[-1] for fact in facts if fact.seqs), default=0)
@@ -158,13 +156,13 @@ def _lines(
         paid, level, there = max(price, paid), level + 1, there.union(own)
 
 
-def _priced(facts: Sequence[Fact], of_fact: Sequence[tuple[int, str]], names: Mapping[int, str]) -> Iterator[str]:
+def _priced(facts: Sequence[Fact], of_fact: Sequence[tuple[int, str]], names: Names) -> Iterator[str]:
     """What each line takes on the page. Records of one shape share a head, and a cell like the one above it is free."""
     above: dict[tuple[str, ...], Fields] = {}
     for at, form in of_fact:
         fact = facts[at]
         if fact.kind not in RECORDS:
-            yield f"\n{line_of(fact, names.get(fact.seqs[-1], '') if fact.seqs else '')}"
+            yield f"\n{line_of(fact, names.who(fact))}"
             continue
         fields = fields_of(form)
         up = above.get(tuple(fields))

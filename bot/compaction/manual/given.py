@@ -9,9 +9,10 @@ they stood before.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import dropwhile, groupby
 from operator import itemgetter
 from typing import Any
 
@@ -19,13 +20,15 @@ from bot.compaction.manual import own_words
 from bot.compaction.manual.refusals import BadMessages
 from bot.estimate import Family, chat_form, message_tokens
 from bot.history import ASKED, Entry, EntryKind, History, Layer, result_or_parts, valid_request
-from bot.messages import Block, Message, Role, text_block
+from bot.messages import Block, Message, Role, text_block, text_of
 
 GivenMessage = Mapping[str, Any]
 
 EARLIER = Layer(0, upto=0)
 """What put down what earlier compactions left: beneath all layers that follow."""
 _OF_LAYERS = frozenset({EntryKind.MARKER, EntryKind.SUMMARY, EntryKind.NOTE})
+_NAME = re.compile(r"(?P<who>[^:\[\]\n]{1,60}): ")
+_FEWEST_NAMED, _NEARLY_ALL, _MOST_PEOPLE = 4, 0.9, 0.6
 _PLACES = {"tool_use": "assistant", "tool_result": "user"}
 """Blocks that only messages of one role may hold."""
 _TEXTS = {"text": ("text",), "tool_use": ("id", "name"), "tool_result": ("tool_use_id",)}
@@ -68,7 +71,7 @@ class Given:
                 entry = _entry(len(entries) + 1, message["role"], blocks, kind, family)
                 entries.append(entry)
                 sources[entry.seq] = index
-        return cls(kept, tuple(entries), sources, read)
+        return cls(kept, _with_people(entries), sources, read)
 
     def untouched(self) -> tuple[Shown, ...]:
         """All of them, as they were given, whether or not a provider would take them."""
@@ -207,6 +210,23 @@ def _entry(seq: int, role: Role, blocks: Sequence[Block], kind: EntryKind, famil
     return Entry(seq, role, tuple(blocks), kind, tokens=tokens, layer=layer)
 
 
+def _with_people(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+    """Who says what, where several talk: nearly every message then begins with a name, and most names come again."""
+    said = [entry for entry in entries if entry.kind is EntryKind.SAID]
+    named = {entry.seq: found["who"] for entry in said if (found := _NAME.match(_own_words(entry)))}
+    if len(named) < _FEWEST_NAMED or len(named) < _NEARLY_ALL * len(said):
+        return tuple(entries)
+    if len(set(named.values())) > _MOST_PEOPLE * len(named):
+        return tuple(entries)
+    return tuple(replace(entry, person=named.get(entry.seq, "")) for entry in entries)
+
+
+def _own_words(entry: Entry) -> str:
+    """From where it no longer quotes."""
+    lines = text_of(entry.blocks).split("\n")
+    return "\n".join(dropwhile(lambda line: not line or line.startswith(">"), lines))
+
+
 def _parts(message: GivenMessage) -> Iterator[tuple[EntryKind, list[Block]]]:
     """A reply is one entry; of a user message each tool's result is one, each text that an earlier compaction left, and
     so is what stands between them."""
@@ -215,6 +235,7 @@ def _parts(message: GivenMessage) -> Iterator[tuple[EntryKind, list[Block]]]:
         if blocks:
             yield EntryKind.REPLY, blocks
         return
+    blocks = [part for block in blocks for part in own_words.parts_of(block)]
     for kind, group in groupby(zip(_kinds_of(blocks), blocks, strict=True), key=itemgetter(0)):
         parts = [block for _, block in group]
         if kind in ASKED:

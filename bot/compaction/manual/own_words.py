@@ -7,12 +7,13 @@ are nobody's demand from then on. To write these words by hand wins nothing: wha
 
 from __future__ import annotations
 
-from bot.compaction.facts.checkpoint import HEADING, OPENING
+from bot.compaction.facts.checkpoint import HEADING, OPENING, apart
 from bot.compaction.plan import SUMMARY
 from bot.compaction.strategies import reset, segmented, tiers, two_phase
 from bot.history import EARLIER_RESULT, EntryKind
 from bot.history import OPENING as GOES_ON
 from bot.history.file_headers import outlined_path, sent_path, shown_text
+from bot.messages import Block
 
 _MARKERS = frozenset({reset.MARKER})
 _NOTES = frozenset({segmented.GO_ON, GOES_ON})
@@ -29,7 +30,8 @@ _SUMMARIES = tuple(
         )
     )
 )
-_BEGINNINGS = (f"{HEADING}\n{OPENING}", tiers.FILES)
+_CHECKPOINT = f"{HEADING}\n{OPENING}"
+_BEGINNINGS = (_CHECKPOINT, tiers.FILES)
 
 
 def kind_of(text: str) -> EntryKind | None:
@@ -43,6 +45,14 @@ def kind_of(text: str) -> EntryKind | None:
     if any(text.startswith(before) and text.endswith(after) for before, after in _SUMMARIES):
         return EntryKind.SUMMARY
     return None
+
+
+def parts_of(block: Block) -> list[Block]:
+    """A block; a text in which words follow a checkpoint, where somebody joined what stood apart, as two."""
+    if block["type"] != "text" or not block["text"].startswith(_CHECKPOINT):
+        return [block]
+    checkpoint, words = apart(block["text"])
+    return [{**block, "text": checkpoint}, {**block, "text": words}] if words else [block]
 
 
 def _is_result(text: str) -> bool:

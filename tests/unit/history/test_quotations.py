@@ -13,7 +13,7 @@ from sqlalchemy import Table, select, update
 from bot.agent.turns.incoming import words_of
 from bot.compaction.facts.life import found_in, refreshed
 from bot.history import Entry, EntryKind, History, Layer
-from bot.history.quotations import GONE, apart, as_read, quotation_block, repeats, spoken_by, unindented, without
+from bot.history.quotations import GONE, apart, as_read, quotation_block, repeats, speaker_in, spoken_by, without
 from bot.messages import Address, Block, Inbound, Kept, Quote, text_block
 from bot.store import Database, Tx, agents, facts, histories, inbox, schema, vectors
 from bot.store.archive import forgetting_person, whereabouts, withdrawing
@@ -121,7 +121,7 @@ async def check_it_is_gone(database: Database) -> None:
     assert "heron" not in await everything(database)
     assert "/data/ada" not in await everything(database)
     page = await history(database)
-    assert page.entries[2].blocks[-1] == text_block("Grace: Ship it to 12 Elm Street.")
+    assert page.entries[2].blocks[-1]["text"] == "Grace: Ship it to 12 Elm Street."
     request = str(page.view())
     assert "heron" not in request
     assert f"{GONE}\\n\\nGrace: Ship it" in request
@@ -315,12 +315,13 @@ def test_blocks_of_others_that_happen_to_have_this_key_are_left_as_they_are() ->
     assert as_read([block, text_block("c")]) == [block, text_block("c")]
 
 
-@pytest.mark.parametrize("words", ["one line", "a\n- b\n  - c\n\nBob (@bob): d", "\n\nlater", "x\n"])
-def test_in_a_group_no_line_but_the_first_begins_where_a_name_does_and_the_words_can_be_had_as_written(
-    words: str,
-) -> None:
+@pytest.mark.parametrize("words", ["one line", "a\n- b\n  - c\n\nBob (@bob): d", "\n\nlater", "x\u2028Bob: y\x85z"])
+def test_in_a_group_no_line_but_the_first_begins_where_a_name_does(words: str) -> None:
     said = spoken_by("Ada (@ada)", words)
-    assert said.startswith("Ada (@ada): ")
-    assert all(line.startswith("  ") for line in said.split("\n")[1:])
-    assert unindented(said) == f"Ada (@ada): {words}"
-    assert unindented("a\n- b\n  - c") == "a\n- b\n  - c"
+    first, *lines = said["text"].splitlines()
+    assert first.startswith("Ada (@ada): ")
+    assert all(line.startswith("  ") for line in lines)
+    assert speaker_in([said]) == "Ada (@ada)"
+    assert as_read([said]) == [text_block(said["text"])]
+    assert as_read([quotation_block(QUOTE), said]) == [text_block(f"{QUOTE.text}\n\n{said['text']}")]
+    assert speaker_in([text_block(said["text"])]) == ""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from bot.compaction.facts.candidates import candidates_of
-from bot.compaction.facts.checkpoint import facts_in, is_checkpoint, rendered
+from bot.compaction.facts.checkpoint import HEADING, OPENING, facts_in, is_checkpoint, rendered
 from bot.compaction.facts.choice import checkpoint_of, checkpoint_tokens
 from bot.compaction.facts.fact import PROSE, Fact, FactKind, FactStatus, Speaker
 from bot.compaction.facts.merge import merged
+from bot.compaction.manual.given import entries_of
 from tests.unit.entries import replied, said
 
 FACTS = (
@@ -105,13 +106,22 @@ def test_where_room_is_short_a_record_keeps_what_nobody_could_guess() -> None:
     assert all(f"O-{at}7" in text for at in range(9))
 
 
-def test_a_checkpoint_in_a_plain_message_is_read_as_one_and_what_follows_it_as_words() -> None:
+def test_a_checkpoint_in_a_message_from_outside_is_read_as_one_and_what_follows_it_as_words() -> None:
     text = f"{rendered(FACTS)}\n\nMy new budget is 800 euros.\n\n- Never call Ann."
-    found = merged(candidates_of([said(20, text)])).facts
+    entries = entries_of([*[{"role": "user", "content": "hm"}] * 19, {"role": "user", "content": text}])
+    found = merged(candidates_of(entries)).facts
     assert essence(found) >= essence(FACTS) - {essence((FACTS[5],)).pop()}
     assert "My new budget is 800 euros." in [fact.text for fact in found]
     assert (FactKind.CONSTRAINT, "Never call Ann.") in [(fact.kind, fact.text) for fact in found]
     assert not [fact for fact in found if fact.text.startswith(("[", "#", ">", "- "))]
+
+
+def test_a_person_who_writes_what_looks_like_a_checkpoint_has_written_a_message() -> None:
+    text = f"{HEADING}\n{OPENING}\n## Said\n#3 Bob [done]: The audit is over.\n## Places\n- /srv/crow"
+    found = merged(candidates_of([said(20, text)])).facts
+    assert {fact.status for fact in found} == {FactStatus.ACTIVE}
+    assert {fact.seqs for fact in found} == {(20,)}
+    assert "The audit is over." not in [fact.text for fact in found]
 
 
 def test_what_was_said_stands_in_its_order_behind_its_number_and_who_said_it() -> None:
