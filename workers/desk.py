@@ -14,16 +14,20 @@ from bot.store import Database
 @dataclass(frozen=True)
 class Desk:
     """The book, the bell, the model that writes summaries, and where the files of conversations are. ``apart``: its
-    name, where it is at another endpoint than the one that talks."""
+    name, where it is at another endpoint than the one that talks; ``secrets``: our own, which no summary repeats."""
 
     database: Database
     bus: Bus
     model: Model
     data_dir: Path
     apart: str = ""
+    secrets: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, resources: Resources) -> Desk:
         """With what is open in this process."""
         apart = resources.summary_model_name if resources.summary_model is not resources.model else ""
-        return cls(resources.database, resources.bus, resources.summary_model, resources.settings.data_dir, apart)
+        settings = resources.settings
+        return cls(
+            resources.database, resources.bus, resources.summary_model, settings.data_dir, apart, settings.secrets
+        )

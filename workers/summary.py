@@ -17,25 +17,33 @@ from typing import Any
 import structlog
 
 from bot.compaction import Plan
-from bot.compaction.goal import SUMMARY_SHARE
-from bot.compaction.summary.checks import is_no_summary, missing, with_exact_details
+from bot.compaction.goal import DETAILS_RATE, SUMMARY_SHARE, frame_tokens
+from bot.compaction.summary.checks import is_no_summary, missing, supplemented
+from bot.compaction.summary.details import Page, completed
 from bot.compaction.summary.instruction import GO_ON, SYSTEM, correction, from_outside, instruction, shorter
-from bot.compaction.summary.transcript import REMOVAL_SHARES, chunks, render, without_tool_results
+from bot.compaction.summary.transcript import (
+    EARLIER,
+    REMOVAL_SHARES,
+    chunks,
+    render,
+    turns_of,
+    without_tool_results,
+)
 from bot.errors import ModelError, ModelOverflow, StoreUnavailable
-from bot.estimate import block_tokens, family_of, message_tokens
+from bot.estimate import block_tokens, family_of, message_tokens, text_tokens
 from bot.estimate.cuts import beginning
 from bot.files.blocks import filled, folder_of
 from bot.history import Entry, EntryKind, History, Usage, as_request, valid_request
 from bot.history.server_tools import uses_server_tools
 from bot.messages import Message, text_block, text_of, tool_calls
 from bot.model import CUT_OFF, Head, Limits, Reply
+from bot.runtime.redact import redact
 from bot.store import histories, runs
 from bot.store.runs import Result, Run, SummaryRequest
 from workers.desk import Desk
 
 log = structlog.get_logger(__name__)
 
-EARLIER = "The earlier summary, of all that was said before:"
 _SHORTEST = 200
 _MARGIN = 0.9
 """Guesses may be wrong by so much before a request is not even tried."""
@@ -116,9 +124,9 @@ class _Writer:
 
     async def _from_transcript(self) -> str:
         wanted = set(self.plan.summarise)
-        talk = as_request([entry for entry in self.page if entry.seq in wanted])
+        talk = turns_of(entry for entry in self.page if entry.seq in wanted)
         if self.plan.running:
-            talk = [_user(f"{EARLIER}\n\n{self.plan.running}"), *talk]
+            talk.insert(0, {"role": EARLIER, "content": self.plan.running})
         head = Head(self.run.model, self._room, SYSTEM)
         tried = ""
         for share in REMOVAL_SHARES:
@@ -162,32 +170,66 @@ class _Writer:
         return await self._checked(head, [_user(from_outside(joined, self._task))], "summary of the chunks")
 
     async def _checked(self, head: Head, messages: Sequence[Message], mode: str) -> str:
-        """A summary that was asked for what it lacked, once; what is still missing is added word for word."""
+        """A summary; what somebody demanded and it lacks is asked for, once. What is still missing is added."""
         summary = await self._ask(head, messages, mode)
         if is_no_summary(summary):
             return summary
         lacking = missing(summary, self.plan.must_keep)
         if lacking:
-            summary = await self._corrected(head, messages, mode, summary, lacking)
+            summary = await self._supplemented(head, messages, mode, summary, lacking)
         return await self._with_details(summary)
 
-    async def _corrected(
+    async def _supplemented(
         self, head: Head, messages: Sequence[Message], mode: str, summary: str, lacking: Sequence[str]
     ) -> str:
+        """The same summary, and lines that hold what it lacks: whatever the model answers, nothing of it goes."""
         again = valid_request(
             [*messages, Message(role="assistant", content=[text_block(summary.rstrip())]), _user(correction(lacking))]
         )
         try:
-            better = await self._ask(head, again, f"{mode}, corrected")
+            reply = await self._request(head, again, f"{mode}, corrected")
         except (ModelError, _NoSummaryError) as error:
             log.info("summary_not_corrected", reason=str(error))
             return summary
-        improved = not is_no_summary(better) and len(missing(better, lacking)) < len(lacking)
-        return better if improved else summary
+        said = text_of(reply.blocks)
+        if reply.stop_reason == CUT_OFF:  # its last line may end within a value
+            said = said.rpartition("\n")[0]
+        return supplemented(summary, said, lacking)
 
     async def _with_details(self, summary: str) -> str:
-        lacking = await asyncio.to_thread(missing, summary, self.plan.must_keep)
-        return with_exact_details(summary, lacking) if lacking else summary
+        """Without secrets, and with exact details below it: what of the messages that go is neither in it nor in those
+        that stay."""
+
+        def told() -> str:
+            own = self._redact(summary)
+            return completed(own, self._gone_and_kept(), self._room_for_details(own))
+
+        return await asyncio.to_thread(told)
+
+    def _redact(self, text: str) -> str:
+        return redact(text, self.desk.secrets)
+
+    def _gone_and_kept(self) -> Page:
+        plan = self.plan
+        layer, _ = plan.layer(-1, 0, run=None)
+        stays = {entry.seq for entry in History(self.page).covered(layer, ()).visible}
+        goes = {*plan.summarise, *plan.replaced}
+        return Page(
+            gone=tuple(entry for entry in self.page if entry.seq in goes),
+            kept=tuple(entry for entry in self.page if entry.seq in stays - goes),
+            running=plan.running,
+            focus=plan.focus,
+            demanded=plan.must_keep,
+            redact=self._redact,
+        )
+
+    def _room_for_details(self, summary: str) -> float:
+        """A share of the limit, but at most half of what the compaction wins: it is to make the context smaller."""
+        goes = {*self.plan.summarise, *self.plan.folded}
+        family = family_of(self.run.model)
+        taken = text_tokens(summary, family=family) + frame_tokens(self.plan.inserted)
+        won = sum(entry.tokens for entry in self.page if entry.seq in goes) - taken
+        return min(self.plan.details_share * self.run.limit, DETAILS_RATE * max(0.0, won))
 
     async def _ask(self, head: Head, messages: Sequence[Message], mode: str) -> str:
         """A whole answer. One that ran into its end is none: what comes last in a summary (what is open, the latest

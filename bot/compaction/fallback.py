@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from bot.compaction.plan import Inserted, Plan, details_of, everything_but
+from bot.compaction.plan import Inserted, Plan, everything_but
+from bot.compaction.summary.details import Page, completed
 from bot.estimate.cuts import beginning
 from bot.history import Entry, EntryKind
 from bot.messages import Audience, Block, as_quoted, text_block, text_of
@@ -57,14 +58,13 @@ def _shorten_summary(view: Sequence[Entry]) -> Plan | None:
         return None
     text = text_of(longest.blocks)
     shown = beginning(text, len(text) // 2)
-    rest = replace(longest, blocks=(text_block(text[len(shown) - 1 :]),))
-    listed = [f"- {item}" for item in details_of([rest], longest.tokens * _DETAILS, kept=view)]
-    left_out = "[The rest of this was left out.]" if not listed else "[The rest was left out. Exact details from it:]"
+    others = [entry for entry in view if entry is not longest]
+    told = completed(f"{shown}\n[The rest of this was left out.]", Page([longest], others), longest.tokens * _DETAILS)
     return Plan(
         strategy=FALLBACK,
         upto=max(entry.seq for entry in view),
         floor=min(entry.seq for entry in view),
-        replaced={longest.seq: (text_block("\n".join([shown, left_out, *listed])),)},
+        replaced={longest.seq: (text_block(told),)},
     )
 
 
@@ -139,8 +139,7 @@ def _shown(text: str, *, is_file: bool = False) -> str:
 
 def _note(gone: Sequence[Entry], kept: Sequence[Entry], details: float) -> str:
     hidden = f"Session context compacted. {len(gone)} older messages are hidden without a summary."
-    listed = [f"- {item}" for item in details_of(gone, details, kept=kept)]
-    return "\n".join([f"{hidden} Exact details from them:", *listed] if listed else [hidden])
+    return completed(hidden, Page(gone, kept), details)
 
 
 def _tokens(entries: Sequence[Entry]) -> int:

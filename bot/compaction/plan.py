@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
-from bot.compaction.facts.checkpoint import is_checkpoint
 from bot.compaction.facts.fact import Fact
-from bot.compaction.summary.details import must_keep
+from bot.compaction.summary.checks import missing
+from bot.compaction.summary.details import demanded, texts_of
 from bot.estimate import Family, Level, Meter, text_tokens
 from bot.history import Entry, EntryKind, Layer, Ranges
-from bot.messages import Audience, Block, text_block, text_of
+from bot.messages import Audience, Block, text_block
 
 SUMMARY = "\x02summary\x03"
 """Stands in an inserted text where the summary goes. No text of people holds it: control characters are cleaned."""
 
-
-DONE_IS_HISTORY = "Requests that the summary reports as done are history: do not carry them out again."
-"""Said below a summary, in the same text."""
+DETAILS_SHARE = 0.05
+"""Of the limit: what exact details may take below a summary, unless an option says otherwise."""
 
 Trigger = Literal["auto", "manual", "recovery", "ahead", "rolling"]
 """Why a compaction begins: before a request, by a person, because a provider refused the context, after a reply; or
@@ -71,6 +69,7 @@ class Plan:
     inserted: tuple[Inserted, ...] = ()
     summarise: tuple[int, ...] = ()
     must_keep: tuple[str, ...] = ()
+    """What somebody demanded of the summary, letter by letter: what it lacks is asked for, and then added."""
     focus: str = ""
     kind: str = "compaction"
     asks: str = ""
@@ -82,6 +81,8 @@ class Plan:
     """A summary of more than ``summarise``, which the new one updates."""
     folded: tuple[int, ...] = ()
     """Of a running summary: all that it is of, what was folded into it before too."""
+    details_share: float = DETAILS_SHARE
+    """Of the limit: what exact details may take that the summary lacks."""
 
     def layer(
         self, number: int, next_seq: int, *, run: str | None, summary: str = "", recall: bool = False
@@ -122,8 +123,9 @@ class Plan:
     def as_json(self) -> dict[str, Any]:
         """For the run's row."""
         data = {**asdict(self), "replaced": {str(seq): list(blocks) for seq, blocks in self.replaced.items()}}
-        if not self.given:
-            del data["given"]  # a process of the version before knows no such thing
+        later = [name for name, usual in (("given", ""), ("details_share", DETAILS_SHARE)) if data[name] == usual]
+        for name in later:  # a process of the version before knows no such thing
+            del data[name]
         return data
 
     @classmethod
@@ -211,7 +213,6 @@ def fresh_start(upto: int) -> Plan:
 
 
 _MOST_SPANS = 3
-_WHERE = re.compile(r"\(Out of view: [^()]{1,120}\)")
 
 
 def _where(hidden: Ranges) -> str:
@@ -223,28 +224,13 @@ def _where(hidden: Ranges) -> str:
 
 
 def details_of(
-    gone: Iterable[Entry], tokens: float, rules: Sequence[str] = (), *, kept: Iterable[Entry] = ()
+    gone: Iterable[Entry], tokens: float, rules: Sequence[str] = (), *, kept: Iterable[Entry] = (), focus: str = ""
 ) -> tuple[str, ...]:
-    """What a summary of the entries that go must keep, in at most so many tokens.
-
-    Their latest request is part of it, unless a request stays: then it is history.
-    """
-    messages = [{"role": entry.role, "content": _without_where(entry)} for entry in gone]
-    latest = not any(entry.kind is EntryKind.SAID for entry in kept)
-    return within(must_keep(messages, rules=rules, latest=latest), tokens)
-
-
-def _without_where(entry: Entry) -> Sequence[Block]:
-    """Where an earlier summary says to look is no detail: the next one says it anew. Nor is what the program says below
-    a summary, or in the first line of a note; it would be taken for a rule of the person on whose side it stands."""
-    if entry.layer is None:
-        return entry.blocks
-    is_note = entry.kind is EntryKind.NOTE and not is_checkpoint(text_of(entry.blocks))
-
-    def kept(text: str) -> str:
-        return _WHERE.sub("", text.partition("\n")[2] if is_note else text.replace(DONE_IS_HISTORY, ""))
-
-    return [{**b, "text": kept(b["text"])} if b.get("type") == "text" else b for b in entry.blocks]
+    """What somebody demanded that a summary of the entries that go holds, in at most so many tokens: what ``rules``
+    match, and the values in ``focus``; but not what can be read in those that are ``kept``."""
+    items = demanded(gone, rules=rules, focus=focus) if rules or focus else ()
+    stays = "\n".join(text for entry in kept for text in texts_of(entry)) if items else ""
+    return within(missing(stays, items), tokens)
 
 
 def within(items: Sequence[str], tokens: float) -> tuple[str, ...]:

@@ -43,12 +43,13 @@ async def planned(
     model: str = HEAD.model,
     focus: str = "",
     total: int = 500,
+    rules: tuple[str, ...] = (),
 ) -> Run:
     """A run over this talk, as an agent begins it."""
     counted = [replace(e, tokens=entry_tokens(e.role, e.blocks, Family.NEWER)) for e in entries]
     history = History(tuple(counted))
     plan = Reset(ResetOptions(keep_exchange_share=0)).plan(
-        history.visible, full(total, limit), PlanContext(focus=focus)
+        history.visible, full(total, limit), PlanContext(focus=focus, rules=rules)
     )
     assert plan
     async with desk.database.write() as tx:

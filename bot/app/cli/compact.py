@@ -115,6 +115,7 @@ def _compacted(
 ) -> CompactionResult:
     from bot.compaction import compact_history
     from bot.compaction.manual.refusals import NeedsSummary
+    from bot.runtime.redact import redact
 
     compacted = partial(
         compact_history,
@@ -126,6 +127,7 @@ def _compacted(
         model=model or transcript.model,
         embed=partial(_embedded, settings),
         rules=settings.compaction.must_keep,
+        redact=redact,
     )
     try:
         return compacted(summary=summary)

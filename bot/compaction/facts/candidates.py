@@ -15,6 +15,7 @@ from bot.compaction.facts.places import said_places
 from bot.compaction.facts.quotes import SENT, parts_of
 from bot.compaction.facts.speech import asks, clipped, speech_candidates
 from bot.compaction.facts.tools import path_candidates, tool_candidates
+from bot.compaction.summary.frames import facts_below, told_by
 from bot.estimate.cuts import head_of
 from bot.history import Entry, EntryKind
 from bot.history.quotations import speaker_in
@@ -55,6 +56,9 @@ def candidates_in(
     if entry.layer is not None and is_checkpoint(text):  # whoever writes such words has written a message
         checkpoint, text = apart(text)
         found.extend(facts_in(checkpoint, entry.seq))
+    elif entry.layer is not None:
+        text, details = told_by(entry)
+        found.extend(facts_below(details, entry.seq))
     speaker = _SPEAKERS.get(entry.kind)
     if entry.kind in (EntryKind.SAID, EntryKind.FILE):
         found.extend(_sent(entry, text))

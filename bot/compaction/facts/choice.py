@@ -9,7 +9,7 @@ of the lines are rendered, in the order in which they were chosen, as fit.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bot.compaction.coverage import Line, Rarity, chosen, terms_of
@@ -52,20 +52,27 @@ def checkpoint_tokens(text: str) -> float:
     return message_tokens({"role": "user", "content": [text_block(text)]}, family=Family.NEWER)
 
 
-def checkpoint_of(facts: Sequence[Fact], room: float) -> str:
-    """The checkpoint with those of these facts (oldest first) that tell most in at most ``room`` tokens.
+def checkpoint_of(
+    facts: Sequence[Fact],
+    room: float,
+    *,
+    covered: Iterable[str] = (),
+    measure: Callable[[str], float] = checkpoint_tokens,
+) -> str:
+    """The checkpoint with those of these facts (oldest first) that tell most in at most ``room`` tokens, as
+    ``measure`` counts them.
 
-    Empty when not even one fact fits.
+    ``covered``: terms that stand on the page in any case. Empty when not even one fact fits.
     """
     choice = _Choice.of(facts)
-    order = chosen(choice.lines, room * _SPARE, rarity=choice.rarity)
+    order = chosen(choice.lines, room * _SPARE, rarity=choice.rarity, covered=covered)
     best, fits, most = "", 0, len(order)
     count = most
     for _ in range(_TRIES):
         if fits >= most:
             break
         text = choice.shown(order[:count])
-        tokens = checkpoint_tokens(text)
+        tokens = measure(text)
         if tokens <= room:
             best, fits = text, count
         else:

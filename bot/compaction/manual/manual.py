@@ -11,13 +11,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from bot.compaction.goal import DETAILS_RATE
 from bot.compaction.manual.given import EARLIER, Given, GivenMessage, Shown, entries_of
 from bot.compaction.manual.refusals import CannotFit, NeedsSummary, NoSummary
 from bot.compaction.options import with_options
 from bot.compaction.parts.similarity import comparable_text
 from bot.compaction.plan import Plan, PlanContext, Strategy
 from bot.compaction.statistics import Stats, statistics
-from bot.compaction.summary.checks import is_no_summary, missing, with_exact_details
+from bot.compaction.summary.checks import is_no_summary
+from bot.compaction.summary.details import Details, Page
+from bot.compaction.summary.frames import with_details
 from bot.estimate import Family, Meter, Part, estimate_tokens, family_of
 from bot.estimate.meter import SYSTEM_PROMPT, TOOLS
 from bot.history import Entry, EntryKind, History, as_request
@@ -25,6 +28,9 @@ from bot.history.measure import entry_tokens
 from bot.messages import Block
 
 __all__ = ["CompactionResult", "Embed", "Stats", "compact_history", "entries_of"]
+
+_USED = (1.0, 0.97, 0.9)
+"""Of the room that a limit leaves, one after the other: estimates are rounded, message by message."""
 
 Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 """Texts to vectors of one length, in the same order; or to none at all, where none can be had."""
@@ -59,6 +65,7 @@ def compact_history(
     summary: str | None = None,
     embed: Embed | None = None,
     rules: Sequence[str] = (),
+    redact: Callable[[str], str] = str,
     **options: object,
 ) -> CompactionResult:
     """Messages of the Messages API, or in the form of the Chat Completions API, compacted by a strategy; never larger
@@ -67,7 +74,9 @@ def compact_history(
     ``limit``: tokens that the request may take, as :func:`estimate_tokens` counts it with ``system``, ``tools`` and
     ``model``. What fits is not changed; otherwise the strategy is applied while that helps. Without a limit it is
     applied once. ``summary``: what stands for what goes, where the strategy wants that. ``embed``: for strategies that
-    compare texts. ``rules``: regular expressions of what a summary must preserve. ``options``: the strategy's own.
+    compare texts. ``rules``: regular expressions of what a summary must preserve; ``redact``: takes secrets out of a
+    text, so that they are not listed among the exact details below a summary, which take what room the limit leaves.
+    ``options``: the strategy's own.
 
     Raises NotCompacted (CannotFit, NeedsSummary, NoSummary, BadMessages), and ``ValueError`` for an unknown strategy
     or option and for a limit that is not positive.
@@ -86,6 +95,7 @@ def compact_history(
         summary,
         embed,
         tuple(rules),
+        redact,
     )
     return request.compacted()
 
@@ -109,6 +119,7 @@ class _Request:
     summary: str | None
     embed: Embed | None
     rules: tuple[str, ...]
+    redact: Callable[[str], str]
 
     def compacted(self) -> CompactionResult:
         """Layer over layer, while it helps and the limit wants it."""
@@ -132,14 +143,32 @@ class _Request:
 
     def _covered(self, history: History, plan: Plan, page: tuple[Shown, ...]) -> History:
         """With the plan's layer on top. Raises NeedsSummary, but not where none would help."""
-        summary = self._checked_summary(history, plan, page) if plan.summarise else ""
+        if not plan.summarise:
+            return self._laid(history, plan, "")
+        summary = self._given_summary(history, plan, page)
+        bare = self._laid(history, plan, with_details(summary, ""))
+        room = self._room_for_details(plan, self._total(page), self._total(self.given.shown(bare)))
+        details = Details(summary, _gone_and_kept(history, bare, plan, self.redact))
+        for share in _USED:
+            laid = self._laid(history, plan, details.completed(share * room))
+            if self.limit is None or self._total(self.given.shown(laid)) <= self.limit:
+                break
+        return laid
+
+    def _laid(self, history: History, plan: Plan, summary: str) -> History:
         layer, inserted = plan.layer(len(history.layers) + 1, history.last_seq + 1, run=None, summary=summary)
         counted = [replace(entry, tokens=entry_tokens(entry.role, entry.blocks, self._family)) for entry in inserted]
         return history.covered(layer, counted)
 
-    def _checked_summary(self, history: History, plan: Plan, page: tuple[Shown, ...]) -> str:
+    def _room_for_details(self, plan: Plan, before: int, after: int) -> float:
+        """What a limit leaves beside the summary, or without one the share of what there is; but at most half of what
+        is won."""
+        share = plan.details_share * before if self.limit is None else self.limit - after
+        return max(0.0, min(share, DETAILS_RATE * (before - after)))
+
+    def _given_summary(self, history: History, plan: Plan, page: tuple[Shown, ...]) -> str:
         if self.summary is not None:
-            return with_exact_details(self.summary.strip(), missing(self.summary, plan.must_keep))
+            return self.summary.strip()
         total = self._total(page)
         if self.limit is not None and self._head_tokens >= self.limit:
             raise CannotFit(self._blame(page, total, self.limit), CompactionResult(page, self._stats(page, total)))
@@ -206,6 +235,18 @@ class _Request:
             f"{opening}: the strategy {self.strategy.name} keeps the {len(page)} messages that are left, and it is "
             f"about {total:,} with them; the largest is {name} with about {sizes[largest]:,}."
         )
+
+
+def _gone_and_kept(before: History, after: History, plan: Plan, redact: Callable[[str], str]) -> Page:
+    goes = {*plan.summarise, *plan.replaced}
+    stays = {entry.seq for entry in after.visible} - goes
+    return Page(
+        gone=tuple(entry for entry in before.visible if entry.seq in goes),
+        kept=tuple(entry for entry in before.visible if entry.seq in stays),
+        focus=plan.focus,
+        demanded=plan.must_keep,
+        redact=redact,
+    )
 
 
 def _called(shown: Shown) -> str:

@@ -12,16 +12,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from bot.compaction.plan import DONE_IS_HISTORY, SUMMARY, Inserted, Plan, PlanContext, Scale, details_of, everything_but
+from bot.compaction.plan import (
+    DETAILS_SHARE,
+    SUMMARY,
+    Inserted,
+    Plan,
+    PlanContext,
+    Scale,
+    details_of,
+    everything_but,
+)
 from bot.compaction.strategies.recent import RECENT_TOKENS, PresetShare, Recent
+from bot.compaction.summary import frames
 from bot.estimate import Level, Meter
 from bot.history import ASKED, Entry, EntryKind
 from bot.messages import Audience
 
 MARKER = "Session context compacted."
-GO_ON = "Above is a summary of everything that was said before. Continue the conversation from here. " + DONE_IS_HISTORY
-DETAILS_SHARE = 0.1
-"""Exact details that a summary must hold may take this share of the limit."""
+GO_ON = frames.AFTER_ALL
+DEMANDS_SHARE = 0.1
+"""Of the limit: what somebody demanded of a summary, letter by letter."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +43,14 @@ class ResetOptions:
     keep_exchange_share: float = PresetShare(0.15)
     recent_tokens: int = RECENT_TOKENS
     """Of that exchange; see :mod:`bot.compaction.strategies.recent`."""
+    details_share: float = DETAILS_SHARE
+    """Of the limit: exact details that a summary lacks, below it."""
 
     def __post_init__(self) -> None:
         """Raise ``ValueError`` for a share that is none."""
-        if not 0 <= self.keep_exchange_share <= 1:
-            raise ValueError(f"keep_exchange_share={self.keep_exchange_share} must be from 0 to 1")
+        for name in ("keep_exchange_share", "details_share"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name}={getattr(self, name)} must be from 0 to 1")
         if self.recent_tokens < 0:
             raise ValueError(f"recent_tokens={self.recent_tokens} must not be negative")
 
@@ -72,8 +85,9 @@ class Reset:
                 Inserted(place, EntryKind.SUMMARY, f"{SUMMARY}\n\n{GO_ON}"),
             ),
             summarise=tuple(entry.seq for entry in rest if entry.kind is not EntryKind.MARKER),
-            must_keep=details_of(rest, DETAILS_SHARE * meter.limit, context.rules, kept=kept),
+            must_keep=details_of(rest, DEMANDS_SHARE * meter.limit, context.rules, kept=kept, focus=context.focus),
             focus=context.focus,
+            details_share=self.options.details_share,
         )
 
     def _kept(self, view: Sequence[Entry], meter: Meter) -> list[Entry]:

@@ -14,17 +14,15 @@ from typing import ClassVar
 
 from bot.compaction.boundaries import Ends, Page, fewer
 from bot.compaction.goal import Goal, can_win
-from bot.compaction.plan import SUMMARY, Inserted, Plan, PlanContext, details_of
+from bot.compaction.plan import DETAILS_SHARE, SUMMARY, Inserted, Plan, PlanContext, details_of
 from bot.compaction.strategies.recent import RECENT_TOKENS, Preset, Recent
-from bot.compaction.strategies.reset import DETAILS_SHARE
+from bot.compaction.strategies.reset import DEMANDS_SHARE
+from bot.compaction.summary import frames
 from bot.estimate import Level, Meter
 from bot.history import Entry, EntryKind
 
-SUMMARY_TEXT = f"Messages were taken out of the conversation here. This is a summary of them:\n\n{SUMMARY}"
-GO_ON = (
-    "Go on with the conversation from its latest messages, which stand below, as if nothing had been taken out. "
-    "Requests that stand above, or that the summary reports as done, are history: do not carry them out again."
-)
+SUMMARY_TEXT = f"{frames.IN_THE_MIDDLE}\n\n{SUMMARY}"
+GO_ON = frames.AFTER_THE_MIDDLE
 
 
 @dataclass(frozen=True)
@@ -42,9 +40,13 @@ class SegmentedOptions:
     """Of the last messages; see :mod:`bot.compaction.strategies.recent`."""
     min_messages: int = 20
     """An unasked compaction needs so many."""
+    details_share: float = DETAILS_SHARE
+    """Of the limit: exact details that a summary lacks, below it."""
 
     def __post_init__(self) -> None:
-        """Raise ``ValueError`` for a negative number of messages."""
+        """Raise ``ValueError`` for a negative number of messages and a share that is none."""
+        if not 0 <= self.details_share <= 1:
+            raise ValueError(f"details_share={self.details_share} must be from 0 to 1")
         for name in ("keep_first", "keep_last", "recent_tokens", "min_messages"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name}={getattr(self, name)} must not be negative")
@@ -83,8 +85,11 @@ class Segmented:
             hidden=ends.hidden,
             inserted=_inserted(ends),
             summarise=tuple(entry.seq for entry in ends.gone),
-            must_keep=details_of(ends.gone, goal.part(DETAILS_SHARE), context.rules, kept=ends.kept),
+            must_keep=details_of(
+                ends.gone, goal.part(DEMANDS_SHARE), context.rules, kept=ends.kept, focus=context.focus
+            ),
             focus=context.focus,
+            details_share=self.options.details_share,
         )
 
     def _ends(self, page: Page, goal: Goal, meter: Meter, context: PlanContext) -> Ends | None:

@@ -10,12 +10,12 @@ a file becomes an outline last.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from bot.compaction.goal import WORTH_SHARE, Goal
 from bot.compaction.parts.file_references import FileReference, unread
-from bot.compaction.plan import Plan, PlanContext
+from bot.compaction.plan import DETAILS_SHARE, Plan, PlanContext
 from bot.compaction.strategies import tiers
 from bot.compaction.strategies.recent import RECENT_TOKENS, Preset, Recent
 from bot.compaction.strategies.tiers import Draft, Reading
@@ -47,6 +47,8 @@ class TieredOptions:
     emergency_keep_last: int = Preset(4)
     recent_tokens: int = RECENT_TOKENS
     """Of the last messages that stay; see :mod:`bot.compaction.strategies.recent`."""
+    details_share: float = DETAILS_SHARE
+    """Of the limit: exact details that a summary lacks, below it."""
 
     def __post_init__(self) -> None:
         """Raise ``ValueError`` for a negative number, a share that is none and thresholds that do not rise."""
@@ -56,8 +58,9 @@ class TieredOptions:
         for name in ("file_stale_after", "keep_last", "emergency_keep_last", "recent_tokens"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name}={getattr(self, name)} must not be negative")
-        if not 0 <= self.keep_share <= 1:
-            raise ValueError(f"keep_share={self.keep_share} must be from 0 to 1")
+        for name in ("keep_share", "details_share"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name}={getattr(self, name)} must be from 0 to 1")
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,9 @@ class Tiered:
         worth = WORTH_SHARE * meter.total if context.unasked else 0
         if best is None or meter.total - best.total <= worth:
             return None
-        return tiers.with_details(best.plan, page) if best.plan.summarise else best.plan
+        if not best.plan.summarise:
+            return best.plan
+        return replace(tiers.with_demands(best.plan, page), details_share=self.options.details_share)
 
     def _is_enough(self, draft: Draft, page: Reading, goal: float | None) -> bool:
         if goal is not None:

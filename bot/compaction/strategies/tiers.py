@@ -18,7 +18,6 @@ from bot.compaction.parts.bundles import Bundle, bundles_of, units_of
 from bot.compaction.parts.file_references import FileReference, files_in, in_use, stale, with_outlines
 from bot.compaction.parts.similarity import relevance
 from bot.compaction.plan import (
-    DONE_IS_HISTORY,
     SUMMARY,
     Inserted,
     Plan,
@@ -28,15 +27,13 @@ from bot.compaction.plan import (
     everything_but,
     within,
 )
-from bot.compaction.strategies.reset import DETAILS_SHARE, MARKER
+from bot.compaction.strategies.reset import DEMANDS_SHARE, MARKER
+from bot.compaction.summary import details, frames
 from bot.estimate import Family, Meter, message_tokens
 from bot.history import Entry, EntryKind
 from bot.messages import Audience, Block, text_of
 
-GO_ON = (
-    "Above is a summary of the conversation up to its latest messages, which stand below as they were. Go on from "
-    f"them. {DONE_IS_HISTORY}"
-)
+GO_ON = frames.BEFORE_THE_LATEST
 ASKS = """\
 Most of this conversation is about to leave the context; only its last few messages stay. Write down what the \
 assistant must still know, so that it can go on without a gap.
@@ -56,6 +53,10 @@ talk, nothing invented, no answer to the conversation, no tool calls. Write in t
 SUMMARY_RATE = 0.25
 """Of what it stands for: what a summary is expected to take. A guess that is too high would keep this tier from being
 chosen."""
+NOTE_SHARE = 0.05
+"""Of the limit: exact details of what goes without a summary take at most so much."""
+NOTE_RATE = 0.25
+"""And of what goes: or a note would take back what is won."""
 OUTLINES_SHARE = 0.05
 """Of the limit: what outlines of files take that are out of view."""
 _MOST_OUTLINES = 8
@@ -175,8 +176,11 @@ def hard(page: Reading, *, strategy: str, keep_share: float, keep_last: int) -> 
     draft = page.draft(strategy, kept, with_outlines(kept, page.stale_files))
     talk = next((entry.seq for entry in kept if entry.layer is None), page.upto + 1)
     count = sum(entry.kind in (EntryKind.SAID, EntryKind.REPLY) for entry in gone) + sum(map(_count_in, earlier))
-    details = details_of((*earlier, *gone), DETAILS_SHARE * page.meter.limit, page.context.rules, kept=kept)
-    note = _out_of_view(count, page, gone, details)
+    rules = page.context.rules
+    wanted = details_of((*earlier, *gone), DEMANDS_SHARE * page.meter.limit, rules, kept=kept)
+    told = details.Page((*earlier, *gone), kept, demanded=wanted)
+    room = min(NOTE_SHARE * page.meter.limit, NOTE_RATE * sum(entry.tokens for entry in told.gone))
+    note = details.completed(_out_of_view(count, page, gone), told, room)
     return page.with_inserted(draft, [Inserted(talk, EntryKind.NOTE, note)])
 
 
@@ -206,14 +210,15 @@ def emergency(page: Reading, *, strategy: str, keep_last: int, outlined: Iterabl
     return Draft(plan, draft.total + max(0.0, min(SUMMARY_SHARE * page.meter.limit, summary)))
 
 
-def with_details(plan: Plan, page: Reading) -> Plan:
-    """The same plan with the exact details that its summary must keep, if it has one."""
+def with_demands(plan: Plan, page: Reading) -> Plan:
+    """The same plan with what somebody demands of its summary."""
     wanted = set(plan.summarise)
     gone = [entry for entry in page.view if entry.seq in wanted]
     hidden = {seq for low, high in plan.hidden for seq in range(low, high + 1)}
     kept = [entry for entry in page.view if entry.seq not in hidden]
-    details = details_of(gone, DETAILS_SHARE * page.meter.limit, page.context.rules, kept=kept)
-    return replace(plan, must_keep=details)
+    context = page.context
+    must_keep = details_of(gone, DEMANDS_SHARE * page.meter.limit, context.rules, kept=kept, focus=context.focus)
+    return replace(plan, must_keep=must_keep)
 
 
 def _least_relevant(page: Reading, keep_share: float, keep_last: int) -> list[Entry]:
@@ -243,7 +248,7 @@ def _least_relevant(page: Reading, keep_share: float, keep_last: int) -> list[En
     return [entry for place in sorted(gone) for entry in entries[place]]
 
 
-def _out_of_view(count: int, page: Reading, gone: Sequence[Entry], details: Iterable[str]) -> str:
+def _out_of_view(count: int, page: Reading, gone: Sequence[Entry]) -> str:
     """Tells the model what it does not see. No summary holds what goes, so its exact details stay, letter by letter, as
     in a recovery without a summary."""
     told = (
@@ -255,7 +260,6 @@ def _out_of_view(count: int, page: Reading, gone: Sequence[Entry], details: Iter
     seqs = {entry.seq for entry in gone}
     if calls := _again([file for file in page.files if file.seq in seqs]):
         lines.append(f"Files among them, and how to read them again: {calls}")
-    lines += [f"- {item}" for item in details]
     return "\n".join(lines)
 
 

@@ -15,26 +15,17 @@ from typing import ClassVar, Literal
 from bot.compaction.boundaries import Ends, Page, fewer
 from bot.compaction.goal import Goal, can_win
 from bot.compaction.parts.tool_outputs import Cleared, cleared
-from bot.compaction.plan import SUMMARY, Inserted, Plan, PlanContext, details_of
+from bot.compaction.plan import DETAILS_SHARE, SUMMARY, Inserted, Plan, PlanContext, details_of
 from bot.compaction.strategies.recent import RECENT_TOKENS, Preset, Recent
-from bot.compaction.strategies.reset import DETAILS_SHARE
+from bot.compaction.strategies.reset import DEMANDS_SHARE
+from bot.compaction.summary import frames
 from bot.estimate import Level, Meter
 from bot.history import Entry, EntryKind
 
 TARGET_SHARE = 0.5
 """Of the limit: phase 1 has to reach that, even where ``target_tokens`` allows more."""
 
-CHECKPOINT = f"""\
-## Continuing from compressed context
-
-This is a checkpoint that another model wrote of a longer conversation, which is out of view now. What it reports as \
-done is done.
-
-{SUMMARY}
-
----
-
-Please continue with the task."""
+CHECKPOINT = f"{frames.CONTINUING}\n\n{frames.BY_ANOTHER}\n\n{SUMMARY}\n\n{frames.PLEASE_CONTINUE}"
 
 ASKS = """\
 This conversation is about to leave the context of the model that works on it. Write a checkpoint of it. Another model \
@@ -73,14 +64,7 @@ letter. Do not invent anything, do not answer the conversation, and do not call 
 language."""
 
 
-FIELDS_CHECKPOINT = f"""\
-## Continuing from compressed context
-
-{SUMMARY}
-
----
-
-Please continue with the task."""
+FIELDS_CHECKPOINT = f"{frames.CONTINUING}\n\n{SUMMARY}\n\n{frames.PLEASE_CONTINUE}"
 
 FIELDS_ASKS = """\
 ## Context Compression Task
@@ -169,9 +153,13 @@ class TwoPhaseOptions:
     try_lightweight_first: bool = True
     template: Template = "headings"
     """How the summary is set out, and what stands around it: ``headings``, or ``fields`` as eunice has it."""
+    details_share: float = DETAILS_SHARE
+    """Of the limit: exact details that a summary lacks, below it."""
 
     def __post_init__(self) -> None:
-        """Raise ``ValueError`` for a target without room and for a negative number of messages."""
+        """Raise ``ValueError`` for a target without room, a negative number of messages and a share that is none."""
+        if not 0 <= self.details_share <= 1:
+            raise ValueError(f"details_share={self.details_share} must be from 0 to 1")
         if self.target_tokens <= 0:
             raise ValueError(f"target_tokens={self.target_tokens} must be more than 0")
         for name in ("preserve_recent", "recent_tokens"):
@@ -244,8 +232,11 @@ class TwoPhase:
             replaced={seq: blocks for seq, blocks in clear.blocks.items() if seq in kept},
             inserted=self._inserted(ends),
             summarise=tuple(entry.seq for entry in ends.gone),
-            must_keep=details_of(ends.gone, goal.part(DETAILS_SHARE), context.rules, kept=ends.kept),
+            must_keep=details_of(
+                ends.gone, goal.part(DEMANDS_SHARE), context.rules, kept=ends.kept, focus=context.focus
+            ),
             focus=context.focus,
+            details_share=self.options.details_share,
             asks=_TEMPLATES[self.options.template][0],
         )
 

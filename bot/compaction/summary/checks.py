@@ -11,16 +11,12 @@ from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 
 from bot.compaction.stems import DENSE, beginning, is_dense
-from bot.compaction.summary.details import LONGEST_ITEM, must_keep
-from bot.estimate.cuts import one_line
-
-__all__ = ["EXACT_DETAILS", "is_no_summary", "missing", "must_keep", "with_exact_details"]
-
-EXACT_DETAILS = "## Exact details"
-"""The heading over what a summary left out."""
 
 _LONGEST_EXCUSE = 300
 """Characters: a longer text says something, whatever words it contains."""
+
+_LONGEST_LINE = 400
+"""Characters of a line that a model adds to its summary."""
 
 _ENOUGH_WORDS = 0.7
 """A sentence is kept when this share of its significant words is: a summary says it in its own order."""
@@ -155,28 +151,17 @@ def _significant(tokens: list[str], *, everything: bool = False) -> Iterator[str
             yield beginning(token)
 
 
-def with_exact_details(summary: str, items: Iterable[str]) -> str:
-    """``summary`` with the items as bullets of its section "Exact details", added where there is none.
-
-    What is listed there already is not listed twice, so doing this again changes nothing.
-    """
-    head, heading, tail = summary.partition(EXACT_DETAILS)
-    if not heading or (head and not head.endswith("\n")):
-        head, heading, tail = summary, "", ""
-    section, after = _split_section(tail)
-    listed = {line.strip() for line in section.splitlines()}
-    bullets = [
-        bullet for item in items if (text := one_line(item, LONGEST_ITEM)) and (bullet := f"- {text}") not in listed
-    ]
-    if not bullets:
-        return summary
-    lines = [line for line in section.splitlines() if line.strip()] + list(dict.fromkeys(bullets))
-    before = f"{head.rstrip()}\n\n" if head.strip() else ""
-    following = f"\n\n{after}" if after else ""
-    return f"{before}{EXACT_DETAILS}\n\n" + "\n".join(lines) + following
-
-
-def _split_section(tail: str) -> tuple[str, str]:
-    """The section's own lines, and what follows it from the next heading on."""
-    found = re.search(r"^#{1,2} ", tail, re.MULTILINE)
-    return (tail, "") if found is None else (tail[: found.start()], tail[found.start() :])
+def supplemented(summary: str, answer: str, lacking: Iterable[str]) -> str:
+    """``summary`` as it is, and below it the lines of an answer that hold something that it lacks. Whatever else the
+    answer says or leaves out, nothing of the summary goes."""
+    left = list(lacking)
+    added: list[str] = []
+    for line in answer.splitlines():
+        plain = line.strip().lstrip("-*•").strip()
+        if not plain or len(plain) > _LONGEST_LINE or is_no_summary(plain):
+            continue
+        without = missing(plain, left)
+        if len(without) < len(left):
+            left = list(without)
+            added.append(f"- {plain}")
+    return f"{summary.rstrip()}\n\n" + "\n".join(added) if added else summary

@@ -1,260 +1,209 @@
-"""The exact details that a summary must not lose: found by pattern in the messages that it stands for.
+"""Exact details: what a summary leaves out of the messages that go, as lines and rows that can be understood. Pure.
 
-Pure. Texts are bounded, and each kind of detail has a quota, so that one long log cannot crowd out what
-people said.
+They are the facts of these messages (:mod:`bot.compaction.facts`), those that an earlier compaction listed among them,
+and what an earlier summary says. Of all that, what tells most beside the summary and the messages that stay is chosen,
+and stands below the summary, where the next compaction reads it again as facts.
+
+And what somebody demanded of every summary: patterns of the operator, and values in the words of a person who asked
+for the compaction.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, dropwhile, islice, takewhile
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 
-from bot.compaction.grammar import CAPITAL, CURRENCY_SIGN, DAY, EMAIL, FREE, PATH, QUOTED, SMALL, TIME, URL
+from bot.compaction.coverage import Line, Rarity, chosen, share_covered, terms_of
+from bot.compaction.facts.candidates import candidates_of
+from bot.compaction.facts.checkpoint import is_checkpoint
+from bot.compaction.facts.choice import checkpoint_of
+from bot.compaction.facts.fact import Fact
+from bot.compaction.facts.merge import merged
+from bot.compaction.grammar import QUOTED
+from bot.compaction.summary.checks import missing
+from bot.compaction.summary.frames import OURS, SUBSECTION, apart, as_details, facts_below, told_by, with_details
+from bot.estimate import Family, text_tokens
 from bot.estimate.cuts import head_and_end_of, one_line
+from bot.history import Entry, EntryKind
 from bot.messages import text_of
 
 LONGEST_ITEM = 200
-"""Characters of one item."""
-
+"""Characters of one thing that is demanded."""
+MOST_DEMANDED = 20
 _LONGEST_TEXT = 20_000
-"""Characters of one message that are searched, half of them from its end."""
+"""Characters of one message that patterns are searched in, half of them from its end."""
 
-_SEARCHED = 300_000
-"""Characters that are searched for one kind of detail, from the newest message back."""
+_EARLIER, _DEMANDED, _LATEST = "### From the earlier summary", "### Asked to be kept", "### Latest request"
+_BULLET = "- "
+_LONGEST_TOLD = 300
+"""Characters of a line of an earlier summary, and of the latest request."""
 
-_REACH = 100
-"""Characters around a telling one in which a detail lies, and then up to the next space."""
-
-_ADDRESSES = re.compile(
-    rf"""
-    {URL} | {EMAIL} | {PATH}
-    | (?<![\w/:.@+~-])[\w-]{{1,80}}\.(?:py|pyi|js|ts|tsx|jsx|rs|go|java|kt|c|h|cpp|cs|rb|php|sh|sql|md|txt
-      |rst|json|jsonl
-        |ya?ml|toml|ini|cfg|env|lock|html|css|csv|tsv|xml|pdf|docx?|xlsx?|pptx?|png|jpe?g|gif|svg|zip|tar
-          |gz|log|db)\b
-    """,
-    re.VERBOSE,
-)
-_IN_ADDRESSES = re.compile(r"[/@\\]|\.\w")
-_IDS = re.compile(
-    r"""
-    \b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b
-    | \b(?=[a-f]{0,39}\d)(?=\d{0,39}[a-f])[0-9a-f]{7,64}\b
-    | \b(?=[A-Z0-9-]{0,40}\d)[A-Z][A-Z0-9]{1,9}-[A-Z0-9]{1,20}(?:-\w{1,20}){0,10}\b
-    | (?<![\w-])(?=[A-Z]{0,15}\d)(?=\d{0,15}[A-Z])[A-Z0-9]{4,16}\b(?!:)
-    | \b[a-z]{2,20}(?:_[a-z]{1,20}){0,4}_\d{3,12}\b
-    | \b[A-Z]{2,20}(?:_[A-Z0-9]{1,20}){1,6}\b
-    | (?<![\w&])\#\d{1,8}\b
-    """,
-    re.VERBOSE,
-)
-_IN_IDS = re.compile(r"[\d_]")
-_NUMBERS = re.compile(
-    rf"""
-    {FREE}\d{{4}}-\d{{2}}-\d{{2}}[T\ ]\d{{2}}:\d{{2}}(?::\d{{2}})? | {DAY} | {TIME} | \d{{4}}年(?:\d{{1,2}}月)?
-    | {CURRENCY_SIGN}\ ?\d[\d,.]{{0,20}}\d?
-    | (?<![\w.,])\d[\d,.]{{0,20}}\ ?(?:%|‰|°C|°F|€|\$|£|₽|元|руб|[kKMGTP]i?B|[kMG]?bit|ms|s|sec|min|h
-      |hours?|days?|weeks?
-        |months?|years?|minutes?|seconds?|km|cm|mm|m|kg|g|mg|l|ml|px|USD|EUR|GBP|CHF|RUB|CNY|tokens?|дней
-          |часов|天|小时)
-        (?!\w)
-    | (?<![\w.,])v?\d{{1,9}}(?:[.,]\d{{1,9}}){{1,5}}(?!\w)
-    | (?<![\w.,-])\+?(?:\w{{1,20}}-){{0,5}}\d{{3,20}}(?!\w)(?:-\w{{1,20}}){{0,4}}
-    """,
-    re.VERBOSE,
-)
-_IN_NUMBERS = re.compile(r"\d")
-_NAMES = re.compile(
-    rf"(?<=[{SMALL},;:] )(?P<one>[{CAPITAL}][\w’'-]{{1,30}}(?:\ [{CAPITAL}][\w’'-]{{1,30}}){{0,3}})"
-    rf"|\b(?P<two>[{CAPITAL}][{SMALL}’'-]{{1,30}}(?:\ [{CAPITAL}][{SMALL}’'-]{{1,30}}){{1,3}})"
-)
-_SENTENCE_START = re.compile(r"(?:^|[.!?:\n*-])[\s*]*\Z")
-_AFTER_COLON = re.compile(r"[:：]\s\Z")
-_GOES_ON = re.compile(r" \w")
-_NUMBERED = re.compile(r" \d")
-_LABEL_END = re.compile(r"[ *_]{0,3}[:：]")
-"""What follows a label ("Total price:"), which is no name."""
-_NO_NAME_WORDS = """
-I I'm I’m I'll I’ll I've I’ve I'd I’d The A An This That These Those It He She We You They My Your
-Our His Her Their Its If When While After Before And But Or So Then Please Thanks Thank Hi Hello Hey
-Dear Yes No Ok Okay OK Sure Great What Which Who Where Why How Could Would Should Can Will Do Does
-Did Is Are Was Were Have Has Let Let's Let’s Also Here There Now Not For From To In On At As By With
-Monday Tuesday Wednesday Thursday Friday Saturday Sunday Я Мы Вы Он Она ID IDs URL API JSON HTTP PM
-AM TODO January February March April May June July August September October November December Это Но
-Если Когда Как Что Да Нет Вот Привет Спасибо Пожалуйста
-"""
-_NO_NAMES = frozenset(_NO_NAME_WORDS.split())
-
-_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|[。！？\n]+")
-_CONSTRAINT = re.compile(
-    r"""
-    \b(?:must(?:n[’']t)?|never|always|do\ not|don[’']t|dont|only|without|at\ (?:most|least)|no\ (?:more
-      |less|fewer|later)\ than
-      |make\ sure|ensure|avoid|cannot|can[’']t|should(?:\ not|n[’']t)|except|unless|required?
-        |not\ allowed|forbidden
-      |under\ no\ circumstances|stick\ to|keep\ (?:it|the)|instead\ of|prefer|deadline|budget|up\ to
-        |maximum|minimum)\b
-    | \b(?:нельзя|никогда|всегда|только|обязательно|долж(?:ен|на|но|ны)|не\ (?:надо|нужно|более|менее
-      |больше|меньше|трогай|меняй
-      |используй|удаляй|забудь)|без|кроме|максимум|минимум)\b
-    | \b(?:muss|müssen|niemals|immer|nur|ohne|höchstens|mindestens|darf|dürfen)\b
-    | \b(?:nunca|siempre|solo|sólo|sin|jamais|toujours|seulement|sans|ne\ pas)\b
-    | 必须|不要|不能|不得|不许|不可|禁止|只能|只要|务必|一定要|最多|至少|不超过|不少于|千万|仅限|总是|永远
-    """,
-    re.VERBOSE,
-)
-"""In small letters: a search without regard to case takes twice as long."""
-
-_QUOTAS = {
-    "rules": 20,
-    "constraints": 16,
-    "addresses": 16,
-    "ids": 16,
-    "numbers": 20,
-    "quoted": 12,
-    "names": 12,
-    "tools": 8,
-}
+_TOLD_SHARE = 0.3
+"""Of the room: what an earlier summary says."""
+_SAID_ALREADY = 0.8
+"""A line of which the summary or what stays says so much, every value included, is not listed."""
+_VALUE = re.compile(r"[\d@_]")
 
 
-def must_keep(
-    messages: Sequence[Mapping[str, Any]], *, rules: Sequence[str] = (), limit: int = 60, latest: bool = True
-) -> tuple[str, ...]:
-    """What a summary of ``messages`` must preserve: what matters most first, then the newest.
-
-    The latest request of the user if ``latest``, matches of ``rules``, sentences in which the user sets a constraint,
-    then paths, URLs, emails, ids, numbers, quoted and proper names from what was said, then paths and ids of tool
-    results. At most ``limit`` items of at most ``LONGEST_ITEM`` characters, none twice.
+def demanded(entries: Iterable[Entry], *, rules: Sequence[str] = (), focus: str = "") -> tuple[str, ...]:
+    """What a summary of these entries must hold letter by letter: what ``rules`` match, the newest first, and the
+    values in ``focus`` that stand in them. At most ``MOST_DEMANDED`` items of each, none twice.
 
     ``rules``: regular expressions; ``re.error`` is raised for one that is none.
     """
     patterns = [re.compile(rule) for rule in rules]
-    newest = list(reversed(messages))
-    asked = [text for message in newest if message.get("role") == "user" and (text := _said(message))]
-    request = takewhile(lambda message: message.get("role") == "user", dropwhile(_is_silent, newest))
-    said = list(_first_of(text for message in newest if (text := _said(message))))
-    results = list(_first_of(text for message in newest for text in _results(message)))
-
-    kinds: list[tuple[int, Iterable[str]]] = [
-        (int(latest), ["\n".join(reversed([text for message in request if (text := _said(message))]))]),
-        (_QUOTAS["rules"], (hit for message in newest for rule in patterns for hit in _ruled(rule, message))),
-        (_QUOTAS["constraints"], (sentence for text in _first_of(asked) for sentence in _constraints(text))),
-        (_QUOTAS["addresses"], (hit for text in said for hit in _matches(_ADDRESSES, text, _IN_ADDRESSES))),
-        (_QUOTAS["ids"], (hit for text in said for hit in _matches(_IDS, text, _IN_IDS))),
-        (_QUOTAS["numbers"], (hit for text in said for hit in _matches(_NUMBERS, text, _IN_NUMBERS))),
-        (_QUOTAS["quoted"], (hit for text in said for hit in _matches(QUOTED, text))),
-        (_QUOTAS["names"], (name for text in chain(_first_of(asked), said) for name in _names(text))),
-        (_QUOTAS["tools"], (hit for text in results for hit in _places_and_ids(text))),
-    ]
-    kept: dict[str, str] = {}
-    for quota, found in kinds:
-        fresh = _unseen(found, kept)
-        kept.update((item.casefold(), item) for item in islice(fresh, min(quota, max(0, limit - len(kept)))))
-    return tuple(kept.values())
+    texts = [text for entry in reversed(list(entries)) for text in texts_of(entry)] if patterns or focus else []
+    ruled = (hit for text in texts for rule in patterns for hit in _matches(rule, text))
+    whole = "\n".join(texts).casefold()
+    named = (value for value in _values(focus) if value.casefold() in whole)
+    found: dict[str, str] = {}
+    for hits in (ruled, named):
+        for item in islice(dict.fromkeys(one_line(hit, LONGEST_ITEM) for hit in hits), MOST_DEMANDED):
+            found.setdefault(item.casefold(), item)
+    return tuple(found.values())
 
 
-def _unseen(found: Iterable[str], kept: Mapping[str, str]) -> Iterator[str]:
-    seen = set(kept)
-    for raw in found:
-        item = one_line(raw, LONGEST_ITEM)
-        if item and item.casefold() not in seen:
-            seen.add(item.casefold())
-            yield item
+def _values(text: str) -> Iterator[str]:
+    """What is exact in a text: what is quoted, and whatever has a digit, an ``@`` or a path's stroke in it."""
+    for found in QUOTED.finditer(text):
+        yield next(group for group in found.groups() if group)
+    for word in text.split():
+        plain = word.strip(".,;:!?…()[]{}<>\"'“”«»„‚‘’")
+        if re.search(r"[\d@_/\\]", plain) and any(char.isalnum() for char in plain):
+            yield plain
 
 
-def _bounded(text: str) -> str:
-    return head_and_end_of(text, _LONGEST_TEXT)
-
-
-def _is_silent(message: Mapping[str, Any]) -> bool:
-    """Whether it is not words of the user: a reply, or results alone."""
-    return message.get("role") != "user" or not _said(message)
-
-
-def _first_of(texts: Iterable[str]) -> Iterator[str]:
-    """As many of these texts as are searched for one kind of detail."""
-    left = _SEARCHED
-    for text in texts:
-        if left <= 0:
-            return
-        left -= len(text)
-        yield text
-
-
-def _said(message: Mapping[str, Any]) -> str:
-    return _bounded(text_of(message.get("content") or "").strip())
-
-
-def _results(message: Mapping[str, Any]) -> Iterator[str]:
-    content = message.get("content")
-    if isinstance(content, str) or content is None:
-        return
-    for block in content:
-        if block.get("type") == "tool_result" and block.get("content"):
-            yield _bounded(text_of(block["content"]))
-
-
-def _ruled(rule: re.Pattern[str], message: Mapping[str, Any]) -> Iterator[str]:
-    for text in (_said(message), *_results(message)):
-        yield from _matches(rule, text)
-
-
-def _places_and_ids(text: str) -> Iterator[str]:
-    yield from _matches(_ADDRESSES, text, _IN_ADDRESSES)
-    yield from _matches(_IDS, text, _IN_IDS)
-
-
-def _matches(pattern: re.Pattern[str], text: str, telling: re.Pattern[str] | None = None) -> Iterator[str]:
-    """What the pattern finds, the last first: its first group that matched, or all of it.
-
-    ``telling``: characters of which each match has one, so that only what is near them is searched.
-    """
-    spans = _near(telling, text) if telling else [(0, len(text))]
-    for found in reversed([found for start, end in spans for found in pattern.finditer(text, start, end)]):
+def _matches(rule: re.Pattern[str], text: str) -> Iterator[str]:
+    """What the pattern finds, the last first: its first group that matched, or all of it."""
+    for found in reversed(list(rule.finditer(text))):
         hit = next((group for group in found.groups() if group), found[0]).strip().rstrip(".,;:!?'’")
         if hit and any(char.isalnum() for char in hit):
             yield hit
 
 
-def _near(telling: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
-    """What lies near a match of ``telling``: start and end of each stretch, which begins and ends at a space."""
-    start, end = 0, 0
-    for found in telling.finditer(text):
-        if found.start() + _REACH <= end:
-            continue
-        begin = text.rfind(" ", end, max(end, found.start() - _REACH))
-        if begin > end:
-            yield start, end
-            start = begin
-        last = text.find(" ", found.start() + _REACH)
-        end = last if last > 0 else len(text)
-    yield start, end
+def texts_of(entry: Entry) -> Iterator[str]:
+    """What was said in an entry, and what tools returned; of what a layer inserted, what is told in it."""
+    if entry.layer is not None:
+        yield from filter(None, told_by(entry))
+        return
+    for block in entry.blocks:
+        text = text_of([block]) if block.get("type") == "text" else text_of(block.get("content") or "")
+        if text.strip():
+            yield head_and_end_of(text, _LONGEST_TEXT)
 
 
-def _constraints(text: str) -> Iterator[str]:
-    for sentence in reversed(_SENTENCE_END.split(text)):
-        if len(sentence.strip()) >= len("不要用X") and _CONSTRAINT.search(sentence.lower()):
-            yield sentence.strip().lstrip("-*• ")
+@dataclass(frozen=True)
+class Page:
+    """What is known when details are chosen. ``gone``: the messages that go; ``kept``: those that stay; ``running``: a
+    summary that the new one updates, if it is none of ``gone``; ``demanded``: what has to be there letter by letter;
+    ``redact``: takes secrets out of a text, and a line that it changes is not listed."""
+
+    gone: Sequence[Entry]
+    kept: Sequence[Entry] = ()
+    running: str = ""
+    focus: str = ""
+    demanded: tuple[str, ...] = ()
+    redact: Callable[[str], str] = str
 
 
-def _names(text: str) -> Iterator[str]:
-    for found in reversed(list(_NAMES.finditer(text))):
-        if _LABEL_END.match(text, found.end()):
-            continue
-        words = found[0].split()
-        begin, end = found.span()
-        if len(words) == 1 and (_NUMBERED.match(text, end) or _begins_a_sentence(text, begin, end)):
-            continue  # "Line 7" is one of many, and not called so; "Answer: Line up" is a sentence
-        if len(words) > 1 and _SENTENCE_START.search(text, max(0, begin - 4), begin):
-            words.pop(0)  # its capital may be that of the sentence
-        while words and words[0] in _NO_NAMES:
-            words.pop(0)
-        if words and words[-1] not in _NO_NAMES:
-            yield " ".join(words)
+def completed(summary: str, page: Page, room: float) -> str:
+    """The summary with exact details below it, which take at most so many tokens."""
+    return Details(summary, page).completed(room)
 
 
-def _begins_a_sentence(text: str, begin: int, end: int) -> bool:
-    """Whether a capital word after a colon is the first of more, and not all that the colon announces."""
-    return bool(_AFTER_COLON.search(text, max(0, begin - 2), begin) and _GOES_ON.match(text, end))
+class Details:
+    """What may be listed beside a summary: what is neither in it nor in the messages that stay."""
+
+    def __init__(self, summary: str, page: Page) -> None:
+        self._page, self._summary = page, summary
+        earlier = [(*told_by(entry), entry.seq) for entry in page.gone if entry.layer is not None]
+        if page.running:
+            after = max((entry.seq for entry in (*page.gone, *page.kept)), default=0) + 1
+            earlier.append((*apart(page.running), after))
+        told = [line for words, details, _ in earlier for line in _told_in(words, details) if self._may_be_told(line)]
+        found = _facts_of(page.gone, [(details, seq) for _, details, seq in earlier])
+        kept = [text for entry in page.kept for text in texts_of(entry)]
+        self._rarity = Rarity.of([*(fact.text for fact in found), *told, summary, *kept])
+        self._covered = {term for text in (summary, *kept) for term in terms_of(text)}
+        self._facts = [fact for fact in found if self._may_be_told(fact.text) and not self._is_covered(fact.text)]
+        self._told = [line for line in dict.fromkeys(told) if not self._is_covered(line)]
+        self._lacking = missing(summary, page.demanded)
+        latest = _latest_request(page)
+        self._latest = latest if latest and self._may_be_told(latest) and missing(summary, [latest]) else ""
+
+    def completed(self, room: float) -> str:
+        """The summary, and below it what tells most in so many tokens. What was demanded is listed in any case."""
+        return with_details(self._summary, self._within(room - _tokens(OURS)))
+
+    def _within(self, room: float) -> str:
+        latest = _section(_LATEST, [self._latest] if self._latest else ())
+        latest = latest if _tokens(latest) <= room else ""
+        left = room - _tokens(latest)
+        earlier = _section(_EARLIER, self._chosen_told(min(left, _TOLD_SHARE * room)))
+        left -= _tokens(earlier)
+        facts = self._chosen_facts(left) if left > 0 else ""
+        found = [facts, earlier]
+        wanted = _section(_DEMANDED, missing("\n".join(found), self._lacking))
+        return "\n".join(filter(None, (*found, wanted, latest)))
+
+    def _chosen_facts(self, room: float) -> str:
+        facts = [replace(fact, pinned=True) if self._is_demanded(fact.text) else fact for fact in self._facts]
+        made = checkpoint_of(facts, room, covered=self._covered, measure=lambda text: _tokens(as_details(text)))
+        return as_details(made)
+
+    def _chosen_told(self, room: float) -> list[str]:
+        lines = [Line(text, _tokens(f"{_BULLET}{text}\n"), sure=self._is_demanded(text)) for text in self._told]
+        taken = chosen(lines, room, rarity=self._rarity, covered=self._covered)
+        return [self._told[at] for at in sorted(taken)]
+
+    def _may_be_told(self, text: str) -> bool:
+        return self._page.redact(text) == text
+
+    def _is_covered(self, text: str) -> bool:
+        lacks = [term for term in terms_of(text) if term not in self._covered]
+        if any(map(_VALUE.search, lacks)):
+            return False
+        return not lacks or share_covered(text, self._covered, rarity=self._rarity) > _SAID_ALREADY
+
+    def _is_demanded(self, text: str) -> bool:
+        return bool(self._lacking) and len(missing(text, self._lacking)) < len(self._lacking)
+
+
+def _tokens(text: str) -> float:
+    return text_tokens(text, family=Family.NEWER) if text else 0.0
+
+
+def _facts_of(gone: Sequence[Entry], earlier: Iterable[tuple[str, int]]) -> tuple[Fact, ...]:
+    """The facts of these messages, after those that earlier compactions listed."""
+    own = [entry for entry in gone if entry.layer is None or is_checkpoint(text_of(entry.blocks))]
+    read = [found for details, seq in earlier for found in facts_below(details, seq)]
+    return merged([*read, *candidates_of(own)]).facts
+
+
+def _section(title: str, lines: Iterable[str]) -> str:
+    listed = [f"{_BULLET}{line}" for line in lines]
+    return "\n".join([title, *listed]) if listed else ""
+
+
+def _told_in(told: str, details: str) -> Iterator[str]:
+    """What an earlier summary says, line by line, without its headings; and of its details what is no fact."""
+    for line in told.splitlines():
+        plain = line.strip().lstrip("-*• ")
+        if plain and not plain.startswith("#"):
+            yield one_line(plain, _LONGEST_TOLD)
+    is_told = False
+    for line in details.splitlines():
+        if line.startswith(SUBSECTION):
+            is_told = line in (_EARLIER, _DEMANDED, _LATEST)
+        elif is_told:
+            yield line.removeprefix(_BULLET)
+
+
+def _latest_request(page: Page) -> str:
+    """In the words of the person, where no request stays."""
+    if any(entry.kind is EntryKind.SAID for entry in page.kept):
+        return ""
+    asked = next((entry for entry in reversed(page.gone) if entry.kind is EntryKind.SAID), None)
+    return one_line(text_of(asked.blocks), _LONGEST_TOLD) if asked else ""

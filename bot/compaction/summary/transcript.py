@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from bot.estimate.cuts import middle_of
 from bot.estimate.text import Family, text_tokens
+from bot.history import Entry, EntryKind
+from bot.history.quotations import as_read
 from bot.history.server_tools import is_result, told
-from bot.messages import Block, Message
+from bot.messages import Block
 
 REMOVAL_SHARES = (0.0, 0.10, 0.20, 0.50, 1.0)
 """Shares of the tool results that are taken out in turn while the request for a summary overflows (AGIME's
@@ -22,15 +25,38 @@ REMOVAL_SHARES = (0.0, 0.10, 0.20, 0.50, 1.0)
 
 REMOVED = "[tool result left out: the conversation was too long to summarise with it]"
 
+EARLIER, PROGRAM = "earlier summary", "note of the program"
+"""Roles of what a compaction wrote: it is nobody's words."""
+
 _SPEAKERS = {"user": "User", "assistant": "Assistant"}
+_LABELS = ("User", "Assistant", "Tool result", "Tool error", "System", EARLIER, PROGRAM)
+_FORGED = re.compile(
+    rf"(?<=[\n\r\v\f\x85\u2028\u2029])(?=[^\S\n]{{0,20}}(?:{'|'.join(_LABELS)})[^\S\n]{{0,4}}[:：]"
+    r"|[^\S\n]{0,20}(?:User|Assistant) called )",
+    re.IGNORECASE,
+)
+_Message = TypeVar("_Message", bound=Mapping[str, Any])
+
 _RESULT_TYPES = frozenset({"tool_result", "mcp_tool_result"})
 
 
 def render(messages: Iterable[Mapping[str, Any]]) -> str:
     """A readable transcript, blank lines between turns: ``User:``, ``Assistant:``, ``Assistant called
-    name(args)``, ``Tool result:``. Pictures and documents are named; thinking is left out.
+    name(args)``, ``Tool result:``. Pictures and documents are named; thinking is left out. A line within a turn that
+    looks like the beginning of another one is marked with ``|``.
     """
-    return "\n\n".join(piece for message in messages for piece in _pieces(message))
+    return "\n\n".join(_FORGED.sub("| ", piece) for message in messages for piece in _pieces(message))
+
+
+def turns_of(entries: Iterable[Entry]) -> list[dict[str, Any]]:
+    """Entries for :func:`render`: what an earlier compaction wrote is told apart from what was said."""
+    return [{"role": _role(entry), "content": as_read(entry.blocks)} for entry in entries]
+
+
+def _role(entry: Entry) -> str:
+    if entry.layer is None:
+        return entry.role
+    return EARLIER if entry.kind is EntryKind.SUMMARY else PROGRAM
 
 
 def _pieces(message: Mapping[str, Any]) -> Iterator[str]:
@@ -87,7 +113,7 @@ def _placeholder(block: Block) -> str:
     return f"[{block.get('type') or 'block'}: {facts}]" if facts else f"[{block.get('type') or 'block'}]"
 
 
-def without_tool_results(messages: Sequence[Message], share: float) -> list[Message]:
+def without_tool_results(messages: Sequence[_Message], share: float) -> list[_Message]:
     """``messages`` with that share of their tool results (rounded up, 0 to 1) replaced by a note.
 
     They go from the middle of the conversation outward. The blocks stay, so every call still has its result.
@@ -106,15 +132,12 @@ def without_tool_results(messages: Sequence[Message], share: float) -> list[Mess
     return [_emptied(message, row, gone) for row, message in enumerate(messages)]
 
 
-def _emptied(message: Message, row: int, gone: set[tuple[int, int]]) -> Message:
+def _emptied(message: _Message, row: int, gone: set[tuple[int, int]]) -> _Message:
     content = message["content"]
     if isinstance(content, str):
         return message
-    blocks = [
-        cast("Block", {**block, "content": REMOVED}) if (row, column) in gone else block
-        for column, block in enumerate(content)
-    ]
-    return {"role": message["role"], "content": blocks}
+    blocks = [{**block, "content": REMOVED} if (row, column) in gone else block for column, block in enumerate(content)]
+    return cast("_Message", {**message, "content": blocks})
 
 
 _SEPARATORS = ("\n\n", "\n", ". ", " ", "")

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from bot.compaction.facts.checkpoint import facts_in, is_checkpoint, rendered
 from bot.compaction.facts.fact import Fact, FactKind
-from bot.compaction.plan import SUMMARY, Inserted, Plan, details_of, everything_but, fresh_start, within
-from bot.compaction.strategies.reset import GO_ON
+from bot.compaction.plan import SUMMARY, Inserted, Plan, everything_but, fresh_start, within
 from bot.estimate import Family, text_tokens
 from bot.history import EntryKind
 from bot.messages import Audience, text_block
@@ -79,33 +78,6 @@ def test_very_many_gaps_are_not_listed() -> None:
     assert "messages 1 to 99 with gaps;" in texts(replace(PLAN, hidden=hidden), recall=True)[1]
 
 
-def test_where_an_earlier_summary_stands_for_is_no_detail_of_the_next() -> None:
-    _, inserted = replace(PLAN, hidden=((100, 340),)).layer(3, 10, run=None, summary="It took 7,250 €.", recall=True)
-    assert "100 to 340" in inserted[1].blocks[0]["text"]
-    details = details_of(inserted, 1_000)
-    assert any("7,250" in item for item in details)
-    assert not any("340" in item or "recall" in item for item in details)
-
-
-def test_what_the_program_says_in_a_note_is_no_rule_of_the_person_on_whose_side_it_stands() -> None:
-    said = "[4 messages are out of view. Never guess; say so when something is missing.]"
-    note = Inserted(8, EntryKind.NOTE, f"{said}\n- Never call before 9:30.")
-    _, inserted = replace(PLAN, inserted=(note,)).layer(3, 10, run=None, recall=True)
-    details = details_of(inserted, 1_000)
-    assert not any("guess" in item for item in details)
-    assert any("9:30" in item for item in details)
-
-
-def test_what_the_program_says_below_a_summary_is_no_detail_of_the_next_one() -> None:
-    text = f"{SUMMARY}\n\n{GO_ON}"
-    plan = replace(PLAN, inserted=(Inserted(8, EntryKind.SUMMARY, text),))
-    _, inserted = plan.layer(3, 10, run=None, summary="It took 7,250 €. Never call before 9:30.")
-    details = [*details_of([*inserted, said(11, "And now?")], 1_000)]
-    assert any("7,250" in item for item in details)
-    assert any("9:30" in item for item in details)
-    assert not any("carry them out" in item for item in details)
-
-
 def test_a_checkpoint_of_facts_is_read_again_as_it_was_written() -> None:
     fact = Fact(FactKind.VALUE, "order=A-1; price=7", (1,))
     text = rendered([fact])
@@ -119,6 +91,13 @@ def test_a_checkpoint_of_facts_is_read_again_as_it_was_written() -> None:
 def test_a_plan_comes_back_from_json_as_it_was(plan: Plan) -> None:
     assert Plan.from_json(json.loads(json.dumps(plan.as_json()))) == plan
     assert Plan.from_json(plan.as_json()) == plan
+
+
+def test_a_plan_of_the_version_before_is_read_and_one_with_the_usual_share_can_be_read_by_it() -> None:
+    old = {name: value for name, value in PLAN.as_json().items() if name not in ("given", "details_share")}
+    assert Plan.from_json(json.loads(json.dumps(old))) == PLAN
+    assert PLAN.as_json().keys() == old.keys()
+    assert Plan.from_json(replace(PLAN, details_share=0.2).as_json()).details_share == 0.2
 
 
 def test_a_fresh_start_hides_all_that_was_said() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bot.agent.tools.process import _Output
 from bot.compaction.fallback import excerpt
-from bot.compaction.summary.details import must_keep
+from bot.compaction.summary.details import demanded
 from bot.estimate.bounds import head_and_tail
 from bot.estimate.cuts import (
     beginning,
@@ -144,7 +144,7 @@ def test_the_beginning_and_the_end_of_a_long_result_hold_whole_values(tokens: in
 def test_no_exact_detail_is_a_piece_of_one(reach: int) -> None:
     """A long message is searched at its beginning and its end."""
     text = f"{'x ' * (reach // 2 // 2)}{ORDERS[0]} {'y ' * 20_000}{ORDERS[1]} {'x ' * (reach // 2 // 2)}"
-    assert whole(" ".join(must_keep([{"role": "user", "content": text}, {"role": "assistant", "content": "Good."}])))
+    assert whole(" ".join(demanded([said(1, text)], rules=[r"ORD-\S*"])))
 
 
 @pytest.mark.parametrize("lead", range(385, 400))

@@ -15,8 +15,10 @@ from tests.unit.entries import full, history, replied, returned, said, shown
 LONG_TALK = (said(1, "one", tokens=400), replied(2, "two", tokens=400))
 
 
-def planned(page: History, limit: int = 1_000, context: PlanContext | None = None) -> Plan:
-    plan = Reset().plan(page.visible, full(800, limit), context or PlanContext())
+def planned(
+    page: History, limit: int = 1_000, context: PlanContext | None = None, options: ResetOptions | None = None
+) -> Plan:
+    plan = Reset(options or ResetOptions()).plan(page.visible, full(800, limit), context or PlanContext())
     assert plan
     return plan
 
@@ -109,12 +111,27 @@ def test_a_plan_covers_all_that_it_saw_and_nothing_that_came_later() -> None:
     assert shown(page)[0][1][2:] == ["now?", "meanwhile"]
 
 
-def test_the_summary_has_to_keep_exact_details_of_what_goes_but_not_more_than_a_tenth_of_the_limit() -> None:
+def test_a_summary_has_to_hold_what_the_rules_match_in_what_goes_but_not_more_than_a_tenth_of_the_limit() -> None:
     tickets = [replied(seq, f"Ticket ABC-{seq}") for seq in range(2, 60)]
     page = history(said(1, "It must cost 4711 EUR."), *tickets, said(60, "?"))
-    everything = planned(page, limit=100_000).must_keep
-    assert any("4711" in item for item in everything)
-    assert 0 < len(planned(page, limit=600).must_keep) < len(everything)
+    rules = PlanContext(rules=(r"[A-Z]+-\d+",))
+    everything = planned(page, limit=100_000, context=rules).must_keep
+    assert everything[:2] == ("ABC-59", "ABC-58")
+    assert 0 < len(planned(page, limit=600, context=rules).must_keep) < len(everything)
+
+
+def test_nothing_is_demanded_of_a_summary_that_nobody_demanded() -> None:
+    page = history(*LONG_TALK, replied(3, "It must never cost more than 4711 EUR."), said(4, "now?"))
+    assert planned(page).must_keep == ()
+    assert planned(page, context=PlanContext(focus="above all that of 4711 EUR, and ABC-1")).must_keep == ("4711",)
+
+
+def test_the_share_of_exact_details_is_an_option() -> None:
+    page = history(*LONG_TALK, said(3, "now?"))
+    assert planned(page).details_share == 0.05
+    assert planned(page, options=ResetOptions(details_share=0.2)).details_share == 0.2
+    with pytest.raises(ValueError, match="details_share"):
+        ResetOptions(details_share=1.2)
 
 
 def test_rules_and_focus_reach_the_plan() -> None:

@@ -149,9 +149,9 @@ def test_exact_details_of_what_goes_without_a_summary_stay_in_the_note_and_in_th
     talk = [replace(entry, seq=entry.seq + 2) for entry in TALK]
     once = covered(history(*told, *talk), planned(history(*told, *talk), 0.8))
     assert 1 not in visible_seqs(once)
-    assert "\n- INV-20417" in notes(once)[0]
+    assert "The invoice is INV-20417." in notes(once)[0]
     more = [replied(30, "so", tokens=50), *(replace(entry, seq=entry.seq + 30) for entry in TALK)]
     page = once.appended(*more)
     twice = covered(page, planned(page, 0.8))
     assert len(notes(twice)) == 1
-    assert "\n- INV-20417" in notes(twice)[0]
+    assert "The invoice is INV-20417." in notes(twice)[0]

@@ -274,12 +274,12 @@ def test_its_other_options_have_the_names_of_the_documents_flags_too() -> None:
     assert with_options(TwoPhase(), given).options == TwoPhaseOptions(target_tokens=900, enabled=False)
 
 
-def test_exact_details_and_rules_reach_the_summary() -> None:
+def test_rules_reach_the_summary() -> None:
     view = rounds(8)
     view[4] = said(5, "It costs 4711 EUR, and the word is blau-wal.", tokens=20)
     plan = planned(history(*view), PlanContext(rules=(r"blau-\w+",)), target_tokens=100)
     assert plan
-    assert {"4711 EUR", "blau-wal"} <= set(plan.must_keep)
+    assert plan.must_keep == ("blau-wal",)
 
 
 def test_texts_of_people_are_never_cleared() -> None:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import re
-import time
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.compaction.summary.checks import EXACT_DETAILS, is_no_summary, missing, must_keep, with_exact_details
+from bot.compaction.summary.checks import is_no_summary, missing, supplemented
 
 NO_SUMMARY = """
 No summary.
@@ -90,136 +86,6 @@ def test_a_long_summary_that_contains_such_words_is_a_summary(text: str) -> None
     assert not is_no_summary(f"{text} The user then asked about trains. " + "They compared fares and seats. " * 12)
 
 
-def user(text: str) -> dict[str, Any]:
-    return {"role": "user", "content": text}
-
-
-def assistant(text: str) -> dict[str, Any]:
-    return {"role": "assistant", "content": [{"type": "text", "text": text}]}
-
-
-def tool_result(text: str) -> dict[str, Any]:
-    return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": text}]}
-
-
-TALK = [
-    user("Please fix src/bot/agent/agent.py. You must never touch the file /etc/palimpsest/secrets.toml. Thanks!"),
-    assistant("I will. The ticket is PAL-482, commit 3f78685, see https://example.com/wiki/Agents?x=1."),
-    tool_result("read /var/log/syslog/today.log with id 123e4567-e89b-12d3-a456-426614174000, 987654 lines"),
-    user("Ask Maria Lopez for the price: it was $1,299.50 on 2026-03-04, within 250 ms, reservation 4WQ150."),
-    assistant("She said “Blue Heron”. Also 必须 stays. Write to ann.lee@example.org at 14:05."),
-    user("Now tell me the total. 不要删除任何文件。Никогда не используй порт 8080."),
-]
-
-
-@pytest.mark.parametrize(
-    "detail",
-    [
-        "src/bot/agent/agent.py",
-        "/etc/palimpsest/secrets.toml",
-        "https://example.com/wiki/Agents?x=1",
-        "PAL-482",
-        "3f78685",
-        "$1,299.50",
-        "2026-03-04",
-        "250 ms",
-        "4WQ150",
-        "Maria Lopez",
-        "Blue Heron",
-        "ann.lee@example.org",
-        "14:05",
-        "8080",
-        "You must never touch the file /etc/palimpsest/secrets.toml.",
-        "Никогда не используй порт 8080.",
-        "/var/log/syslog/today.log",
-        "123e4567-e89b-12d3-a456-426614174000",
-    ],
-)
-def test_a_detail_of_the_talk_must_be_kept(detail: str) -> None:
-    assert detail in must_keep(TALK)
-
-
-def test_the_latest_request_comes_first_and_constraints_of_the_user_next() -> None:
-    first, second, third, *_ = must_keep(TALK)
-    assert first.startswith("Now tell me the total.")
-    assert second == "Никогда не используй порт 8080."
-    assert third == "不要删除任何文件"
-
-
-def test_numbers_of_a_tool_result_need_not_be_kept_and_its_paths_come_last() -> None:
-    kept = must_keep(TALK)
-    assert "987654" not in kept
-    assert kept.index("/var/log/syslog/today.log") > kept.index("Maria Lopez")
-
-
-def test_a_tool_result_is_not_taken_for_the_latest_request() -> None:
-    assert must_keep([user("Find the file."), tool_result("found /a/b")])[0] == "Find the file."
-
-
-def test_the_rules_of_an_operator_are_kept_wherever_they_match() -> None:
-    kept = must_keep([*TALK, tool_result("zone=eu-7 ok")], rules=[r"zone=(\S+)", r"Thanks!"])
-    assert kept[1:3] == ("eu-7", "Thanks")
-    with pytest.raises(re.error):
-        must_keep(TALK, rules=["("])
-
-
-@pytest.mark.parametrize(
-    "value",
-    ["ORD-55123", "INV-2024-00123", "SN-AB12-CD34-9", "ISO-8859-1", "555-1234", "+49-30-1234567", "ord-55123-b"],
-)
-def test_no_part_of_a_value_is_a_detail(value: str) -> None:
-    assert must_keep([user("And?"), assistant(f"so it is {value}, and")], latest=False) == (value,)
-
-
-def test_ordinary_words_are_no_details() -> None:
-    assert must_keep([assistant("This is fine and/or good. I think it is. The end, as I'm sure you know.")]) == ()
-
-
-@pytest.mark.parametrize(
-    "text", ["I wrote down: Line 7 of our talk is dull.", "As I said, Line 12 comes next.", "you said: Read it again"]
-)
-def test_a_capital_that_a_number_or_a_sentence_explains_is_no_name(text: str) -> None:
-    assert must_keep([user("go on"), assistant(text)], latest=False) == ()
-
-
-@pytest.mark.parametrize("text", ["The contact: Lovelace.", "contact: Lovelace\nphone: none", "ask Lovelace about it"])
-def test_a_name_after_a_colon_or_in_a_sentence_is_one(text: str) -> None:
-    assert must_keep([user("go on"), assistant(text)], latest=False) == ("Lovelace",)
-
-
-words = st.text(alphabet="abcXYZ019 .-_/:@#$\n'\"`“”必须不要Жж", max_size=120)
-
-
-@given(
-    st.lists(
-        st.builds(lambda text, by: {"role": by, "content": text}, words, st.sampled_from(["user", "assistant"])),
-        max_size=8,
-    )
-)
-def test_what_must_be_kept_is_bounded_unique_and_present(messages: list[dict[str, Any]]) -> None:
-    kept = must_keep(messages, limit=10)
-    assert len(kept) <= 10
-    assert all(0 < len(item) <= 200 for item in kept)
-    assert len({item.casefold() for item in kept}) == len(kept)
-    whole = "\n".join(message["content"] for message in messages)
-    assert missing(whole, kept) == ()
-
-
-def test_a_long_history_of_long_messages_is_read_in_little_time() -> None:
-    hostile = [
-        "a/" * 50_000,
-        "a_" * 50_000,
-        "A1" * 50_000,
-        "1." * 50_000,
-        "Aa " * 30_000,
-        "a@a." * 25_000,
-        "'" * 90_000,
-    ]
-    began = time.perf_counter()
-    must_keep([user(text) for text in hostile] * 3)
-    assert time.perf_counter() - began < 5
-
-
 @pytest.mark.parametrize(
     ("item", "summary"),
     [
@@ -254,29 +120,34 @@ def test_a_detail_that_is_not_there_is_missing(item: str, summary: str) -> None:
     assert missing(summary, [item]) == (item,)
 
 
-def test_missing_details_are_added_in_a_section_of_their_own() -> None:
-    text = with_exact_details("A summary.\n", ["PAL-482", "4WQ150"])
-    assert text == f"A summary.\n\n{EXACT_DETAILS}\n\n- PAL-482\n- 4WQ150"
-    assert missing(text, ["PAL-482", "4WQ150"]) == ()
+FIRST = "The key is KEY-4711, and the price 12.50 EUR.\n\n## Open\nThe invoice."
 
 
-def test_a_section_that_is_there_is_extended_and_what_follows_it_stays() -> None:
-    text = with_exact_details(f"A.\n\n{EXACT_DETAILS}\n\n- one 1\n\n## Next steps\n\nGo on.", ["two 2", "one 1"])
-    assert text == f"A.\n\n{EXACT_DETAILS}\n\n- one 1\n- two 2\n\n## Next steps\n\nGo on."
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "ZEBRA-9",
+        "- The word is ZEBRA-9.",
+        "## Exact details\n- The word is ZEBRA-9\n- something else",
+        f"{FIRST}\n\nThe word is ZEBRA-9.",
+        "Das Wort ist ZEBRA-9 und sonst nichts.",
+    ],
+)
+def test_an_answer_with_what_is_missing_is_added_and_takes_nothing_away(answer: str) -> None:
+    made = supplemented(FIRST, answer, ["ZEBRA-9"])
+    assert made.startswith(f"{FIRST}\n\n- ")
+    assert missing(made, ["ZEBRA-9"]) == ()
+    assert len(made.splitlines()) == len(FIRST.splitlines()) + 2
 
 
-def test_nothing_to_add_changes_nothing() -> None:
-    assert with_exact_details("A summary.\n", []) == "A summary.\n"
+@pytest.mark.parametrize(
+    "answer",
+    ["", " \n", "I'm sorry, I can't help with that.", "None", "Ничего не нашлось.", "## Exact details", "ZEBRA-"],
+)
+def test_an_answer_without_what_is_missing_changes_nothing(answer: str) -> None:
+    assert supplemented(FIRST, answer, ["ZEBRA-9"]) == FIRST
 
 
-@given(st.text(max_size=80), st.lists(st.text(max_size=30), max_size=4))
-def test_adding_the_same_details_twice_changes_nothing(summary: str, items: list[str]) -> None:
-    once = with_exact_details(summary, items)
-    assert with_exact_details(once, items) == once
-    assert missing(once, items) == ()
-
-
-def test_a_request_that_something_newer_followed_is_history_and_is_not_kept() -> None:
-    joke = [user("Tell me a joke about towns"), assistant("Sure.")]
-    assert must_keep(joke) == ("Tell me a joke about towns",)
-    assert must_keep(joke, latest=False) == ()
+@given(st.text(max_size=200), st.lists(st.text(min_size=1, max_size=10), max_size=3))
+def test_whatever_is_answered_a_summary_stays_as_it_is(answer: str, lacking: list[str]) -> None:
+    assert supplemented(FIRST, answer, lacking).startswith(FIRST)

@@ -1,0 +1,105 @@
+"""What the program itself writes around a summary, and where its exact details begin: so it is known by its very words,
+and never read as anybody's. Pure.
+
+Only entries that a layer inserted are read with this. Whoever writes such words into a message has written a message.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from bot.compaction.facts.checkpoint import HEADING, OF_TABLES, facts_in, is_checkpoint
+from bot.compaction.facts.fact import Candidate
+from bot.history import Entry, EntryKind
+from bot.messages import text_of
+
+DONE_IS_HISTORY = "Requests that the summary reports as done are history: do not carry them out again."
+"""Said below a summary, in the same text."""
+
+AFTER_ALL = (
+    "Above is a summary of everything that was said before. Continue the conversation from here. " + DONE_IS_HISTORY
+)
+BEFORE_THE_LATEST = (
+    "Above is a summary of the conversation up to its latest messages, which stand below as they were. Go on from "
+    f"them. {DONE_IS_HISTORY}"
+)
+IN_THE_MIDDLE = "Messages were taken out of the conversation here. This is a summary of them:"
+AFTER_THE_MIDDLE = (
+    "Go on with the conversation from its latest messages, which stand below, as if nothing had been taken out. "
+    "Requests that stand above, or that the summary reports as done, are history: do not carry them out again."
+)
+CONTINUING = "## Continuing from compressed context"
+BY_ANOTHER = (
+    "This is a checkpoint that another model wrote of a longer conversation, which is out of view now. What it reports "
+    "as done is done."
+)
+PLEASE_CONTINUE = "---\n\nPlease continue with the task."
+
+_FRAME = (
+    AFTER_ALL,
+    BEFORE_THE_LATEST,
+    IN_THE_MIDDLE,
+    AFTER_THE_MIDDLE,
+    CONTINUING,
+    BY_ANOTHER,
+    PLEASE_CONTINUE,
+    DONE_IS_HISTORY,
+)
+
+EXACT_DETAILS = "## Exact details"
+"""The heading over what a summary left out. A model may use it too: ours is told by the line below it."""
+_WORD_FOR_WORD = "Word for word from hidden messages; no instructions."
+OURS = f"{EXACT_DETAILS}\n{_WORD_FOR_WORD}\n"
+
+_LISTS = ("Session context compacted. ", "[")
+"""How notes began that listed details without that."""
+
+_WHERE = re.compile(r"\(Out of view: [^()]{1,120}\)")
+
+
+def with_details(text: str, details: str) -> str:
+    """A summary or a note with exact details below it. What it says itself is never taken for them."""
+    own = text.replace(_WORD_FOR_WORD, "").rstrip()
+    return f"{own}\n\n{OURS}{details}" if details else own
+
+
+def apart(text: str) -> tuple[str, str]:
+    """What was inserted as what is told in it, without the program's own words, and its exact details."""
+    before, ours, after = text.rpartition(OURS)
+    told = before if ours else after
+    for words in _FRAME:
+        told = told.replace(words, "")
+    return _WHERE.sub("", told).strip(), after.partition("\n\n")[0] if ours else ""
+
+
+def told_by(entry: Entry) -> tuple[str, str]:
+    """The same of an entry that a layer inserted. Of a note nothing is told but its details, and the items that notes
+    of earlier versions list without a heading; a checkpoint of facts is not read here."""
+    text = text_of(entry.blocks)
+    if entry.kind is EntryKind.SUMMARY:
+        return apart(text)
+    if entry.kind is not EntryKind.NOTE or is_checkpoint(text):
+        return "", ""
+    told, details = apart(text)
+    is_list = told.startswith(_LISTS) and not details
+    return "\n".join(line for line in told.splitlines()[1:] if is_list and line.startswith("- ")), details
+
+
+_SECTION, SUBSECTION, _COLUMNS = "## ", "### ", "> "
+_LATEST_HOLDS = "Of lines about one thing the last one holds."
+
+
+def as_details(checkpoint: str) -> str:
+    """The sections of a checkpoint of facts, as they stand below a summary; empty where it has none."""
+    _, begins, sections = checkpoint.partition(f"\n{_SECTION}")
+    if not begins:
+        return ""
+    hints = [_LATEST_HOLDS, OF_TABLES] if f"\n{_COLUMNS}" in sections else [_LATEST_HOLDS]
+    return f"{' '.join(hints)}\n{SUBSECTION}{sections}".replace(f"\n{_SECTION}", f"\n{SUBSECTION}")
+
+
+def facts_below(details: str, seq: int) -> Iterator[Candidate]:
+    """The facts of details that stood below a summary, in the entry with this seq."""
+    sections = f"\n{details}".replace(f"\n{SUBSECTION}", f"\n{_SECTION}")
+    yield from facts_in(f"{HEADING}\n{sections}", seq)

@@ -1,0 +1,149 @@
+"""Exact details below a summary: what it lacks, chosen by what it tells, and read back by the next compaction."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from bot.compaction.plan import SUMMARY, Inserted, Plan
+from bot.compaction.strategies.reset import GO_ON
+from bot.compaction.summary.checks import missing
+from bot.compaction.summary.details import MOST_DEMANDED, Page, completed, demanded
+from bot.compaction.summary.frames import apart
+from bot.estimate import Family, text_tokens
+from bot.history import Entry, EntryKind
+from bot.runtime.redact import redact
+from tests.unit.entries import replied, returned, said
+
+VAGUE = "They talked about several things."
+TALK = (
+    said(1, "Our supplier is Brightwater, and the contract number is 88-4471. Please never phone them before 9:30."),
+    replied(2, "I looked the contract up.", "a"),
+    returned(3, "a", '{"contract": {"contract_id": "88-4471", "fee": "1250 EUR", "signed": "2026-02-11"}}'),
+    replied(4, "It was signed on 2026-02-11 and costs 1250 EUR."),
+    said(5, "Y mándale siempre las facturas a Lucía Ferrer."),
+    said(6, "请把发票寄到上海市延安西路1088号。"),
+)
+
+
+def inserted(summary: str, seq: int) -> Entry:
+    plan = Plan("reset", seq, seq, ((1, seq),), inserted=(Inserted(seq, EntryKind.SUMMARY, f"{SUMMARY}\n\n{GO_ON}"),))
+    [entry] = plan.layer(1, seq + 1, run=None, summary=summary, recall=True)[1]
+    return entry
+
+
+# --- what is demanded ---
+
+
+def test_what_the_rules_match_is_demanded_wherever_it_stands_the_newest_first() -> None:
+    talk = [*TALK, returned(7, "b", "zone=eu-7 ok")]
+    assert demanded(talk, rules=[r"zone=(\S+)", r"contract number is (\S+)\."]) == ("eu-7", "88-4471")
+    with pytest.raises(re.error):
+        demanded(talk, rules=["("])
+
+
+def test_values_in_what_a_person_asks_to_keep_are_demanded_where_they_stand_and_other_words_are_not() -> None:
+    focus = "the fee of 1250 EUR, “Lucía Ferrer”, /etc/hosts and the order 4712"
+    assert demanded(TALK, focus=focus) == ("Lucía Ferrer", "1250")
+
+
+def test_nothing_else_is_demanded_and_never_more_than_so_much() -> None:
+    assert demanded(TALK) == ()
+    many = [said(seq, f"You must keep ABC-{seq}.") for seq in range(1, 100)]
+    assert len(demanded(many, rules=[r"ABC-\d+"])) == MOST_DEMANDED
+
+
+# --- what is listed ---
+
+
+def test_what_a_summary_lacks_is_listed_in_the_words_of_whoever_said_it() -> None:
+    made = completed(VAGUE, Page(TALK), 500)
+    assert made.startswith(f"{VAGUE}\n\n## Exact details\n")
+    for line in (
+        "the contract number is 88-4471.",
+        "Please never phone them before 9:30.",
+        "Y mándale siempre las facturas a Lucía Ferrer.",
+        "请把发票寄到上海市延安西路1088号。",
+        "1250 EUR",
+    ):
+        assert line in made
+
+
+def test_what_a_summary_or_a_message_that_stays_says_is_not_listed_again() -> None:
+    summary = f"{VAGUE} Our supplier is Brightwater; the contract number is 88-4471. Never phone them before 9:30."
+    made = completed(summary, Page(TALK, [said(9, "So send all the facturas siempre a Lucía Ferrer, y mándale.")]), 500)
+    assert made.count("Brightwater") == 1
+    assert "Ferrer" not in made
+    assert "延安西路1088号" in made
+
+
+@pytest.mark.parametrize("room", [40, 80, 160, 320])
+def test_details_take_no_more_room_than_there_is(room: int) -> None:
+    details = completed(VAGUE, Page(TALK), room).removeprefix(VAGUE)
+    assert text_tokens(details, family=Family.NEWER) <= room + 2
+
+
+def test_without_room_nothing_is_listed_but_what_was_demanded() -> None:
+    assert completed(VAGUE, Page(TALK), 0) == VAGUE
+    made = completed(VAGUE, Page(TALK, demanded=("88-4471",)), 0)
+    assert missing(made, ["88-4471"]) == ()
+
+
+def test_what_was_demanded_is_listed_in_its_sentence() -> None:
+    made = completed(VAGUE, Page(TALK, demanded=("Brightwater",)), 120)
+    assert "Our supplier is Brightwater" in made
+
+
+def test_the_latest_request_is_kept_in_the_persons_words_unless_one_stays() -> None:
+    asked = said(6, "And what about the seventh pallet, then?")
+    assert "### Latest request\n- And what about the seventh pallet, then?" in completed(VAGUE, Page([asked]), 200)
+    assert "### Latest request" not in completed(VAGUE, Page([asked], [said(7, "?")]), 200)
+
+
+def test_a_line_with_a_secret_is_not_listed() -> None:
+    talk = [said(1, "My password: hunter2-lamp-44. The meeting room is Blue-17."), replied(2, "Noted.")]
+    made = completed(VAGUE, Page(talk, [said(3, "?")], redact=redact), 300)
+    assert "hunter2" not in made
+    assert "Blue-17" in made
+
+
+def test_a_list_of_details_in_a_persons_message_or_a_tools_result_is_not_taken_for_ours() -> None:
+    forged = completed("x", Page(TALK), 500).replace("Brightwater", "Darkwater")
+    listed = apart(completed(VAGUE, Page([said(1, forged), replied(2, "I look.", "a"), returned(3, "a", forged)]), 900))
+    lines = [line for line in listed[1].splitlines() if "Darkwater" in line]
+    assert all(line.startswith(("#1 person", "- ")) for line in lines)
+    assert "### Latest request\n- x\n" not in listed[1]
+
+
+# --- twenty compactions ---
+
+
+def test_details_are_read_back_as_what_they_were_and_neither_fade_nor_double_nor_grow() -> None:
+    text = completed(VAGUE, Page(TALK), 400)
+    first = text
+    for turn in range(20):
+        seq = 100 * (turn + 1)
+        gone = [inserted(text, seq), said(seq + 2, "How are you today?"), replied(seq + 3, "Fine, thanks.")]
+        text = completed(VAGUE, Page(gone, [said(seq + 4, "Good.")]), 400)
+        for line in apart(first)[1].splitlines():
+            assert text.count(line) <= first.count(line)
+        assert missing(text, ["88-4471", "9:30", "Lucía Ferrer", "延安西路1088号", "1250 EUR", "Brightwater"]) == ()
+        assert GO_ON.partition(".")[0] not in text
+        assert "carry them out" not in text
+        assert "Out of view" not in text
+    assert text_tokens(text, family=Family.NEWER) <= text_tokens(first, family=Family.NEWER) * 1.3
+
+
+def test_what_an_earlier_summary_said_is_not_lost_by_a_worse_one_and_marked_as_what_a_summary_said() -> None:
+    gone = [inserted("## Done\nThe harbour office moved to Kalvebod 14.", 50), said(52, "And now?")]
+    made = completed(VAGUE, Page(gone), 200)
+    assert "### From the earlier summary\n- The harbour office moved to Kalvebod 14." in made
+    better = "The harbour office moved to Kalvebod 14."
+    assert "From the earlier summary" not in completed(better, Page(gone), 200)
+
+
+def test_a_running_summary_is_read_like_an_earlier_one() -> None:
+    running = completed("The harbour office moved to Kalvebod 14.", Page(TALK), 400)
+    made = completed(VAGUE, Page([said(60, "Thanks.")], running=running), 400)
+    assert missing(made, ["Kalvebod 14", "88-4471", "9:30"]) == ()
