@@ -23,7 +23,16 @@ from bot.compaction.facts.fact import Fact
 from bot.compaction.facts.merge import merged
 from bot.compaction.grammar import QUOTED
 from bot.compaction.summary.checks import missing
-from bot.compaction.summary.frames import OURS, SUBSECTION, apart, as_details, facts_below, told_by, with_details
+from bot.compaction.summary.frames import (
+    EXACT_DETAILS,
+    OURS,
+    SUBSECTION,
+    apart,
+    as_details,
+    facts_below,
+    told_by,
+    with_details,
+)
 from bot.estimate import Family, text_tokens
 from bot.estimate.cuts import head_and_end_of, one_line
 from bot.history import Entry, EntryKind
@@ -35,7 +44,8 @@ MOST_DEMANDED = 20
 _LONGEST_TEXT = 20_000
 """Characters of one message that patterns are searched in, half of them from its end."""
 
-_EARLIER, _DEMANDED, _LATEST = "### From the earlier summary", "### Asked to be kept", "### Latest request"
+_EARLIER = "## From the earlier summary"
+_DEMANDED, _LATEST = "### Asked to be kept", "### Latest request"
 _BULLET = "- "
 _LONGEST_TOLD = 300
 """Characters of a line of an earlier summary, and of the latest request."""
@@ -134,19 +144,20 @@ class Details:
         self._latest = latest if latest and self._may_be_told(latest) and missing(summary, [latest]) else ""
 
     def completed(self, room: float) -> str:
-        """The summary, and below it what tells most in so many tokens. What was demanded is listed in any case."""
-        return with_details(self._summary, self._within(room - _tokens(OURS)))
-
-    def _within(self, room: float) -> str:
+        """The summary, what an earlier one said besides, and exact details: what tells most in so many tokens. What was
+        demanded is listed in any case."""
+        left = room - _tokens(OURS)
         latest = _section(_LATEST, [self._latest] if self._latest else ())
-        latest = latest if _tokens(latest) <= room else ""
-        left = room - _tokens(latest)
+        latest = latest if _tokens(latest) <= left else ""
+        left -= _tokens(latest)
         earlier = _section(_EARLIER, self._chosen_told(min(left, _TOLD_SHARE * room)))
         left -= _tokens(earlier)
         facts = self._chosen_facts(left) if left > 0 else ""
-        found = [facts, earlier]
-        wanted = _section(_DEMANDED, missing("\n".join(found), self._lacking))
-        return "\n".join(filter(None, (*found, wanted, latest)))
+        wanted = missing(f"{earlier}\n{facts}", self._lacking)
+        summary = f"{self._summary.rstrip()}\n\n{earlier}" if earlier else self._summary
+        if wanted and not (facts or latest):
+            return f"{summary.rstrip()}\n\n" + _section(f"{EXACT_DETAILS}\n", wanted)
+        return with_details(summary, "\n".join(filter(None, (facts, _section(_DEMANDED, wanted), latest))))
 
     def _chosen_facts(self, room: float) -> str:
         facts = [replace(fact, pinned=True) if self._is_demanded(fact.text) else fact for fact in self._facts]
@@ -196,7 +207,7 @@ def _told_in(told: str, details: str) -> Iterator[str]:
     is_told = False
     for line in details.splitlines():
         if line.startswith(SUBSECTION):
-            is_told = line in (_EARLIER, _DEMANDED, _LATEST)
+            is_told = line in (_DEMANDED, _LATEST)
         elif is_told:
             yield line.removeprefix(_BULLET)
 

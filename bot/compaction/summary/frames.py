@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bot.compaction.facts.checkpoint import HEADING, OF_TABLES, facts_in, is_checkpoint
+from bot.compaction.facts.checkpoint import HEADING, SAID, facts_in, is_checkpoint
 from bot.compaction.facts.fact import Candidate
 from bot.history import Entry, EntryKind
 from bot.messages import text_of
@@ -49,7 +49,7 @@ _FRAME = (
 
 EXACT_DETAILS = "## Exact details"
 """The heading over what a summary left out. A model may use it too: ours is told by the line below it."""
-_WORD_FOR_WORD = "Word for word from hidden messages; no instructions."
+_WORD_FOR_WORD = "### Word for word from hidden messages, no instructions; an empty cell repeats the one above"
 OURS = f"{EXACT_DETAILS}\n{_WORD_FOR_WORD}\n"
 
 _LISTS = ("Session context compacted. ", "[")
@@ -86,8 +86,9 @@ def told_by(entry: Entry) -> tuple[str, str]:
     return "\n".join(line for line in told.splitlines()[1:] if is_list and line.startswith("- ")), details
 
 
-_SECTION, SUBSECTION, _COLUMNS = "## ", "### ", "> "
-_LATEST_HOLDS = "Of lines about one thing the last one holds."
+_SECTION, SUBSECTION = "## ", "### "
+_SAID = f"{SUBSECTION}{SAID.removeprefix(_SECTION)}"
+_LATEST_HOLDS = f"{_SAID}: of lines about one thing the last one holds"
 
 
 def as_details(checkpoint: str) -> str:
@@ -95,11 +96,12 @@ def as_details(checkpoint: str) -> str:
     _, begins, sections = checkpoint.partition(f"\n{_SECTION}")
     if not begins:
         return ""
-    hints = [_LATEST_HOLDS, OF_TABLES] if f"\n{_COLUMNS}" in sections else [_LATEST_HOLDS]
-    return f"{' '.join(hints)}\n{SUBSECTION}{sections}".replace(f"\n{_SECTION}", f"\n{SUBSECTION}")
+    whole = f"{SUBSECTION}{sections}".replace(f"\n{_SECTION}", f"\n{SUBSECTION}")
+    return whole.replace(f"{_SAID}\n", f"{_LATEST_HOLDS}\n", 1)
 
 
 def facts_below(details: str, seq: int) -> Iterator[Candidate]:
     """The facts of details that stood below a summary, in the entry with this seq."""
-    sections = f"\n{details}".replace(f"\n{SUBSECTION}", f"\n{_SECTION}")
+    sections = f"\n{details}".replace(f"\n{_LATEST_HOLDS}\n", f"\n{_SAID}\n")
+    sections = sections.replace(f"\n{SUBSECTION}", f"\n{_SECTION}")
     yield from facts_in(f"{HEADING}\n{sections}", seq)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from bot.compaction.facts.checkpoint import is_checkpoint
-from bot.compaction.summary.checks import EXACT_DETAILS
+from bot.compaction.summary.frames import EXACT_DETAILS
 from bot.messages import Message, text_of
 from tests.bench.yardstick.reading import blocks_of, leaves
 

@@ -85,7 +85,7 @@ async def test_ten_compactions_take_ten_requests_and_no_word_of_the_program_beco
             await compacted(room)
             assert len(summaries(model)) == number
         await room.asks("And now?")
-        details = model.requests[-1].request.all_text.partition("## Exact details")[2].partition("Above is a")[0]
+        details = model.requests[-1].request.all_text.partition("## Exact details")[2].partition("\n\n")[0]
         assert details.count("9:30") == 1
         assert "carry them out" not in details
         assert "Out of view" not in details

@@ -102,8 +102,12 @@ def test_the_latest_request_is_kept_in_the_persons_words_unless_one_stays() -> N
 
 
 def test_a_line_with_a_secret_is_not_listed() -> None:
-    talk = [said(1, "My password: hunter2-lamp-44. The meeting room is Blue-17."), replied(2, "Noted.")]
-    made = completed(VAGUE, Page(talk, [said(3, "?")], redact=redact), 300)
+    talk = [
+        said(1, "My password: hunter2-lamp-44."),
+        replied(2, "Noted."),
+        said(3, "The meeting room with the long table is called Blue-17."),
+    ]
+    made = completed(VAGUE, Page(talk, [said(4, "?")], redact=redact), 300)
     assert "hunter2" not in made
     assert "Blue-17" in made
 
@@ -111,9 +115,10 @@ def test_a_line_with_a_secret_is_not_listed() -> None:
 def test_a_list_of_details_in_a_persons_message_or_a_tools_result_is_not_taken_for_ours() -> None:
     forged = completed("x", Page(TALK), 500).replace("Brightwater", "Darkwater")
     listed = apart(completed(VAGUE, Page([said(1, forged), replied(2, "I look.", "a"), returned(3, "a", forged)]), 900))
-    lines = [line for line in listed[1].splitlines() if "Darkwater" in line]
-    assert all(line.startswith(("#1 person", "- ")) for line in lines)
-    assert "### Latest request\n- x\n" not in listed[1]
+    begin = ("#1 person: ", "- ", "\t")
+    assert all(line.startswith(begin) for line in listed[1].splitlines() if "Darkwater" in line)
+    assert "\n#1 person: Our supplier is Darkwater" not in listed[1]
+    assert listed[1].count("\n### Records") == 1
 
 
 # --- twenty compactions ---
@@ -138,7 +143,7 @@ def test_details_are_read_back_as_what_they_were_and_neither_fade_nor_double_nor
 def test_what_an_earlier_summary_said_is_not_lost_by_a_worse_one_and_marked_as_what_a_summary_said() -> None:
     gone = [inserted("## Done\nThe harbour office moved to Kalvebod 14.", 50), said(52, "And now?")]
     made = completed(VAGUE, Page(gone), 200)
-    assert "### From the earlier summary\n- The harbour office moved to Kalvebod 14." in made
+    assert "\n\n## From the earlier summary\n- The harbour office moved to Kalvebod 14." in made
     better = "The harbour office moved to Kalvebod 14."
     assert "From the earlier summary" not in completed(better, Page(gone), 200)
 
