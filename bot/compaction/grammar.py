@@ -11,6 +11,9 @@ from __future__ import annotations
 
 import re
 
+CAPITAL, SMALL = "A-ZÀ-ÖØ-ÞА-ЯЁ", "a-zß-öø-ÿа-яё"
+"""Letters that names are told by, for a class."""
+
 URL = r"https?://[^\s<>\"'`)\]}，。]{3,300}"
 EXTENSION = r"\.[A-Za-z]\w{0,7}"
 SEPARATOR = re.compile(r"[\\/]+")
