@@ -19,7 +19,7 @@ from enum import StrEnum
 from html import escape
 
 from bot.estimate import Family, text_tokens
-from bot.history import History
+from bot.history import Entry, EntryKind, History
 from bot.messages import Block, text_block, text_of
 
 MOST_PINNED = 20
@@ -43,6 +43,8 @@ _TOLD = (
     "until it is let go:]"
 )
 _LET_GO = "[Standing rule {} was let go with the command /rules. It does not hold any more:]"
+_NOTE = re.compile(r"\[(?:Pinned with the command /rules as s|S)tanding rule \d+")
+"""How both begin."""
 _TAG = "pinned_rule"
 _LONGEST_NAME = 60
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
@@ -171,6 +173,11 @@ def why_not(text: str, rules: Sequence[Rule], limit: int, family: Family) -> str
             f"{size:,}. Nothing was pinned: {what}{help_}"
         )
     return ""
+
+
+def is_note(entry: Entry) -> bool:
+    """Whether the program tells the model of a rule there: what it says is nobody's, and known from the row."""
+    return entry.kind is EntryKind.NOTE and entry.layer is None and bool(_NOTE.match(text_of(entry.blocks)))
 
 
 def without_notes(seqs: Sequence[int], rules: Iterable[Rule]) -> tuple[int, ...]:

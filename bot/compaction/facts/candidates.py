@@ -15,6 +15,7 @@ from bot.compaction.facts.places import said_places
 from bot.compaction.facts.quotes import SENT, parts_of
 from bot.compaction.facts.speech import asks, clipped, speech_candidates
 from bot.compaction.facts.tools import path_candidates, tool_candidates
+from bot.compaction.standing_rules import is_note
 from bot.compaction.summary.frames import facts_below, told_by
 from bot.estimate.cuts import head_of
 from bot.history import Entry, EntryKind
@@ -46,6 +47,8 @@ def candidates_in(
     ``calls``: the tool calls that its results answer, by their ids (:func:`note_calls`). ``asked``: what was said
     before it ends in a question. The answer depends on nothing else, so that it can be kept with the entry.
     """
+    if is_note(entry):
+        return ()  # a pinned rule stands by itself, and one that was let go nowhere
     found: list[Candidate] = []
     for block in entry.blocks:
         if block.get("type") == "tool_result":

@@ -7,12 +7,15 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.compaction.facts.candidates import candidates_in
 from bot.compaction.standing_rules import (
     LONGEST_RULE,
     MOST_PINNED,
     Rule,
     RuleState,
+    is_note,
     note,
+    note_of_letting_go,
     out_of_view,
     section,
     storable,
@@ -80,6 +83,15 @@ def test_at_the_cap_it_says_what_to_let_go() -> None:
     assert why_not("x" * LONGEST_RULE, [], 200_000, Family.NEWER) == ""
     assert "501" in why_not("x" * (LONGEST_RULE + 1), [], 200_000, Family.NEWER)
     assert "say it shorter" in why_not("word " * 99, [], 500, Family.NEWER)
+
+
+def test_what_the_program_says_of_a_rule_is_nobodys_word_and_no_fact() -> None:
+    let_go = Entry(4, "user", note_of_letting_go(RULE), EntryKind.NOTE)
+    assert [is_note(entry) for entry in (NOTE, let_go)] == [True, True]
+    assert [candidates_in(entry) for entry in (NOTE, let_go)] == [(), ()]
+    faked = said(5, text_of(NOTE.blocks))
+    assert not is_note(faked)
+    assert candidates_in(faked)
 
 
 def test_a_summary_is_written_of_no_note_unless_there_is_nothing_else() -> None:

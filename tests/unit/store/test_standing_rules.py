@@ -22,9 +22,14 @@ RULE = Rule(3, "две\nстроки 👩‍👩‍👧 </x> עברית", RuleSt
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-async def book(request: pytest.FixtureRequest, data_dir: Path) -> AsyncIterator[Database]:
+def url(request: pytest.FixtureRequest, data_dir: Path) -> str:
     embedded = request.param == "sqlite"
-    url = f"sqlite:///{data_dir}/palimpsest.db" if embedded else str(request.getfixturevalue("postgres_book"))
+    return f"sqlite:///{data_dir}/palimpsest.db" if embedded else str(request.getfixturevalue("postgres_book"))
+
+
+@pytest.fixture
+async def book(url: str) -> AsyncIterator[Database]:
+    """Each of the two databases, with the rules of two conversations."""
     database = Database(url)
     await database.open()
     async with database.write() as tx:
