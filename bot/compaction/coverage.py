@@ -206,8 +206,8 @@ class _Choosing:
         self._lines = lines
         self._left = room
         self._least = least
-        self._terms = [terms_of(line.text) if line.terms is None else line.terms for line in lines]
-        self._weigh = rarity.weight
+        of_line = (terms_of(line.text) if line.terms is None else line.terms for line in lines)
+        self._terms = [tuple((term, rarity.weight(term)) for term in terms) for terms in of_line]
         self._times: defaultdict[str, int] = defaultdict(int, dict.fromkeys(covered, 1))
         self._taken: dict[int, None] = {}
         self._needed_by: defaultdict[int, list[int]] = defaultdict(list)
@@ -240,7 +240,7 @@ class _Choosing:
         for at in bundle:
             self._taken[at] = None
             self._left -= self._lines[at].price
-            for term in self._terms[at]:
+            for term, _ in self._terms[at]:
                 self._times[term] += 1
             yield at
 
@@ -252,17 +252,17 @@ class _Choosing:
         if not line.needs:
             return self._tells(at, self._terms[at]) / max(line.price, 1.0)
         bundle = self._bundle(at)
-        told, own = 0.0, set[str]()
+        told, own = 0.0, set[tuple[str, float]]()
         for one in bundle:
-            told += self._tells(one, [term for term in self._terms[one] if term not in own])
+            told += self._tells(one, [pair for pair in self._terms[one] if pair not in own])
             own.update(self._terms[one])
         return told / max(sum(self._lines[one].price for one in bundle), 1.0)
 
-    def _tells(self, at: int, terms: Iterable[str]) -> float:
-        times, weigh = self._times, self._weigh
-        told = 0.0
-        for term in terms:
-            told += weigh(term) * _AGAIN[min(times.get(term, 0), _MOST_TIMES)]
+    def _tells(self, at: int, terms: Iterable[tuple[str, float]]) -> float:
+        times, told = self._times, 0.0
+        for term, weight in terms:
+            seen = times.get(term)
+            told += weight * _AGAIN[min(seen, _MOST_TIMES)] if seen else weight
         return told * self._lines[at].factor
 
     def _bundle(self, at: int) -> list[int]:

@@ -110,14 +110,17 @@ def note_calls(entry: Entry, calls: dict[str, Block]) -> None:
 
 def candidates_of(entries: Iterable[Entry]) -> tuple[Candidate, ...]:
     """All candidates of entries in reading order."""
+    return tuple(candidate for _, found in candidates_by_entry(entries) for candidate in found)
+
+
+def candidates_by_entry(entries: Iterable[Entry]) -> Iterator[tuple[Entry, tuple[Candidate, ...]]]:
+    """Entries in reading order, each with its candidates."""
     calls: dict[str, Block] = {}
-    found: list[Candidate] = []
     asked = False
     for entry in entries:
         note_calls(entry, calls)
-        found.extend(candidates_in(entry, calls, asked=asked))
+        yield entry, candidates_in(entry, calls, asked=asked)
         asked = ends_asking(entry, asked)
-    return tuple(found)
 
 
 def ends_asking(entry: Entry, before: bool) -> bool:  # noqa: FBT001  # what it was before this entry

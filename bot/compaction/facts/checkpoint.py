@@ -71,6 +71,11 @@ def is_checkpoint(text: str) -> bool:
     return text.startswith(HEADING)
 
 
+def is_substituted(fact: Fact) -> bool:
+    """Whether an earlier version wrote something into a person's sentence."""
+    return "[now " in fact.text and fact.kind in PROSE and bool(SUBSTITUTED.search(fact.text))
+
+
 def apart(text: str) -> tuple[str, str]:
     """A text that begins with a checkpoint as the checkpoint and what follows it: from a blank line on, or from a line
     that is none of a checkpoint."""

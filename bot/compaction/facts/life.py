@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from bot.compaction.facts.candidates import candidates_in, ends_asking, note_calls
-from bot.compaction.facts.checkpoint import SUBSTITUTED
+from bot.compaction.facts.checkpoint import is_substituted
 from bot.compaction.facts.choice import most_telling
 from bot.compaction.facts.fact import PROSE, Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
 from bot.compaction.facts.merge import MOST_SEQS, merged
@@ -116,7 +116,7 @@ def floor_of(history: History) -> int:
 
 def in_scope(fact: Fact, floor: int) -> bool:
     """Whether a fact was said after the last `/new`, or in no message at all."""
-    return not fact.seqs or max(fact.seqs) > floor
+    return not floor or not fact.seqs or max(fact.seqs) > floor
 
 
 def refreshed(known: Sequence[Known], found: Sequence[Candidate], floor: int = 0) -> Refreshed:
@@ -156,11 +156,11 @@ def injected(facts: Iterable[Known], floor: int) -> tuple[Fact, ...]:
 
 
 def _age(fact: Fact) -> tuple[int, int]:
-    return max(fact.seqs, default=0), fact.number
+    return fact.seqs[-1] if fact.seqs else 0, fact.number
 
 
 def _may_show(fact: Fact) -> bool:
-    if fact.kind in PROSE and SUBSTITUTED.search(fact.text) and not fact.pinned:
+    if is_substituted(fact) and not fact.pinned:
         return False
     if fact.kind is FactKind.PATH and not is_place(fact.text):
         return False
@@ -199,7 +199,10 @@ def _not_forgotten(found: Sequence[Candidate], facts: Sequence[Known]) -> list[C
 def _merged_with(before: Sequence[Known], after: Sequence[Fact]) -> list[Known]:
     """The merged facts, with their sources; what a person wants kept and is outdated stays, and says so."""
     known = {item.fact.number: item for item in before}
-    facts = [replace(known.pop(fact.number, Known(fact)), fact=fact) for fact in after]
+    was = ((known.pop(fact.number, None), fact) for fact in after)
+    facts = [
+        Known(fact) if item is None else item if item.fact is fact else replace(item, fact=fact) for item, fact in was
+    ]
     outdated = (item for item in known.values() if item.protected)
     return [*facts, *(replace(item, fact=_outdated(item.fact)) for item in outdated)]
 
@@ -211,7 +214,7 @@ def _outdated(fact: Fact) -> Fact:
 def _is_useful(fact: Fact, newest: int) -> bool:
     if fact.kind is FactKind.PATH:
         return is_place(fact.text)
-    if fact.kind in PROSE and SUBSTITUTED.search(fact.text):
+    if is_substituted(fact):
         return False
     age = newest - max(fact.seqs, default=newest)
     if fact.status in (FactStatus.DONE, FactStatus.CANCELLED, FactStatus.REPLACED):

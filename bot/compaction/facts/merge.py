@@ -9,7 +9,7 @@ of its old value. Every candidate comes out with a decision and its reason (FEAT
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -108,9 +108,10 @@ class _Merger:
         self._add(line)
 
     def finished(self) -> Merged:
+        there = Counter(line.fact.kind for line in self.lines if line.alive)
         for kind, cap in CAPS.items():
-            lines = [line for line in self.lines if line.alive and line.fact.kind is kind]
-            if len(lines) > cap:
+            if there[kind] > cap:
+                lines = [line for line in self.lines if line.alive and line.fact.kind is kind]
                 lines.sort(key=lambda line: (line.fact.pinned, line.fact.weight, line.order), reverse=True)
                 for line in lines[cap:]:
                     self._reject(line, Reason.OVER_CAP)

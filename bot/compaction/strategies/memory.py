@@ -15,9 +15,9 @@ from math import ceil
 from typing import ClassVar
 
 from bot.compaction.boundaries import TALK, answered_by, open_exchange, waiting_request
-from bot.compaction.facts.candidates import candidates_of
+from bot.compaction.facts.candidates import candidates_by_entry
 from bot.compaction.facts.choice import checkpoint_of, checkpoint_tokens
-from bot.compaction.facts.fact import Fact
+from bot.compaction.facts.fact import Candidate, Fact
 from bot.compaction.facts.merge import merged
 from bot.compaction.plan import Inserted, Plan, PlanContext, Scale, everything_but
 from bot.compaction.strategies.recent import MOST_SHARE, RECENT_TOKENS, PresetShare, Recent
@@ -82,13 +82,14 @@ class Memory:
         recent = Recent.of(self.options.recent_share, self.options.recent_tokens, scale, meter)
         most = recent.at_most(self.options.recent_share * room)
         kept = page.kept(most if recent.counted else min(most, MOST_SHARE * room), room)
-        text = self._checkpoint(view, kept, room, context)
+        knowledge = _Knowledge(view, context)
+        text = self._checkpoint(view, kept, room, knowledge)
         left = room - _tokens(kept) - checkpoint_tokens(text)
         if left > _UNUSED * room:
             most = _tokens(kept) + _OF_THE_REST * left
             more = page.kept(most if recent.tokens is None else min(most, recent.tokens), room)
             if len(more) > len(kept):
-                longer = self._checkpoint(view, more, room, context)
+                longer = self._checkpoint(view, more, room, knowledge)
                 if _tokens(more) + checkpoint_tokens(longer) <= room:
                     kept, text = more, longer
         return self._plan(view, kept, text)
@@ -100,13 +101,13 @@ class Memory:
             target = scale.head + int(self.options.target_share * (meter.limit - scale.head))
         return max(0.0, scale.room(target) * (1 - _MARGIN))
 
-    def _checkpoint(self, view: Sequence[Entry], kept: Sequence[Entry], room: float, context: PlanContext) -> str:
+    def _checkpoint(self, view: Sequence[Entry], kept: Sequence[Entry], room: float, knowledge: _Knowledge) -> str:
         shown = {entry.seq for entry in kept}
         hidden = [entry for entry in view if entry.seq not in shown]
         left = room - _tokens(kept)
         if left <= 0:  # The target cannot be met; but not to remember anything would be worse than a little more.
             left = self.options.target_share * _tokens(hidden)
-        return checkpoint_of(_facts(hidden, shown, context), left)
+        return checkpoint_of(knowledge.without(shown), left)
 
     def _plan(self, view: Sequence[Entry], kept: Sequence[Entry], text: str) -> Plan | None:
         shown = {entry.seq for entry in kept}
@@ -125,11 +126,22 @@ class Memory:
         )
 
 
-def _facts(hidden: Sequence[Entry], shown: set[int], context: PlanContext) -> tuple[Fact, ...]:
-    """What is known, without what can be read in the messages that stay."""
-    if context.facts is None:
-        return merged(candidates_of(hidden)).facts
-    return tuple(fact for fact in context.facts if not fact.seqs or not shown.issuperset(fact.seqs))
+class _Knowledge:
+    """What is known, or can be found on a page: it is searched once, however much of it is tried to be kept."""
+
+    def __init__(self, view: Sequence[Entry], context: PlanContext) -> None:
+        self._view = view
+        self._known = context.facts
+        self._found: list[tuple[Entry, tuple[Candidate, ...]]] | None = None
+
+    def without(self, shown: set[int]) -> tuple[Fact, ...]:
+        """The facts, without what can be read in the messages that stay."""
+        if self._known is not None:
+            return tuple(fact for fact in self._known if not fact.seqs or not shown.issuperset(fact.seqs))
+        if self._found is None:
+            self._found = list(candidates_by_entry(self._view))
+        hidden = (found for entry, found in self._found if entry.seq not in shown)
+        return merged(candidate for found in hidden for candidate in found).facts
 
 
 class _Page:
