@@ -48,6 +48,8 @@ _LONG = 3
 _AGAIN = (1.0, 0.12, 0.03)
 """What is left of a term's weight when no chosen line holds it, one, or more."""
 _MOST_TIMES = len(_AGAIN) - 1
+_CLOSE = 0.9
+"""A line that tells this share of what another may tell at best is taken: to find the best one takes longer."""
 _KEPT = 32_768
 """Answers that are kept: a line is looked at when it is found, at every turn after it, and when it is chosen."""
 
@@ -223,7 +225,7 @@ class _Choosing:
             if at in self._taken:
                 continue
             score = self._score(at)
-            if heap and score < -heap[0][0] and score < -bound:
+            if heap and score < _CLOSE * -heap[0][0] and score < -bound:
                 heappush(heap, (-score, at))
                 continue
             if score <= self._least:
@@ -252,6 +254,8 @@ class _Choosing:
         if not line.needs:
             return self._tells(at, self._terms[at]) / max(line.price, 1.0)
         bundle = self._bundle(at)
+        if len(bundle) == 1:
+            return self._tells(at, self._terms[at]) / max(line.price, 1.0)
         told, own = 0.0, set[tuple[str, float]]()
         for one in bundle:
             told += self._tells(one, [pair for pair in self._terms[one] if pair not in own])

@@ -20,7 +20,7 @@ _TELLS, _LEAST = 0.5, 0.9
 """What a word tells at least that may make two lines be about one thing, and what these tell together, by form."""
 _LOOKED_UP = 3
 """Of a line's words: the rarest, by which others are found."""
-_NEWEST = 10
+_NEWEST = 6
 """Lines with a word in common that are compared with an older one: the newest."""
 _NEAR = 2
 """Entries between a question and its answer, at most."""
