@@ -14,13 +14,13 @@ from bot.compaction.facts.fact import PROSE, Fact, Speaker
 from bot.compaction.facts.quotes import is_note
 from bot.compaction.facts.speech import asks
 
-_ALIKE = 0.35
+_ALIKE = 0.42
 """Of the weight of the words of the shorter line: what two lines about one thing share at least."""
 _TELLS, _LEAST = 0.5, 0.9
 """What a word tells at least that may make two lines be about one thing, and what these tell together, by form."""
 _LOOKED_UP = 3
 """Of a line's words: the rarest, by which others are found."""
-_NEWEST = 6
+_NEWEST = 4
 """Lines with a word in common that are compared with an older one: the newest."""
 _NEAR = 2
 """Entries between a question and its answer, at most."""
@@ -37,16 +37,17 @@ def updates(facts: Sequence[Fact], terms: Sequence[tuple[str, ...]], rarity: Rar
     words: dict[int, frozenset[str]] = {}
     weights: dict[int, float] = {}
     found: dict[int, int] = {}
+    weight = {term: rarity.weight(term) for own in terms for term in own}
     for at in range(len(facts) - 1, -1, -1):
         if facts[at].kind not in PROSE or is_note(facts[at].text):
             continue
         own = frozenset(term for term in terms[at] if not is_telling(term))
-        words[at], weights[at] = own, sum(map(rarity.weight, own))
-        known = sorted(own.intersection(by_word), key=lambda word: (-rarity.weight(word), word))[:_LOOKED_UP]
+        words[at], weights[at] = own, sum(map(weight.__getitem__, own))
+        known = sorted(own.intersection(by_word), key=lambda word: (weight[word], word))[-_LOOKED_UP:]
         for one in sorted({one for word in known for one in by_word[word]}, reverse=True):
             shared = own & words[one]
             if (
-                sum(map(rarity.weight, shared)) >= _ALIKE * min(weights[at], weights[one])
+                sum(map(weight.__getitem__, shared)) >= _ALIKE * min(weights[at], weights[one])
                 and sum(told for word in shared if (told := form_of(word)) >= _TELLS) >= _LEAST
                 and _says_else(facts[one], terms[one], facts[at], terms[at])
             ):
