@@ -1,114 +1,81 @@
-"""What a character is to a tokenizer: the class of every code point. Pure."""
+"""What a character is to a tokenizer: the class of every code point, as a byte. Pure.
+
+An ASCII character is a class of its own. Above them come letters with accents, then letters and signs of other scripts
+(:mod:`bot.estimate.scripts`), whose numbers follow from the order of those tables.
+"""
 
 from __future__ import annotations
 
-from enum import IntEnum, auto
+import unicodedata
+from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
+
+from bot.estimate.scripts import CYRILLIC, FREQUENT_CHINESE, LETTERS, SIGNS
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+EDGE = 0
+"""Before the first character of a text and after its last one."""
+NOTHING = 1
+"""A control character, which no tokenizer sees."""
+TAB, LINE, SPACE = b"\t\n "
+DIGIT, FURTHER_DIGIT = b"01"
+"""A digit, and the second and third of three, which come with the first."""
+MARKS = bytes(code for code in range(0x21, 0x7F) if not chr(code).isalnum())
+SMALL = bytes(range(ord("a"), ord("z") + 1))
+CAPITAL = bytes(range(ord("A"), ord("Z") + 1))
 
-class Class(IntEnum):
-    """What a character is to a tokenizer."""
+ACCENTED = {
+    "other": "",
+    "capital": "",
+    "phonetic": "",
+    "combining": "",
+    "Vietnamese": "ơư",
+    "acute": "áéíóú",
+    "grave": "àèìòùâêîôûëïœ",
+    "Iberian": "ãõñç",
+    "German": "äöüß",
+    "Nordic": "åæøðþ",
+    "Czech": "čšžřěůýňťďćđ",
+    "Polish": "ąęłńśźż",
+    "Turkish": "ığşə",
+    "Romanian": "ășțţ",
+    "Hungarian": "őű",
+    "Baltic": "āēīūģķļņėįų",
+}
+"""Latin letters that tokenizers treat alike, by where they are at home; the first four go by code point."""
 
-    EDGE = 0
-    """Before the first character of a text and after its last one."""
-    SPACE = auto()
-    LINE = auto()
-    LOWER = auto()
-    UPPER = auto()
-    DIGIT = auto()
-    MARK = auto()
-    RULE = auto()
-    """A mark that lines are drawn with."""
-    HAN = auto()
-    CJK_MARK = auto()
-    CYRILLIC = auto()
-    QUOTE = auto()
-    SYMBOL = auto()
-    RARE_SYMBOL = auto()
-    EMOJI = auto()
-    RARE_EMOJI = auto()
-    JOINER = auto()
-    VARIATION = auto()
-    CONTROL = auto()
-    ACCENTED = auto()
-    KANA = auto()
-    HANGUL = auto()
-    TWO_BYTES = auto()
-    THREE_BYTES = auto()
-    FOUR_BYTES = auto()
+_NAMES = [
+    *(("accented", name) for name in ACCENTED),
+    *(("letters", name) for name in LETTERS),
+    *(("marks", name) for name, found in LETTERS.items() if found.mark is not None),
+    *(("cyrillic", name) for name in CYRILLIC),
+    *(("signs", name) for name in SIGNS),
+]
+CLASSES = {name: 0x80 + number for number, name in enumerate(_NAMES)}
+"""The class of each kind of character above ASCII."""
 
-
-_BLOCKS = (
-    (0x0000, Class.CONTROL),
-    (0x0080, Class.QUOTE),  # signs of Latin-1
-    (0x00C0, Class.ACCENTED),
-    (0x0300, Class.TWO_BYTES),  # combining marks, Greek
-    (0x0400, Class.CYRILLIC),
-    (0x0530, Class.TWO_BYTES),  # Armenian, Hebrew, Arabic and others
-    (0x0800, Class.THREE_BYTES),  # Indic, Thai, Georgian and others
-    (0x1E00, Class.ACCENTED),  # Vietnamese
-    (0x1F00, Class.THREE_BYTES),  # Greek with accents
-    (0x2000, Class.QUOTE),
-    (0x200D, Class.JOINER),
-    (0x200E, Class.QUOTE),
-    (0x2100, Class.SYMBOL),
-    (0x2300, Class.RARE_SYMBOL),  # technical signs, media buttons
-    (0x2400, Class.SYMBOL),
-    (0x2C00, Class.THREE_BYTES),
-    (0x2E80, Class.HAN),  # radicals
-    (0x3000, Class.CJK_MARK),
-    (0x3040, Class.KANA),
-    (0x3100, Class.HAN),  # Bopomofo, strokes, enclosed characters
-    (0xA000, Class.THREE_BYTES),
-    (0xAC00, Class.HANGUL),
-    (0xD800, Class.THREE_BYTES),  # surrogates, private use
-    (0xF900, Class.HAN),
-    (0xFB00, Class.THREE_BYTES),
-    (0xFE00, Class.VARIATION),
-    (0xFE10, Class.CJK_MARK),
-    (0xFE70, Class.THREE_BYTES),
-    (0xFF00, Class.CJK_MARK),
-    (0xFF66, Class.KANA),
-    (0xFFF0, Class.THREE_BYTES),
-    (0x10000, Class.FOUR_BYTES),
-    (0x1F000, Class.RARE_EMOJI),
-    (0x1F1E6, Class.EMOJI),  # flags
-    (0x1F200, Class.RARE_EMOJI),
-    (0x1F300, Class.EMOJI),
-    (0x1F400, Class.RARE_EMOJI),  # animals
-    (0x1F440, Class.EMOJI),
-    (0x1F500, Class.RARE_EMOJI),  # buttons, clocks
-    (0x1F600, Class.EMOJI),
-    (0x1F700, Class.RARE_EMOJI),
-    (0x1F900, Class.EMOJI),
-    (0x1FB00, Class.FOUR_BYTES),
-)
-"""The first code point of every block, and the class of its characters; ASCII has its own classes."""
 _CODE_POINTS = 0x20000
-"""Those above are all of the last block's class."""
-_RULES = "-=#*_~."
+"""Those above are all of the last one's class."""
+_BLANKS = "00A0 1680 2000-200A 2028-2029 202F 205F"
+"""What is read as a space."""
+_PRIVATE = slice(0xE000, 0xF900)
+"""Stripped like control characters."""
 
 
-def _ascii_class(char: str) -> Class:
-    if char.isalpha():
-        return Class.LOWER if char.islower() else Class.UPPER
+def _ascii_class(code: int) -> int:
+    char = chr(code)
     if char.isdigit():
-        return Class.DIGIT
-    if char in "\n\r":
-        return Class.LINE
-    if char in " \t":
-        return Class.SPACE
-    if char in _RULES:
-        return Class.RULE
-    return Class.MARK if char.isprintable() else Class.CONTROL
+        return DIGIT
+    if code == 0:
+        return SPACE
+    return code if char.isprintable() or char in "\t\n" else NOTHING
 
 
-_ASCII = bytes(_ascii_class(chr(code)) for code in range(0x80))
+_ASCII = bytes(map(_ascii_class, range(0x80)))
 ASCII_CLASSES = _ASCII + bytes(0x80)
 """The class of every ASCII character, as a table for ``bytes.translate``."""
 
@@ -118,8 +85,46 @@ def classes() -> NDArray[np.uint8]:
     """The class of every code point up to ``0x1FFFF``, which stands for those above."""
     import numpy as np
 
-    table = np.empty(_CODE_POINTS, np.uint8)
-    for first, kind in _BLOCKS:
-        table[first:] = kind
+    table = np.full(_CODE_POINTS, CLASSES["letters", "three bytes"], np.uint8)
     table[: len(_ASCII)] = np.frombuffer(_ASCII, np.uint8)
+    table[0x80:0xA0] = NOTHING
+    _latin(table)
+    for name, letters in LETTERS.items():
+        _fill(table, letters.where, CLASSES["letters", name])
+        if letters.mark is not None:
+            marks = (code for code in _codes(letters.where) if unicodedata.category(chr(code)).startswith("M"))
+            table[list(marks)] = CLASSES["marks", name]
+    for name, given in CYRILLIC.items():
+        _fill(table, f"={given}", CLASSES["cyrillic", name])
+    for name, signs in SIGNS.items():
+        _fill(table, signs.where, CLASSES["signs", name])
+    _fill(table, f"={FREQUENT_CHINESE}", CLASSES["signs", "Chinese, frequent"])
+    _fill(table, _BLANKS, SPACE)
+    table[_PRIVATE] = NOTHING
     return table
+
+
+def _latin(table: NDArray[np.uint8]) -> None:
+    for code in range(0xC0, 0x250):
+        small = chr(code).lower() == chr(code)
+        table[code] = CLASSES["accented", "other" if small else "capital"]
+    table[0x250:0x300] = CLASSES["accented", "phonetic"]
+    table[0x300:0x370] = CLASSES["accented", "combining"]
+    table[0x1E00:0x1F00] = CLASSES["accented", "Vietnamese"]
+    for name, given in ACCENTED.items():
+        _fill(table, f"={given}", CLASSES["accented", name])
+
+
+def _fill(table: NDArray[np.uint8], where: str, kind: int) -> None:
+    """``where``: as in the tables, ranges of code points in hexadecimal, or the characters themselves after ``=``."""
+    if where.startswith("="):
+        table[list(map(ord, where[1:]))] = kind
+    for part in [] if where.startswith("=") else where.split():
+        first, _, last = part.partition("-")
+        table[int(first, 16) : int(last or first, 16) + 1] = kind
+
+
+def _codes(where: str) -> Iterator[int]:
+    for part in where.split():
+        first, _, last = part.partition("-")
+        yield from range(int(first, 16), int(last or first, 16) + 1)

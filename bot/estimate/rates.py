@@ -1,234 +1,292 @@
-"""What a character is charged, in tokens, by its class and those of its two neighbours. Pure.
+"""What a character is charged, in tokens, by its class, by that of the one before it, and by what comes after. Pure.
 
-That is where a tokenizer has to cut: at a word's start, at a change between cases or to digits inside a word (which is
-what makes hexadecimal, base64 and ids dear), at a run of punctuation, at a line's indent. The rates are fitted to texts
-whose tokens are known, every kind of text weighing the same, and are held near what is plausible where those texts do
-not tell two rates apart.
+That is where a tokenizer has to cut. What it does with spaces, lines, digits and marks is known and is counted as it
+is: a single space between two words comes with them, every other run of spaces or line breaks is a token, three digits
+are one, and so is a mark, unless it is often written after the one before it. How many pieces a word falls into is
+guessed: of Latin letters from how rare each is after the one before it (:mod:`bot.estimate.letters`), of others by
+their script (:mod:`bot.estimate.scripts`). The rates are fitted to texts whose tokens are known, every kind of text
+and every language weighing about the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from bot.estimate.characters import Class
+from bot.estimate import letters, scripts
+from bot.estimate.characters import (
+    ACCENTED,
+    CAPITAL,
+    CLASSES,
+    DIGIT,
+    EDGE,
+    FURTHER_DIGIT,
+    LINE,
+    MARKS,
+    NOTHING,
+    SMALL,
+    SPACE,
+    TAB,
+)
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Where: TypeAlias = NDArray[np.bool_]
+    Table: TypeAlias = NDArray[np.float32]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rates:
-    """Tokens per unit, as fitted."""
+    """Tokens per unit, as fitted, where the families differ; but for the letters' own prices."""
 
-    letter: float
-    """A Latin letter."""
-    word: float
-    """A Latin word after white space."""
-    joined: float
-    """A Latin word right after a mark, a digit or another script."""
-    upper: float
-    """A capital that begins a word or follows a small letter, beside its letter."""
+    letters: str
+    """The table of prices of letters."""
     capital: float
-    """A capital after a capital, likewise."""
-    change: float
-    """From small to capital letters, or between letters and digits, inside a word."""
-    digit: float
-    number: float
-    """A run of digits."""
-    number_space: float
-    """The space before a number, which no number takes in."""
-    marks: float
-    """A run of ASCII punctuation."""
+    """A capital that begins a word, beside its letter."""
+    single: float
+    """One that is all of the word."""
+    inner: float
+    """A capital after a small letter."""
+    further: float
+    """A capital after a capital."""
+    after_digit: float
+    """A letter after a digit, and a letter before one or before Chinese: what makes ids and hexadecimal dear."""
+    before_digit: float
+    apostrophe: float
+    """One inside a word."""
     mark: float
-    """Each further mark of a run."""
-    rule: float
-    """Each further mark of a run of those that lines are drawn with."""
-    lines: float
-    """A run of line breaks."""
-    line: float
-    """Each further line break of a run."""
-    indent: float
-    """A run of two spaces or more."""
-    space: float
-    """Each further space of such a run."""
-    han: float
-    han_change: float
-    """Between a Chinese character and Latin letters, digits or spaces."""
-    cjk_mark: float
-    """A mark of Chinese or Japanese text, or a full-width form."""
-    cyrillic: float
-    cyrillic_word: float
-    quote: float
-    """A typographic quote, a dash, or a sign of Latin-1."""
-    symbol: float
-    """An arrow, a technical sign, a dingbat."""
-    emoji: float
-    rare: float
-    """An emoji or sign that is rarely used (animals, clocks, buttons), beside its own rate."""
-    joiner: float
-    """What makes one emoji of several."""
-    variation: float
-    """What makes an emoji of a sign."""
+    """A mark that does not come after another one."""
+    joined: float
+    """A mark that is often written after the one before it."""
+    apart: float
+    """A mark after any other one."""
+    same: float
+    """A mark after itself, of those that lines are drawn with or that are doubled."""
+    again: float
+    """Any other mark after itself."""
+    unclosed: float
+    """The space after a mark that has no form for a word's end."""
+    accent_first: float
+    """A letter with an accent, beside its rate, at a word's start."""
+    accent_last: float
+    """The same at its end."""
+    accents: dict[str, float] = field(default_factory=dict)
+    """A letter with an accent, by kind."""
 
 
 OLDER = Rates(
-    letter=0.076,
-    word=0.659,
-    joined=0.555,
-    upper=0.256,
-    capital=0.349,
-    change=0.644,
-    digit=0.284,
-    number=0.510,
-    number_space=0.544,
-    marks=1.008,
-    mark=0.293,
-    rule=0.042,
-    lines=0.834,
-    line=0.254,
-    indent=1.095,
-    space=0.056,
-    han=1.078,
-    han_change=0.376,
-    cjk_mark=1.041,
-    cyrillic=0.356,
-    cyrillic_word=0.400,
-    quote=1.212,
-    symbol=2.766,
-    emoji=2.594,
-    rare=3.199,
-    joiner=1.990,
-    variation=1.384,
+    letters=letters.OLDER,
+    capital=0.11,
+    single=0.21,
+    inner=1.1,
+    further=0.31,
+    after_digit=0.54,
+    before_digit=0.36,
+    apostrophe=1.42,
+    mark=0.93,
+    joined=0.01,
+    apart=0.76,
+    same=0.01,
+    again=0.68,
+    unclosed=0.86,
+    accent_first=1.02,
+    accent_last=1.39,
+    accents={
+        "other": 1.5,
+        "capital": 1.01,
+        "phonetic": 1.7,
+        "combining": 0.36,
+        "Vietnamese": 0.76,
+        "acute": 0.95,
+        "grave": 0.67,
+        "Iberian": 0.6,
+        "German": 0.65,
+        "Nordic": 0.63,
+        "Czech": 0.0,
+        "Polish": 0.27,
+        "Turkish": 0.42,
+        "Romanian": 0.09,
+        "Hungarian": 0.1,
+        "Baltic": 1.16,
+    },
 )
 NEWER = Rates(
-    letter=0.201,
-    word=0.491,
-    joined=0.308,
-    upper=0.862,
-    capital=0.411,
-    change=0.411,
-    digit=0.538,
-    number=0.380,
-    number_space=0.446,
-    marks=0.969,
-    mark=0.394,
-    rule=0.063,
-    lines=1.196,
-    line=0.403,
-    indent=1.074,
-    space=0.068,
-    han=1.071,
-    han_change=0.393,
-    cjk_mark=1.049,
-    cyrillic=0.365,
-    cyrillic_word=0.382,
-    quote=1.144,
-    symbol=2.715,
-    emoji=2.599,
-    rare=2.968,
-    joiner=2.015,
-    variation=1.404,
+    letters=letters.NEWER,
+    capital=0.71,
+    single=0.0,
+    inner=1.44,
+    further=0.7,
+    after_digit=0.28,
+    before_digit=0.29,
+    apostrophe=1.52,
+    mark=0.99,
+    joined=0.0,
+    apart=1.0,
+    same=0.03,
+    again=1.0,
+    unclosed=1.0,
+    accent_first=1.38,
+    accent_last=1.29,
+    accents={
+        "other": 1.44,
+        "capital": 1.02,
+        "phonetic": 1.69,
+        "combining": 0.22,
+        "Vietnamese": 0.58,
+        "acute": 0.89,
+        "grave": 0.85,
+        "Iberian": 0.84,
+        "German": 0.67,
+        "Nordic": 0.52,
+        "Czech": 0.0,
+        "Polish": 0.41,
+        "Turkish": 0.58,
+        "Romanian": 0.22,
+        "Hungarian": 0.4,
+        "Baltic": 1.16,
+    },
 )
 
-UNFITTED = {
-    Class.CONTROL: 1.0,
-    Class.ACCENTED: 1.4,
-    Class.KANA: 1.1,
-    Class.HANGUL: 1.3,
-    Class.TWO_BYTES: 0.9,
-    Class.THREE_BYTES: 1.3,
-    Class.FOUR_BYTES: 3.5,
-}
-"""Orders of magnitude, rounded up: an estimate that is too low overflows, one that is too high compacts a little
-early."""
+PAIRS = r"""
+![ ") ", ". ": "; "> ${ ') ', ': '; '] (" ($ (' (( () ([ ({ ), ). ): ); ){ -> ." ./ ._ </ =" =' ={ ><
+[" [' ]( ]) ], ]. ]; ][ }) }, }; ," ,' :/ != */ += /> := => []
+"""
+"""Marks that are one token together, as programs write them."""
+REPEATED = b"\"#&'()*+-./:<=?_`|"
+UNCLOSED = b"$+/@[\\^_{~"
 
-CLASS_BITS = 5
 EXACT = 4096
 """Every charge is a whole number of such parts of a token, so that sums are exact, in whatever order they are made."""
 
-_LETTERS = (Class.LOWER, Class.UPPER)
-_LATIN = (Class.LOWER, Class.UPPER, Class.DIGIT, Class.SPACE)
-_MARKS = (Class.MARK, Class.RULE)
-_BLANK = (Class.EDGE, Class.SPACE, Class.LINE)
-_SYMBOLS = (Class.SYMBOL, Class.RARE_SYMBOL)
-_EMOJI = (Class.EMOJI, Class.RARE_EMOJI)
-_RARE = (Class.RARE_SYMBOL, Class.RARE_EMOJI)
+CLASS_BITS = 8
+KIND_BITS = 2
+_BLANK, _WORD, _MARK, _OTHER = range(1 << KIND_BITS)
+"""What a character is to the one before it."""
+_ENDS = [_BLANK, _MARK, _OTHER]
+_BLANKS = (EDGE, SPACE, LINE, TAB)
+_LATIN = (*SMALL, *CAPITAL, *(CLASSES["accented", name] for name in ACCENTED))
+_WORDS = (*_LATIN, *(found for (kind, _), found in CLASSES.items() if kind in {"letters", "marks", "cyrillic"}))
+_BORDERED = (*MARKS, *(CLASSES["signs", name] for name, signs in scripts.SIGNS.items() if signs.bordered))
+
+
+def _kinds() -> bytes:
+    kinds = bytearray([_OTHER]) * (1 << CLASS_BITS)
+    for kind, members in ((_BLANK, _BLANKS), (_WORD, _WORDS), (_MARK, _BORDERED)):
+        for member in members:
+            kinds[member] = kind
+    return bytes(kinds)
+
+
+KINDS = _kinds()
+"""The kind of every class, as a table for ``bytes.translate``."""
 
 
 def charges(rates: Rates) -> NDArray[np.float32]:
-    """The charge of a character at ``before << 10 | this << 5 | after``, from the classes of the three."""
+    """The charge of a character at ``this << 10 | before << 2 | kind of the one after``."""
     import numpy as np
 
-    total = np.zeros((1 << CLASS_BITS,) * 3)
-    for rate, where in (*_of_words(rates), *_of_marks(rates), *_of_other_scripts(rates)):
-        total += rate * where
-    return (np.round(total * EXACT) / EXACT).astype(np.float32).ravel()
+    table = np.zeros((1 << CLASS_BITS, 1 << CLASS_BITS, 1 << KIND_BITS), np.float32)
+    _charge_blanks_and_digits(table, rates)
+    _charge_marks(table, rates)
+    _charge_latin(table, rates)
+    _charge_scripts(table)
+    _charge_cyrillic(table)
+    for name, signs in scripts.SIGNS.items():
+        table[:, CLASSES["signs", name]] = signs.sign
+    table[:, NOTHING] = 0
+    whole = np.round(table.transpose(1, 0, 2) * EXACT) / EXACT
+    return whole.astype(np.float32).ravel()
 
 
-def _before(*kinds: Class) -> Where:
-    return _among(*kinds)[:, None, None]
-
-
-def _this(*kinds: Class) -> Where:
-    return _among(*kinds)[None, :, None]
-
-
-def _after(*kinds: Class) -> Where:
-    return _among(*kinds)[None, None, :]
-
-
-def _among(*kinds: Class) -> Where:
+def _charge_blanks_and_digits(table: Table, rates: Rates) -> None:
     import numpy as np
 
-    return np.isin(np.arange(1 << CLASS_BITS), kinds)
+    for blank in (SPACE, LINE, TAB, DIGIT):
+        table[:, blank] = 1
+        table[blank, blank] = 0
+    table[:, FURTHER_DIGIT] = 0
+    inside = (*_WORDS, *_BORDERED)
+    table[np.ix_(inside, [SPACE], [_WORD, _MARK])] = 0
+    table[np.ix_(list(UNCLOSED), [SPACE], [_WORD, _MARK])] = rates.unclosed
 
 
-def _of_words(rates: Rates) -> Iterator[tuple[float, Where]]:
-    letter, digit = _this(*_LETTERS), _this(Class.DIGIT)
-    yield rates.letter, letter
-    yield rates.word, letter & _before(*_BLANK)
-    yield rates.joined, letter & ~_before(*_LETTERS, *_BLANK)
-    yield rates.upper, _this(Class.UPPER) & ~_before(Class.UPPER)
-    yield rates.capital, _this(Class.UPPER) & _before(Class.UPPER)
-    yield rates.digit, digit
-    yield rates.number, digit & ~_before(Class.DIGIT)
-    yield rates.number_space, digit & _before(Class.SPACE)
-    yield rates.change, _this(Class.UPPER) & _before(Class.LOWER)
-    yield rates.change, _this(Class.UPPER) & _before(Class.UPPER) & _after(Class.LOWER)
-    yield rates.change, digit & _before(*_LETTERS)
-    yield rates.change, letter & _before(Class.DIGIT)
+def _charge_marks(table: Table, rates: Rates) -> None:
+    import numpy as np
+
+    table[:, list(MARKS)] = rates.mark
+    table[np.ix_(list(MARKS), list(MARKS))] = rates.apart
+    for before, after in PAIRS.encode().split():
+        table[before, after] = rates.joined
+    for mark in MARKS:
+        table[mark, mark] = rates.same if mark in REPEATED else rates.again
+    table[np.ix_(_LATIN, [ord("'")], [_WORD])] = rates.apostrophe
 
 
-def _of_marks(rates: Rates) -> Iterator[tuple[float, Where]]:
-    mark, line, space = _this(*_MARKS), _this(Class.LINE), _this(Class.SPACE)
-    ruled = _this(Class.RULE) & _before(Class.RULE)
-    yield rates.marks, mark & ~_before(*_MARKS)
-    yield rates.mark, mark & _before(*_MARKS) & ~ruled
-    yield rates.rule, ruled
-    yield rates.lines, line & ~_before(Class.LINE)
-    yield rates.line, line & _before(Class.LINE)
-    yield rates.space, space & _before(Class.SPACE)
-    yield rates.indent, space & _before(Class.SPACE) & ~_after(Class.SPACE)
+def _charge_latin(table: Table, rates: Rates) -> None:
+    import numpy as np
+
+    after, last = letters.prices(rates.letters)
+    small, capital = np.array(list(SMALL)), np.array(list(CAPITAL))
+    accented = np.array([CLASSES["accented", name] for name in ACCENTED])
+    elsewhere = _but(_LATIN)
+    digits = np.array([DIGIT, FURTHER_DIGIT])
+    for case in (small, capital):
+        table[np.ix_(elsewhere, case)] = np.array(after[letters.NONE])[:, None]
+        table[np.ix_(digits, case)] += rates.after_digit
+    pairs = np.array([after[letter] for letter in letters.LETTERS])[:, :, None]
+    table[np.ix_(small, small)] = table[np.ix_(capital, small)] = pairs
+    table[np.ix_(accented, small)] = np.array(after[letters.ACCENTED])[:, None]
+    table[np.ix_(elsewhere, capital, np.array(_ENDS))] += rates.single
+    table[np.ix_(elsewhere, capital, np.array([_WORD]))] += rates.capital
+    table[np.ix_(_LATIN, capital)] = rates.inner
+    table[np.ix_(capital, capital)] = rates.further
+    for case in (small, capital):
+        table[:, case, _OTHER] += rates.before_digit
+        table[:, case[:, None], _ENDS] += np.array([last[letter] for letter in letters.LETTERS])[:, None]
+    for name, rate in rates.accents.items():
+        table[:, CLASSES["accented", name]] = rate
+    table[np.ix_(elsewhere, accented)] += rates.accent_first
+    table[:, accented[:, None], _ENDS] += rates.accent_last
 
 
-def _of_other_scripts(rates: Rates) -> Iterator[tuple[float, Where]]:
-    han, cyrillic = _this(Class.HAN), _this(Class.CYRILLIC)
-    yield rates.han, han
-    yield rates.han_change, han & _before(*_LATIN)
-    yield rates.han_change, han & _after(*_LATIN)
-    yield rates.cjk_mark, _this(Class.CJK_MARK)
-    yield rates.cyrillic, cyrillic
-    yield rates.cyrillic_word, cyrillic & ~_before(Class.CYRILLIC)
-    yield rates.quote, _this(Class.QUOTE)
-    yield rates.symbol, _this(*_SYMBOLS)
-    yield rates.emoji, _this(*_EMOJI)
-    yield rates.rare, _this(*_RARE)
-    yield rates.joiner, _this(Class.JOINER)
-    yield rates.variation, _this(Class.VARIATION)
-    for kind, charge in UNFITTED.items():
-        yield charge, _this(kind)
+def _but(some: tuple[int, ...]) -> NDArray[np.intp]:
+    """All classes but these."""
+    import numpy as np
+
+    others = np.ones(1 << CLASS_BITS, bool)
+    others[list(some)] = False
+    return np.flatnonzero(others)
+
+
+def _charge_scripts(table: Table) -> None:
+
+    first = _but(_WORDS)
+    for name, found in scripts.LETTERS.items():
+        rows = {"letters": found.letter} | ({} if found.mark is None else {"marks": found.mark})
+        for kind, rate in rows.items():
+            table[:, CLASSES[kind, name]] = rate
+            table[first, CLASSES[kind, name]] += found.word
+
+
+def _charge_cyrillic(table: Table) -> None:
+
+    capital = CLASSES["letters", "Cyrillic capitals"]
+    for name, start in scripts.CYRILLIC_START.items():
+        this = CLASSES["cyrillic", name]
+        table[:, this] = start
+        for before, rates in scripts.CYRILLIC_AFTER.items():
+            behind = capital if before == "capital" else CLASSES["cyrillic", before]
+            table[behind, this] = rates[name]
+            table[behind, this, _ENDS] += scripts.CYRILLIC_END[name]
+
+
+def codes(row: NDArray[np.uint8], kinds: NDArray[np.uint8]) -> NDArray[np.intp]:
+    """Where the charges of all characters of a row stand, but of the first and the last. ``row``: one after another."""
+    import numpy as np
+
+    # Each two neighbours as one number: the class before is the low byte.
+    found = np.ndarray(len(row) - 2, "<u2", row, strides=(1,)).astype(np.intp)
+    found <<= KIND_BITS
+    found |= kinds[2:]
+    return found

@@ -1,6 +1,6 @@
 """How many tokens a text takes in one of Claude's two tokenizer families, guessed from its characters.
 
-A linear estimate: every character is charged by its class and those of its two neighbours (:mod:`bot.estimate.rates`).
+A linear estimate: every character is charged by its class and those of its neighbours (:mod:`bot.estimate.rates`).
 Looking up and adding up is done for many texts at once, so that a megabyte takes milliseconds.
 
 Pure: no I/O, no clock, no settings.
@@ -14,8 +14,8 @@ from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING
 
-from bot.estimate.characters import ASCII_CLASSES, Class, classes
-from bot.estimate.rates import CLASS_BITS, NEWER, OLDER, charges
+from bot.estimate.characters import ASCII_CLASSES, EDGE, classes
+from bot.estimate.rates import KINDS, NEWER, OLDER, charges, codes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,11 +34,9 @@ class Family(Enum):
 _VERSION = re.compile(r"claude[-_ ]?(?:[a-z]+[-_ ])?v?(\d{1,2})(?!\d)(?:[-._](\d{1,2})(?!\d))?", re.IGNORECASE)
 _LAST_OLDER = (4, 6)
 
-_LONG_RUN = 16
-"""Small letters in a row that no word has. The fit has no such text, whose tokens are short."""
-_LONG_RUN_LETTER = 0.25
-"""Tokens of each letter of such a run from there on, beside its rate."""
-
+_NUMBER = b"000"
+_ONE_TOKEN = b"011"
+"""Three digits in a row, counted from a number's beginning."""
 
 _BATCH = 1 << 16
 """Characters that are counted at once: what they need fits a processor's cache."""
@@ -61,7 +59,7 @@ def text_tokens(text: str, *, family: Family) -> float:
     if not text:
         return 0.0
     row = _row(f"\n{text}\n", plain=text.isascii())
-    row[0] = row[-1] = Class.EDGE
+    row[0] = row[-1] = EDGE
     return float(_charged(row, family).sum(dtype="float64"))
 
 
@@ -93,7 +91,7 @@ def _counted(texts: Sequence[str], family: Family, *, plain: bool) -> Iterable[t
     # Laid end to end with an edge around each, where no character is looked at together with another text's.
     row = _row("\n".join(("", *texts, "")), plain=plain)
     edges = np.cumsum([0, *(len(text) + 1 for text in texts)])
-    row[edges] = Class.EDGE
+    row[edges] = EDGE
     tokens = np.add.reduceat(_charged(row, family), edges[:-1], dtype=np.float64)
     return zip(texts, tokens.tolist(), strict=True)
 
@@ -103,9 +101,11 @@ def _row(text: str, *, plain: bool) -> NDArray[np.uint8]:
     import numpy as np
 
     if plain:
-        return np.frombuffer(bytearray(text.encode()).translate(ASCII_CLASSES), np.uint8)
-    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
-    return np.take(classes(), points, mode="clip")
+        found = text.encode().translate(ASCII_CLASSES)
+    else:
+        points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+        found = np.take(classes(), points, mode="clip").tobytes()
+    return np.frombuffer(bytearray(found.replace(_NUMBER, _ONE_TOKEN)), np.uint8)
 
 
 def _charged(row: NDArray[np.uint8], family: Family) -> NDArray[np.float32]:
@@ -113,26 +113,12 @@ def _charged(row: NDArray[np.uint8], family: Family) -> NDArray[np.float32]:
     import numpy as np
 
     table = _charges(family)
+    kinds = np.frombuffer(row.tobytes().translate(KINDS), np.uint8)
     charged = np.empty(len(row) - 2, np.float32)
     for start in range(0, len(charged), _BATCH):
-        wide = row[start : start + _BATCH + 2].astype(np.uint16)
-        codes = wide[:-2] << 2 * CLASS_BITS | wide[1:-1] << CLASS_BITS | wide[2:]
-        np.take(table, codes, mode="clip", out=charged[start : start + _BATCH])
-    if bytes([Class.LOWER]) * _LONG_RUN in row.tobytes():
-        _charge_long_runs(row == Class.LOWER, charged)
+        part = slice(start, start + _BATCH + 2)
+        np.take(table, codes(row[part], kinds[part]), mode="clip", out=charged[start : start + _BATCH])
     return charged
-
-
-def _charge_long_runs(run: NDArray[np.bool_], charged: NDArray[np.float32]) -> None:
-    """``run``: where a row has small letters. ``charged``: the charges of that row."""
-    import numpy as np
-
-    width = 1
-    while width < _LONG_RUN:
-        step = min(width, _LONG_RUN - width)
-        run = run[step:] & run[:-step]
-        width += step
-    charged[np.flatnonzero(run) + _LONG_RUN - 2] += np.float32(_LONG_RUN_LETTER)
 
 
 @cache
