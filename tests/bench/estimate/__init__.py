@@ -1,0 +1,1 @@
+"""How far the estimate of tokens is from counts that are known."""
