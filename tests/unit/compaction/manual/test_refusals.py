@@ -52,7 +52,7 @@ def test_a_summary_that_is_longer_than_what_it_stands_for_changes_nothing() -> N
     [
         ({"system": "word " * 200}, r"the system prompt alone takes about \d+\."),
         ({"tools": [{"name": "t", "description": "word " * 200}]}, r"the tools alone take about \d+\."),
-        ({"system": "word " * 60, "tools": [{"description": "word " * 60}]}, r"the system prompt and the tools alone"),
+        ({"system": "word " * 90, "tools": [{"description": "word " * 90}]}, r"the system prompt and the tools alone"),
         ({"strategy": Oldest(), "wants_summary": True, "summary": "word " * 200}, r"the summary alone takes about"),
         ({"strategy": Oldest(), "wants_summary": True, "system": "word " * 200}, r"the system prompt alone"),
     ],
