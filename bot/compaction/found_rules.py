@@ -18,7 +18,7 @@ from bot.compaction.facts.quotes import own_words, parts_of
 from bot.compaction.facts.speech import sentences_in
 from bot.compaction.standing_rules import LONGEST_RULE, plain
 from bot.history import Entry, EntryKind
-from bot.history.quotations import apart
+from bot.history.quotations import apart, speaker_in
 from bot.messages import text_of
 
 MOST_CHARACTERS = 400_000
@@ -122,8 +122,10 @@ def _sentences(entries: Sequence[Entry], *, several: bool, skipped: str) -> Iter
 def _words_of(entry: Entry, *, several: bool, skipped: str) -> tuple[str, str]:
     """Who says it, where people are named, and what, without what it quotes or forwards."""
     quoted = apart(entry.blocks)
-    text, name = text_of(quoted[1] if quoted else entry.blocks), ""
-    if several and (named := _SPEAKER.match(text)):
+    text, name = text_of(quoted[1] if quoted else entry.blocks), speaker_in(entry.blocks)
+    if name:
+        text = text.removeprefix(f"{name}: ")
+    elif several and (named := _SPEAKER.match(text)):  # as earlier versions wrote it
         name, text = named[1], text[named.end() :]
     text = text.removeprefix(skipped).lstrip("\n") if skipped else text
     forwarded = _FORWARDED.search(text)

@@ -6,7 +6,7 @@ import pytest
 
 from bot.compaction.found_rules import constraints_in, found_rules
 from bot.history import Entry, EntryKind
-from bot.history.quotations import quotation_block
+from bot.history.quotations import quotation_block, spoken_by
 from bot.messages import Quote, text_block
 from tests.unit.entries import replied, returned, said
 
@@ -24,8 +24,12 @@ def test_a_rule_is_a_sentence_of_a_person_word_for_word_with_where_it_was_said()
 
 
 def test_where_several_talk_the_name_is_no_part_of_the_words() -> None:
-    (found,) = found_rules([said(1, "Ada: Never call me before 10.")], several=True)
-    assert (found.name, found.text) == ("Ada", "Never call me before 10.")
+    entry = Entry(2, "user", (spoken_by("Bo: b", "Hello.\nAlways call me before ten."),), EntryKind.SAID)
+    found = found_rules([said(1, "Ada: Never call me before ten."), entry], several=True)
+    assert [(one.name, one.text) for one in found] == [
+        ("Bo: b", "Always call me before ten."),
+        ("Ada", "Never call me before ten."),
+    ]
 
 
 def test_the_latest_comes_first_and_each_once() -> None:
