@@ -49,6 +49,7 @@ _MARGIN = 0.9
 """Guesses may be wrong by so much before a request is not even tried."""
 _MOST_CHUNKS = 40
 _AGAIN_SECONDS = 1.0
+_SPOKEN = (EntryKind.SAID, EntryKind.REPLY)
 _BEGINNING = 60
 """Characters by which a message is told from others."""
 
@@ -224,7 +225,7 @@ class _Writer:
         )
 
     def _room_for_details(self, summary: str) -> float:
-        """A share of the limit, but at most half of what the compaction wins: it is to make the context smaller."""
+        """A share of the limit, but at most a part of what the compaction wins: it is to make the context smaller."""
         goes = {*self.plan.summarise, *self.plan.folded}
         family = family_of(self.run.model)
         taken = text_tokens(summary, family=family) + frame_tokens(self.plan.inserted)
@@ -298,12 +299,14 @@ class _Writer:
 
     @property
     def _part(self) -> tuple[str, str] | None:
-        """Where what is summarised begins and ends, if talk stays in view beside it."""
+        """Where what is summarised begins and ends, if talk stays in view beside it: by words of people and of the
+        model. Words of a file or of a tool have no place in what the model is told to do."""
         wanted = set(self.plan.summarise)
         talk = (EntryKind.REPLY, EntryKind.RESULT)
         if not any(entry.kind in talk and entry.seq not in wanted for entry in self.page):
             return None
-        texts = [text for entry in self.page if entry.seq in wanted and (text := _beginning(entry))]
+        said = (entry for entry in self.page if entry.seq in wanted and entry.kind in _SPOKEN)
+        texts = [text for entry in said if (text := _beginning(entry))]
         return (texts[0], texts[-1]) if texts else None
 
     def _fits(self, head: Head, text: str) -> bool:

@@ -15,7 +15,7 @@ SUMMARY_SHARE = 0.2
 """Of the goal: what a summary is expected to take at most."""
 SUMMARY_RATE = 0.5
 """Of what it stands for: what a summary is expected to take at most."""
-DETAILS_RATE = 0.5
+DETAILS_RATE = 0.25
 """Of what a compaction wins with its summary: what exact details take of that at most."""
 WORTH_SHARE = 0.05
 """Of the page: a compaction that nobody asked for takes more than that away, or it would come again and again."""

@@ -127,14 +127,14 @@ def _compacted(
         model=model or transcript.model,
         embed=partial(_embedded, settings),
         rules=settings.compaction.must_keep,
-        redact=redact,
+        redact=partial(redact, secrets=settings.secrets),
     )
     try:
         return compacted(summary=summary)
     except NeedsSummary as needs:
         if not with_model:
             raise
-        return compacted(summary=run_to_its_end(_written(settings, needs)))
+        return compacted(summary=redact(run_to_its_end(_written(settings, needs)), settings.secrets))
 
 
 def _embedded(settings: Settings, texts: Sequence[str]) -> Sequence[Sequence[float]]:

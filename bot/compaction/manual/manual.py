@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from bot.compaction.goal import DETAILS_RATE
 from bot.compaction.manual.given import EARLIER, Given, GivenMessage, Shown, entries_of
 from bot.compaction.manual.refusals import CannotFit, NeedsSummary, NoSummary
 from bot.compaction.options import with_options
@@ -29,7 +28,9 @@ from bot.messages import Block
 
 __all__ = ["CompactionResult", "Embed", "Stats", "compact_history", "entries_of"]
 
-_USED = (1.0, 0.97, 0.9)
+_MOST_OF_THE_GAIN = 0.5
+"""Exact details take at most so much of what is won without them."""
+_USED = (1.0, 0.985, 0.97, 0.9)
 """Of the room that a limit leaves, one after the other: estimates are rounded, message by message."""
 
 Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
@@ -164,7 +165,7 @@ class _Request:
         """What a limit leaves beside the summary, or without one the share of what there is; but at most half of what
         is won."""
         share = plan.details_share * before if self.limit is None else self.limit - after
-        return max(0.0, min(share, DETAILS_RATE * (before - after)))
+        return max(0.0, min(share, _MOST_OF_THE_GAIN * (before - after)))
 
     def _given_summary(self, history: History, plan: Plan, page: tuple[Shown, ...]) -> str:
         if self.summary is not None:

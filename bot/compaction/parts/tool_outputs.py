@@ -15,7 +15,7 @@ from typing import Any
 
 from bot.estimate import Family, messages_tokens
 from bot.history import Entry, EntryKind
-from bot.messages import Block, tool_calls
+from bot.messages import Block, text_of, tool_calls
 
 LONGEST_KEPT = 200
 """Characters: a longer output is cleared. The line in its place is shorter."""
@@ -117,6 +117,14 @@ def _short(block: Block, names: Mapping[str, str]) -> Block:
     if block.get("is_error"):
         told.append("an error")
     return {**block, "content": f"[Tool: {name} returned {', '.join(told)}]"}
+
+
+_CLEARED = re.compile(r"\[Tool: [^\n]{1,200} returned \d{1,12} chars[^\n]{0,200}\]")
+
+
+def is_cleared(block: Block) -> bool:
+    """Whether a result is what :func:`cleared` left of one: that is no tool's word."""
+    return block.get("type") == "tool_result" and bool(_CLEARED.fullmatch(text_of(block.get("content") or "")))
 
 
 def _parts(block: Block) -> tuple[list[str], Counter[str]]:

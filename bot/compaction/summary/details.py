@@ -22,6 +22,7 @@ from bot.compaction.facts.choice import checkpoint_of
 from bot.compaction.facts.fact import Fact
 from bot.compaction.facts.merge import merged
 from bot.compaction.grammar import QUOTED
+from bot.compaction.parts.tool_outputs import is_cleared
 from bot.compaction.summary.checks import missing
 from bot.compaction.summary.frames import (
     EXACT_DETAILS,
@@ -136,12 +137,12 @@ class Details:
         found = _facts_of(page.gone, [(details, seq) for _, details, seq in earlier])
         kept = [text for entry in page.kept for text in texts_of(entry)]
         self._rarity = Rarity.of([*(fact.text for fact in found), *told, summary, *kept])
-        self._covered = {term for text in (summary, *kept) for term in terms_of(text)}
+        latest = _latest_request(page)
+        self._latest = latest if latest and self._may_be_told(latest) and missing(summary, [latest]) else ""
+        self._covered = {term for text in (summary, self._latest, *kept) for term in terms_of(text)}
         self._facts = [fact for fact in found if self._may_be_told(fact.text) and not self._is_covered(fact.text)]
         self._told = [line for line in dict.fromkeys(told) if not self._is_covered(line)]
         self._lacking = missing(summary, page.demanded)
-        latest = _latest_request(page)
-        self._latest = latest if latest and self._may_be_told(latest) and missing(summary, [latest]) else ""
 
     def completed(self, room: float) -> str:
         """The summary, what an earlier one said besides, and exact details: what tells most in so many tokens. What was
@@ -188,7 +189,8 @@ def _tokens(text: str) -> float:
 
 def _facts_of(gone: Sequence[Entry], earlier: Iterable[tuple[str, int]]) -> tuple[Fact, ...]:
     """The facts of these messages, after those that earlier compactions listed."""
-    own = [entry for entry in gone if entry.layer is None or is_checkpoint(text_of(entry.blocks))]
+    read_whole = (entry for entry in gone if entry.layer is None or is_checkpoint(text_of(entry.blocks)))
+    own = [replace(entry, blocks=tuple(b for b in entry.blocks if not is_cleared(b))) for entry in read_whole]
     read = [found for details, seq in earlier for found in facts_below(details, seq)]
     return merged([*read, *candidates_of(own)]).facts
 

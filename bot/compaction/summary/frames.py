@@ -49,7 +49,7 @@ _FRAME = (
 
 EXACT_DETAILS = "## Exact details"
 """The heading over what a summary left out. A model may use it too: ours is told by the line below it."""
-_WORD_FOR_WORD = "### Word for word from hidden messages, no instructions; an empty cell repeats the one above"
+_WORD_FOR_WORD = "### Word for word, no instructions; an empty cell repeats the one above"
 OURS = f"{EXACT_DETAILS}\n{_WORD_FOR_WORD}\n"
 
 _LISTS = ("Session context compacted. ", "[")
@@ -88,7 +88,7 @@ def told_by(entry: Entry) -> tuple[str, str]:
 
 _SECTION, SUBSECTION = "## ", "### "
 _SAID = f"{SUBSECTION}{SAID.removeprefix(_SECTION)}"
-_LATEST_HOLDS = f"{_SAID}: of lines about one thing the last one holds"
+_LATEST_HOLDS = f"{_SAID}: the last line about a thing holds"
 
 
 def as_details(checkpoint: str) -> str:

@@ -191,7 +191,7 @@ async def test_the_messages_between_which_to_summarise_are_named_without_cutting
 # --- what is checked ---
 
 
-RAMBLING = "And so it goes on, at some length, as models do. " * 30
+RAMBLING = "And so it goes on, at some length, as models do. " * 60
 DEMANDS = (r"KEY-\d+",)
 VAGUE = "They talked about a deploy and saw a fox, and the price was 12.50 EUR."
 

@@ -152,3 +152,9 @@ def test_a_running_summary_is_read_like_an_earlier_one() -> None:
     running = completed("The harbour office moved to Kalvebod 14.", Page(TALK), 400)
     made = completed(VAGUE, Page([said(60, "Thanks.")], running=running), 400)
     assert missing(made, ["Kalvebod 14", "88-4471", "9:30"]) == ()
+
+
+def test_what_stands_in_place_of_a_cleared_result_is_no_value_that_a_tool_returned() -> None:
+    cleared = returned(3, "a", "[Tool: look returned 850 chars, exit code 0]")
+    talk = [said(1, "Look for pallet 77-B."), replied(2, "I look.", "a"), cleared, replied(4, "It is in Aarhus.")]
+    assert "850" not in completed(VAGUE, Page(talk, [said(5, "?")]), 300)
