@@ -20,6 +20,7 @@ from bot.compaction import Plan
 from bot.compaction.goal import DETAILS_RATE, SUMMARY_SHARE, frame_tokens
 from bot.compaction.summary.checks import is_no_summary, missing, supplemented
 from bot.compaction.summary.details import Page, completed
+from bot.compaction.summary.frames import details_in
 from bot.compaction.summary.instruction import GO_ON, SYSTEM, correction, from_outside, instruction, shorter
 from bot.compaction.summary.transcript import (
     EARLIER,
@@ -225,12 +226,15 @@ class _Writer:
         )
 
     def _room_for_details(self, summary: str) -> float:
-        """A share of the limit, but at most a part of what the compaction wins: it is to make the context smaller."""
+        """A share of the limit, but at most what earlier details take, and a part of what the compaction wins besides:
+        it is to make the context smaller."""
         goes = {*self.plan.summarise, *self.plan.folded}
         family = family_of(self.run.model)
         taken = text_tokens(summary, family=family) + frame_tokens(self.plan.inserted)
-        won = sum(entry.tokens for entry in self.page if entry.seq in goes) - taken
-        return min(self.plan.details_share * self.run.limit, DETAILS_RATE * max(0.0, won))
+        gone = [entry for entry in self.page if entry.seq in goes]
+        won = max(0.0, sum(entry.tokens for entry in gone) - taken)
+        earlier = min(won, sum(text_tokens(details_in(entry), family=family) for entry in gone))
+        return min(self.plan.details_share * self.run.limit, earlier + DETAILS_RATE * (won - earlier))
 
     async def _ask(self, head: Head, messages: Sequence[Message], mode: str) -> str:
         """A whole answer. One that ran into its end is none: what comes last in a summary (what is open, the latest

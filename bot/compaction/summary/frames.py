@@ -73,6 +73,12 @@ def apart(text: str) -> tuple[str, str]:
     return _WHERE.sub("", told).strip(), after.partition("\n\n")[0] if ours else ""
 
 
+def details_in(entry: Entry) -> str:
+    """The exact details in an entry that a layer inserted, with their heading; empty in any other."""
+    details = told_by(entry)[1] if entry.layer is not None else ""
+    return f"{OURS}{details}" if details else ""
+
+
 def told_by(entry: Entry) -> tuple[str, str]:
     """The same of an entry that a layer inserted. Of a note nothing is told but its details, and the items that notes
     of earlier versions list without a heading; a checkpoint of facts is not read here."""
