@@ -102,7 +102,7 @@ def _follows(old: str, new: str, flat: str) -> bool:
 
 def _turn(words: Mapping[str, Any], paragraph: Paragraph, dice: Random) -> tuple[str, str]:
     if dice.random() < _PASTED:
-        return f"{dice.choice(words['paste'])}\n{paragraph.text}", dice.choice(words["told"])
+        return f"{dice.choice(words['paste'])}\n{paragraph.text}".strip(), dice.choice(words["told"])
     return dice.choice(paragraph.questions), paragraph.text
 
 
