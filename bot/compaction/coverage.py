@@ -19,7 +19,7 @@ from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from math import inf, log
 
-from bot.compaction.stems import beginning, pairs
+from bot.compaction.stems import LETTERS, beginning, pairs
 
 _DENSE = "\u0e00-\u0e4e\u0e80-\u0ece\u1000-\u103f\u1780-\u17d3\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 """Writing without blanks between words (Thai, Lao, Burmese, Khmer, kana, ideographs), and Hangul."""
@@ -35,6 +35,7 @@ _WORD = re.compile(rf"(?:[^\W\d_]|[{_JOINED}])+")
 _TELLING = re.compile(r"[\d@_]")
 _CODE = re.compile(r"[\w@](?:[\w@#%]|[-./:+,'’\\&=?](?=[\w@]))*")
 _LONGEST_CODE = 80
+_EDGES = ".,;:!?()[]{}<>\"'*“”‘’«»…¿¡"
 _CAPITALS = re.compile(r"\b(?:[A-ZÀ-ÞΑ-ΩЀ-Я]{2,8}|[^\W\d_]{0,20}[a-zß-ÿα-ωа-я][A-ZÀ-ÞΑ-ΩЀ-Я][^\W\d_]{0,20})\b")
 _COMPOUND = 12
 """Letters from which on a word has something to say at its end as well ("Rechnungsadresse")."""
@@ -60,19 +61,24 @@ def terms_of(text: str) -> tuple[str, ...]:
     writing without blanks."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
-    return tuple(dict.fromkeys(_terms(text.casefold())))
-
-
-def _terms(text: str) -> Iterator[str]:
-    for token in text.split():
-        if not token.isascii() and _IS_DENSE.search(token):
-            for run in _RUN.findall(token):
-                if _IS_DENSE.match(run):
-                    yield from pairs(run) if len(run) > 1 else run
-                else:
-                    yield from _of_token(run)
+    found: dict[str, None] = {}
+    for token in text.casefold().split():
+        bare = token.strip(_EDGES)
+        if bare.isalpha() and (bare.isascii() or not _IS_DENSE.search(bare)):  # most are: the rest takes longer
+            found[bare[:LETTERS]] = None
+            if len(bare) >= _COMPOUND:
+                found[f"-{bare[-LETTERS:]}"] = None
         else:
-            yield from _of_token(token)
+            found.update(dict.fromkeys(_of_writing(token)))
+    return tuple(found)
+
+
+def _of_writing(token: str) -> Iterator[str]:
+    for run in _RUN.findall(token):
+        if _IS_DENSE.match(run):
+            yield from pairs(run) if len(run) > 1 else run
+        else:
+            yield from _of_token(run)
 
 
 def _of_token(token: str) -> Iterator[str]:

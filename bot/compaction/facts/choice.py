@@ -41,6 +41,8 @@ _LONGER = 0.6
 _SPARE = 1.25
 """Lines are chosen for so much more room than there is, since prices are guesses."""
 _TRIES = 14
+_CLOSE = 0.99
+"""A checkpoint that takes this share of its room is as good as any."""
 _JUST_SAID = 20
 """Entries after which something may tell too little to be kept."""
 _HEAD = 20
@@ -75,6 +77,8 @@ def checkpoint_of(
         tokens = measure(text)
         if tokens <= room:
             best, fits = text, count
+            if tokens >= _CLOSE * room:
+                break
         else:
             most = count - 1
         guess = int(count * room / tokens)

@@ -110,5 +110,9 @@ def _any(kind: FactKind) -> re.Pattern[str]:
 def _pattern(words: str) -> str:
     plain = " ".join(words.split())
     apart = ", " if ", " in plain else " "
-    either = "|".join(part.strip().replace("*", r"\w*") for part in plain.split(apart))
+    by_letter: dict[str, list[str]] = {}
+    for part in (part.strip().replace("*", r"\w*") for part in plain.split(apart)):
+        first = part[0] if part[0].isalpha() and part[1:2] not in ("?", "{") else ""
+        by_letter.setdefault(first, []).append(part.removeprefix(first))
+    either = "|".join(f"{first}(?:{'|'.join(rest)})" for first, rest in by_letter.items())  # a letter is tried once
     return rf"\b(?:{either})\b" if apart == ", " else f"(?:{either})"
