@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from bot.compaction.facts.fact import RECORDS, Fact, FactKind
-from bot.compaction.facts.records import IS_ID_NAME, OWNER, Fields, as_text, fields_of, looks_like_an_id, words_of_name
+from bot.compaction.facts.records import OWNER, Fields, as_text, fields_of, is_id_name, looks_like_an_id, words_of_name
 from bot.estimate.cuts import MARK
 
 _EDGES = ".,;:!?()[]{}<>\"'`“”«»*|"
@@ -77,7 +77,7 @@ class _Column:
 
     def is_id(self, name: str, *, met: bool) -> bool:
         """Whether ids are under this name. ``met``: its values come again under another."""
-        named = bool(IS_ID_NAME.search(name))
+        named = is_id_name(name)
         if 2 * self.exact >= self.count:
             return True
         if 2 * self.times >= self.count and not named:

@@ -19,6 +19,7 @@ _IN_TEXT = re.compile(
     rf"(?<![\w/\\.:~@%=-])(?:(?:{_LED})?{_SLASHED}|{_LED}{_WHOLE}|{_LED}\d{{1,4}}[/\\]\d{{1,2}}){_TIME}[/\\]?(?![\w/\\@:]|[-.]\w)",
     re.ASCII,
 )
+_MAY_HOLD_ONE = re.compile(r"[/\\][0-9]")
 _IS_ONE = re.compile(
     rf"(?:{_LED})?(?:\d{{1,4}}[/\\.-]\d{{1,2}}(?:[/\\.-]\d{{1,4}})?|\d{{4}}[/\\]){_TIME}[/\\]?\Z", re.ASCII
 )
@@ -31,6 +32,8 @@ def is_date_like(place: str) -> bool:
 
 def date_candidates(text: str, seq: int, speaker: Speaker = Speaker.TOOL) -> Iterator[Candidate]:
     """The dates in a text that look like paths, each rejected, so that one can read why it is no place."""
+    if not _MAY_HOLD_ONE.search(text):
+        return
     found = dict.fromkeys(hit[0] for hit in _IN_TEXT.finditer(text))
     for date in islice(found, _MOST):
         yield Candidate(

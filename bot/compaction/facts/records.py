@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from bot.compaction.formats import Number
@@ -29,9 +30,7 @@ ID_NAMES = "id|uuid|guid|key|sku|slug|ref|reference|code"
 """What fields that hold an id are called, or end in, behind a line or a point; for a pattern."""
 ID_HUMP = "[a-z](?:Id|ID|Key|Ref)"
 """Likewise in one piece (``orderId``); a code is more often of something else (``exitCode``, ``statusCode``)."""
-IS_ID_NAME = re.compile(rf"(?:(?i:(?:^|[_.\s-])(?:{ID_NAMES}))|{ID_HUMP})\Z")
-"""A name that says of itself that ids are under it. It is believed before anything else is known of the values, and
-only then: what later calls need is told by the values (:mod:`bot.compaction.facts.brief`)."""
+_IS_ID_NAME = re.compile(rf"(?:(?i:(?:^|[_.\s-])(?:{ID_NAMES}))|{ID_HUMP})\Z")
 
 LONGEST_VALUE = 240
 """Characters of one value."""
@@ -46,6 +45,8 @@ _INLINE = 120
 _FEWEST_KEYED = 12
 """Plain values by their names from which on they are rows, and no object's fields."""
 _SOME = 2
+_KEPT = 4_096
+"""Names whose form is kept."""
 _WORDS_OF_NAME = re.compile(rf"[{CAPITAL}]?[{SMALL}]+|[{CAPITAL}]+(?![{SMALL}])|[^\W\d_{CAPITAL}{SMALL}]+")
 _IS_KEY = re.compile(r"\W{0,3}\d+\Z|(?=.*\d)[\w.:@#-]{4,80}\Z")
 _ENDS_IN_ONE_DIGIT = re.compile(r"[^\W\d]+_?\d\Z")
@@ -56,6 +57,13 @@ _HAS_DIGIT = re.compile(r"\d")
 def words_of_name(name: str) -> list[str]:
     """The words that the name of a tool or a field is made of (``getUser_name``), in any writing."""
     return _WORDS_OF_NAME.findall(name)
+
+
+@lru_cache(maxsize=_KEPT)
+def is_id_name(name: str) -> bool:
+    """Whether a name says of itself that ids are under it. It is believed; but what later calls need is told by the
+    values (:mod:`bot.compaction.facts.brief`)."""
+    return bool(_IS_ID_NAME.search(name))
 
 
 def as_text(fields: Mapping[str, str]) -> str:
@@ -113,7 +121,7 @@ def _rows(value: Any, around: Row, depth: int) -> Iterator[Row]:
 def id_in(fields: Fields) -> tuple[str, str] | None:
     """The name and the value by which a thing can be told: what is called an id, else the first that looks like one."""
     short = [(name, cell) for name, cell in fields.items() if len(cell) <= LONGEST_ID]
-    named = next(((name, cell) for name, cell in short if IS_ID_NAME.search(name)), None)
+    named = next(((name, cell) for name, cell in short if is_id_name(name)), None)
     return named or next(((name, cell) for name, cell in short[:3] if looks_like_an_id(cell)), None)
 
 
@@ -227,7 +235,7 @@ def _are_ids(items: Sequence[tuple[str, Any]]) -> bool:
 
 def _holds_ids(rows: Iterable[Mapping[Any, Any]]) -> bool:
     cells = (pair for row in rows for pair in flattened(row).items())
-    return any(looks_like_an_id(cell) or IS_ID_NAME.search(name) for name, cell in cells)
+    return any(looks_like_an_id(cell) or is_id_name(name) for name, cell in cells)
 
 
 def _table(rows: Sequence[Mapping[Any, Any]]) -> str:
@@ -265,5 +273,6 @@ def one_line(value: Any) -> str:
     return "" if value is None else str(value)
 
 
+@lru_cache(maxsize=_KEPT)
 def _name(name: str) -> str:
     return _NO_NAME.sub("_", name)[:60].strip("_") or "_"

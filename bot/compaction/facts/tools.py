@@ -46,6 +46,10 @@ _LONGEST_ASKED = 40
 _LONGEST_ABOUT = 80
 """Characters of the argument that lines of plain text are told by."""
 _DEEPEST_NAME = 4
+_FULL, _FEW = 9.0, 8
+"""Weight of a row, and rows of one list that weigh as much as one by itself."""
+_OF_LINES = 0.7
+"""What a line of plain text weighs beside a row."""
 _LONGEST_STATE = 10
 """Letters of a word that says how it went: true, success."""
 
@@ -263,13 +267,20 @@ def _row_candidates(rows: Sequence[Row], answer: _Answer) -> Iterator[Candidate]
         short = {name: told for name, told in asked.items() if name not in row.fields and len(told) <= _LONGEST_ASKED}
         if row.owner:
             about = f"{row.title}{OWNER}"
-            yield answer.record(as_text({about: row.owner, **row.fields}), f"part:{about}={row.owner}", 8.0)
+            yield answer.record(
+                as_text({about: row.owner, **row.fields}), f"part:{about}={row.owner}", _weight(row.count)
+            )
         elif row.title or row.count > 1 or len(groups[shape]) > 1:
             whole = row.fields | short
-            yield answer.record(as_text(whole), key or _row_key(whole), 7.5)
+            yield answer.record(as_text(whole), key or _row_key(whole), _weight(max(row.count, len(groups[shape]))))
         else:
             whole = row.fields | short if cell else short | row.fields
-            yield answer.record(as_text(whole), key or answer.call_key, 9.0)
+            yield answer.record(as_text(whole), key or answer.call_key, _FULL)
+
+
+def _weight(count: int) -> float:
+    """What a row among so many weighs: of a long list later calls need a few, of a thing by itself that one."""
+    return _FULL * float((_FEW / max(_FEW, count)) ** 0.5)
 
 
 def _telling_name(rows: Sequence[Fields]) -> str:
@@ -292,7 +303,7 @@ def _line_candidates(texts: Sequence[str], answer: _Answer, *, only_places: bool
     about = next((one_line(cell) for cell in answer.arguments.values() if cell), answer.tool)
     for line in told:
         fields = {f"result{OWNER}": beginning(about, _LONGEST_ABOUT), "line": " ".join(line.split())}
-        yield answer.record(as_text(fields), "", 5.0)
+        yield answer.record(as_text(fields), "", _weight(len(told)) * _OF_LINES)
 
 
 def _lines_of(text: str) -> Iterator[str]:
