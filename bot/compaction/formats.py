@@ -208,7 +208,8 @@ def _table(cells: Sequence[list[str]]) -> list[dict[str, str]]:
     named = [name for name in head if name]
     if len(head) < _SOME or not rows or len(rows) < _ENOUGH * (len(cells) - 1) or len(named) < len(head) - 1:
         return []
-    if any(len(name) > _LONGEST_NAME or ". " in name for name in head):
+    pairs = sum(": " in cell or "=" in cell for cell in head)
+    if 2 * pairs >= len(head) or any(len(name) > _LONGEST_NAME or ". " in name for name in head):
         return []
     if not all(map(_is_name, named)) or len(set(named)) < len(named):
         if len(rows) < _FEW or not all(any(map(str.isdigit, "".join(row))) for row in (head, *rows)):

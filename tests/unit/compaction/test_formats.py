@@ -36,6 +36,7 @@ def _xml() -> str:
         "order_id  customer    total\n--------  ----------  ------\n"
         + "\n".join(f"{a}   {b}  {c}" for a, b, c in _LINES),
         "3 orders were found.\n" + "\n".join(f"- order_id: {a}, customer: {b}, total: {c}" for a, b, c in _LINES),
+        "\n".join(f"{at}. order_id: {a}, customer: {b}, total: {c}" for at, (a, b, c) in enumerate(_LINES, 1)),
         "\n\n".join(f"order_id: {a}\ncustomer: {b}\ntotal: {c}" for a, b, c in _LINES),
         "\n".join(f"- order_id: {a}\n  customer: {b}\n  total: {c}" for a, b, c in _LINES),
         "\n".join(json.dumps(row) for row in ROWS),
