@@ -1,4 +1,5 @@
 """What a model is told and shown when it summarises, and whether what it answers is a summary.
 
-`checks` decides that one is none, `details` what it must not lose. The request itself is made by the workers.
+`checks` decides that one is none, `details` what stands below it, `frames` knows what the program writes around it. The
+request itself is made by the workers.
 """
