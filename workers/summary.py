@@ -220,7 +220,6 @@ class _Writer:
             gone=tuple(entry for entry in self.page if entry.seq in goes),
             kept=tuple(entry for entry in self.page if entry.seq in stays - goes),
             running=plan.running,
-            focus=plan.focus,
             demanded=plan.must_keep,
             redact=self._redact,
         )

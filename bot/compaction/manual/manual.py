@@ -244,7 +244,6 @@ def _gone_and_kept(before: History, after: History, plan: Plan, redact: Callable
     return Page(
         gone=tuple(entry for entry in before.visible if entry.seq in goes),
         kept=tuple(entry for entry in before.visible if entry.seq in stays),
-        focus=plan.focus,
         demanded=plan.must_keep,
         redact=redact,
     )

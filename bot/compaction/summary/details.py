@@ -114,7 +114,6 @@ class Page:
     gone: Sequence[Entry]
     kept: Sequence[Entry] = ()
     running: str = ""
-    focus: str = ""
     demanded: tuple[str, ...] = ()
     redact: Callable[[str], str] = str
 
