@@ -19,7 +19,7 @@ from bot.compaction.facts.fact import PROSE, RECORDS, Fact, FactKind, FactStatus
 from bot.compaction.facts.lines import Needs, in_order, leanings, updates
 from bot.compaction.facts.quotes import is_note
 from bot.compaction.facts.records import Fields, fields_of
-from bot.compaction.facts.speech import asks
+from bot.compaction.facts.speech import LEAST, asks
 from bot.estimate import Family, message_tokens
 from bot.estimate.text import texts_tokens
 from bot.messages import text_block
@@ -201,6 +201,7 @@ def _factor(fact: Fact, newest: int, beside: Mapping[tuple[int, bool, Speaker], 
     else:
         factor *= _OF_OTHERS if is_note(fact.text) else _OF_THE_MODEL if fact.speaker is Speaker.MODEL else 1.0
         factor *= _ASKED if asks(fact.text) else 1.0
+        factor *= _OF_OTHERS if fact.weight <= LEAST else 1.0
         factor *= max(1, beside.get(_message(fact), 1)) ** -_AMONG_OTHERS
     over = _OVER if fact.status in (FactStatus.DONE, FactStatus.CANCELLED, FactStatus.REPLACED) else 1.0
     return factor * over * (1 + _SAID_AGAIN * (len(fact.seqs) - 1))
