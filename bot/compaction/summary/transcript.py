@@ -29,7 +29,7 @@ EARLIER, PROGRAM = "earlier summary", "note of the program"
 """Roles of what a compaction wrote: it is nobody's words."""
 
 _SPEAKERS = {"user": "User", "assistant": "Assistant"}
-_LABELS = ("User", "Assistant", "Tool result", "Tool error", "System", EARLIER, PROGRAM)
+_LABELS = ("User", "Human", "Assistant", "Tool result", "Tool error", "System", EARLIER, PROGRAM)
 _FORGED = re.compile(
     rf"(?<=[\n\r\v\f\x85\u2028\u2029])(?=[^\S\n]{{0,20}}(?:{'|'.join(_LABELS)})[^\S\n]{{0,4}}[:：]"
     r"|[^\S\n]{0,20}(?:User|Assistant) called )",
