@@ -14,7 +14,7 @@ from bot.compaction.facts.fact import PROSE, Fact, Speaker
 from bot.compaction.facts.quotes import is_note
 from bot.compaction.facts.speech import asks
 
-_ALIKE = 0.42
+_ALIKE = 0.33
 """Of the weight of the words of the shorter line: what two lines about one thing share at least."""
 _TELLS, _LEAST = 0.5, 0.9
 """What a word tells at least that may make two lines be about one thing, and what these tell together, by form."""
