@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from bot.estimate.cuts import beginning
-from bot.messages import Block, Message, text_block
+from bot.messages import Block, Message, as_quoted, in_brackets, text_block
 
 PAUSED = "pause_turn"
 CALL = "server_tool_use"
@@ -143,19 +143,21 @@ def continued(messages: Sequence[Message]) -> list[Message]:
 
 
 def told(block: Block) -> str:
-    """A call or a result in words."""
+    """A call or a result in words. It stands in a reply: of what a page says, each line is quoted."""
     if block.get("type") == CALL:
         given = block.get("input")
         what = ", ".join(map(str, given.values())) if isinstance(given, Mapping) else ""
         return f"[{block.get('name')}: {what}]"
     content = block.get("content")
     if isinstance(content, list):
-        found = [f"- {item.get('title')}: {item.get('url')}" for item in content if isinstance(item, Mapping)]
+        items = (item for item in content if isinstance(item, Mapping))
+        found = [f"- {in_brackets(str(item.get('title')))}: {in_brackets(str(item.get('url')))}" for item in items]
         return "\n".join(["[Found in the web]", *found])
     content = content if isinstance(content, Mapping) else {}
     if content.get("error_code"):
         return f"[The web was not reached: {content['error_code']}]"
-    return f"[Read in the web: {content.get('url')}]\n{beginning(_page_text(content), _MOST_PAGE_CHARACTERS)}".rstrip()
+    page = as_quoted(beginning(_page_text(content), _MOST_PAGE_CHARACTERS))
+    return f"[Read in the web: {in_brackets(str(content.get('url')))}]\n{page}".rstrip()
 
 
 def citations_of(block: Block) -> Sequence[Mapping[str, Any]]:
