@@ -17,7 +17,7 @@ help:
 	@echo "make chaos-kills  kill it 20 times in each of many ways at chosen moments (ROUNDS=5, SEED=7, ARGS='-k worker')"
 	@echo "make alerts   break each part, and see the alerts of deploy/ ring in a real Prometheus, which has to be there"
 	@echo "make bench    how fast it is, how small, how soon back, for 18 minutes (ARGS='turns --rate 10', OUT=FILE.json)"
-	@echo "make bench-yardstick  what compactions keep (DATA=FILE.jsonl OUT=docs/quality.md ARGS=--quick)"
+	@echo "make bench-yardstick  what compactions keep (DATA=FOLDER, which tests.bench.yardstick.fetch fills; OUT=docs/quality.md ARGS=--quick)"
 	@echo "make bench-decide   how long a strategy takes to decide"
 	@echo "make bench-cost     what a long conversation costs, and what is read from the prompt cache (ARGS='--turns 200')"
 	@echo "make bench-page     how long each page takes on the server over 1,000 conversations (ARGS='--small --serve 8090')"
@@ -65,8 +65,9 @@ alerts: .venv/.installed
 bench: .venv/.installed
 	@$(BIN)/python -m tests.bench.speed $(if $(OUT),--json $(OUT)) $(ARGS)
 
+# With the libraries that are compared beside what the program itself needs.
 bench-yardstick: .venv/bench/.installed
-	@.venv/bench/bin/python -m tests.bench.yardstick $(if $(DATA),--data $(DATA)) $(if $(OUT),--out $(OUT)) $(ARGS)
+	@PYTHONPATH=$$(echo .venv/bench/lib/python*/site-packages) $(BIN)/python -m tests.bench.yardstick $(if $(DATA),--data $(DATA)) $(if $(OUT),--out $(OUT)) $(ARGS)
 
 bench-decide: .venv/bench/.installed
 	@.venv/bench/bin/python -m tests.bench.decide $(ARGS)

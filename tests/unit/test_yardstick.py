@@ -441,7 +441,7 @@ def test_a_folder_is_measured_and_the_page_has_every_strategy_and_no_empty_place
     for half in ("seen", "unseen"):
         (tmp_path / half / "tools").mkdir(parents=True)
         recordings(tmp_path / half / "tools").rename(tmp_path / half / "tools" / "orders.jsonl")
-    halves = Data.of(tmp_path, Extent.quick(), 1)
+    halves = Data.of(tmp_path, Extent(cuts=1), 1)
     found = [figure for data in halves for figure in data.figures(ours("memory"), ["values"])]
     assert {figure.held_out for figure in found} == {False, True}
     assert total(figure for figure in found if figure.measure is Measure.VALUES).hits
@@ -465,8 +465,8 @@ def ours(name: str) -> Contender:
 
 
 def a_case() -> made_up.Case:
-    made = generated(2, "en", "B")
-    return made_up.Case("en", held_out=True, messages=made.messages, plants=made.plants)
+    made = generated(2, "zh", "B", turns=32)
+    return made_up.Case("zh", held_out=True, messages=made.messages, plants=made.plants)
 
 
 def test_stitching_is_repeatable() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.bench.yardstick import fetch
 from tests.bench.yardstick.figures import (
     Figure,
     Measure,
@@ -40,6 +41,7 @@ def page(figures: Some, *, command: str, seconds: float) -> str:
         "generated": _generated(figures),
         "requests": _requests(figures),
         "recall": _recall(figures),
+        "sources": _sources(),
     }
     for name, part in parts.items():
         text = text.replace(f"{{{{{name}}}}}", part)
@@ -122,6 +124,20 @@ def _recall(figures: Some) -> str:
     ]
     heads = [f"{group} ({total(f for f in some if f.group == group).of // len(rows)})" for group in groups]
     return table(heads, rows) if rows else NOTHING
+
+
+def _sources() -> str:
+    """Where the conversations are from, each repository once."""
+    found = {source.repository: source for source in fetch.sources()}
+    rows = [
+        [
+            f"[{source.repository}](https://github.com/{source.repository})",
+            ", ".join(part.name for part in fetch.PARTS if part.source == source.name),
+            source.licence,
+        ]
+        for source in found.values()
+    ]
+    return table(["for", "licence"], rows).replace("--:", "---")
 
 
 def _by_contender(some: Some) -> list[tuple[str, list[Figure]]]:
