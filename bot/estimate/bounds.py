@@ -24,9 +24,9 @@ def fitting(text: str, tokens: int) -> int:
     return cut_before(text, length) or length
 
 
-def _longest_of(text: str, tokens: int) -> int:
+def _longest_of(text: str, tokens: int, *, from_end: bool = False) -> int:
     length = min(len(text), max(1, tokens * _MOST_CHARACTERS_A_TOKEN))
-    while length > 1 and (taken := tokens_of(text[:length])) > tokens:
+    while length > 1 and (taken := tokens_of(text[-length:] if from_end else text[:length])) > tokens:
         length = max(1, int(length * tokens / taken * _CAREFUL))
     return length
 
@@ -35,7 +35,7 @@ def head_and_tail(text: str, tokens: int) -> tuple[str, str]:
     """The beginning and the end of a text that together take at most so many tokens."""
     head = text[: fitting(text, int(tokens * _HEAD))]
     rest = text[len(head) :]
-    backwards = _longest_of(rest[::-1], tokens - int(tokens * _HEAD)) if rest else 0
+    backwards = _longest_of(rest, tokens - int(tokens * _HEAD), from_end=True) if rest else 0
     return head, rest[cut_after(rest, len(rest) - backwards) :] or rest[len(rest) - backwards :]
 
 

@@ -126,7 +126,7 @@ def percent(share: float) -> str:
 
 def _steps(share: float, whole: int) -> int:
     """How many whole steps of so many; 0.29 * 100 is a little less than 29, and is 29."""
-    return math.floor(round(share * whole, 6))
+    return math.floor(round(share * whole, 9))
 
 
 def share_kept(meter: Meter) -> float:

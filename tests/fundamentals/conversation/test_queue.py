@@ -116,7 +116,7 @@ async def test_one_turn_takes_no_more_than_half_of_the_window_but_always_one_mes
     house: OpenHouse, room: Room, model: MessagesServer
 ) -> None:
     async with house(agents={"emergency_context_limit": 2_000}) as h:
-        await stored(h, "word " * 800, "small", "word " * 500, "and this too")
+        await stored(h, "word " * 900, "small talk " * 80, "word " * 500, "and this too")
         await room.until(room.replies)
         [first] = model.requests[0].request.messages
         assert [block["text"][:5] for block in blocks_of(first["content"])] == ["word "]

@@ -82,7 +82,8 @@ async def test_a_long_result_is_its_beginning_its_end_and_where_all_of_it_is(tmp
 
 @pytest.mark.parametrize("kind", TEXTS)
 async def test_the_whole_of_a_long_result_can_be_read_with_read_file(tmp_path: Path, kind: str) -> None:
-    shown = await result_of(tmp_path, Says(TEXTS[kind][:20_000]))
+    text = TEXTS[kind][:40_000]
+    shown = await result_of(tmp_path, Says(text))
     path = re.findall(r"results/[\w-]+\.txt", shown)[0]
     box, read, offset = Toolbox(tmp_path, HERE, FILE_TOOLS), "", 0
     while True:
@@ -95,7 +96,7 @@ async def test_the_whole_of_a_long_result_can_be_read_with_read_file(tmp_path: P
         if not more:
             break
         offset = int(following.split()[-1].strip(".]"))
-    assert read == TEXTS[kind][:20_000]
+    assert read == text
 
 
 async def test_a_short_result_stays_as_it_is(tmp_path: Path) -> None:
