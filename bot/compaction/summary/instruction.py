@@ -67,7 +67,7 @@ def instruction(
     if part:
         parts.append(_PART.format(*part))
     if focus:
-        parts.append(f"The person asked to keep above all: {focus}")
+        parts.append(f"The person asked to keep above all: {' '.join(focus.split())}")
     parts.append(f"Write the summary now, in at most about {_words(room)} words.")
     return "\n\n".join(parts)
 
