@@ -1,4 +1,4 @@
-"""The job: take a run, write its summary into its own row, change nothing else.
+"""The job: take a run, write its summary (or what a model makes of facts) into its own row, change nothing else.
 
 It may be run twice, late, or by a zombie: it works only as long as the run's row names it, and the row forgets it the
 moment that the run is aborted, or given to another job because this one's heart stopped.
@@ -20,6 +20,7 @@ from bot.runtime.tasks import stop
 from bot.store import runs
 from bot.store.runs import Result, Run
 from workers.desk import Desk
+from workers.extraction import extract_facts
 from workers.summary import write_summary
 
 log = structlog.get_logger(__name__)
@@ -81,7 +82,7 @@ async def _give_back(desk: Desk, run_id: str, job_id: str) -> None:
 
 async def _write(desk: Desk, run: Run, job_id: str) -> Result | None:
     """The result, or None when the run does not want it any more; the model's stream is closed then."""
-    writing = asyncio.create_task(write_summary(desk, run))
+    writing = asyncio.create_task((extract_facts if run.trigger == "facts" else write_summary)(desk, run))
     beating = asyncio.create_task(_beat_on(desk, run.id, job_id))
     try:
         await asyncio.wait({writing, beating}, return_when=asyncio.FIRST_COMPLETED)

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -30,18 +29,17 @@ from bot.compaction.summary.transcript import (
     turns_of,
     without_tool_results,
 )
-from bot.errors import ModelError, ModelOverflow, StoreUnavailable
+from bot.errors import ModelError, ModelOverflow
 from bot.estimate import block_tokens, family_of, message_tokens, text_tokens
 from bot.estimate.cuts import beginning
-from bot.files.blocks import filled, folder_of
-from bot.history import Entry, EntryKind, History, Usage, as_request, valid_request
-from bot.history.server_tools import uses_server_tools
-from bot.messages import Message, text_block, text_of, tool_calls
+from bot.history import Entry, EntryKind, History, as_request, valid_request
+from bot.messages import Message, text_block, text_of
 from bot.model import CUT_OFF, Head, Limits, Reply
 from bot.runtime.redact import redact
-from bot.store import histories, runs
-from bot.store.runs import Result, Run, SummaryRequest
+from bot.store import histories
+from bot.store.runs import Result, Run
 from workers.desk import Desk
+from workers.requests import NoAnswerError, NotWantedError, Requests
 
 log = structlog.get_logger(__name__)
 
@@ -49,7 +47,6 @@ _SHORTEST = 200
 _MARGIN = 0.9
 """Guesses may be wrong by so much before a request is not even tried."""
 _MOST_CHUNKS = 40
-_AGAIN_SECONDS = 1.0
 _SPOKEN = (EntryKind.SAID, EntryKind.REPLY)
 _BEGINNING = 60
 """Characters by which a message is told from others."""
@@ -61,14 +58,14 @@ async def write_summary(desk: Desk, run: Run) -> Result:
     try:
         summary = await writer.write()
     except ModelError as error:
-        return writer.result("failed", reason=str(error))
-    except _NoSummaryError as error:
-        return writer.result("empty", reason=str(error))
-    except _NotWantedError:
-        return writer.result("failed", reason="the run has ended")  # which is nothing to it
+        return writer.requests.result("failed", reason=str(error))
+    except NoAnswerError as error:
+        return writer.requests.result("empty", reason=str(error))
+    except NotWantedError:
+        return writer.requests.result("failed", reason="the run has ended")  # which is nothing to it
     if is_no_summary(summary):
-        return writer.result("empty", summary=summary, reason="the model wrote no summary")
-    return writer.result("summary", summary=summary)
+        return writer.requests.result("empty", summary=summary, reason="the model wrote no summary")
+    return writer.requests.result("summary", summary=summary)
 
 
 @dataclass
@@ -79,8 +76,7 @@ class _Writer:
     head: Head
     page: tuple[Entry, ...]
     limits: Limits
-    usage: Usage = field(default_factory=Usage)
-    inference: list[SummaryRequest] = field(default_factory=list)
+    requests: Requests
 
     @classmethod
     async def of(cls, desk: Desk, run: Run) -> _Writer:
@@ -94,11 +90,7 @@ class _Writer:
         covered = tuple(entry for entry in history.entries if entry.seq <= plan.upto or entry.layer is not None)
         page = History(covered, layers).visible
         limits = await desk.model.limits(run.model)
-        return cls(desk, run, plan, head, page, limits, inference=list(run.asked))
-
-    def result(self, outcome: Any, *, summary: str = "", reason: str = "") -> Result:
-        """With what was used and asked on the way."""
-        return Result(outcome, summary, reason, self.usage, tuple(self.inference))
+        return cls(desk, run, plan, head, page, limits, Requests(desk, run, inference=list(run.asked)))
 
     async def write(self) -> str:
         """A checked summary, or a text that is none. Raises a ModelError when there is no way left."""
@@ -107,7 +99,7 @@ class _Writer:
                 return await self._checked(self.head, self._inside(), "conversation")
             except _CutOffError:
                 raise
-            except _NoSummaryError:
+            except NoAnswerError:
                 log.info("summary_from_transcript", reason="the model called a tool")
             except ModelOverflow as overflow:
                 log.info("summary_from_transcript", reason=str(overflow))
@@ -190,7 +182,7 @@ class _Writer:
         )
         try:
             reply = await self._request(head, again, f"{mode}, corrected")
-        except (ModelError, _NoSummaryError) as error:
+        except (ModelError, NoAnswerError) as error:
             log.info("summary_not_corrected", reason=str(error))
             return summary
         said = text_of(reply.blocks)
@@ -255,33 +247,7 @@ class _Writer:
         return f"{begun}\n{rest}" if ask is GO_ON else rest
 
     async def _request(self, head: Head, messages: Sequence[Message], mode: str) -> Reply:
-        self.inference.append(SummaryRequest(mode.split(",", maxsplit=1)[0], head.prompt, tuple(messages)))
-        await self._note_request()
-        try:
-            page = await asyncio.to_thread(filled, folder_of(self.desk.data_dir, self.run.agent_id), messages)
-            reply = await self.desk.model.ask(replace(head, max_tokens=self._most_tokens(head)), page)
-        except ModelError as error:
-            self.inference[-1] = replace(self.inference[-1], error=str(error))
-            raise
-        self.usage += reply.usage
-        self.inference[-1] = replace(self.inference[-1], reply=text_of(reply.blocks))
-        if tool_calls(reply.blocks) or uses_server_tools(reply.blocks):
-            raise _NoSummaryError("the model called a tool")
-        return reply
-
-    async def _note_request(self) -> None:
-        """In the book before it is sent, so that the trace has it whatever becomes of us. A book that is away is waited
-        for. Raises _NotWantedError."""
-        while True:
-            try:
-                async with self.desk.database.write() as tx:
-                    if not await runs.note_request(tx, self.run.id, self.run.job_id, self.inference):
-                        raise _NotWantedError
-            except StoreUnavailable as error:
-                log.warning("store_unavailable", reason=str(error))
-                await asyncio.sleep(_AGAIN_SECONDS)
-            else:
-                return
+        return await self.requests.ask(replace(head, max_tokens=self._most_tokens(head)), messages, mode)
 
     def _most_tokens(self, head: Head) -> int:
         return min(head.max_tokens, self.limits.answer, self._room * 2)
@@ -325,15 +291,7 @@ class _Writer:
         return replace(head, max_tokens=min(self.limits.answer, int(self._left_beside(head, text))))
 
 
-class _NotWantedError(Exception):
-    """The run has ended, or another job has it."""
-
-
-class _NoSummaryError(Exception):
-    """The answer is something else."""
-
-
-class _CutOffError(_NoSummaryError):
+class _CutOffError(NoAnswerError):
     """The answer has no end, twice."""
 
 

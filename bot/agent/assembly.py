@@ -15,6 +15,7 @@ from bot.agent.commands.answers import Answers
 from bot.agent.commands.dispatch import CommandDispatcher
 from bot.agent.commands.handlers import CommandHandlers
 from bot.agent.compacting.compactor import Compactor
+from bot.agent.compacting.extraction import FactExtraction
 from bot.agent.compacting.planner import Planner
 from bot.agent.compacting.run_report import RunReport
 from bot.agent.compacting.run_rows import RunRows
@@ -166,12 +167,23 @@ class Assembly:
             tasks=tasks,
             share=settings.compaction.rolling,
         )
+        extraction = FactExtraction(
+            context,
+            rows=rows,
+            report=report,
+            summary_job=summary_job,
+            tasks=tasks,
+            database=database,
+            memory=self._memory,
+            is_on=settings.memory.extractor == "model",
+        )
         return Compactor(
             context,
             rows=rows,
             report=report,
             planner=planner,
             rolling=rolling,
+            extraction=extraction,
             summary_job=summary_job,
             notices=self._notices,
             outage=self.outage,

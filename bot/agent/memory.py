@@ -21,6 +21,7 @@ import structlog
 
 from bot.agent.context import Context
 from bot.agent.step import Step
+from bot.compaction.extraction import checked, operations_in
 from bot.compaction.facts.fact import Fact, FactKind, Speaker
 from bot.compaction.facts.life import (
     Known,
@@ -112,6 +113,21 @@ class AgentMemory:
             if changes is not None:
                 self._log(changes)
                 return
+
+    async def take_in(self, step: Step, answer: str, seqs: Sequence[int]) -> None:
+        """What a model makes of facts, having read these entries, as far as it holds; as part of this step."""
+        agent_id, floor = self._context.agent_id, floor_of(step.history)
+        row, known = await facts.get(step.tx, agent_id), await facts.load(step.tx, agent_id)
+        entries = await facts.shown(step.tx, agent_id, seqs)
+        said_by = await facts.people(
+            step.tx, agent_id, {*seqs, *(item.fact.seqs[0] for item in known if item.fact.seqs)}
+        )
+        life = checked(known, operations_in(answer) or (), entries, floor, said_by)
+        if not life.candidates:
+            return
+        changes = await self._write(step, _Read(row, known, (), row.upto, floor), life, "extractor")
+        if changes is not None:
+            step.afterwards.append(lambda: self._log(changes))
 
     async def remember(self, mode: str = "turn") -> None:
         """Refresh. A defect in there costs facts, and no answer; a book that is away, only time. Raises StaleEpoch."""

@@ -103,7 +103,7 @@ class Step:
 
         if hide:
             files = await withdrawing.hide(self.tx, agent_id, key, tokens_of) or files
-            await runs.discard_folds(self.tx, agent_id, now=self.now)
+            await runs.discard_errands(self.tx, agent_id, now=self.now)
             self.rules = await standing_rules.load(self.tx, agent_id)
         else:
             await withdrawing.mark(self.tx, agent_id, key, tokens_of)

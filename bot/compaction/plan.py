@@ -19,7 +19,7 @@ SUMMARY = "\x02summary\x03"
 DETAILS_SHARE = 0.05
 """Of the limit: what exact details may take below a summary, unless an option says otherwise."""
 
-Trigger = Literal["auto", "manual", "recovery", "ahead", "rolling"]
+Trigger = Literal["auto", "manual", "recovery", "ahead", "rolling", "facts"]
 """Why a compaction begins: before a request, by a person, because a provider refused the context, after a reply; or
 why a summary is written of what one would take away, so that it finds it written."""
 

@@ -43,6 +43,7 @@ _WHY: Mapping[str, str] = {
     "manual": "A person asked for it.",
     "recovery": "The provider refused the context as too large, so it was compacted and sent again.",
     "rolling": "What had become old was folded into the running summary, for the next compaction. Nothing was changed.",
+    "facts": "What was said was read for facts by the model. Memory may have changed, and nothing else.",
 }
 
 

@@ -109,6 +109,7 @@ TRIGGERS: Mapping[str, str] = {
     "manual": "asked for",
     "recovery": "after a refusal",
     "rolling": "running summary",
+    "facts": "facts by the model",
 }
 """Why a compaction ran, by its trigger."""
 

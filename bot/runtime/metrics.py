@@ -29,7 +29,7 @@ GarbagePlace = Literal["rings", "live", "lease", "queue"]
 Delivered = Literal["sent", "edited", "delayed", "refused", "uncertain", "failed"]
 
 SERVER_TOOLS = ("web_search", "web_fetch")
-_TRIGGERS = ("auto", "manual", "recovery", "ahead", "rolling")
+_TRIGGERS = ("auto", "manual", "recovery", "ahead", "rolling", "facts")
 _LATENCIES = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 90.0, 180.0, 600.0)
 _SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
 TOKENS = ("input", "cache_read", "cache_creation", "output")

@@ -198,6 +198,8 @@ class MemorySettings(_Group):
     """What people see of it in the chat."""
     pre_tool_gate: bool = True
     """Whether commands that look for a known folder get its path."""
+    extractor: Literal["off", "model"] = "off"
+    """Who else looks for facts: a model, asked now and then for what was said since."""
 
 
 _EXAMPLES = {

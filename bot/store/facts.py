@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -159,6 +159,27 @@ async def unread(tx: Tx, agent_id: AgentId, after: int, most: int) -> tuple[Entr
     )
     rows = await tx.execute(chosen.order_by(entries.c.seq.desc()).limit(most))
     return tuple(entry_of(row) for row in reversed(rows.mappings().all()))
+
+
+async def shown(tx: Tx, agent_id: AgentId, seqs: Sequence[int]) -> tuple[Entry, ...]:
+    """These entries, as far as they are still there, in their order."""
+    if not seqs:
+        return ()
+    chosen = select(entries).where(entries.c.agent_id == agent_id, entries.c.seq.between(seqs[0], seqs[-1]))
+    rows = await tx.execute(chosen.where(entries.c.layer.is_(None)).order_by(entries.c.seq))
+    wanted = frozenset(seqs)
+    return tuple(entry_of(row) for row in rows.mappings() if row["seq"] in wanted)
+
+
+async def people(tx: Tx, agent_id: AgentId, seqs: Collection[int]) -> dict[int, str]:
+    """Who said what, by seq."""
+    found: dict[int, str] = {}
+    wanted = sorted(seqs)
+    for at in range(0, len(wanted), _AT_ONCE):
+        named = entries.c.seq.in_(wanted[at : at + _AT_ONCE])
+        rows = await tx.execute(select(entries.c.seq, entries.c.person).where(entries.c.agent_id == agent_id, named))
+        found.update((row.seq, row.person) for row in rows)
+    return found
 
 
 def _values(item: Known) -> dict[str, Any]:

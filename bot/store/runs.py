@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
-from sqlalchemy import RowMapping, func, select, update
+from sqlalchemy import RowMapping, and_, func, or_, select, update
 
 from bot.estimate.meter import MeterRecord
 from bot.history import Usage
@@ -40,6 +40,8 @@ class RunState(StrEnum):
 
 
 OPEN = (RunState.PLANNED, RunState.RUNNING)
+ERRANDS = ("rolling", "facts")
+"""Triggers of what is done in the background between compactions, and gives way to them: nobody is told of it."""
 _MOST_FOLDS = 8
 ENDED = tuple(state for state in RunState if state not in OPEN)
 
@@ -198,20 +200,30 @@ async def folds(tx: Tx, agent_id: AgentId) -> list[Run]:
     return [run_of(row) for row in (await tx.execute(query)).mappings()]
 
 
-async def discard_folds(tx: Tx, agent_id: AgentId, *, now: float) -> None:
-    """Somebody took words back that may stand in them: no compaction may find them any more."""
-    usable = compactions.c.state.in_((*OPEN, RunState.DONE))
+async def last_extraction(tx: Tx, agent_id: AgentId) -> Run | None:
+    """The newest one that a model was asked for what it makes of facts, and answered."""
+    own = select(compactions).where(compactions.c.agent_id == agent_id, compactions.c.trigger == "facts")
+    read = own.where(compactions.c.state.in_((RunState.DONE, RunState.EMPTY)))
+    row = (await tx.execute(read.order_by(compactions.c.started_at.desc()).limit(1))).mappings().first()
+    return run_of(row) if row else None
+
+
+async def discard_errands(tx: Tx, agent_id: AgentId, *, now: float) -> None:
+    """Somebody took words back that may stand in them: no compaction may find what was folded any more, and no memory
+    what was extracted."""
+    folded = and_(compactions.c.trigger == "rolling", compactions.c.state == RunState.DONE)
+    usable = or_(compactions.c.state.in_(OPEN), folded)
     await tx.execute(
         update(compactions)
-        .where(compactions.c.agent_id == agent_id, compactions.c.trigger == "rolling", usable)
+        .where(compactions.c.agent_id == agent_id, compactions.c.trigger.in_(ERRANDS), usable)
         .values(state=RunState.FAILED, reason="a message in it was taken back", result=None, finished_at=now)
     )
 
 
 async def latest(tx: Tx, agent_id: AgentId, *, done: bool = False, before: float | None = None) -> Run | None:
-    """The newest run of this agent that is no fold; with ``done``, whose layer is on the page; with ``before``, begun
+    """The newest run of this agent that is no errand; with ``done``, whose layer is on the page; with ``before``, begun
     earlier."""
-    query = select(compactions).where(compactions.c.agent_id == agent_id, compactions.c.trigger != "rolling")
+    query = select(compactions).where(compactions.c.agent_id == agent_id, compactions.c.trigger.not_in(ERRANDS))
     if done:
         on_the_page = select(layers.c.run_id).where(layers.c.agent_id == agent_id, layers.c.removed_at.is_(None))
         query = query.where(compactions.c.state == RunState.DONE, compactions.c.id.in_(on_the_page))
@@ -222,8 +234,9 @@ async def latest(tx: Tx, agent_id: AgentId, *, done: bool = False, before: float
 
 
 async def is_under_way(tx: Tx, agent_id: AgentId) -> bool:
-    """Whether this agent has a run that has not ended."""
-    count = select(func.count()).where(compactions.c.agent_id == agent_id, compactions.c.state.in_(OPEN))
+    """Whether this agent has a run that has not ended and may say something."""
+    own = compactions.c.agent_id == agent_id
+    count = select(func.count()).where(own, compactions.c.state.in_(OPEN), compactions.c.trigger != "facts")
     return bool((await tx.execute(count)).scalar_one())
 
 

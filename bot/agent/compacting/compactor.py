@@ -21,6 +21,8 @@ from uuid import uuid4
 import structlog
 
 from bot.agent.admin_notices import AdminNotices
+from bot.agent.compacting.errand import Errand
+from bot.agent.compacting.extraction import FactExtraction
 from bot.agent.compacting.planner import Planner
 from bot.agent.compacting.run_report import RunReport, count, tell_begun
 from bot.agent.compacting.run_rows import RunRows
@@ -106,6 +108,7 @@ class Compactor:
         report: RunReport,
         planner: Planner,
         rolling: RunningSummary,
+        extraction: FactExtraction,
         summary_job: Callable[[], SummaryJob],
         notices: AdminNotices,
         outage: StoreOutage,
@@ -117,6 +120,8 @@ class Compactor:
         self._report = report
         self._planner = planner
         self._rolling = rolling
+        self._errands: tuple[Errand, ...] = (rolling, extraction)
+        self._extraction = extraction
         self._summary_job = summary_job
         self._notices = notices
         self._outage = outage
@@ -163,6 +168,11 @@ class Compactor:
         if not self.running:
             self._rolling.start()
 
+    def extract(self) -> None:
+        """Let a model say what was said means to memory, if it is to and nothing else runs."""
+        if not self.running:
+            self._extraction.start()
+
     async def planned(self) -> bool:
         """Wait until the run is written down; False when there is nothing to compact, or it was aborted before."""
         await self._begun.wait()
@@ -181,8 +191,9 @@ class Compactor:
         run = await self._rows.open()
         for old in await self._rows.untraced():
             await self._report.record(old)
-        if run and run.trigger == "rolling":
-            self._rolling.resume(run)
+        errand = next((errand for errand in self._errands if run and run.trigger == errand.trigger), None)
+        if run and errand:
+            errand.resume(run)
         elif run:
             self._run_id, self._trigger, self._turn = run.id, run.trigger, run.turn_id
             self._begun.set()
@@ -190,7 +201,8 @@ class Compactor:
 
     def leave(self) -> None:
         """This host gives the agent up: its next one sees the run through. What is not planned yet is forgotten."""
-        self._rolling.leave()
+        for errand in self._errands:
+            errand.leave()
         if self._task:
             self._task.cancel()
 
@@ -198,8 +210,8 @@ class Compactor:
         """Stop the one that runs. Never waits for the worker, nor for a plan. ``with_turn``: an answer is stopped with
         it; ``waiting``: the turn that waits for it, and goes on without it."""
         if not self.running:
-            stopped_folding = self._rolling.running and await self._rolling.abort()
-            return Stopped.UNSAID if stopped_folding else Stopped.NOTHING
+            errand = next((errand for errand in self._errands if errand.running), None)
+            return Stopped.UNSAID if errand and await errand.abort() else Stopped.NOTHING
         self._given_up.set()
         await self._begun.wait()
         run_id = self._run_id

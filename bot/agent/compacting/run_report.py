@@ -96,6 +96,7 @@ def tell_begun(run_id: str, trigger: Trigger, meter: Meter, level: Level) -> Non
         "manual": "a person asked for it",
         "recovery": "context window limit exceeded",
         "rolling": "talk became old",
+        "facts": "enough was said to read it for facts",
     }[trigger]
     reason = "context window limit exceeded" if meter.over else why
     log.info("compaction_started", run=run_id, trigger=trigger, reason=reason, total=meter.total, limit=meter.limit)

@@ -69,10 +69,16 @@ class TurnRunner:
         finally:
             self.turn = None
         self._live.show_meter()
-        self._tasks.create_task(self._memory.remember())
+        self._tasks.create_task(self._remember())
         self._tasks.create_task(self._rules.settle(lambda: self.turn is not None))
         self._compact()
         self._wake()
+
+    async def _remember(self) -> None:
+        """Without a model, and then perhaps with one, which is shown what is known by then."""
+        await self._memory.remember()
+        if not self._is_leaving:
+            self._compactor.extract()
 
     def _compact(self) -> None:
         """Before the next message comes, if it would be due soon."""

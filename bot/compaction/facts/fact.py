@@ -108,6 +108,16 @@ class Reason(StrEnum):
     """A person had it forgotten."""
     OVER_CAP = "over_cap"
     """There are too many of its kind; the least useful go."""
+    NOT_SAID = "not_said"
+    """A model pointed at it, and nobody says so in words of their own."""
+    NO_SUCH_FACT = "no_such_fact"
+    """A model wanted to mark a fact that this conversation has not, or a record."""
+    PROTECTED = "protected"
+    """A model wanted to mark what a person pinned or added."""
+    NOT_THEIRS = "not_theirs"
+    """A model wanted to mark what a person said on the word of somebody else."""
+    NO_OPERATION = "no_operation"
+    """A model wanted something that cannot be done to facts."""
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,11 @@ REASONS: Mapping[Reason, str] = {
     Reason.DATE_LIKE: "a date, and no place",
     Reason.FORGOTTEN: "a person had it forgotten",
     Reason.OVER_CAP: "too many of its kind",
+    Reason.NOT_SAID: "a model read it, and nobody says so in words of their own",
+    Reason.NO_SUCH_FACT: "a model meant a fact that there is not",
+    Reason.PROTECTED: "a model meant what a person keeps",
+    Reason.NOT_THEIRS: "a model took one's word on what another said",
+    Reason.NO_OPERATION: "a model wanted what cannot be done",
 }
 """Why a candidate was accepted or rejected, for people."""
 NOTHING = "I know no facts of this conversation yet. /memory add TEXT gives me one to keep."

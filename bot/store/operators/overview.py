@@ -12,7 +12,7 @@ from bot.errors import OF_PROVIDER
 from bot.history import Usage
 from bot.messages import AgentId
 from bot.store.operators.traces import Ran, Wanted, listed
-from bot.store.runs import OPEN, RunState
+from bot.store.runs import ERRANDS, OPEN, RunState
 from bot.store.schema import agents, compactions, inbox, outbox, skipped_updates, turns
 from bot.store.tx import Tx
 
@@ -132,7 +132,7 @@ async def day(tx: Tx, since: float) -> Day:
     table = compactions.c
     ran = await tx.execute(
         select(table.trigger, table.state, func.count())
-        .where(table.started_at >= since, table.trigger != "rolling")
+        .where(table.started_at >= since, table.trigger.not_in(ERRANDS))
         .group_by(table.trigger, table.state)
     )
     waited = await tx.execute(

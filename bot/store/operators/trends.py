@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Integer, case, cast, func, select
 
 from bot.history import Usage
 from bot.store.operators.overview import WAITED_FOR, with_usage
+from bot.store.runs import ERRANDS
 from bot.store.schema import compactions, turns
 from bot.store.tx import Tx
 
@@ -68,7 +69,7 @@ def _runs(tx: Tx, since: float, until: float, seconds: float) -> Any:
     table = compactions.c
     number = _number(tx, table.started_at, since, seconds)
     ahead = func.sum(case((table.trigger == "ahead", 1), else_=0))
-    compacted = func.sum(case((table.trigger != "rolling", 1), else_=0))  # a fold is none, but it costs
+    compacted = func.sum(case((table.trigger.not_in(ERRANDS), 1), else_=0))  # an errand is none, but it costs
     query = with_usage(select(number, table.model, compacted, ahead), table.usage)
     return query.where(table.started_at >= since, table.started_at < until).group_by(number, table.model)
 

@@ -259,6 +259,6 @@ async def test_running_summaries_are_found_newest_first_until_somebody_takes_wor
             await end(tx, RunState.DONE, f"fold{number}")
         await begin(tx, "run1", at=3.0)
         assert [run.id for run in await runs.folds(tx, ADA)] == ["fold2", "fold1"]
-        await runs.discard_folds(tx, ADA, now=9.0)
+        await runs.discard_errands(tx, ADA, now=9.0)
         assert await runs.folds(tx, ADA) == []
         assert [(await got(tx, name)).state for name in ("fold2", "run1")] == [RunState.FAILED, RunState.PLANNED]
