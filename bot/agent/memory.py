@@ -119,9 +119,8 @@ class AgentMemory:
         agent_id, floor = self._context.agent_id, floor_of(step.history)
         row, known = await facts.get(step.tx, agent_id), await facts.load(step.tx, agent_id)
         entries = await facts.shown(step.tx, agent_id, seqs)
-        said_by = await facts.people(
-            step.tx, agent_id, {*seqs, *(item.fact.seqs[0] for item in known if item.fact.seqs)}
-        )
+        first = (seq for item in known for seq in item.fact.seqs[:1])
+        said_by = await facts.people(step.tx, agent_id, {*seqs, *first})
         life = checked(known, operations_in(answer) or (), entries, floor, said_by)
         if not life.candidates:
             return

@@ -70,9 +70,8 @@ class Errand(ABC):
     def _outcome(self, run: Run) -> tuple[RunState, str]:
         """What its result comes to, and why."""
 
-    async def _land(  # noqa: B027  # most have nothing to take over
-        self, step: Step, run: Run
-    ) -> None:
+    @abstractmethod
+    async def _land(self, step: Step, run: Run) -> None:
         """Take over the result of a run that is done, in the step that ends it."""
 
     @property

@@ -58,6 +58,9 @@ class RunningSummary(Errand):
             return RunState.EMPTY, result.reason or "the summary came back empty"
         return RunState.DONE, _KEPT
 
+    async def _land(self, step: Step, run: Run) -> None:
+        """It stays in the row, until a compaction finds it there."""
+
 
 def covering(fold: Run) -> Plan:
     """The layer that a fold was written for, with its summary in place of all that was folded."""
