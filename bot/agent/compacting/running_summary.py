@@ -17,6 +17,7 @@ from typing import Any
 
 from bot.agent.compacting.errand import Errand
 from bot.agent.compacting.planner import Planner
+from bot.agent.step import Step
 from bot.compaction import Plan
 from bot.compaction.summary.checks import is_no_summary
 from bot.store.runs import Run, RunState

@@ -140,9 +140,7 @@ async def test_what_stands_nowhere_is_refused_and_can_be_read_with_its_reason(
     ("answer", "state"),
     [
         ("[]", RunState.DONE),
-        ("", RunState.EMPTY),
         ('[{"op": "cancel", "fact": 1', RunState.EMPTY),
-        ("I am sorry, I cannot help with that.", RunState.EMPTY),
     ],
 )
 async def test_an_answer_with_nothing_in_it_changes_nothing_and_is_not_asked_for_again(
