@@ -22,7 +22,7 @@ Outcome = Annotated[
     list[str] | None, typer.Option(help="done, empty, failed, aborted, planned, running; may be repeated.")
 ]
 TriggerOption = Annotated[
-    list[str] | None, typer.Option("--trigger", help="auto, manual, recovery, ahead; may be repeated.")
+    list[str] | None, typer.Option("--trigger", help="auto, manual, recovery, ahead, rolling, facts; may be repeated.")
 ]
 
 

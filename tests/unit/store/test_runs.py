@@ -262,3 +262,20 @@ async def test_running_summaries_are_found_newest_first_until_somebody_takes_wor
         await runs.discard_errands(tx, ADA, now=9.0)
         assert await runs.folds(tx, ADA) == []
         assert [(await got(tx, name)).state for name in ("fold2", "run1")] == [RunState.FAILED, RunState.PLANNED]
+
+
+async def test_what_a_model_read_for_facts_is_known_by_its_last_answer_and_one_under_way_ends_with_words_taken_back(
+    database: Database,
+) -> None:
+    async with database.write() as tx:
+        for number, state in enumerate((RunState.DONE, RunState.EMPTY, RunState.FAILED), 1):
+            await begin(tx, f"facts{number}", trigger="facts", at=float(number))
+            await end(tx, state, f"facts{number}")
+        await begin(tx, "facts4", trigger="facts", at=4.0)
+        last = await runs.last_extraction(tx, ADA)
+        assert last
+        assert last.id == "facts2", "one that failed has read nothing"
+        assert not await runs.is_under_way(tx, ADA), "nobody waits for it"
+        assert await runs.latest(tx, ADA) is None, "it is no compaction"
+        await runs.discard_errands(tx, ADA, now=9.0)
+        assert [(await got(tx, name)).state for name in ("facts1", "facts4")] == [RunState.DONE, RunState.FAILED]
