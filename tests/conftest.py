@@ -41,7 +41,7 @@ BOOKS = ("embedded", "external")
 
 ON_ONE_BOOK = frozenset(
     {
-        "test_bare_refusals", "test_busy", "test_cooldown", "test_counted", "test_figures", "test_files",
+        "test_bare_refusals", "test_busy", "test_cooldown", "test_counted", "test_extraction", "test_figures", "test_files",
         "test_hostile_texts", "test_live", "test_mcp", "test_memory_life", "test_memory_seen", "test_pair",
         "test_people", "test_poison", "test_queue", "test_readers", "test_recall", "test_rules", "test_strategies",
         "test_summaries", "test_tiers", "test_too_large", "test_tools", "test_web",
