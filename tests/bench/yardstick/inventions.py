@@ -26,6 +26,7 @@ _HEAD = re.compile(r"#(?:\d+|-) (?P<who>[^:\[\]\n]{1,60}?)(?: \[[^\[\]\n]{1,300}
 """Before a line of memory: the number of its message, who said it, what became of it."""
 _AFTER = re.compile(r"\s*(?:\[[^\]]{1,80}\]|…|\.\.\.)\s*\Z")
 _OWN = frozenset({"person", "assistant", "tool", "user", "said", "earlier", "done", "cancelled", "corrected"})
+_LONGEST_WORD = 40
 _FIELD = re.compile(r"[^=\s][^=\t]{0,60}?=")
 
 
@@ -83,7 +84,13 @@ class _Known:
 
     def _has_value(self, value: str) -> bool:
         parts = value.split() if value.startswith("[") else value.split(", ")
-        return all(map(self.has, value.split("…"))) or all(map(self.has, parts))
+        *begun, last = value.split("…")
+        return (all(map(self._has_beginning, begun)) and self.has(last)) or all(map(self.has, parts))
+
+    def _has_beginning(self, text: str) -> bool:
+        """What is cut ends with a whole word, but for words as long as codes are."""
+        words = _words(text)
+        return self.has(text) or (len(words.split()[-1]) > _LONGEST_WORD and f" {words}" in self._text)
 
     def _has_said(self, text: str) -> bool:
         if self.has(text):
