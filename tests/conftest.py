@@ -41,10 +41,10 @@ BOOKS = ("embedded", "external")
 
 ON_ONE_BOOK = frozenset(
     {
-        "test_bare_refusals", "test_busy", "test_cooldown", "test_counted", "test_extraction", "test_figures", "test_files",
-        "test_hostile_texts", "test_live", "test_mcp", "test_memory_life", "test_memory_seen", "test_pair",
-        "test_people", "test_poison", "test_queue", "test_readers", "test_recall", "test_rules", "test_strategies",
-        "test_summaries", "test_tiers", "test_too_large", "test_tools", "test_web",
+        "test_bare_refusals", "test_busy", "test_cooldown", "test_counted", "test_extraction", "test_figures",
+        "test_files", "test_hostile_texts", "test_live", "test_mcp", "test_memory_life", "test_memory_seen",
+        "test_pair", "test_people", "test_poison", "test_queue", "test_readers", "test_recall", "test_rules",
+        "test_strategies", "test_summaries", "test_tiers", "test_too_large", "test_tools", "test_web",
     }
 )  # fmt: skip
 """Tests of the whole program that are not about the book or the bell: they run on the embedded pair, with LONG=1 on
