@@ -43,7 +43,7 @@ class PlanContext:
     @property
     def unasked(self) -> bool:
         """Whether the program itself wants this compaction, and could go on without it."""
-        return self.trigger in ("auto", "ahead", "rolling")
+        return self.trigger not in ("manual", "recovery")
 
 
 @dataclass(frozen=True)
