@@ -89,8 +89,8 @@ class _Known:
 
     def _has_beginning(self, text: str) -> bool:
         """What is cut ends with a whole word, but for words as long as codes are."""
-        words = _words(text)
-        return self.has(text) or (len(words.split()[-1]) > _LONGEST_WORD and f" {words}" in self._text)
+        is_code = len(text.rsplit(maxsplit=1)[-1]) > _LONGEST_WORD if text.strip() else False
+        return self.has(text) or (is_code and f" {_words(text)}" in self._text)
 
     def _has_said(self, text: str) -> bool:
         if self.has(text):
