@@ -44,7 +44,7 @@ async def test_a_conversation_is_watched_while_it_is_compacted_and_the_compactio
     model.release()
     await expect(page.locator("#said-by-program")).to_contain_text("Compacted: ")
     await expect(page.locator("#layers")).to_contain_text("on")
-    await expect(chat.locator("text=Compacted: ")).to_be_visible()
+    await expect(chat.get_by_role("log").get_by_text("Compacted: ")).to_be_visible()
 
     await page.locator("#layers a").first.click()
     await expect(page.locator("#facts")).to_contain_text("A person asked for it.")
