@@ -6,7 +6,6 @@ that is opened) is counted in the book before it begins, and the count goes back
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 
@@ -28,8 +27,8 @@ log = structlog.get_logger(__name__)
 DIED = f"the program ended {MOST_TRIES} times while it was at it"
 PAUSE_SECONDS = 2.0
 """Before the last try. The one before it comes at once."""
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 2.0
-"""Seconds between two tries to write that something was no failure."""
+_LOOK_AGAIN_SECONDS = 2.0
+"""At most, between two tries to write that something was no failure."""
 
 
 async def see_through(turn: Turn) -> None:
@@ -92,14 +91,12 @@ class Retries:
         Returns when the book has taken that. It is a number beside the conversation, so it
         needs no fence; and without a book there is nothing else to do.
         """
-        pause = _FIRST_PAUSE
         while True:
             with suppress(StoreUnavailable):
                 async with self._database.write() as tx:
                     await inbox.give_back_try(tx, [message.id for message in messages])
                 return
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+            await self._database.until_back(_LOOK_AGAIN_SECONDS)
 
     async def failed(self, messages: Sequence[Waiting], error: Exception, *, counted: bool) -> float:
         """Nothing came of it; returns the seconds before another try. ``counted``: this try is in the book already."""
