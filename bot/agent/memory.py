@@ -33,9 +33,9 @@ from bot.compaction.facts.life import (
     injected,
     refreshed,
 )
-from bot.compaction.facts.report import USAGE, Changes, audit_of, line_of, page_of, runtime_line, runtime_notice
 from bot.compaction.facts.speech import clipped, speech_candidates
 from bot.compaction.facts.words import plain
+from bot.compaction.memory_report import USAGE, Changes, audit_of, line_of, page_of, runtime_line, runtime_notice
 from bot.errors import StaleEpoch, StoreUnavailable
 from bot.history import Entry, EntryKind
 from bot.messages import Audience, text_block

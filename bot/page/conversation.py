@@ -21,7 +21,7 @@ from starlette.routing import Route
 
 from bot.bus import topics
 from bot.compaction.facts.fact import Reason
-from bot.compaction.facts.report import REASONS
+from bot.compaction.memory_report import REASONS
 from bot.compaction.standing_rules import pinned
 from bot.estimate.meter import MeterRecord
 from bot.files.blocks import FOLDER, folder_of

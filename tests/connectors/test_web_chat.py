@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 
 from bot.agent.commands.table import offered
-from bot.compaction.facts.report import RUNTIME
+from bot.compaction.memory_report import RUNTIME
 from bot.messages import ABORT_ANSWER, ABORT_COMPACTION, Address
 from bot.runtime.access import TOO_FAST
 from bot.store import agents, outbox

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from bot.bus.events import MeterFacts
-from bot.compaction.facts.report import REASONS, runtime_in
 from bot.compaction.memory_gate.gate import gates_in
+from bot.compaction.memory_report import REASONS, runtime_in
 from bot.estimate.meter import MeterRecord
 from bot.messages import Address, Kept
 from bot.page import markup

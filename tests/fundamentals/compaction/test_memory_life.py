@@ -7,7 +7,7 @@ from typing import Any
 
 from bot.compaction.facts.fact import Decision
 from bot.compaction.facts.life import Known, Source
-from bot.compaction.facts.report import NOT_COLLECTED, USAGE
+from bot.compaction.memory_report import NOT_COLLECTED, USAGE
 from bot.history import EntryKind
 from bot.messages import text_of
 from bot.store.facts import MemoryRow

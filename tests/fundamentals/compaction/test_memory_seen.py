@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from bot.compaction.facts.report import RUNTIME
 from bot.compaction.memory_gate.gate import GATE
+from bot.compaction.memory_report import RUNTIME
 from bot.messages import text_of
 from tests.conftest import OpenHouse
 from tests.fundamentals.compaction.memory_book import CODE, FLIGHT, LINE, MEMORY, QUIET, book, compacted, told, until

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.compaction.facts.fact import Candidate, Decision, FactKind, Reason
-from bot.compaction.facts.report import NO_CANDIDATES, Changes, audit_of, runtime_in, runtime_notice
+from bot.compaction.memory_report import NO_CANDIDATES, Changes, audit_of, runtime_in, runtime_notice
 
 NEW = Candidate(FactKind.GOAL, "Build a boat.", 1)
 DATED = Candidate(FactKind.PATH, "./2024/7/19", 2, decision=Decision.REJECTED, reason=Reason.DATE_LIKE)
