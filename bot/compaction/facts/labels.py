@@ -1,15 +1,15 @@
 """What a person's sentence is called where people read it: a rule or a decision, a goal. Pure.
 
-The words are data (``labels.toml``), read once, when the first sentence is looked at. They decide nothing about what
-stays. A question is no rule.
+The words are data of the package (``labels.toml``), loaded once, when the first sentence is looked at. They decide
+nothing about what stays. A question is no rule.
 """
 
 from __future__ import annotations
 
+import pkgutil
 import re
 import tomllib
 from functools import cache
-from pathlib import Path
 
 from bot.compaction.facts.fact import FactKind
 
@@ -28,7 +28,7 @@ def label_of(sentence: str) -> FactKind:
 @cache
 def _any(kind: FactKind) -> re.Pattern[str]:
     """The words of this kind in any of the languages."""
-    lists = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+    lists = tomllib.loads((pkgutil.get_data(__package__, "labels.toml") or b"").decode())
     return re.compile("|".join(_pattern(words) for name in _LISTS[kind] for words in lists[name].values()))
 
 
