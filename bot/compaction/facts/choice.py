@@ -34,6 +34,8 @@ _OVER = 0.5
 _ASKED = 0.5
 """What a question is worth of what somebody tells."""
 _AMONG_OTHERS = 0.5
+_FEW = 8
+"""Records of one shape that count in full: of many a later step needs a few, of one by itself that one."""
 _FULL = 9.0
 """Weight of a record that counts as much as what a person says."""
 _LONGER = 0.6
@@ -90,18 +92,22 @@ def most_telling(facts: Sequence[Fact], count: int) -> frozenset[int]:
     """The indices of so many facts: those that tell most for their length, together."""
     newest = max((fact.seqs[-1] for fact in facts if fact.seqs), default=0)
     terms = [_terms(fact, fact.text) for fact in facts]
-    beside = _beside(facts)
+    groups = _groups(facts)
     lines = [
         Line(
             fact.text,
             1.0,
-            _factor(fact, newest, beside) / (_HEAD + len(fact.text)),
+            _factor(fact, newest, groups) / (_HEAD + len(fact.text)),
             sure=bool(fact.seqs) and newest - fact.seqs[-1] < _JUST_SAID,
             terms=own,
         )
         for fact, own in zip(facts, terms, strict=True)
     ]
     return frozenset(chosen(lines, count, rarity=Rarity.of([fact.text for fact in facts], terms=terms)))
+
+
+_Group = tuple[str, ...] | tuple[int, bool, Speaker]
+"""The names in a record, or the message and the voice of what was said."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +155,7 @@ def _lines(facts: Sequence[Fact], of_fact: Sequence[tuple[int, str]], needs: Nee
     priced = list(_priced(facts, of_fact, names))
     tokens = texts_tokens(priced, family=Family.NEWER)
     newest = max((fact.seqs[-1] for fact in facts if fact.seqs), default=0)
-    beside = _beside(facts)
+    groups = _groups(facts)
     before, paid, level, there = -1, 0.0, 0, frozenset[str]()
     for number, (at, form) in enumerate(of_fact):
         fact, own = facts[at], _terms(facts[at], form)
@@ -159,7 +165,7 @@ def _lines(facts: Sequence[Fact], of_fact: Sequence[tuple[int, str]], needs: Nee
         yield Line(
             form,
             max(0.5, price - paid),
-            _factor(fact, newest, beside) * _LONGER**level,
+            _factor(fact, newest, groups) * _LONGER**level,
             needs=(number - 1,) if level else needs[at],
             sure=fact.pinned and not level,
             terms=tuple(term for term in own if term not in there),
@@ -191,28 +197,31 @@ def _terms(fact: Fact, text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(term for cell in fields_of(text).values() for term in terms_of(cell)))
 
 
-def _factor(fact: Fact, newest: int, beside: Mapping[tuple[int, bool, Speaker], int]) -> float:
+def _factor(fact: Fact, newest: int, groups: Mapping[_Group, int]) -> float:
     age = newest - fact.seqs[-1] if fact.seqs else 0
     factor: float = _OLDEST + (1 - _OLDEST) * 0.5 ** (age / _HALF_LIFE)
+    beside = max(1, groups.get(_group(fact), 1))
     if fact.kind in RECORDS:
-        factor *= fact.weight / _FULL
+        factor *= fact.weight / _FULL * (_FEW / max(_FEW, beside)) ** _AMONG_OTHERS
     elif fact.kind is FactKind.PATH:
         factor *= _OF_PLACES
     else:
         factor *= _OF_OTHERS if is_note(fact.text) else _OF_THE_MODEL if fact.speaker is Speaker.MODEL else 1.0
         factor *= _ASKED if asks(fact.text) else 1.0
         factor *= _OF_OTHERS if fact.weight <= LEAST else 1.0
-        factor *= max(1, beside.get(_message(fact), 1)) ** -_AMONG_OTHERS
+        factor *= beside**-_AMONG_OTHERS
     over = _OVER if fact.status in (FactStatus.DONE, FactStatus.CANCELLED, FactStatus.REPLACED) else 1.0
     return factor * over * (1 + _SAID_AGAIN * (len(fact.seqs) - 1))
 
 
-def _beside(facts: Sequence[Fact]) -> Counter[tuple[int, bool, Speaker]]:
-    """How many lines each message has: who says much at once says less with each line."""
-    return Counter(_message(fact) for fact in facts if fact.kind in PROSE and fact.seqs and fact.seqs[-1])
+def _groups(facts: Sequence[Fact]) -> Counter[_Group]:
+    """How many records have one shape, and how many lines a message: who says much at once says less with each."""
+    return Counter(_group(fact) for fact in facts if fact.kind in RECORDS or (fact.kind in PROSE and any(fact.seqs)))
 
 
-def _message(fact: Fact) -> tuple[int, bool, Speaker]:
+def _group(fact: Fact) -> _Group:
+    if fact.kind in RECORDS:
+        return tuple(fields_of(fact.text))
     return fact.seqs[-1] if fact.seqs else 0, is_note(fact.text), fact.speaker
 
 

@@ -14,10 +14,12 @@ from bot.compaction.facts.fact import PROSE, Fact, Speaker
 from bot.compaction.facts.quotes import is_note
 from bot.compaction.facts.speech import asks
 
-_ALIKE = 0.33
+_ALIKE = 0.28
 """Of the weight of the words of the shorter line: what two lines about one thing share at least."""
 _TELLS, _LEAST = 0.5, 0.9
 """What a word tells at least that may make two lines be about one thing, and what these tell together, by form."""
+_NAME = 2.5
+"""What a code tells by its form: unlike other values it names one thing, wherever it stands."""
 _LOOKED_UP = 3
 """Of a line's words: the rarest, by which others are found."""
 _NEWEST = 4
@@ -41,7 +43,7 @@ def updates(facts: Sequence[Fact], terms: Sequence[tuple[str, ...]], rarity: Rar
     for at in range(len(facts) - 1, -1, -1):
         if facts[at].kind not in PROSE or is_note(facts[at].text):
             continue
-        own = frozenset(term for term in terms[at] if not is_telling(term))
+        own = frozenset(term for term in terms[at] if not is_telling(term) or form_of(term) >= _NAME)
         words[at], weights[at] = own, sum(map(weight.__getitem__, own))
         known = sorted(own.intersection(by_word), key=lambda word: (weight[word], word))[-_LOOKED_UP:]
         for one in sorted({one for word in known for one in by_word[word]}, reverse=True):

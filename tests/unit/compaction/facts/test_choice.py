@@ -1,0 +1,36 @@
+"""Which facts a checkpoint holds when not all of them fit."""
+
+from __future__ import annotations
+
+from bot.compaction.facts.choice import checkpoint_of
+from bot.compaction.facts.fact import Fact, FactKind, Speaker
+from bot.compaction.facts.records import as_text
+
+ROOM = 300
+
+
+def listed(number: int) -> Fact:
+    fields = {"order": f"K{7919 * number % 100_000:05}", "state": "open", "to": "Bergen"}
+    return Fact(FactKind.VALUE, as_text(fields), (number // 20 * 2 + 2,), speaker=Speaker.TOOL)
+
+
+def test_a_record_by_itself_comes_before_rows_of_which_there_are_hundreds() -> None:
+    rows = [listed(number) for number in range(400)]
+    alone = Fact(FactKind.VALUE, as_text({"rent": "1250 EUR", "landlord": "Ines Prado"}), (9,), speaker=Speaker.TOOL)
+    said = Fact(FactKind.STATEMENT, "The choir meets at Oskar's on Thursdays.", (11,))
+    shown = checkpoint_of([*rows, alone, said], ROOM)
+    assert "Ines Prado" in shown
+    assert said.text in shown
+    assert "K07919" in shown or "order" in shown, "a long list still has its rows, as far as there is room"
+
+
+def test_what_a_code_names_is_shown_only_with_what_was_said_of_it_last() -> None:
+    wanted = Fact(FactKind.GOAL, "Remind me to renew the contract 9501VGD.", (3,))
+    ended = Fact(FactKind.STATEMENT, "9501VGD 的事取消了，不用管。", (40,))
+    others = [
+        Fact(FactKind.STATEMENT, f"Room {at} of wing {chr(64 + at)} gets shelf {at * 37}.", (4 + at,))
+        for at in range(1, 27)
+    ]
+    for room in range(60, 700, 40):
+        shown = checkpoint_of([wanted, *others, ended], room)
+        assert wanted.text not in shown or shown.index(wanted.text) < shown.index(ended.text)
