@@ -17,9 +17,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import heapify, heappop, heappush
+from itertools import chain
 from math import inf, log
 
-from bot.compaction.stems import LETTERS, beginning, pairs
+from bot.compaction.stems import beginning, pairs
 
 _DENSE = "\u0e00-\u0e4e\u0e80-\u0ece\u1000-\u103f\u1780-\u17d3\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 """Writing without blanks between words (Thai, Lao, Burmese, Khmer, kana, ideographs), and Hangul."""
@@ -61,16 +62,16 @@ def terms_of(text: str) -> tuple[str, ...]:
     writing without blanks."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
-    found: dict[str, None] = {}
-    for token in text.casefold().split():
-        bare = token.strip(_EDGES)
-        if bare.isalpha() and (bare.isascii() or not _IS_DENSE.search(bare)):  # most are: the rest takes longer
-            found[bare[:LETTERS]] = None
-            if len(bare) >= _COMPOUND:
-                found[f"-{bare[-LETTERS:]}"] = None
-        else:
-            found.update(dict.fromkeys(_of_writing(token)))
-    return tuple(found)
+    return tuple(dict.fromkeys(chain.from_iterable(map(_of_stretch, text.casefold().split()))))
+
+
+@lru_cache(maxsize=_KEPT)
+def _of_stretch(stretch: str) -> tuple[str, ...]:
+    """The terms of what stands between two blanks. A conversation has few of them, and each many times."""
+    bare = stretch.strip(_EDGES)
+    if bare.isalpha() and (bare.isascii() or not _IS_DENSE.search(bare)):  # most are: the rest takes longer
+        return tuple(_of_word(bare))
+    return tuple(_of_writing(stretch))
 
 
 def _of_writing(token: str) -> Iterator[str]:

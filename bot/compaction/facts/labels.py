@@ -9,6 +9,7 @@ from __future__ import annotations
 import pkgutil
 import re
 import tomllib
+from collections.abc import Iterable
 from functools import cache
 
 from bot.compaction.facts.fact import FactKind
@@ -20,24 +21,34 @@ _ASKS = ("?", "？", "؟", "՞")
 def label_of(sentence: str) -> FactKind:
     """What a sentence of a person is called; a statement, where nothing says otherwise."""
     text, asks = sentence.casefold(), sentence.rstrip("\"'”’»)」 ").endswith(_ASKS)
-    if not asks and _any(FactKind.CONSTRAINT).search(text):
+    if not asks and _holds(text, FactKind.CONSTRAINT):
         return FactKind.CONSTRAINT
-    return FactKind.GOAL if _any(FactKind.GOAL).search(text) else FactKind.STATEMENT
+    return FactKind.GOAL if _holds(text, FactKind.GOAL) else FactKind.STATEMENT
+
+
+def _holds(text: str, kind: FactKind) -> bool:
+    words, signs = _any(kind)
+    return bool(words.search(text) or (not text.isascii() and signs.search(text)))
 
 
 @cache
-def _any(kind: FactKind) -> re.Pattern[str]:
-    """The words of this kind in any of the languages."""
+def _any(kind: FactKind) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """The words of this kind in any of the languages; and those that are written without blanks."""
     lists = tomllib.loads((pkgutil.get_data(__package__, "labels.toml") or b"").decode())
-    return re.compile("|".join(_pattern(words) for name in _LISTS[kind] for words in lists[name].values()))
+    words, signs = list[str](), list[str]()
+    for name in _LISTS[kind]:
+        for plain in (" ".join(given.split()) for given in lists[name].values()):
+            if ", " in plain:
+                words += plain.split(", ")
+            else:
+                signs += plain.split(" ")
+    return re.compile(rf"\b(?:{_either(words)})\b"), re.compile(_either(signs))
 
 
-def _pattern(words: str) -> str:
-    plain = " ".join(words.split())
-    apart = ", " if ", " in plain else " "
+def _either(parts: Iterable[str]) -> str:
+    """Any of these; a letter that several begin with is tried once."""
     by_letter: dict[str, list[str]] = {}
-    for part in (part.strip().replace("*", r"\w*") for part in plain.split(apart)):
+    for part in (part.strip().replace("*", r"\w*") for part in parts):
         first = part[0] if part[0].isalpha() and part[1:2] not in ("?", "{") else ""
         by_letter.setdefault(first, []).append(part.removeprefix(first))
-    either = "|".join(f"{first}(?:{'|'.join(rest)})" for first, rest in by_letter.items())  # a letter is tried once
-    return rf"\b(?:{either})\b" if apart == ", " else f"(?:{either})"
+    return "|".join(f"{first}(?:{'|'.join(rest)})" for first, rest in by_letter.items())

@@ -41,6 +41,8 @@ _ASSIGNED = re.compile(r"[A-Za-z_]\w{0,80}=(?P<path>.+)\Z")
 
 def said_places(text: str) -> Iterator[str]:
     """The places that somebody's words name, each whole. Where it cannot be told where one ends, there is none."""
+    if "/" not in text and "\\" not in text:
+        return
     for line in text.split("\n"):
         if whole := whole_place(line):
             yield whole

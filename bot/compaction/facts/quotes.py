@@ -23,6 +23,7 @@ _BLOCK = re.compile(
     r"|(?<!\S)\"(?P<plain>[^\s\"][^\"\n]{18,2000})\"(?!\w)",
     re.DOTALL,
 )
+_MARKS = ("```", '"""', "'''", "“", "«", "「", '"')
 _SEVERAL = re.compile(r"[.!?…]\s+\S|[。！？]\s*[^\s。！？]|\n")
 _INLINE = re.compile(r"“[^“”]{6,400}”|«[^«»]{6,400}»|「[^「」]{6,400}」|(?<!\S)\"[^\s\"][^\"]{6,400}\"(?!\w)")
 _FEW_WORDS = 2
@@ -47,10 +48,11 @@ def is_note(text: str) -> bool:
 
 def parts_of(text: str) -> Iterator[tuple[bool, str]]:
     """The parts of a text in order, each with whether it is quoted. Long blocks of code are left out."""
-    letter = _LETTER.search(text)
+    letter = _LETTER.search(text) if "--" in text or "\n" in text else None
     end = letter.start() if letter else len(text)
     at = 0
-    for hit in _BLOCK.finditer(text, 0, end):
+    hits = _BLOCK.finditer(text, 0, end) if any(mark in text for mark in _MARKS) else ()
+    for hit in hits:
         inner = hit[hit.lastgroup or 0] or ""
         if hit.lastgroup in ("curved", "angles", "corners", "plain") and not _SEVERAL.search(inner):
             continue

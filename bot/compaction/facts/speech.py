@@ -40,8 +40,9 @@ _KNOWN_BY = 60
 
 _ITEM = re.compile(r"\s*(?:[-*•–]|\d{1,3}[.)]|#{1,6})\s+")
 _INTRODUCES = re.compile(r"[:：]\s*\Z")
-_END = re.compile(r"(?<=[.!?…][\"”’»')\]*])\s+|(?<=[.!?…])\s+|(?<=[。！？；।॥۔؟])\s*")
+_END = re.compile(r"([.!?…][\"”’»')\]*]?(?=\s)|[。！？；।॥۔؟])\s*")
 _LAST = re.compile(r"(?:\A|[\s(\[\"'«“/-])((?:[^\W\d_]{1,20}\.)+|\d{1,2}\.)\Z")
+_DIGIT = re.compile("[0-9]")
 _LONGEST_LAST = 40
 _INITIAL, _SHORT = 2, 3
 """Letters of a word before a point that is an abbreviation, in whatever language; and where the next word is small."""
@@ -124,10 +125,10 @@ def told_by_form(text: str) -> float:
 def _split(line: str) -> Iterator[str]:
     start = 0
     for end in _END.finditer(line):
-        before, after = line[max(start, end.start() - _LONGEST_LAST) : end.start()], line[end.end() : end.end() + 2]
-        if end.start() > start and not _goes_on(before, after):
-            yield line[start : end.start()].strip()
-            start = end.end()
+        stop, begin = end.end(1), end.end()
+        if stop > start and not _goes_on(line[max(start, stop - _LONGEST_LAST) : stop], line[begin : begin + 2]):
+            yield line[start:stop].strip()
+            start = begin
     if rest := line[start:].strip():
         yield rest
 
@@ -145,7 +146,7 @@ def _goes_on(before: str, after: str) -> bool:
 
 def _leans(sentence: str) -> bool:
     """Whether a number stands in it, and not of what ("It is 650 now.")."""
-    if len(sentence) > _LONGEST_LIST:
+    if len(sentence) > _LONGEST_LIST or (sentence.isascii() and not _DIGIT.search(sentence)):
         return False
     terms = terms_of(sentence)
     values = [term for term in terms if any(map(str.isdigit, term))]
