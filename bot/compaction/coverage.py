@@ -38,6 +38,7 @@ _CODE = re.compile(r"[\w@](?:[\w@#%]|[-./:+,'’\\&=?](?=[\w@]))*")
 _LONGEST_CODE = 80
 _EDGES = ".,;:!?()[]{}<>\"'*“”‘’«»…¿¡"
 _CAPITALS = re.compile(r"\b(?:[A-ZÀ-ÞΑ-ΩЀ-Я]{2,8}|[^\W\d_]{0,20}[a-zß-ÿα-ωа-я][A-ZÀ-ÞΑ-ΩЀ-Я][^\W\d_]{0,20})\b")
+_CAPITAL_INSIDE = re.compile(r"[A-ZÀ-ÞΑ-ΩЀ-Я](?<=[^\W\d_][A-ZÀ-ÞΑ-ΩЀ-Я])")
 _COMPOUND = 12
 """Letters from which on a word has something to say at its end as well ("Rechnungsadresse")."""
 
@@ -49,7 +50,6 @@ _LONG = 3
 """Digits from which on a number is hardly said by chance."""
 _AGAIN = (1.0, 0.12, 0.03)
 """What is left of a term's weight when no chosen line holds it, one, or more."""
-_MOST_TIMES = len(_AGAIN) - 1
 _CLOSE = 0.9
 """A line that tells this share of what another may tell at best is taken: to find the best one takes longer."""
 _KEPT = 32_768
@@ -131,7 +131,8 @@ class Rarity:
         counts: Counter[str] = Counter()
         for own in map(terms_of, texts) if terms is None else terms:
             counts.update(own)
-        spoken = (text for text in texts if not text.isupper())  # who shouts names nothing by it
+        # Who shouts names nothing by it. Most lines have no two capitals beside each other: to search takes longer.
+        spoken = (text for text in texts if _CAPITAL_INSIDE.search(text) and not text.isupper())
         capitals = {beginning(word.casefold()) for text in spoken for word in _CAPITALS.findall(text)}
         return cls(len(texts), counts, frozenset(capitals), language)
 
@@ -215,10 +216,12 @@ class _Choosing:
         self._lines = lines
         self._left = room
         self._least = least
-        of_line = (terms_of(line.text) if line.terms is None else line.terms for line in lines)
-        self._terms = [tuple((term, rarity.weight(term)) for term in terms) for terms in of_line]
-        self._times: defaultdict[str, int] = defaultdict(int, dict.fromkeys(covered, 1))
-        self._taken: dict[int, None] = {}
+        self._terms = [terms_of(line.text) if line.terms is None else line.terms for line in lines]
+        self._times = dict.fromkeys(covered, 1)
+        self._weight = {term: rarity.weight(term) for term in set().union(*self._terms)}
+        self._tells = {term: self._left_of(term) for term in self._weight}
+        self._taken: set[int] = set()
+        self._bundles: dict[int, list[int]] = {}
         self._needed_by: defaultdict[int, list[int]] = defaultdict(list)
         for at, line in enumerate(lines):
             for other in line.needs:
@@ -246,38 +249,39 @@ class _Choosing:
                     heappush(heap, (-self._score(other), other))
 
     def _take(self, bundle: Sequence[int]) -> Iterator[int]:
+        self._taken.update(bundle)
         for at in bundle:
-            self._taken[at] = None
             self._left -= self._lines[at].price
-            for term, _ in self._terms[at]:
-                self._times[term] += 1
+            for term in self._terms[at]:
+                self._times[term] = self._times.get(term, 0) + 1
+                self._tells[term] = self._left_of(term)
             yield at
+
+    def _left_of(self, term: str) -> float:
+        """What a term tells still."""
+        return self._weight[term] * _AGAIN[min(self._times.get(term, 0), len(_AGAIN) - 1)]
 
     def _score(self, at: int) -> float:
         """What a line and those that come with it tell for a token."""
         line = self._lines[at]
         if line.sure:
             return inf
-        if not line.needs:
-            return self._tells(at, self._terms[at]) / max(line.price, 1.0)
-        bundle = self._bundle(at)
-        if len(bundle) == 1:
-            return self._tells(at, self._terms[at]) / max(line.price, 1.0)
-        told, own = 0.0, set[tuple[str, float]]()
+        bundle = self._bundle(at) if line.needs else ()
+        if len(bundle) <= 1:
+            return sum(map(self._tells.__getitem__, self._terms[at])) * line.factor / max(line.price, 1.0)
+        told, price, own = 0.0, 0.0, set[str]()
         for one in bundle:
-            told += self._tells(one, [pair for pair in self._terms[one] if pair not in own])
-            own.update(self._terms[one])
-        return told / max(sum(self._lines[one].price for one in bundle), 1.0)
-
-    def _tells(self, at: int, terms: Iterable[tuple[str, float]]) -> float:
-        times, told = self._times, 0.0
-        for term, weight in terms:
-            seen = times.get(term)
-            told += weight * _AGAIN[min(seen, _MOST_TIMES)] if seen else weight
-        return told * self._lines[at].factor
+            terms, line = self._terms[one], self._lines[one]
+            told += sum(self._tells[term] for term in terms if term not in own) * line.factor
+            price += line.price
+            own.update(terms)
+        return told / max(price, 1.0)
 
     def _bundle(self, at: int) -> list[int]:
         """The line and all that it needs and that is not there yet, what is needed first."""
+        known = self._bundles.get(at)
+        if known is not None and self._taken.isdisjoint(known):
+            return known
         found: dict[int, None] = {}
         waiting = [at]
         while waiting:
@@ -285,4 +289,5 @@ class _Choosing:
             if one not in found and one not in self._taken:
                 found[one] = None
                 waiting.extend(self._lines[one].needs)
-        return list(found)[::-1]
+        self._bundles[at] = bundle = list(found)[::-1]
+        return bundle

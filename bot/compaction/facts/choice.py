@@ -136,7 +136,7 @@ class _Choice:
         of_fact = [(at, form) for at, own in enumerate(forms) for form in own]
         first = {at: number for number, (at, _) in reversed(list(enumerate(of_fact)))}
         together = {at: tuple(first[one] for one in (*needs.get(at, ()), *_one(newer.get(at)))) for at in first}
-        lines = list(_lines(facts, of_fact, together, names))
+        lines = list(_lines(facts, terms, of_fact, together, names))
         return cls(facts, lines, of_fact, newer, names, rarity)
 
     def shown(self, taken: Sequence[int]) -> str:
@@ -151,14 +151,21 @@ class _Choice:
         return rendered(shown, self.names)
 
 
-def _lines(facts: Sequence[Fact], of_fact: Sequence[tuple[int, str]], needs: Needs, names: Names) -> Iterator[Line]:
+def _lines(
+    facts: Sequence[Fact],
+    terms: Sequence[tuple[str, ...]],
+    of_fact: Sequence[tuple[int, str]],
+    needs: Needs,
+    names: Names,
+) -> Iterator[Line]:
     priced = list(_priced(facts, of_fact, names))
     tokens = texts_tokens(priced, family=Family.NEWER)
     newest = max((fact.seqs[-1] for fact in facts if fact.seqs), default=0)
     groups = _groups(facts)
     before, paid, level, there = -1, 0.0, 0, frozenset[str]()
     for number, (at, form) in enumerate(of_fact):
-        fact, own = facts[at], _terms(facts[at], form)
+        fact = facts[at]
+        own = terms[at] if form is fact.text else _terms(fact, form)
         if at != before:
             before, paid, level, there = at, 0.0, 0, frozenset()
         price = tokens[priced[number]]

@@ -39,13 +39,13 @@ def updates(facts: Sequence[Fact], terms: Sequence[tuple[str, ...]], rarity: Rar
     words: dict[int, frozenset[str]] = {}
     weights: dict[int, float] = {}
     found: dict[int, int] = {}
-    weight = {term: rarity.weight(term) for own in terms for term in own}
+    weight = {term: rarity.weight(term) for term in set().union(*terms)}
     for at in range(len(facts) - 1, -1, -1):
         if facts[at].kind not in PROSE or is_note(facts[at].text):
             continue
         own = frozenset(term for term in terms[at] if not is_telling(term) or form_of(term) >= _NAME)
         words[at], weights[at] = own, sum(map(weight.__getitem__, own))
-        known = sorted(own.intersection(by_word), key=lambda word: (weight[word], word))[-_LOOKED_UP:]
+        known = sorted((word for word in own if word in by_word), key=lambda word: (weight[word], word))[-_LOOKED_UP:]
         for one in sorted({one for word in known for one in by_word[word]}, reverse=True):
             shared = own & words[one]
             if (

@@ -135,8 +135,10 @@ def _split(line: str) -> Iterator[str]:
 
 def _goes_on(before: str, after: str) -> bool:
     """Whether the point at the end of ``before`` is that of an abbreviation or a number within a sentence."""
-    found = _LAST.search(before)
-    if found is None or not after:
+    if not after or before[-1] != ".":
+        return False
+    found = _LAST.search(before.rpartition(" ")[2])
+    if found is None:
         return False
     word = found[1][:-1]
     if "." in word or word.isdigit() or len(word) <= _INITIAL:
@@ -182,6 +184,8 @@ def _candidate(text: str, seq: int, speaker: Speaker, *, quoted: bool) -> Candid
 def _less_for_paragraphs(found: list[Candidate], text: str) -> list[Candidate]:
     """Nobody types a long paragraph into a chat: what stands in one counts for less, whatever stands above it."""
     long = [" ".join(line.split()) for line in text.splitlines() if len(line.encode()) > _PARAGRAPH]
+    if not long:
+        return found
     return [
         replace(item, weight=LEAST) if item.weight and any(item.text[:_KNOWN_BY] in line for line in long) else item
         for item in found
