@@ -3,7 +3,7 @@ r"""What values in a text look like that several rooms look for: addresses, endi
 Each pattern is bounded, so that any text takes linear time. A piece may stand behind a letter of writing without blanks
 ("看https://…"), where ``\b`` finds no beginning.
 
-Where a path ends in prose, blanks included, is told from what stands around it: :mod:`bot.compaction.facts.places`.
+Where a path ends in prose, blanks included, is told from what stands around it: :mod:`bot.compaction.places`.
 What a command line names is the shell's grammar: :mod:`bot.compaction.memory_gate`.
 """
 

@@ -8,21 +8,23 @@ was given; then what is short; then the rest. Names that say of themselves that 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from bot.compaction.facts.fact import RECORDS, Fact, FactKind
-from bot.compaction.facts.records import OWNER, Fields, as_text, fields_of, is_id_name, looks_like_an_id, words_of_name
+from bot.compaction.facts.records import OWNER, Fields, as_text, fields_of, is_id_name, looks_like_an_id
 from bot.estimate.cuts import MARK
 
 _EDGES = ".,;:!?()[]{}<>\"'`“”«»*|"
 _TELLING = re.compile(r"\d{3}|(?=.*\d)(?=.*[^\W\d])|[@_/\\]|[a-zß-ÿа-я][A-ZÀ-ÞА-Я]|\A[A-ZА-Я]{3,}\Z|\.\w{1,4}\Z")
 _PLACE = re.compile(r"[/\\]\S*\w|\w\.[a-z]\w{0,4}\b(?::\d+)?")
-_ADDRESS = re.compile(r"\S+@\S+\.\S+\Z|[a-z]+://\S+\Z|~?/\S*\w\S*\Z|[A-Za-z]:\\\S+\Z|[\w.-]+(?:/[\w.-]+)+\.\w{1,8}\Z")
+_EXACT = re.compile(
+    r"\S+@\S+\.\S+\Z|[a-z]+://\S+\Z|~?/\S*\w\S*\Z|[A-Za-z]:\\\S+\Z|[\w.-]+(?:/[\w.-]+)+\.\w{1,8}\Z|[A-Z]{5,10}\Z"
+)
+"""An address, a place, a code of letters."""
 _DATE_OR_TIME = re.compile(r"\d{1,4}[-/.]\d\d?[-/.]\d{1,4}(?:[T\s].*)?\Z|\d\d?:\d\d\S{0,20}\Z|1[4-9]\d{8}(?:\d{3})?\Z")
-_CODE = re.compile(r"[A-Z]{5,10}\Z")
 
 _SAMPLE = 200
 """Cells of a column that are looked at."""
@@ -33,61 +35,18 @@ _SHORT, _LONG = 24, 60
 """Characters of a cell that is cheap to keep, and from which on it is a text."""
 _KEPT_WHOLE = 0.75
 """A shorter form of a text that is longer than this share of it is not worth what it leaves out."""
-_NOT_GIVEN = ("tool", "result", "error", "line")
-"""Names in records that are no arguments of any tool."""
 
-_RANKS = 4
-"""An id; what calls were given or what was met again; what is short; everything."""
+_IDS, _MET, _CHEAP, _ALL = range(4)
+"""How much later calls need what is under a name: an id, what calls were given or what was met again, what is short."""
 
 
 def has_exact(text: str, *, only_places: bool = False) -> bool:
     """Whether a text holds what nobody could guess: words with digits, points, lines or capitals in them."""
-    if only_places:
-        return bool(_PLACE.search(text))
-    return any(_TELLING.search(word.strip(_EDGES)) for word in text.split())
+    return bool(_PLACE.search(text)) if only_places else any(map(_tells, text.split()))
 
 
-@dataclass
-class _Column:
-    """What is known of the values under one name."""
-
-    count: int = 0
-    exact: int = 0
-    times: int = 0
-    length: int = 0
-    digits: Counter[int] = field(default_factory=Counter)
-    """How many consist of so many digits and nothing else."""
-    cells: set[str] = field(default_factory=set)
-
-    def add(self, cell: str) -> None:
-        self.count += 1
-        self.length += len(cell)
-        self.cells.add(cell)
-        if _DATE_OR_TIME.match(cell):
-            self.times += 1
-        elif cell.isdigit():
-            self.digits[len(cell)] += 1
-        else:
-            first = cell.partition(", ")[0]
-            self.exact += looks_like_an_id(first) or bool(_ADDRESS.match(first) or _CODE.match(first))
-
-    @property
-    def mean(self) -> float:
-        return self.length / self.count if self.count else 0.0
-
-    def is_id(self, name: str, *, met: bool) -> bool:
-        """Whether ids are under this name. ``met``: its values come again under another."""
-        named = is_id_name(name)
-        if 2 * self.exact >= self.count:
-            return True
-        if 2 * self.times >= self.count and not named:
-            return False
-        digits = sum(self.digits.values())
-        if 5 * digits >= 4 * self.count:
-            shortest, longest = min(self.digits), max(self.digits)
-            alike = shortest >= _LONG_DIGITS and longest - shortest <= 1
-            return named or alike or (met and shortest >= _FEWEST_DIGITS)
-        return (named or met) and self.mean <= _LONG and not any(" " in cell for cell in self.cells)
+def _tells(word: str) -> bool:
+    return bool(_TELLING.search(word.strip(_EDGES)))
 
 
 @dataclass
@@ -95,7 +54,8 @@ class Vocabulary:
     """What the conversation uses: names of arguments, and the values in records by their names."""
 
     arguments: set[str] = field(default_factory=set)
-    texts: list[str] = field(default_factory=list)
+    columns: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    _ranks: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, facts: Iterable[Fact]) -> Vocabulary:
@@ -103,73 +63,64 @@ class Vocabulary:
         made = cls()
         for fact in facts:
             if fact.kind in RECORDS:
-                made.texts.append(fact.text)
+                fields = fields_of(fact.text)
                 if fact.kind is FactKind.ACTION:
-                    made.arguments.update(name for name in fields_of(fact.text) if name not in _NOT_GIVEN)
+                    made.arguments.update(fields)
+                for name, cell in fields.items():
+                    if len(made.columns[name]) < _SAMPLE:
+                        made.columns[name].append(cell)
         return made
 
     def rank(self, name: str) -> int:
-        """How much later calls need what is under this name: 0 is most."""
-        rank = self._ranks.get(name)
-        if rank is None:
-            rank = self._ranks[name] = self._rank(name)
-        return rank
+        """How much later calls need what is under this name."""
+        if name not in self._ranks:
+            self._ranks[name] = self._rank(name)
+        return self._ranks[name]
 
     def is_text(self, name: str) -> bool:
         """Whether long texts are under this name, rather than values."""
-        column = self._columns.get(name)
-        return column is not None and column.mean > _LONG and not 2 * column.exact >= column.count
+        return self.rank(name) == _ALL and _mean(self.columns.get(name, ())) > _LONG
 
-    @cached_property
-    def _ranks(self) -> dict[str, int]:
-        return {}
-
-    @cached_property
-    def _columns(self) -> dict[str, _Column]:
-        columns: dict[str, _Column] = {}
-        for text in self.texts:
-            for name, cell in fields_of(text).items():
-                column = columns.setdefault(name, _Column())
-                if column.count < _SAMPLE:
-                    column.add(cell)
-        return columns
+    def _rank(self, name: str) -> int:
+        cells = self.columns.get(name, [])
+        met = name in self._met
+        if name in ("tool", "error") or OWNER in name or _are_ids(cells, named=is_id_name(name), met=met):
+            return _IDS
+        if _mean(cells) > _LONG:
+            return _ALL
+        return _MET if met or name in self.arguments else _CHEAP if _mean(cells) <= _SHORT else _ALL
 
     @cached_property
     def _met(self) -> set[str]:
         """The names whose values come again under another."""
         under: dict[str, str] = {}
         times: Counter[str] = Counter()
-        for name, column in self._columns.items():
-            for cell in column.cells:
-                if len(cell) > _FEWEST_DIGITS and not cell.isalpha():
-                    other = under.setdefault(cell, name)
-                    if other != name:
-                        times.update((name, other))
-        return {name for name, count in times.items() if 4 * count >= len(self._columns[name].cells)}
-
-    @cached_property
-    def _asked(self) -> set[tuple[str, ...]]:
-        """The endings of the names of arguments: ``new_item_ids`` asks for an ``item_id``."""
-        found: set[tuple[str, ...]] = set()
-        for name in self.arguments:
-            words = _words(name)
-            found.update(words[at:] for at in range(len(words)))
-        return found
-
-    def _rank(self, name: str) -> int:
-        column = self._columns.get(name) or _Column()
-        met = name in self._met
-        if name in ("tool", "error") or OWNER in name or column.is_id(name, met=met):
-            return 0
-        if column.mean > _LONG:
-            return 3
-        if met or _words(name.rpartition(".")[2]) in self._asked:
-            return 1
-        return 2 if column.mean <= _SHORT else 3
+        distinct = {name: set(cells) for name, cells in self.columns.items()}
+        for name, cells in distinct.items():
+            for cell in cells:
+                other = under.setdefault(cell, name)
+                if other != name and len(cell) > _FEWEST_DIGITS and not cell.isalpha():
+                    times.update((name, other))
+        return {name for name, count in times.items() if 4 * count >= len(distinct[name])}
 
 
-def _words(name: str) -> tuple[str, ...]:
-    return tuple(word.casefold().removesuffix("s") for word in words_of_name(name))
+def _mean(cells: Collection[str]) -> float:
+    return sum(map(len, cells)) / len(cells) if cells else 0.0
+
+
+def _are_ids(cells: Sequence[str], *, named: bool, met: bool) -> bool:
+    """Whether the cells of a column are ids. ``met``: they come again under another name."""
+    times = [cell for cell in cells if _DATE_OR_TIME.match(cell)]
+    digits = [len(cell) for cell in cells if cell.isdigit() and not _DATE_OR_TIME.match(cell)]
+    firsts = (cell.partition(", ")[0] for cell in cells if not cell.isdigit() and not _DATE_OR_TIME.match(cell))
+    if 2 * sum(looks_like_an_id(cell) or bool(_EXACT.match(cell)) for cell in firsts) >= len(cells):
+        return True
+    if 2 * len(times) >= len(cells) and not named:
+        return False
+    if 5 * len(digits) >= 4 * len(cells):
+        alike = min(digits) >= _LONG_DIGITS and max(digits) - min(digits) <= 1
+        return named or alike or (met and min(digits) >= _FEWEST_DIGITS)
+    return (named or met) and _mean(cells) <= _LONG and not any(" " in cell for cell in cells)
 
 
 def forms_of(fact: Fact, vocabulary: Vocabulary) -> list[str]:
@@ -184,12 +135,12 @@ def forms_of(fact: Fact, vocabulary: Vocabulary) -> list[str]:
     ranks = _ranks_of(fact, fields, vocabulary)
     ordered = sorted(fields, key=ranks.__getitem__)
     forms: list[str] = []
-    for most in range(_RANKS):
+    for most in range(_IDS, _ALL + 1):
         form: Fields = {}
         for name in ordered:
             if ranks[name] <= most:
                 form[name] = fields[name]
-            elif vocabulary.is_text(name) and (short := excerpt(fields[name])):
+            elif vocabulary.is_text(name) and name != "result" and (short := excerpt(fields[name])):
                 form[name] = short
         text = as_text(form)
         if form and text not in forms[-1:]:
@@ -201,9 +152,10 @@ def _ranks_of(fact: Fact, fields: Fields, vocabulary: Vocabulary) -> dict[str, i
     ranks = {name: vocabulary.rank(name) for name in fields}
     first = next(iter(fields))
     if not vocabulary.is_text(first):
-        ranks[first] = 0
+        ranks[first] = _IDS
     if fact.kind is FactKind.ACTION:  # what a call was given may be given to the next one, a short command too
-        ranks |= {name: min(ranks[name], 1) for name, cell in fields.items() if len(cell) <= _LONG}
+        short = {name for name, cell in fields.items() if len(cell) <= _LONG}
+        ranks |= {name: min(ranks[name], _MET) for name in short}
     return ranks
 
 
@@ -211,7 +163,7 @@ def excerpt(text: str) -> str:
     """The part of a text from the first to the last word in it that nobody could guess, with the word before it; empty
     if there is none. It is one piece, and marked where it is cut."""
     words = text.split()
-    exact = [at for at, word in enumerate(words) if _TELLING.search(word.strip(_EDGES))]
+    exact = [at for at, word in enumerate(words) if _tells(word)]
     if not exact:
         return ""
     first, last = max(0, exact[0] - 1), exact[-1] + 1

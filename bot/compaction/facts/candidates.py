@@ -9,12 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from bot.compaction.facts.checkpoint import apart, facts_in, is_checkpoint, with_name
-from bot.compaction.facts.dates import date_candidates
 from bot.compaction.facts.fact import Candidate, FactKind, Speaker
-from bot.compaction.facts.places import said_places
 from bot.compaction.facts.quotes import SENT, parts_of
 from bot.compaction.facts.speech import asks, clipped, speech_candidates
-from bot.compaction.facts.tools import path_candidates, tool_candidates
+from bot.compaction.facts.tools import date_candidates, path_candidates, tool_candidates
+from bot.compaction.places import said_places
 from bot.compaction.standing_rules import is_note
 from bot.compaction.summary.frames import facts_below, told_by
 from bot.estimate.cuts import head_of

@@ -269,8 +269,7 @@ def _candidate(line: str, kind: FactKind, status: FactStatus, seq: int) -> Candi
     key = f"failed:{fields.get('tool', '')}" if status is FactStatus.FAILED else ""
     if kind is FactKind.VALUE:
         key = record_key(fields)
-    names = _argument_names(kind, fields)
-    return Candidate(kind, line, seq, key, Speaker.TOOL, status, _WEIGHTS[kind], names=names)
+    return Candidate(kind, line, seq, key, Speaker.TOOL, status, _WEIGHTS[kind])
 
 
 def record_key(fields: Fields) -> str:
@@ -279,10 +278,6 @@ def record_key(fields: Fields) -> str:
     if "@" in name:
         return f"part:{name}={cell}"
     return f"entity:{name}={cell}" if _SPECIFIC_ID.search(name) else ""
-
-
-def _argument_names(kind: FactKind, fields: Fields) -> tuple[str, ...]:
-    return tuple(name for name in fields if name not in ("tool", "result", "error")) if kind is FactKind.ACTION else ()
 
 
 def _tables(facts: Iterable[Fact]) -> Iterator[str]:

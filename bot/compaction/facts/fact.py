@@ -131,7 +131,5 @@ class Candidate:
     speaker: Speaker = Speaker.PERSON
     status: FactStatus = FactStatus.ACTIVE
     weight: float = 5.0
-    names: tuple[str, ...] = ()
-    """Names of the arguments that a tool was called with: values under these names are what calls need."""
     decision: Decision = Decision.ACCEPTED
     reason: Reason = Reason.NEW

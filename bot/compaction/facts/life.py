@@ -21,8 +21,8 @@ from bot.compaction.facts.checkpoint import is_substituted
 from bot.compaction.facts.choice import most_telling
 from bot.compaction.facts.fact import PROSE, Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
 from bot.compaction.facts.merge import MOST_SEQS, merged
-from bot.compaction.facts.tools import is_place
 from bot.compaction.facts.words import plain
+from bot.compaction.places import is_place
 from bot.history import Entry, EntryKind, History
 from bot.history.entry_text import RECALL
 from bot.messages import Block, text_of

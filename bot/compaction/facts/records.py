@@ -40,8 +40,6 @@ MOST_ROWS = 400
 """Rows of one result that become records: the first of them."""
 
 _DEEPEST = 12
-_INLINE = 120
-"""Characters of a list of objects that stays a field of what it belongs to, if no id is in it."""
 _FEWEST_KEYED = 12
 """Plain values by their names from which on they are rows, and no object's fields."""
 _SOME = 2
@@ -140,7 +138,7 @@ _IS_MEASURE = re.compile(
 def flattened(value: Mapping[Any, Any], lists: list[tuple[str, Any]] | None = None) -> Fields:
     """An object as a record. What is empty is left out; names are as short as they can be told apart.
 
-    ``lists``: takes the lists of objects in it, with their names; without it they become small tables in one field.
+    ``lists``: takes the lists of objects in it, with their names; without it each becomes a field.
     """
     leaves = list(_leaves(value, (), 0, lists))
     ends = Counter(path[-1] for path, _ in leaves)
@@ -157,13 +155,9 @@ def _leaves(
     for key, item in value.items():
         name = _name(str(key))
         inner = (*path, name)
-        listed = _objects(item, name)
-        if listed is not None:
-            text = _table(listed)
-            if lists is None or (len(text) <= _INLINE and not _holds_ids(listed)):
-                yield inner, beginning(text, LONGEST_VALUE)
-            else:
-                lists.append((name, listed))
+        listed = None if lists is None else _objects(item, name)
+        if lists is not None and listed is not None:
+            lists.append((name, listed))
         elif isinstance(item, dict) and depth < _DEEPEST:
             yield from _leaves(item, inner, depth + 1, lists)
         elif text := one_line(item):
@@ -233,37 +227,12 @@ def _are_ids(items: Sequence[tuple[str, Any]]) -> bool:
     return all(isinstance(item, str) and looks_like_an_id(str(item)) for _, item in items)
 
 
-def _holds_ids(rows: Iterable[Mapping[Any, Any]]) -> bool:
-    cells = (pair for row in rows for pair in flattened(row).items())
-    return any(looks_like_an_id(cell) or is_id_name(name) for name, cell in cells)
-
-
-def _table(rows: Sequence[Mapping[Any, Any]]) -> str:
-    """``[a b: 1 2 / 3 4]``, with commas where a cell has spaces; rows of one shape share their head."""
-    texts: list[str] = []
-    head: tuple[str, ...] = ()
-    for row in rows[:MOST_ROWS]:
-        fields = {str(name): text for name, item in row.items() if (text := one_line(item))}
-        between = ", " if any(" " in text for text in fields.values()) else " "
-        cells = between.join(fields.values())
-        if tuple(fields) != head:
-            head = tuple(fields)
-            cells = f"{between.join(map(_name, head))}: {cells}"
-        texts.append(cells)
-        if sum(map(len, texts)) > 2 * LONGEST_VALUE:
-            break
-    return f"[{' / '.join(texts)}]"
-
-
 def one_line(value: Any) -> str:
     """A value as a cell: in one line, and not too long; nothing for what is empty."""
     if isinstance(value, str):
         text = value if len(value) <= LONGEST_VALUE else beginning(value, 4 * LONGEST_VALUE)
         return beginning(" ".join(text.split()), LONGEST_VALUE)
     if isinstance(value, list | tuple):
-        listed = _objects(value, "")
-        if listed is not None:
-            return beginning(_table(listed), LONGEST_VALUE)
         return beginning(", ".join(text for item in value[:MOST_ROWS] if (text := one_line(item))), 4 * LONGEST_VALUE)
     if isinstance(value, dict):
         pairs = (f"{_name(str(name))} {text}" for name, item in value.items() if (text := one_line(item)))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from bot.compaction.facts import places
 from bot.compaction.facts.brief import has_exact
-from bot.compaction.facts.dates import is_date_like
 from bot.compaction.facts.fact import Candidate, Decision, FactKind, FactStatus, Reason, Speaker
 from bot.compaction.facts.records import (
     LONGEST_VALUE,
@@ -19,6 +18,7 @@ from bot.compaction.facts.records import (
     Fields,
     Row,
     as_text,
+    fields_of,
     flattened,
     id_in,
     one_line,
@@ -28,16 +28,15 @@ from bot.compaction.facts.records import (
 from bot.compaction.facts.speech import clipped
 from bot.compaction.formats import LONGEST, parts_of
 from bot.compaction.grammar import last_name
+from bot.compaction.places import dates_like_places, listed_places
 from bot.estimate.cuts import beginning, head_of
 from bot.messages import Block, text_of
 
-LONGEST_EXCERPT = 200
+_LONGEST_TOLD = 200
 """Characters of a result of plain text that is told whole."""
-
 _MOST_LINES = 60
 """Lines of one result of plain text that become records."""
 _LONGEST_KEY = 240
-_MOST_NAMES = 60
 _MOST_PATHS = 10
 _SEARCHED_FOR_PATHS = 10_000
 """Characters of a result of plain text in which places are looked for."""
@@ -45,13 +44,8 @@ _LONGEST_ASKED = 40
 """Characters of an argument that is written into every row of the answer."""
 _LONGEST_ABOUT = 80
 """Characters of the argument that lines of plain text are told by."""
-_DEEPEST_NAME = 4
-_FULL, _FEW = 9.0, 8
-"""Weight of a row, and rows of one list that weigh as much as one by itself."""
-_OF_LINES = 0.7
-"""What a line of plain text weighs beside a row."""
-_LONGEST_STATE = 10
-"""Letters of a word that says how it went: true, success."""
+_OF_ACTIONS, _OF_ROWS, _OF_TEXTS = 9.5, 9.0, 6.5
+"""What a deed weighs, a thing that was found, and what was said of it in a line."""
 
 _LOOKING = """
 get list search find read look lookup fetch query show check view describe calculate compute think recall grep glob ls
@@ -95,8 +89,6 @@ class _Answer:
 
     tool: str
     arguments: Fields
-    names: tuple[str, ...]
-    """Of its arguments, wherever they stand in the input."""
     text: str
     parts: tuple[Any, ...]
     """The text as objects and lists, and as texts where it is neither."""
@@ -106,14 +98,8 @@ class _Answer:
     def of(cls, call: Block | None, result: Block, seq: int) -> _Answer:
         given = (call or {}).get("input")
         text = head_of(text_of(result.get("content") or ""), LONGEST)
-        return cls(
-            tool=str((call or {}).get("name") or "tool"),
-            arguments=flattened(given) if isinstance(given, Mapping) else {},
-            names=tuple(dict.fromkeys(_leaf_names(given)))[:_MOST_NAMES],
-            text=text,
-            parts=tuple(parts_of(text)),
-            seq=seq,
-        )
+        arguments = flattened(given) if isinstance(given, Mapping) else {}
+        return cls(str((call or {}).get("name") or "tool"), arguments, text, tuple(parts_of(text)), seq)
 
     @property
     def texts(self) -> list[str]:
@@ -126,10 +112,15 @@ class _Answer:
         return self.parts[0] if len(self.parts) == 1 and not isinstance(self.parts[0], str) else None
 
     @property
-    def looks(self) -> bool:
-        """Whether the tool only looked, by its name."""
+    def verb(self) -> str:
+        """What the tool does, by its name."""
         words = words_of_name(self.tool.rsplit("__", 1)[-1])
-        return bool(words) and words[0].casefold() in _READS
+        return words[0].casefold() if words else ""
+
+    @property
+    def looks(self) -> bool:
+        """Whether the tool only looked."""
+        return self.verb in _READS
 
     @property
     def pipes(self) -> tuple[tuple[str, ...], ...]:
@@ -140,21 +131,19 @@ class _Answer:
 
     @property
     def is_empty(self) -> bool:
-        blank = not any(char.isalnum() for char in self.text.replace("(empty)", ""))
-        return self.value in ([], {}) or (self.value is None and blank)
+        return self.value in ([], {}) or not any(map(str.isalnum, self.text.replace("(empty)", "")))
 
-    @property
-    def noun(self) -> str:
-        """What the tool is about, by its name."""
-        return "_".join(words_of_name(self.tool)[1:]) or self.tool
+    def key(self, kind: str) -> str:
+        return f"{kind}:{self.tool}:{as_text(self.arguments)}"[:_LONGEST_KEY]
 
-    @property
-    def call_key(self) -> str:
-        return f"call:{self.tool}:{as_text(self.arguments)}"[:_LONGEST_KEY]
-
-    def record(self, text: str, key: str, weight: float) -> Candidate:
+    def record(self, fields: Fields, key: str = "", weight: float = _OF_ROWS) -> Candidate:
         """Values that it returned."""
-        return Candidate(FactKind.VALUE, text, self.seq, key, Speaker.TOOL, weight=weight, names=self.names)
+        return Candidate(FactKind.VALUE, as_text(fields), self.seq, key, Speaker.TOOL, weight=weight)
+
+    def deed(self, fields: Fields, key: str, weight: float, status: FactStatus = FactStatus.ACTIVE) -> Candidate:
+        """What it did, or did not."""
+        text = as_text({"tool": self.tool, **fields})
+        return Candidate(FactKind.ACTION, text, self.seq, key, Speaker.TOOL, status, weight)
 
 
 def tool_candidates(call: Block | None, result: Block, seq: int) -> Iterator[Candidate]:
@@ -169,7 +158,7 @@ def tool_candidates(call: Block | None, result: Block, seq: int) -> Iterator[Can
             yield from _line_candidates(answer.texts, answer, only_places=True)
         return
     if answer.is_empty and answer.looks:
-        nothing = answer.record(clipped(as_text({"tool": answer.tool, **answer.arguments})), "", 0.0)
+        nothing = answer.record({"tool": answer.tool, **answer.arguments}, weight=0.0)
         yield replace(nothing, decision=Decision.REJECTED, reason=Reason.LOW_VALUE)
         return
     records = list(_records(answer))
@@ -177,7 +166,19 @@ def tool_candidates(call: Block | None, result: Block, seq: int) -> Iterator[Can
         yield _action(answer, records)
     yield from records
     if answer.texts and not _shows_contents(answer):
-        yield from path_candidates(places.listed_places(head_of(answer.text, _SEARCHED_FOR_PATHS)), seq)
+        yield from path_candidates(listed_places(head_of(answer.text, _SEARCHED_FOR_PATHS)), seq)
+
+
+def path_candidates(named: Iterable[str], seq: int, speaker: Speaker = Speaker.TOOL) -> Iterator[Candidate]:
+    """These places, at most ten."""
+    for path in islice(dict.fromkeys(named), _MOST_PATHS):
+        yield Candidate(FactKind.PATH, path, seq, f"path:{path}", speaker, weight=3.0)
+
+
+def date_candidates(text: str, seq: int, speaker: Speaker = Speaker.TOOL) -> Iterator[Candidate]:
+    """The dates in a text that look like paths, each rejected, so that one can read why it is no place."""
+    for found in path_candidates(dates_like_places(text), seq, speaker):
+        yield replace(found, weight=0.0, decision=Decision.REJECTED, reason=Reason.DATE_LIKE)
 
 
 def _first_word(step: str) -> str:
@@ -200,136 +201,8 @@ def _complains(line: str, programs: Collection[str]) -> bool:
 
 def _shows_contents(answer: _Answer) -> bool:
     """Whether the answer is what stands in a file or on a page: a place named there is nobody's word."""
-    words = words_of_name(answer.tool.rsplit("__", 1)[-1])
     shown = {pipe[0] for pipe in answer.pipes} | {"xargs" for pipe in answer.pipes if "xargs" in pipe}
-    return bool(words and words[0].casefold() in _CONTENTS) or not shown.isdisjoint(_CONTENTS)
-
-
-def _action(answer: _Answer, records: Sequence[Candidate]) -> Candidate:
-    """What was done, with those arguments that what it returned does not repeat."""
-    known = {cell for record in records for cell in _cells_of(record)}
-    fresh = {key: cell for key, cell in answer.arguments.items() if cell not in known}
-    fields = {"tool": answer.tool, **_identity(records), **fresh}
-    if answer.text.strip() and (answer.value is None or not records):
-        fields["result"] = clipped(answer.text, LONGEST_EXCERPT // 2)
-    key = f"done:{answer.tool}:{as_text(answer.arguments)}"[:_LONGEST_KEY]
-    return Candidate(FactKind.ACTION, as_text(fields), answer.seq, key, Speaker.TOOL, weight=9.5, names=answer.names)
-
-
-def path_candidates(named: Iterable[str], seq: int, speaker: Speaker = Speaker.TOOL) -> Iterator[Candidate]:
-    """These places, at most ten; dates are none."""
-    for path in islice(dict.fromkeys(named), _MOST_PATHS):
-        if not is_date_like(path):
-            yield Candidate(FactKind.PATH, path, seq, f"path:{path}", speaker, weight=3.0)
-
-
-def is_place(text: str) -> bool:
-    """Whether a text is a path or URL, and no date that looks like one."""
-    return places.is_place(text) and not is_date_like(text)
-
-
-def _records(answer: _Answer) -> Iterator[Candidate]:
-    rows: list[Row] = []
-    lines: list[str] = []
-    for part in answer.parts:
-        if not isinstance(part, str):
-            found = (row for row in rows_of(part) if answer.looks or _says_more_than_done(row))
-            rows.extend(islice(found, MOST_ROWS - len(rows)))
-        elif answer.looks or len(answer.text) > LONGEST_EXCERPT:
-            lines.append(part)
-    if len(rows) == 1 and list(rows[0].fields) == ["result"]:
-        yield answer.record(as_text({"tool": answer.tool, **answer.arguments, **rows[0].fields}), answer.call_key, 6.5)
-        return
-    yield from _row_candidates(rows, answer)
-    if lines and len(answer.text) <= LONGEST_EXCERPT and not rows:
-        fields = {"tool": answer.tool, **answer.arguments, "result": clipped(answer.text, LONGEST_EXCERPT)}
-        yield answer.record(as_text(fields), answer.call_key, 6.5)
-    elif lines:
-        yield from _line_candidates(lines, answer)
-
-
-def _says_more_than_done(row: Row) -> bool:
-    """Whether what an action returned holds a value, and not only that it went well."""
-    return any(len(cell) > _LONGEST_STATE or not cell.isalpha() for cell in row.fields.values())
-
-
-def _row_candidates(rows: Sequence[Row], answer: _Answer) -> Iterator[Candidate]:
-    """Each row, with what was asked for where it does not say it itself, or with the id of what it belongs to."""
-    groups: dict[tuple[str, tuple[str, ...]], list[Fields]] = {}
-    for row in rows:
-        groups.setdefault((row.title, tuple(row.fields)), []).append(row.fields)
-    names = {key: _telling_name(fields) for key, fields in groups.items()}
-    asked = answer.arguments if answer.looks else {}
-    for row in rows:
-        shape = row.title, tuple(row.fields)
-        cell = row.fields.get(names[shape], "")
-        key = _entity_key(names[shape], cell, answer.noun) if cell else ""
-        short = {name: told for name, told in asked.items() if name not in row.fields and len(told) <= _LONGEST_ASKED}
-        if row.owner:
-            about = f"{row.title}{OWNER}"
-            yield answer.record(
-                as_text({about: row.owner, **row.fields}), f"part:{about}={row.owner}", _weight(row.count)
-            )
-        elif row.title or row.count > 1 or len(groups[shape]) > 1:
-            whole = row.fields | short
-            yield answer.record(as_text(whole), key or _row_key(whole), _weight(max(row.count, len(groups[shape]))))
-        else:
-            whole = row.fields | short if cell else short | row.fields
-            yield answer.record(as_text(whole), key or answer.call_key, _FULL)
-
-
-def _weight(count: int) -> float:
-    """What a row among so many weighs: of a long list later calls need a few, of a thing by itself that one."""
-    return _FULL * float((_FEW / max(_FEW, count)) ** 0.5)
-
-
-def _telling_name(rows: Sequence[Fields]) -> str:
-    """The name by which rows of one shape can be told apart; empty if there is none."""
-    own = id_in(rows[0])
-    return own[0] if own and len({row.get(own[0], "") for row in rows}) == len(rows) else ""
-
-
-def _line_candidates(texts: Sequence[str], answer: _Answer, *, only_places: bool = False) -> Iterator[Candidate]:
-    """The lines of a plain text that hold what nobody could guess, and the first one; of very many those that are
-    indented least. Each is told with what was asked for."""
-    lines = [line for text in texts for line in _lines_of(text)]
-    told = [
-        line for at, line in enumerate(lines) if not (at or only_places) or has_exact(line, only_places=only_places)
-    ]
-    if len(told) > _MOST_LINES:
-        indents = sorted(len(line) - len(line.lstrip()) for line in told)
-        most = indents[_MOST_LINES]
-        told = [line for line in told if len(line) - len(line.lstrip()) <= most][:_MOST_LINES]
-    about = next((one_line(cell) for cell in answer.arguments.values() if cell), answer.tool)
-    for line in told:
-        fields = {f"result{OWNER}": beginning(about, _LONGEST_ABOUT), "line": " ".join(line.split())}
-        yield answer.record(as_text(fields), "", _weight(len(told)) * _OF_LINES)
-
-
-def _lines_of(text: str) -> Iterator[str]:
-    for line in text.splitlines():
-        if len(line) <= LONGEST_VALUE:
-            if any(map(str.isalnum, line)):
-                yield line.rstrip()
-            continue
-        for sentence in islice(_SENTENCE_ENDS.split(line), MOST_ROWS):
-            yield beginning(sentence, LONGEST_VALUE)
-
-
-def _failure(answer: _Answer) -> Candidate:
-    """The last line of an error that says something, in place of a whole stack trace."""
-    lines = _ERROR_LINE.findall(answer.text[-4_000:]) or answer.text.strip().splitlines()[:1]
-    error = clipped(lines[-1] if lines else "failed", LONGEST_EXCERPT)
-    return Candidate(
-        FactKind.ACTION,
-        as_text({"tool": answer.tool, **answer.arguments, "error": error}),
-        answer.seq,
-        f"failed:{answer.tool}",
-        Speaker.TOOL,
-        FactStatus.FAILED,
-        weight=6.0,
-        names=answer.names,
-    )
+    return not _CONTENTS.isdisjoint({answer.verb, *shown})
 
 
 def _failed(text: str, value: Any) -> bool:
@@ -340,17 +213,61 @@ def _failed(text: str, value: Any) -> bool:
     return value is None and bool(_FAILURE.search(text[:2_000]))
 
 
-def _identity(records: Sequence[Candidate]) -> Fields:
-    """The id of the thing that an action made or changed."""
-    for record in records[:1]:
-        if record.key.startswith("entity:"):
-            name, _, cell = record.key.removeprefix("entity:").partition("=")
-            return {name.rsplit("/", 1)[-1]: cell}
-    return {}
+def _failure(answer: _Answer) -> Candidate:
+    """The last line of an error that says something, in place of a whole stack trace."""
+    lines = _ERROR_LINE.findall(answer.text[-4_000:]) or answer.text.strip().splitlines()[:1]
+    error = clipped(lines[-1] if lines else "failed", _LONGEST_TOLD)
+    return answer.deed(answer.arguments | {"error": error}, f"failed:{answer.tool}", 6.0, FactStatus.FAILED)
 
 
-def _entity_key(name: str, cell: str, noun: str) -> str:
+def _action(answer: _Answer, records: Sequence[Candidate]) -> Candidate:
+    """What was done and to what, with those arguments that what it returned does not repeat."""
+    returned = [fields_of(record.text) for record in records]
+    known = {cell for fields in returned for cell in fields.values()}
+    made = id_in(returned[0]) if records and records[0].key.startswith("entity:") else None
+    fields = {made[0]: made[1]} if made else {}
+    fields |= {name: cell for name, cell in answer.arguments.items() if cell not in known}
+    if not records and answer.text.strip():
+        fields["result"] = clipped(answer.text, _LONGEST_TOLD // 2)
+    return answer.deed(fields, answer.key("done"), _OF_ACTIONS)
+
+
+def _records(answer: _Answer) -> Iterator[Candidate]:
+    rows = list(islice((row for part in answer.parts if not isinstance(part, str) for row in rows_of(part)), MOST_ROWS))
+    is_short = len(answer.text) <= _LONGEST_TOLD
+    if answer.looks and is_short and (not rows or [list(row.fields) for row in rows] == [["result"]]):
+        result = rows[0].fields["result"] if rows else clipped(answer.text, _LONGEST_TOLD)
+        told = {"tool": answer.tool, **answer.arguments, "result": result}
+        yield answer.record(told, answer.key("call"), _OF_TEXTS)
+        return
+    yield from _row_candidates(rows, answer)
+    if answer.texts and (answer.looks or not is_short):
+        yield from _line_candidates(answer.texts, answer)
+
+
+def _row_candidates(rows: Sequence[Row], answer: _Answer) -> Iterator[Candidate]:
+    """Each row, with what was asked for where it does not say it itself, or with the id of what it belongs to."""
+    ids = [id_in(row.fields) for row in rows]
+    times = Counter(ids)
+    asked = {name: told for name, told in answer.arguments.items() if answer.looks and len(told) <= _LONGEST_ASKED}
+    for row, own in zip(rows, ids, strict=True):
+        fields = row.fields
+        if row.owner:
+            about = f"{row.title}{OWNER}"
+            yield answer.record({about: row.owner, **fields}, f"part:{about}={row.owner}")
+        elif own and times[own] == 1:
+            yield answer.record(fields | {name: asked[name] for name in asked if name not in fields}, _key(own, answer))
+        elif len(rows) > 1:
+            whole = fields | {name: asked[name] for name in asked if name not in fields}
+            yield answer.record(whole, _row_key(whole))
+        else:
+            yield answer.record(asked | fields, answer.key("call"))
+
+
+def _key(own: tuple[str, str], answer: _Answer) -> str:
     """Ids are compared by their names; where the name says nothing, by what the tool is about."""
+    name, cell = own
+    noun = "_".join(words_of_name(answer.tool)[1:]) or answer.tool
     return f"entity:{noun}/{name}={cell}" if _GENERIC_ID.match(name) else f"entity:{name}={cell}"
 
 
@@ -359,17 +276,20 @@ def _row_key(fields: Fields) -> str:
     return "row:" + as_text({name: cell for name, cell in fields.items() if not _IS_NUMBER.match(cell)})[:_LONGEST_KEY]
 
 
-def _cells_of(record: Candidate) -> set[str]:
-    return {part.partition("=")[2] for part in record.text.split("\t")}
+def _line_candidates(texts: Sequence[str], answer: _Answer, *, only_places: bool = False) -> Iterator[Candidate]:
+    """The lines of a plain text that hold what nobody could guess, and the first one, each with what was asked for."""
+    lines = [line for text in texts for line in _lines_of(text)]
+    told = [
+        line for at, line in enumerate(lines) if not (at or only_places) or has_exact(line, only_places=only_places)
+    ]
+    about = next((one_line(cell) for cell in answer.arguments.values() if cell), answer.tool)
+    for line in told[:_MOST_LINES]:
+        yield answer.record({f"result{OWNER}": beginning(about, _LONGEST_ABOUT), "line": line}, weight=_OF_TEXTS)
 
 
-def _leaf_names(value: Any, depth: int = 0) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        for name, item in value.items():
-            if isinstance(item, Mapping | list) and depth < _DEEPEST_NAME:
-                yield from _leaf_names(item, depth + 1)
-            else:
-                yield str(name)
-    elif isinstance(value, list):
-        for item in value[:3]:
-            yield from _leaf_names(item, depth + 1)
+def _lines_of(text: str) -> Iterator[str]:
+    """Each in one piece, and a long one by its sentences."""
+    for line in text.splitlines():
+        for part in _SENTENCE_ENDS.split(line) if len(line) > LONGEST_VALUE else (line,):
+            if any(map(str.isalnum, part)):
+                yield beginning(" ".join(part.split()), LONGEST_VALUE)

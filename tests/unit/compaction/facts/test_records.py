@@ -115,13 +115,6 @@ def test_a_table_of_three_hundred_rows_keeps_each() -> None:
     assert [row["order_id"] for row in shortest(records(text))] == [row["order_id"] for row in rows]
 
 
-def test_a_row_of_a_long_list_weighs_less_than_a_thing_by_itself() -> None:
-    long, short = ([{"id": f"W{at}"} for at in range(count)] for count in (90, 5))
-    one = records({"id": "W7", "who": "Ada"})[0]
-    assert {fact.weight for fact in records(short)} == {one.weight}
-    assert max(fact.weight for fact in records(long)) < one.weight / 2
-
-
 def test_lines_of_plain_text_that_hold_something_exact_are_records_and_others_are_not() -> None:
     log = (
         "The service wrote this, it is long and there is more of it than one would like to read on a Monday.\n"

@@ -3,12 +3,14 @@
 No word of any language is read for it, only what stands around a path. In people's words a path counts where it can be
 told where it ends: by marks, by the line, or by its own form. In a tool's answer only lines count that list a path,
 since a sentence may as well say that there is none ("ls: cannot access '/home/ada/Desktop'", in any language).
+A date that is written like a path (`2024/7/19`, `./2024/7/19`) is no place.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from bot.compaction.grammar import SEPARATOR, URL
 
@@ -31,12 +33,26 @@ _MIXED = re.compile(r"[\x21-\x7e][^\x00-\x7f]+\Z")
 """A name that ends in another script than it began in: in some languages nothing stands between words."""
 _SENTENCE_ENDS = re.compile(r"[.,;!?](?=\s)|[。，；！？]")
 _ENDS = ".,;:!?。，；：！？)"
-_WITH_A_SEPARATOR = re.compile(r"[\x21-\x7e]*[\\/][\x21-\x7e]*")
 _MODE = re.compile(r"[-dlbcps][-rwxsStT]{9}\S?\s+\d+\s.{1,200}?\d\s(?P<path>(?:/|[A-Za-z]:\\).{1,300})\Z")
 """A line of `ls -l`."""
 _ABOVE = re.compile(r"\s+[^\s\\/].{0,60}?[\s:](?P<path>[A-Za-z]:\\.{0,300})\Z")
 """What PowerShell and Windows' cmd say above a list, in whatever language: "    Directory: C:\\Users\\Ada"."""
 _ASSIGNED = re.compile(r"[A-Za-z_]\w{0,80}=(?P<path>.+)\Z")
+
+_LED = r"(?:~|\.{1,2})?[/\\]"
+"""What makes a path of what stands behind it."""
+_SLASHED = r"(?:\d{4}[/\\]\d{1,2}[/\\]\d{1,2}|\d{1,2}[/\\]\d{1,2}[/\\]\d{4})"
+_WHOLE = r"(?:\d{4}([-.])\d{1,2}\1\d{1,2}|\d{1,2}([-.])\d{1,2}\2\d{4})"
+_TIME = r"(?:T\d[\d:.]*Z?)?"
+_DATE_IN_TEXT = re.compile(
+    rf"(?<![\w/\\.:~@%=-])(?:(?:{_LED})?{_SLASHED}|{_LED}{_WHOLE}|{_LED}\d{{1,4}}[/\\]\d{{1,2}}){_TIME}[/\\]?(?![\w/\\@:]|[-.]\w)",
+    re.ASCII,
+)
+_MAY_HOLD_A_DATE = re.compile(r"[/\\][0-9]")
+_IS_DATE = re.compile(
+    rf"(?:{_LED})?(?:\d{{1,4}}[/\\.-]\d{{1,2}}(?:[/\\.-]\d{{1,4}})?|\d{{4}}[/\\]){_TIME}[/\\]?\Z", re.ASCII
+)
+_MOST_DATES = 10
 
 
 def said_places(text: str) -> Iterator[str]:
@@ -60,7 +76,7 @@ def named_places(line: str) -> Iterator[tuple[int, str]]:
             at = start + max(len(place), 2)
         if hit["windows"] or hit["posix"]:
             place = place.rstrip(_ENDS).replace("\\ ", " ") if _has_an_end(place, line[at:]) else ""
-            yield start, place if len(place) > len("C:\\") else ""
+            yield start, place if len(place) > len("C:\\") and not _IS_DATE.fullmatch(place) else ""
         elif hit["url"]:
             yield start, place.rstrip(_ENDS)
         elif quoted := whole_place(hit[hit.lastgroup or 0] or "", marked=True):
@@ -92,7 +108,7 @@ def whole_place(text: str, *, marked: bool = False) -> str:
     parts = (SEPARATOR if root["windows"] else re.compile("/+")).split(bare[root.end() :].rstrip("\\/"))
     least = 1 if root["windows"] or bare.startswith("~") else 2
     whole = len(parts) >= least and all(map(_is_name, parts)) and (marked or " " not in parts[-1])
-    return bare if whole else ""
+    return bare if whole and not _IS_DATE.fullmatch(bare) else ""
 
 
 def is_place(text: str) -> bool:
@@ -100,9 +116,11 @@ def is_place(text: str) -> bool:
     return text.strip() == text and bool(whole_place(text, marked=True))
 
 
-def without_places(text: str) -> str:
-    """The text without the words that have a separator in them: what a file is called says nothing ("~/new.txt")."""
-    return _WITH_A_SEPARATOR.sub(" ", text)
+def dates_like_places(text: str) -> list[str]:
+    """The dates in a text that look like paths, each once, and at most ten."""
+    if not _MAY_HOLD_A_DATE.search(text):
+        return []
+    return list(islice(dict.fromkeys(hit[0] for hit in _DATE_IN_TEXT.finditer(text)), _MOST_DATES))
 
 
 def _is_name(part: str) -> bool:

@@ -9,8 +9,8 @@ import pytest
 
 from bot.compaction.facts.fact import Decision, Fact, FactKind, FactStatus, Reason
 from bot.compaction.facts.life import Known, found_in, refreshed
-from bot.compaction.facts.places import is_place, listed_places, said_places
 from bot.compaction.memory_gate.gate import known_path
+from bot.compaction.places import is_place, listed_places, said_places
 from bot.history import Entry, EntryKind
 from bot.messages import text_block
 
