@@ -1,9 +1,9 @@
 """The checkpoint: facts as the text that a model reads, and that text as facts again. Pure.
 
 What was said is one list in the order in which it was said, each line word for word behind the number of its message
-and who said it; ``- `` goes on with the same message. Records with the same names are a table: a line
-``> name<tab>name``, then a row for each; an empty cell repeats the one above it. What a later compaction reads back it
-merges like anything else that was found (FEATURES A7).
+and who said it; ``- `` goes on with the same message. Records are tables: a line ``> name<tab>name``, then a row for
+each; one that has only the first of these names ends there, and an empty cell repeats the one above it. What a later
+compaction reads back it merges like anything else that was found (FEATURES A7).
 """
 
 from __future__ import annotations
@@ -13,43 +13,44 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bot.compaction.facts.fact import PROSE, Candidate, Fact, FactKind, FactStatus, Speaker
+from bot.compaction.facts.fact import PROSE, RECORDS, Candidate, Fact, FactKind, FactStatus, Speaker
 from bot.compaction.facts.labels import label_of
 from bot.compaction.facts.quotes import QUOTED, SENT
 from bot.compaction.facts.records import ID_HUMP, ID_NAMES, SEPARATOR, Fields, as_text, fields_of
 from bot.compaction.facts.speech import told_by_form
 
 HEADING = "# Memory checkpoint"
-OPENING = "From hidden messages."
-OF_WORDS = (
-    "What was said stands word for word behind the number of its message, in its order: of lines about one thing the "
-    "last one holds."
-)
-OF_THE_PAST = "What is done or cancelled is history: do not do it again."
-OF_TABLES = "An empty cell repeats the one above."
+OPENING = "From hidden messages"
+_OF_WORDS = ", word for word: the last line about a thing holds"
+_OF_THE_PAST = " Do not repeat what is done or cancelled."
+_OF_TABLES = " An empty cell repeats the one above."
 
 SAID = "## Said"
-_SECTIONS: tuple[tuple[str, FactKind, FactStatus], ...] = (
-    ("## Done", FactKind.ACTION, FactStatus.ACTIVE),
-    ("## Failed", FactKind.ACTION, FactStatus.FAILED),
-    ("## Records", FactKind.VALUE, FactStatus.ACTIVE),
-    ("## Places", FactKind.PATH, FactStatus.ACTIVE),
-)
-_FORMER: dict[str, tuple[FactKind, Speaker]] = {
-    "## Goals": (FactKind.GOAL, Speaker.PERSON),
-    "## Rules and decisions": (FactKind.CONSTRAINT, Speaker.PERSON),
-    "## The person said": (FactKind.STATEMENT, Speaker.PERSON),
-    "## The assistant said": (FactKind.STATEMENT, Speaker.MODEL),
+_SECTIONS = {
+    "## Done": (FactKind.ACTION, FactStatus.ACTIVE),
+    "## Failed": (FactKind.ACTION, FactStatus.FAILED),
+    "## Records": (FactKind.VALUE, FactStatus.ACTIVE),
+    "## Places": (FactKind.PATH, FactStatus.ACTIVE),
 }
-"""Sections of a checkpoint as versions up to 0.19 wrote it: it may stand in a book."""
-_FORMER_ASSISTANT = "(assistant) "
+_PERSON, _ASSISTANT = "person", "assistant"
+_FORMER = {
+    "## Goals": _PERSON,
+    "## Rules and decisions": _PERSON,
+    "## The person said": _PERSON,
+    "## The assistant said": _ASSISTANT,
+}
+"""Sections of a checkpoint as versions up to 0.19 wrote it, and whose words they hold: it may stand in a book, and in
+messages that come from outside."""
+_FORMER_LINE = re.compile(
+    r"- (?P<marks>(?:\[(?:done|cancelled|earlier|quoted|sent)[^\[\]\n]*\] )*)(?P<model>\(assistant\) )?(?P<text>.+)"
+)
 SUBSTITUTED = re.compile(r"\[now [^\[\]\n]{1,200}\]")
 """What those versions wrote into somebody's sentence: that is in nobody's words."""
 
 _MARKS = {FactStatus.DONE: "[done] ", FactStatus.CANCELLED: "[cancelled] ", FactStatus.REPLACED: "[earlier] "}
+_STATUS = {mark.strip(): status for status, mark in _MARKS.items()}
 _NOTES = (QUOTED, SENT)
 _BULLET, _COLUMNS, _SECTION = "- ", "> ", "## "
-_PERSON, _ASSISTANT = "person", "assistant"
 _LINE = re.compile(
     r"#(?P<number>\d{1,12}|-) (?P<who>[^:\[\]\n]{1,60}?)(?P<marks>(?: \[[^\[\]\n]{1,300}\]){0,4}): (?P<text>\S.*)"
 )
@@ -61,9 +62,9 @@ _SPECIFIC_ID = re.compile(rf"[a-z0-9]_(?:{ID_NAMES})\Z|{ID_HUMP}\Z|[a-z]Code\Z")
 _WEIGHTS = {FactKind.ACTION: 8.5, FactKind.VALUE: 8.5, FactKind.PATH: 3.0}
 _OF_THE_MODEL = 0.6
 """What the model said weighs less than what a person said."""
-_OVER = 3.0
-"""Weight of what was cancelled or done."""
-_MOST = 10.0
+_OVER, _MOST = 3.0, 10.0
+"""Weight of what was cancelled or done, and of anything else, at most."""
+_LEAST = 1.6
 
 
 def is_checkpoint(text: str) -> bool:
@@ -78,40 +79,41 @@ def is_substituted(fact: Fact) -> bool:
 
 def apart(text: str) -> tuple[str, str]:
     """A text that begins with a checkpoint as the checkpoint and what follows it: from a blank line on, or from a line
-    that is none of a checkpoint."""
+    that is none of a checkpoint. A row that ends early is one if a whole one follows it."""
     lines = text.split("\n")
-    first = next((at for at, line in enumerate(lines) if line.startswith(_SECTION) or not line), len(lines))
+    end = first = next((at for at, line in enumerate(lines) if line.startswith(_SECTION) or not line), len(lines))
     columns = 0
     for at, line in enumerate(lines[first:], start=first):
+        cells = line.count(SEPARATOR) + 1
         if line.startswith(_COLUMNS):
-            columns = line.count(SEPARATOR) + 1
+            columns = cells
         elif line.startswith((_SECTION, _BULLET)) or _LINE.fullmatch(line):
             columns = 0
-        elif not line or line.count(SEPARATOR) + 1 != columns:
-            return "\n".join(lines[:at]), "\n".join(lines[at:]).strip()
-    return text, ""
+        elif not line or cells > columns:
+            break
+        elif cells < columns:
+            continue
+        end = at + 1
+    return "\n".join(lines[:end]), "\n".join(lines[end:]).strip()
 
 
 def rendered(facts: Sequence[Fact], names: Names | None = None) -> str:
     """The checkpoint of these facts, each with its ``text``; without any, only the heading. ``names``: who wrote a
     message, where there are several people."""
-    parts: list[str] = []
-    said = [fact for fact in facts if fact.kind in PROSE]
-    if said:
-        parts.append("\n".join((SAID, *_said(said, Names.of(said) if names is None else names))))
-    for title, kind, status in _SECTIONS:
-        chosen = [fact for fact in facts if fact.kind is kind and _belongs(fact, status)]
-        if chosen:
-            lines = (line_of(fact) for fact in chosen) if kind is FactKind.PATH else _tables(chosen)
-            parts.append("\n".join((title, *lines)))
-    opening = [OPENING]
-    if said:
-        opening.append(OF_WORDS)
-    if any(fact.kind is FactKind.ACTION or fact.status in _MARKS for fact in facts):
-        opening.append(OF_THE_PAST)
-    if any(f"\n{_COLUMNS}" in part for part in parts):
-        opening.append(OF_TABLES)
-    return "\n".join((HEADING, " ".join(opening), *parts))
+    sections: dict[str, list[Fact]] = {title: [] for title in (SAID, *_SECTIONS)}
+    for fact in facts:
+        sections[_section_of(fact)].append(fact)
+    said = sections.pop(SAID)
+    opening = f"{OPENING}{_OF_WORDS if said else ''}."
+    if sections["## Done"] or any(fact.status in (FactStatus.DONE, FactStatus.CANCELLED) for fact in facts):
+        opening += _OF_THE_PAST
+    lines = [SAID, *_said(said, names or Names.of(said))] if said else []
+
+    def whole(opening: str, *, repeats: bool) -> str:
+        tables = ("\n".join((title, *_tables(own, repeats=repeats))) for title, own in sections.items() if own)
+        return "\n".join((HEADING, opening, *lines, *tables))
+
+    return min(whole(opening, repeats=True), whole(opening + _OF_TABLES, repeats=False), key=len)
 
 
 def line_of(fact: Fact, name: str = "") -> str:
@@ -177,30 +179,27 @@ def facts_in(text: str, seq: int) -> Iterator[Candidate]:
     numbers = [int(number) for number in re.findall(r"^#(\d{1,12}) ", text, re.MULTILINE)]
     is_ours = all(number < seq for number in numbers)
     last: re.Match[str] | None = None
-    sections = {name: (kind, status) for name, kind, status in _SECTIONS}
     for line in text.split("\n"):
         if line.startswith(_SECTION):
             title, columns, last = line, [], None
-        elif title == SAID:
-            if found := _LINE.fullmatch(line):
-                last = found
-                yield _said_again(found, found["text"], is_ours=is_ours)
-            elif last is not None and line.startswith(_BULLET):
-                yield _said_again(last, line.removeprefix(_BULLET), is_ours=is_ours)
-        elif title in _FORMER and line.startswith(_BULLET):
-            if not SUBSTITUTED.search(line):
-                yield _of_former(line.removeprefix(_BULLET), *_FORMER[title])
-        elif title not in sections:
+        elif title == SAID or title in _FORMER:
+            found = _LINE.fullmatch(line if title == SAID else _as_now(line, _FORMER[title]))
+            last = found or last
+            if found or (last is not None and line.startswith(_BULLET) and title == SAID):
+                assert last is not None
+                yield _said_again(last, found["text"] if found else line.removeprefix(_BULLET), is_ours=is_ours)
+        elif title not in _SECTIONS:
             continue
         elif line.startswith(_COLUMNS):
-            columns, above = line.removeprefix(_COLUMNS).split(SEPARATOR), []
+            columns = line.removeprefix(_COLUMNS).split(SEPARATOR)
+            above = [""] * len(columns)
         elif line.startswith(_BULLET):
             columns = []
-            yield _candidate(line.removeprefix(_BULLET), *sections[title], seq)
+            yield _candidate(line.removeprefix(_BULLET), title, seq)
         elif columns:
-            cells = line.split(SEPARATOR)
-            above = [cell or up for cell, up in zip(cells, above or cells, strict=False)]
-            yield _candidate(as_text(dict(zip(columns, above, strict=False))), *sections[title], seq)
+            cells = [cell or up for cell, up in zip(line.split(SEPARATOR), above, strict=False)]
+            above[: len(cells)] = cells
+            yield _candidate(as_text(dict(zip(columns, cells, strict=False))), title, seq)
 
 
 def _said(facts: Sequence[Fact], names: Names) -> Iterator[str]:
@@ -228,43 +227,39 @@ def _said_again(found: re.Match[str], text: str, *, is_ours: bool) -> Candidate:
     speaker = Speaker.MODEL if who == _ASSISTANT else Speaker.PERSON
     status, note = FactStatus.ACTIVE, ""
     for mark in _MARK.findall(found["marks"]):
-        known = next((status for status, written in _MARKS.items() if written == f"{mark} "), None)
-        status, note = known or status, note if known else f"{mark} "
+        status, note = _STATUS.get(mark, status), note if mark in _STATUS else f"{mark} "
     named = f"{who}: {text}" if who not in (_ASSISTANT, _PERSON) else text
-    kind = label_of(text) if speaker is Speaker.PERSON and not note else FactKind.STATEMENT
-    return _prose(kind, f"{note}{named}", number, speaker, status)
-
-
-def _prose(kind: FactKind, text: str, seq: int, speaker: Speaker, status: FactStatus) -> Candidate:
-    weight = max(1.6, told_by_form(text) * (_OF_THE_MODEL if speaker is Speaker.MODEL else 1.0))
     return Candidate(
-        kind,
-        text,
-        seq,
+        label_of(text) if speaker is Speaker.PERSON and not note else FactKind.STATEMENT,
+        f"{note}{named}",
+        number,
         speaker=speaker,
         status=status,
-        weight=min(_OVER if status in _MARKS else _MOST, weight),
+        weight=min(
+            _OVER if status in _MARKS else _MOST,
+            max(_LEAST, told_by_form(named) * (_OF_THE_MODEL if speaker is Speaker.MODEL else 1.0)),
+        ),
     )
 
 
-def _of_former(line: str, kind: FactKind, speaker: Speaker) -> Candidate:
-    status = FactStatus.ACTIVE
-    while marked := next((name for name, mark in _MARKS.items() if line.startswith(mark)), None):
-        status, line = marked, line.removeprefix(_MARKS[marked])
-    if line.startswith(_FORMER_ASSISTANT):
-        kind, speaker, line = FactKind.STATEMENT, Speaker.MODEL, line.removeprefix(_FORMER_ASSISTANT)
-    return _prose(kind, line, 0, speaker, status)
+def _as_now(line: str, who: str) -> str:
+    """A line as versions up to 0.19 wrote it, as it would be written now; nothing of one with words that nobody
+    said."""
+    found = _FORMER_LINE.fullmatch(line)
+    if found is None or SUBSTITUTED.search(line):
+        return ""
+    return f"#- {_ASSISTANT if found['model'] else who} {found['marks']}".rstrip() + f": {found['text']}"
 
 
-def _belongs(fact: Fact, status: FactStatus) -> bool:
+def _section_of(fact: Fact) -> str:
     """A status that its kind does not know must not make a fact invisible."""
-    known = (
-        FactStatus.FAILED if fact.kind is FactKind.ACTION and fact.status is FactStatus.FAILED else FactStatus.ACTIVE
-    )
-    return known is status
+    if fact.kind is FactKind.ACTION:
+        return "## Failed" if fact.status is FactStatus.FAILED else "## Done"
+    return SAID if fact.kind in PROSE else "## Places" if fact.kind is FactKind.PATH else "## Records"
 
 
-def _candidate(line: str, kind: FactKind, status: FactStatus, seq: int) -> Candidate:
+def _candidate(line: str, title: str, seq: int) -> Candidate:
+    kind, status = _SECTIONS[title]
     fields = fields_of(line)
     key = f"failed:{fields.get('tool', '')}" if status is FactStatus.FAILED else ""
     if kind is FactKind.VALUE:
@@ -280,23 +275,26 @@ def record_key(fields: Fields) -> str:
     return f"entity:{name}={cell}" if _SPECIFIC_ID.search(name) else ""
 
 
-def _tables(facts: Iterable[Fact]) -> Iterator[str]:
-    """Records of one shape together; in the order of their oldest one."""
-    groups: dict[tuple[str, ...], list[Fields]] = defaultdict(list)
-    for fact in facts:
-        fields = fields_of(_clean(fact.text))
-        groups[tuple(fields)].append(fields)
-    for names, rows in groups.items():
-        if len(rows) == 1 or not all(_fits_a_table(row) for row in rows):
-            yield from (f"{_BULLET}{as_text(fields)}" for fields in rows)
+def _tables(facts: Iterable[Fact], *, repeats: bool) -> Iterator[str]:
+    """Records of one shape together, also those that have only its first names; in the order of their oldest one.
+    ``repeats``: a cell like the one above it is written again."""
+    rows = [fields_of(_clean(fact.text)) if fact.kind in RECORDS else {"": _clean(fact.text)} for fact in facts]
+    shapes = sorted({tuple(row) for row in rows if _fits_a_table(row)}, key=len)
+    wider = {names[:count]: names for names in shapes for count in range(1, len(names) + 1)}
+    tables: dict[tuple[str, ...], list[Fields]] = defaultdict(list)
+    for at, row in enumerate(rows):
+        tables[wider[tuple(row)] if _fits_a_table(row) else ("", str(at))].append(row)
+    for names, own in tables.items():
+        if len(own) == 1:
+            yield f"{_BULLET}{as_text(own[0])}"
             continue
         yield _COLUMNS + SEPARATOR.join(names)
-        above: tuple[str, ...] = ()
-        for fields in rows:
-            cells = tuple(fields.values())
-            pairs = zip(cells, above or ("",) * len(cells), strict=True)
-            yield SEPARATOR.join("" if cell == up else cell for cell, up in pairs)
-            above = cells
+        above: Fields = {}
+        for row in sorted(own, key=len):
+            cells = [cell if repeats or above.get(name) != cell else "" for name, cell in row.items()]
+            if not row.items() <= above.items():
+                yield SEPARATOR.join(cells)
+            above = row
 
 
 def _fits_a_table(fields: Fields) -> bool:

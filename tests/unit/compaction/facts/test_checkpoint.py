@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.compaction.facts.candidates import candidates_of
-from bot.compaction.facts.checkpoint import HEADING, OPENING, facts_in, is_checkpoint, rendered
+from bot.compaction.facts.checkpoint import HEADING, OPENING, apart, facts_in, is_checkpoint, rendered
 from bot.compaction.facts.choice import checkpoint_of, checkpoint_tokens
 from bot.compaction.facts.fact import PROSE, Fact, FactKind, FactStatus, Speaker
 from bot.compaction.facts.merge import merged
@@ -53,10 +53,36 @@ def test_a_line_that_looks_like_a_heading_stays_a_fact() -> None:
     assert [candidate.text for candidate in facts_in(rendered(facts), 2)] == ["one ## Goals - two"]
 
 
-def test_cells_that_repeat_the_one_above_are_empty_and_come_back() -> None:
-    text = rendered(FACTS)
-    assert "> order_id\tcabin\nO-1\tcoach\nO-2\t\n" in text
-    assert "order_id=O-2\tcabin=coach" in [candidate.text for candidate in facts_in(text, 1)]
+def rows(*texts: str) -> list[Fact]:
+    return [Fact(FactKind.VALUE, text, (at,), speaker=Speaker.TOOL) for at, text in enumerate(texts, 1)]
+
+
+def test_cells_that_repeat_the_one_above_are_empty_where_that_is_shorter_and_come_back() -> None:
+    many = [f"order_id=O-{at}\tcabin=basic economy" for at in range(1, 6)]
+    text = rendered(rows(*many))
+    assert "An empty cell repeats the one above." in text
+    assert "> order_id\tcabin\nO-1\tbasic economy\nO-2\t\n" in text
+    few = rendered(rows(*many[:2]))
+    assert "> order_id\tcabin\nO-1\tbasic economy\nO-2\tbasic economy" in few
+    assert "empty cell" not in few
+    assert [candidate.text for candidate in facts_in(text, 9)] == many
+    assert [candidate.text for candidate in facts_in(few, 9)] == many[:2]
+
+
+def test_a_record_that_has_only_the_first_names_of_a_table_is_a_row_of_it_and_comes_back() -> None:
+    texts = ["sku=K1\tprice=3\tcolour=red", "sku=K2", "sku=K3\tprice=3", "sku=K4\tprice=3\tcolour=blue"]
+    text = rendered(rows(*texts))
+    assert text.split("\n")[2:] == ["## Records", "> sku\tprice\tcolour", "K2", "K3\t3", "K1\t3\tred", "K4\t3\tblue"]
+    assert {candidate.text for candidate in facts_in(text, 9)} == set(texts)
+    assert apart(f"{text}\nIt costs 5.\nor so") == (text, "It costs 5.\nor so")
+
+
+def test_a_checkpoint_opens_with_no_word_that_it_does_not_need() -> None:
+    openings = [rendered([fact]).split("\n")[1] for fact in (FACTS[3], FACTS[2], FACTS[6], *FACTS[8:11])]
+    holds = "From hidden messages, word for word: the last line about a thing holds."
+    over = "Do not repeat what is done or cancelled."
+    plain = "From hidden messages."
+    assert openings == [holds, f"{holds} {over}", holds, f"{plain} {over}", plain, plain]
 
 
 def test_only_what_this_program_wrote_is_a_checkpoint() -> None:
@@ -117,7 +143,7 @@ def test_a_checkpoint_in_a_message_from_outside_is_read_as_one_and_what_follows_
 
 
 def test_a_person_who_writes_what_looks_like_a_checkpoint_has_written_a_message() -> None:
-    text = f"{HEADING}\n{OPENING}\n## Said\n#3 Bob [done]: The audit is over.\n## Places\n- /srv/crow"
+    text = f"{HEADING}\n{OPENING}.\n## Said\n#3 Bob [done]: The audit is over.\n## Places\n- /srv/crow"
     found = merged(candidates_of([said(20, text)])).facts
     assert {fact.status for fact in found} == {FactStatus.ACTIVE}
     assert {fact.seqs for fact in found} == {(20,)}
