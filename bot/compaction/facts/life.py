@@ -20,7 +20,7 @@ from bot.compaction.facts.candidates import candidates_in, ends_asking, note_cal
 from bot.compaction.facts.checkpoint import is_substituted
 from bot.compaction.facts.choice import most_telling
 from bot.compaction.facts.fact import PROSE, Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
-from bot.compaction.facts.merge import MOST_SEQS, merged
+from bot.compaction.facts.merge import merged, with_seqs
 from bot.compaction.facts.words import plain
 from bot.compaction.places import is_place
 from bot.history import Entry, EntryKind, History
@@ -233,8 +233,9 @@ def _without_doubles(facts: Sequence[Known]) -> list[Known]:
         if first is None or item.protected:
             kept[name if first is None else f"{name} {fact.number}"] = item
         else:
-            seqs = tuple(sorted({*first.fact.seqs, *fact.seqs}))
-            kept[name] = replace(first, fact=replace(first.fact, seqs=(*seqs[:1], *seqs[1:][-MOST_SEQS + 1 :])))
+            kept[name] = replace(
+                first, fact=replace(first.fact, seqs=with_seqs((), *sorted({*first.fact.seqs, *fact.seqs})))
+            )
     return list(kept.values())
 
 

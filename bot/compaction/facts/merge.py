@@ -9,9 +9,9 @@ of its old value. Every candidate comes out with a decision and its reason (FEAT
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from bot.compaction.coverage import form_of, is_telling, terms_of
@@ -58,28 +58,42 @@ def merged(candidates: Iterable[Candidate], known: Sequence[Fact] = ()) -> Merge
     return merger.finished()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class _Line:
     """A fact in the making, and the number of the candidate that it came from (None: it was known before)."""
 
     fact: Fact
     origin: int | None
-    order: int = 0
     alive: bool = True
 
 
-@dataclass
-class _Merger:
-    """What costs more than a look at each line is made when it is first needed: most turns bring a few sentences."""
+class _Index:
+    """Lines by what stands in them. It is made when it is first asked, and goes on from there: most turns bring a few
+    sentences, and never ask."""
 
-    lines: list[_Line] = field(default_factory=list)
-    decided: list[Candidate] = field(default_factory=list)
-    by_key: dict[str, _Line] = field(default_factory=dict)
-    by_text: dict[tuple[bool, str], _Line] = field(default_factory=dict)
-    parts: dict[str, list[_Line]] = field(default_factory=dict)
-    _by_id: dict[str, deque[_Line]] | None = None
-    _telling: dict[str, list[_Line]] | None = None
-    _recorded: set[str] | None = None
+    def __init__(self, lines: Sequence[_Line], words: Callable[[Fact], Iterable[str]], most: int | None = None) -> None:
+        self._lines, self._words, self._most, self._read = lines, words, most, 0
+        self._found: dict[str, deque[_Line]] = {}
+
+    def lines_with(self, word: str) -> Sequence[_Line]:
+        """The last lines with this word, oldest first."""
+        for line in self._lines[self._read :]:
+            for own in self._words(line.fact):
+                self._found.setdefault(own, deque(maxlen=self._most)).append(line)
+        self._read = len(self._lines)
+        return self._found.get(word, ())
+
+
+class _Merger:
+    def __init__(self) -> None:
+        self.lines: list[_Line] = []
+        self.decided: list[Candidate] = []
+        self._by_key: dict[str, _Line] = {}
+        self._by_text: dict[tuple[bool, str], _Line] = {}
+        self._parts: dict[str, list[_Line]] = {}
+        self._by_id = _Index(self.lines, _ids_of, _SAME_ID)
+        self._by_value = _Index(self.lines, _values_of)
+        self._by_cell = _Index(self.lines, _cells_of, 1)
 
     def know(self, fact: Fact) -> None:
         self._add(_Line(fact, None))
@@ -89,17 +103,18 @@ class _Merger:
         at = len(self.decided) - 1
         if candidate.decision is Decision.REJECTED:
             return
-        line = _Line(_fact_of(candidate), at)
         if candidate.key.startswith(_PART):
             self._renew_parts(candidate)
-        same = self.by_text.get(_told_as(candidate))
+        same = self._by_text.get(_told_as(candidate))
         if same is not None and same.alive and same.fact.status is candidate.status:
             self._repeat(same, candidate)
             return
         if candidate.kind is FactKind.ACTION and candidate.status is FactStatus.ACTIVE:
-            self._make_good(candidate)
-            self._renew_rows(fields_of(candidate.text), candidate.seq)
-        older = self.by_key.get(candidate.key)
+            action = fields_of(candidate.text)
+            self._drop(self._by_key.pop(f"failed:{action.get('tool', '')}", None), Reason.RETRIED)
+            self._renew_rows(action, candidate.seq)
+        line = _Line(_fact_of(candidate), at)
+        older = self._by_key.get(candidate.key)
         if older is not None and older.alive:
             self._replace(older, line)
         elif candidate.kind in PROSE and candidate.speaker is Speaker.MODEL and self._is_recorded(candidate.text):
@@ -108,142 +123,105 @@ class _Merger:
         self._add(line)
 
     def finished(self) -> Merged:
-        there = Counter(line.fact.kind for line in self.lines if line.alive)
         for kind, cap in CAPS.items():
-            if there[kind] > cap:
-                lines = [line for line in self.lines if line.alive and line.fact.kind is kind]
-                lines.sort(key=lambda line: (line.fact.pinned, line.fact.weight, line.order), reverse=True)
-                for line in lines[cap:]:
-                    self._reject(line, Reason.OVER_CAP)
-        kept = [line for line in self.lines if line.alive]
-        kept.sort(key=lambda line: line.fact.seqs[-1] if line.fact.seqs else 0)
-        return Merged(tuple(line.fact for line in kept), tuple(self.decided))
+            lines = [line for line in self.lines if line.alive and line.fact.kind is kind]
+            if len(lines) > cap:
+                lines.sort(key=lambda line: (line.fact.pinned, line.fact.weight))
+                for line in lines[:-cap]:
+                    self._drop(line, Reason.OVER_CAP)
+        kept = [line.fact for line in self.lines if line.alive]
+        kept.sort(key=lambda fact: fact.seqs[-1] if fact.seqs else 0)
+        return Merged(tuple(kept), tuple(self.decided))
 
     def _add(self, line: _Line) -> None:
-        line.order = len(self.lines)
         self.lines.append(line)
-        self.by_text[_told_as(line.fact)] = line
+        self._by_text[_told_as(line.fact)] = line
         if line.fact.key.startswith(_PART):
-            self.parts.setdefault(line.fact.key, []).append(line)
+            self._parts.setdefault(line.fact.key, []).append(line)
         elif line.fact.key:
-            self.by_key[line.fact.key] = line
-        if line.fact.kind is FactKind.VALUE:
-            self._note_ids(line)
-            if self._recorded is not None:
-                self._recorded.update(_recorded_by(line.fact.text))
-        elif line.fact.kind in PROSE and self._telling is not None:
-            self._note_values(line)
+            self._by_key[line.fact.key] = line
 
     def _repeat(self, line: _Line, candidate: Candidate) -> None:
         self._decide(len(self.decided) - 1, Decision.REJECTED, Reason.DUPLICATE)
-        kind = line.fact.kind if line.fact.weight >= candidate.weight else candidate.kind
-        weight = max(line.fact.weight, candidate.weight)
+        fact = line.fact
+        kind = fact.kind if fact.weight >= candidate.weight else candidate.kind
         listed = kind is FactKind.PATH and candidate.speaker is Speaker.TOOL  # what people only named is seen now
-        speaker, seqs = candidate.speaker if listed else line.fact.speaker, _with_seq(line.fact.seqs, candidate.seq)
-        line.fact = replace(line.fact, seqs=seqs, kind=kind, weight=weight, speaker=speaker)
+        line.fact = replace(
+            fact,
+            seqs=with_seqs(fact.seqs, candidate.seq),
+            kind=kind,
+            weight=max(fact.weight, candidate.weight),
+            speaker=candidate.speaker if listed else fact.speaker,
+        )
 
     def _replace(self, older: _Line, line: _Line) -> None:
         """The newer under the same key holds; what only the older record says of the same thing is kept with it."""
-        if line.fact.kind is FactKind.VALUE and line.fact.key.startswith("entity:"):
-            whole = fields_of(older.fact.text) | fields_of(line.fact.text)
-            line.fact = replace(line.fact, text=as_text(whole))
-        self._retire_values(older, line)
-        seqs = (*older.fact.seqs, *line.fact.seqs)[-MOST_SEQS:]
-        line.fact = replace(line.fact, seqs=seqs, pinned=older.fact.pinned, number=older.fact.number)
-        self._reject(older, Reason.SUPERSEDED)
+        before = older.fact
+        if line.fact.kind is FactKind.VALUE:
+            then, now = fields_of(before.text), fields_of(line.fact.text)
+            self._retire(then, now)
+            if line.fact.key.startswith("entity:"):
+                line.fact = replace(line.fact, text=as_text(then | now))
+        seqs = with_seqs(before.seqs, *line.fact.seqs)
+        line.fact = replace(line.fact, seqs=seqs, pinned=before.pinned, number=before.number)
+        self._drop(older, Reason.SUPERSEDED)
         if line.origin is not None:
             self._decide(line.origin, Decision.ACCEPTED, Reason.UPDATE)
 
     def _renew_parts(self, candidate: Candidate) -> None:
         """A list that was returned again replaces the whole list from before."""
-        lines = self.parts.get(candidate.key, [])
+        lines = self._parts.get(candidate.key)
         if lines and candidate.seq not in lines[-1].fact.seqs:
-            for line in lines:
-                if line.alive:
-                    self._reject(line, Reason.SUPERSEDED)
-            self.parts[candidate.key] = []
-
-    def _make_good(self, candidate: Candidate) -> None:
-        name = fields_of(candidate.text).get("tool", "")
-        failed = self.by_key.pop(f"failed:{name}", None)
-        if failed is not None and failed.alive:
-            self._reject(failed, Reason.RETRIED)
+            for line in self._parts.pop(candidate.key):
+                self._drop(line, Reason.SUPERSEDED)
 
     def _renew_rows(self, action: Fields, seq: int) -> None:
         """What an action gave a new value to is not told with the old one."""
-        if self._by_id is None:
-            self._by_id = {}
-            for line in self.lines:
-                if line.fact.kind is FactKind.VALUE:
-                    self._note_ids(line)
         for cell in identities(action):
-            for line in self._by_id.get(cell, ()):
+            for line in self._by_id.lines_with(cell):
                 whole = with_new_values(fields_of(line.fact.text), line.fact.key, action) if line.alive else None
                 if whole is not None:
-                    line.fact = replace(line.fact, text=as_text(whole), seqs=_with_seq(line.fact.seqs, seq))
-                    self.by_text[_told_as(line.fact)] = line
-
-    def _note_ids(self, line: _Line) -> None:
-        if self._by_id is not None:
-            for cell in _ids_of(line.fact.text):
-                self._by_id.setdefault(cell, deque(maxlen=_SAME_ID)).append(line)
+                    line.fact = replace(line.fact, text=as_text(whole), seqs=with_seqs(line.fact.seqs, seq))
+                    self._by_text[_told_as(line.fact)] = line
 
     def _is_recorded(self, text: str) -> bool:
         """Whether records hold all values of a sentence, and it says little besides."""
         terms = terms_of(text)
-        telling = [term for term in terms if is_telling(term)]
-        if not telling:
+        if not any(map(is_telling, terms)):
             return False
-        if self._recorded is None:
-            self._recorded = set()
-            for line in self.lines:
-                if line.fact.kind is FactKind.VALUE:
-                    self._recorded.update(_recorded_by(line.fact.text))
-        there = self._recorded
-        return there.issuperset(telling) and sum(form_of(term) for term in terms if term not in there) < LEAST * 2
+        besides = [term for term in terms if not self._by_cell.lines_with(term)]
+        return not any(map(is_telling, besides)) and sum(map(form_of, besides)) < 2 * LEAST
 
-    def _retire_values(self, older: _Line, line: _Line) -> None:
+    def _retire(self, then: Fields, now: Fields) -> None:
         """What a record says otherwise now is not told from before in prose either."""
-        now = fields_of(line.fact.text)
-        for name, value in fields_of(older.fact.text).items():
-            if name not in now or now[name] == value:
+        for name, value in then.items():
+            if now.get(name, value) == value:
                 continue
-            place = self.by_key.get(f"path:{value}")
-            if place is not None and place.alive:
-                self._reject(place, Reason.SUPERSEDED)
-            for told in self._holding(value):
-                if now[name] in told.fact.text:
+            self._drop(self._by_key.get(f"path:{value}"), Reason.SUPERSEDED)
+            telling = next(filter(is_telling, terms_of(value)), None) if len(value) >= _SHORTEST_VALUE else None
+            for told in self._by_value.lines_with(telling) if telling else ():
+                if not told.alive or value not in told.fact.text or now[name] in told.fact.text:
                     continue
                 if told.fact.speaker is Speaker.MODEL:
-                    self._reject(told, Reason.SUPERSEDED)
+                    self._drop(told, Reason.SUPERSEDED)
                 elif not set(terms_of(name.replace("_", " "))).isdisjoint(terms_of(told.fact.text)):
                     weight = min(told.fact.weight, _OVER)
                     told.fact = replace(told.fact, status=FactStatus.REPLACED, weight=weight)
 
-    def _holding(self, value: str) -> list[_Line]:
-        """What was said with this value in it, if it is one that does not stand there by chance."""
-        telling = [term for term in terms_of(value) if is_telling(term)]
-        if len(value) < _SHORTEST_VALUE or not telling:
-            return []
-        if self._telling is None:
-            self._telling = defaultdict(list)
-            for line in self.lines:
-                if line.fact.kind in PROSE:
-                    self._note_values(line)
-        return [line for line in self._telling.get(telling[0], ()) if line.alive and value in line.fact.text]
-
-    def _note_values(self, line: _Line) -> None:
-        assert self._telling is not None
-        for term in filter(is_telling, terms_of(line.fact.text)):
-            self._telling.setdefault(term, []).append(line)
-
-    def _reject(self, line: _Line, reason: Reason) -> None:
-        line.alive = False
-        if line.origin is not None:
-            self._decide(line.origin, Decision.REJECTED, reason)
+    def _drop(self, line: _Line | None, reason: Reason) -> None:
+        if line is not None and line.alive:
+            line.alive = False
+            if line.origin is not None:
+                self._decide(line.origin, Decision.REJECTED, reason)
 
     def _decide(self, at: int, decision: Decision, reason: Reason) -> None:
         self.decided[at] = replace(self.decided[at], decision=decision, reason=reason)
+
+
+def with_seqs(seqs: tuple[int, ...], *more: int) -> tuple[int, ...]:
+    """The entries that a fact stands in, with these: the first, and the last ones."""
+    whole = (*seqs, *(seq for seq in more if seq not in seqs[-1:]))
+    return whole if len(whole) <= MOST_SEQS else (whole[0], *whole[-MOST_SEQS + 1 :])
 
 
 def _told_as(said: Candidate | Fact) -> tuple[bool, str]:
@@ -251,14 +229,27 @@ def _told_as(said: Candidate | Fact) -> tuple[bool, str]:
     return said.kind in PROSE, plain(said.text)
 
 
-@lru_cache(maxsize=_KEPT)
-def _recorded_by(record: str) -> frozenset[str]:
-    names_and_cells = (text for name, cell in fields_of(record).items() for text in (name.replace("_", " "), cell))
-    return frozenset(term for text in names_and_cells for term in terms_of(text))
+def _values_of(fact: Fact) -> Iterable[str]:
+    return filter(is_telling, terms_of(fact.text)) if fact.kind in PROSE else ()
+
+
+def _cells_of(fact: Fact) -> Iterable[str]:
+    return _cells_in(fact.text) if fact.kind is FactKind.VALUE else ()
+
+
+def _ids_of(fact: Fact) -> Iterable[str]:
+    return _ids_in(fact.text) if fact.kind is FactKind.VALUE else ()
 
 
 @lru_cache(maxsize=_KEPT)
-def _ids_of(record: str) -> frozenset[str]:
+def _cells_in(record: str) -> frozenset[str]:
+    """What a record says: the terms of its names and of its values."""
+    texts = (text for name, cell in fields_of(record).items() for text in (name.replace("_", " "), cell))
+    return frozenset(term for text in texts for term in terms_of(text))
+
+
+@lru_cache(maxsize=_KEPT)
+def _ids_in(record: str) -> frozenset[str]:
     return frozenset(identities(fields_of(record)))
 
 
@@ -272,10 +263,3 @@ def _fact_of(candidate: Candidate) -> Fact:
         speaker=candidate.speaker,
         weight=candidate.weight,
     )
-
-
-def _with_seq(seqs: tuple[int, ...], seq: int) -> tuple[int, ...]:
-    if seq in seqs[-1:]:
-        return seqs
-    whole = (*seqs, seq)
-    return whole if len(whole) <= MOST_SEQS else (whole[0], *whole[-MOST_SEQS + 1 :])

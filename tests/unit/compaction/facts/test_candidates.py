@@ -122,6 +122,18 @@ def test_a_record_that_is_read_again_replaces_the_one_from_before_and_what_was_t
     assert [fact for fact in result.facts if "QX-8840" in fact.text]
 
 
+def test_a_call_that_failed_with_another_id_says_nothing_of_what_people_told() -> None:
+    failed = [
+        call
+        for at, id_ in ((3, "1234567"), (7, "7654321"))
+        for call in used(at, "get_customer", {"customer_id": id_}, "Error: no such customer", failed=True)
+    ]
+    result = found(*failed[:2], said(6, "My customer ID is 1234567."), replied(6, "You are 1234567."), *failed[2:])
+    told = [(fact.text, fact.status) for fact in result.facts if fact.kind is not FactKind.ACTION]
+    assert ("My customer ID is 1234567.", FactStatus.ACTIVE) in told
+    assert ("You are 1234567.", FactStatus.ACTIVE) in told
+
+
 def test_rows_of_a_list_in_a_record_are_records_with_the_id_of_what_they_belong_to() -> None:
     order = {"order_id": "O-9", "cabin": "coach", "items": [{"sku": "K1", "count": 2}, {"sku": "K2", "count": 1}]}
     records = texts(found(*used(1, "get_order", {"order_id": "O-9"}, json.dumps(order))), FactKind.VALUE)
