@@ -158,6 +158,11 @@ def is_telling(term: str) -> bool:
     return bool(_TELLING.search(term))
 
 
+def may_tell(text: str) -> bool:
+    """Whether a number, a code or an address may be among the terms of a text: at a glance, in doubt it says yes."""
+    return not text.isascii() or bool(_TELLING.search(text))
+
+
 @lru_cache(maxsize=_KEPT)
 def form_of(term: str) -> float:
     """What a term tells by its form alone."""
@@ -221,7 +226,7 @@ class _Choosing:
         self._weight = {term: rarity.weight(term) for term in set().union(*self._terms)}
         self._tells = {term: self._left_of(term) for term in self._weight}
         self._taken: set[int] = set()
-        self._bundles: dict[int, list[int]] = {}
+        self._bundles: dict[int, _Bundle] = {}
         self._needed_by: defaultdict[int, list[int]] = defaultdict(list)
         for at, line in enumerate(lines):
             for other in line.needs:
@@ -241,16 +246,16 @@ class _Choosing:
             if score <= self._least:
                 return
             bundle = self._bundle(at)
-            if sum(self._lines[one].price for one in bundle) > self._left:
+            if bundle.price > self._left:
                 continue
-            yield from self._take(bundle)
-            for other in {other for one in bundle for other in self._needed_by[one]}:
+            yield from self._take(bundle.lines)
+            for other in {other for one in bundle.lines for other in self._needed_by[one]}:
                 if other not in self._taken:
                     heappush(heap, (-self._score(other), other))
 
-    def _take(self, bundle: Sequence[int]) -> Iterator[int]:
-        self._taken.update(bundle)
-        for at in bundle:
+    def _take(self, lines: Sequence[int]) -> Iterator[int]:
+        self._taken.update(lines)
+        for at in lines:
             self._left -= self._lines[at].price
             for term in self._terms[at]:
                 self._times[term] = self._times.get(term, 0) + 1
@@ -266,21 +271,18 @@ class _Choosing:
         line = self._lines[at]
         if line.sure:
             return inf
-        bundle = self._bundle(at) if line.needs else ()
-        if len(bundle) <= 1:
+        if not line.needs:
             return sum(map(self._tells.__getitem__, self._terms[at])) * line.factor / max(line.price, 1.0)
-        told, price, own = 0.0, 0.0, set[str]()
-        for one in bundle:
-            terms, line = self._terms[one], self._lines[one]
-            told += sum(self._tells[term] for term in terms if term not in own) * line.factor
-            price += line.price
-            own.update(terms)
-        return told / max(price, 1.0)
+        bundle = self._bundle(at)
+        told = 0.0
+        for factor, terms in bundle.parts:
+            told += sum(map(self._tells.__getitem__, terms)) * factor
+        return told / max(bundle.price, 1.0)
 
-    def _bundle(self, at: int) -> list[int]:
+    def _bundle(self, at: int) -> _Bundle:
         """The line and all that it needs and that is not there yet, what is needed first."""
         known = self._bundles.get(at)
-        if known is not None and self._taken.isdisjoint(known):
+        if known is not None and self._taken.isdisjoint(known.lines):
             return known
         found: dict[int, None] = {}
         waiting = [at]
@@ -289,5 +291,19 @@ class _Choosing:
             if one not in found and one not in self._taken:
                 found[one] = None
                 waiting.extend(self._lines[one].needs)
-        self._bundles[at] = bundle = list(found)[::-1]
+        lines = list(found)[::-1]
+        parts, own = list[tuple[float, Sequence[str]]](), set[str]()
+        for one in lines:
+            parts.append((self._lines[one].factor, [term for term in self._terms[one] if term not in own]))
+            own.update(self._terms[one])
+        self._bundles[at] = bundle = _Bundle(lines, parts, sum(self._lines[one].price for one in lines))
         return bundle
+
+
+@dataclass(frozen=True, slots=True)
+class _Bundle:
+    """Lines that are taken together. ``parts``: of each its factor, and the terms that none before it has."""
+
+    lines: Sequence[int]
+    parts: Sequence[tuple[float, Sequence[str]]]
+    price: float

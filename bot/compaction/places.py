@@ -57,8 +57,6 @@ _MOST_DATES = 10
 
 def said_places(text: str) -> Iterator[str]:
     """The places that somebody's words name, each whole. Where it cannot be told where one ends, there is none."""
-    if "/" not in text and "\\" not in text:
-        return
     for line in text.split("\n"):
         if whole := whole_place(line):
             yield whole

@@ -68,7 +68,8 @@ def candidates_in(
         asked = asked and speaker is Speaker.PERSON
         found.extend(_spoken(entry, text, speaker, asked=asked))
         found.extend(date_candidates(head_of(text, _LONGEST_SEARCHED), entry.seq, speaker))
-    if speaker is Speaker.PERSON:  # what a model says of a place is shown by what its tools return
+    # What a model says of a place is shown by what its tools return.
+    if speaker is Speaker.PERSON and ("/" in text or "\\" in text):
         own = (part for quoted, part in parts_of(head_of(text, _LONGEST_SEARCHED)) if not quoted)
         named = (place for part in own for place in said_places(part))
         found.extend(path_candidates(named, entry.seq, Speaker.PERSON))

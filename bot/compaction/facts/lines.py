@@ -40,12 +40,14 @@ def updates(facts: Sequence[Fact], terms: Sequence[tuple[str, ...]], rarity: Rar
     weights: dict[int, float] = {}
     found: dict[int, int] = {}
     weight = {term: rarity.weight(term) for term in set().union(*terms)}
+    order = {term: at for at, term in enumerate(sorted(weight, key=lambda word: (weight[word], word)))}
+    speaking = frozenset(term for term in weight if not is_telling(term) or form_of(term) >= _NAME)
     for at in range(len(facts) - 1, -1, -1):
         if facts[at].kind not in PROSE or is_note(facts[at].text):
             continue
-        own = frozenset(term for term in terms[at] if not is_telling(term) or form_of(term) >= _NAME)
+        own = speaking.intersection(terms[at])
         words[at], weights[at] = own, sum(map(weight.__getitem__, own))
-        known = sorted((word for word in own if word in by_word), key=lambda word: (weight[word], word))[-_LOOKED_UP:]
+        known = sorted(own & by_word.keys(), key=order.__getitem__)[-_LOOKED_UP:]
         for one in sorted({one for word in known for one in by_word[word]}, reverse=True):
             shared = own & words[one]
             if (

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from bot.compaction.coverage import form_of, is_telling, terms_of
+from bot.compaction.coverage import form_of, is_telling, may_tell, terms_of
 from bot.compaction.facts.fact import PROSE, Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
 from bot.compaction.facts.records import Fields, as_text, fields_of
 from bot.compaction.facts.rows import identities, with_new_values
@@ -186,6 +186,8 @@ class _Merger:
 
     def _is_recorded(self, text: str) -> bool:
         """Whether records hold all values of a sentence, and it says little besides."""
+        if not may_tell(text):
+            return False
         terms = terms_of(text)
         if not any(map(is_telling, terms)):
             return False

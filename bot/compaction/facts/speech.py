@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from bot.compaction.coverage import Line, Rarity, chosen, form_of, terms_of
+from bot.compaction.coverage import Line, Rarity, chosen, form_of, may_tell, terms_of
 from bot.compaction.facts.fact import Candidate, Decision, FactKind, Reason, Speaker
 from bot.compaction.facts.labels import label_of
 from bot.compaction.facts.quotes import QUOTED, own_words, parts_of
@@ -42,7 +42,6 @@ _ITEM = re.compile(r"\s*(?:[-*•–]|\d{1,3}[.)]|#{1,6})\s+")
 _INTRODUCES = re.compile(r"[:：]\s*\Z")
 _END = re.compile(r"([.!?…][\"”’»')\]*]?(?=\s)|[。！？；।॥۔؟])\s*")
 _LAST = re.compile(r"(?:\A|[\s(\[\"'«“/-])((?:[^\W\d_]{1,20}\.)+|\d{1,2}\.)\Z")
-_DIGIT = re.compile("[0-9]")
 _LONGEST_LAST = 40
 _INITIAL, _SHORT = 2, 3
 """Letters of a word before a point that is an abbreviation, in whatever language; and where the next word is small."""
@@ -148,7 +147,7 @@ def _goes_on(before: str, after: str) -> bool:
 
 def _leans(sentence: str) -> bool:
     """Whether a number stands in it, and not of what ("It is 650 now.")."""
-    if len(sentence) > _LONGEST_LIST or (sentence.isascii() and not _DIGIT.search(sentence)):
+    if len(sentence) > _LONGEST_LIST or not may_tell(sentence):
         return False
     terms = terms_of(sentence)
     values = [term for term in terms if any(map(str.isdigit, term))]
