@@ -81,12 +81,11 @@ def fields_of(text: str) -> Fields:
 @dataclass(frozen=True)
 class Row:
     """An object in what a tool returned. ``title``: the name of the list that it is in; empty: of none. ``owner``: the
-    id of what it belongs to, if any. ``count``: how many are in the list."""
+    id of what it belongs to, if any."""
 
     fields: Fields
     title: str = ""
     owner: str = ""
-    count: int = 1
 
 
 def rows_of(value: Any) -> Iterator[Row]:
@@ -101,7 +100,7 @@ def _rows(value: Any, around: Row, depth: int) -> Iterator[Row]:
     listed = _objects(value, around.title)
     if listed is not None:
         for item in listed:
-            yield from _rows(item, Row({}, around.title, around.owner, len(listed)), depth + 1)
+            yield from _rows(item, around, depth + 1)
         return
     if not isinstance(value, dict):
         if text := one_line(value):
@@ -111,7 +110,7 @@ def _rows(value: Any, around: Row, depth: int) -> Iterator[Row]:
     fields = flattened(value, lists)
     own = id_in(fields)
     if fields:
-        yield Row(fields, around.title, around.owner, around.count)
+        yield Row(fields, around.title, around.owner)
     for title, inner in lists:
         yield from _rows(inner, Row({}, title, own[1] if own else around.owner), depth + 1)
 
