@@ -28,6 +28,8 @@ from bot.messages import tool_calls
 _MARGIN = 0.01
 """Share of the room that stays free: estimates are rounded, entry by entry."""
 
+_EXCHANGE, _SMALL = 300.0, 0.4
+"""Guessed tokens that recent messages may take in any case, and the share of a small room that this may be."""
 _UNREAD = 0.5
 """Results that the model has not read may take this share of the room."""
 
@@ -80,7 +82,7 @@ class Memory:
         room = self._room(scale, meter, context)
         page = _Page(view, room)
         recent = Recent.of(self.options.recent_share, self.options.recent_tokens, scale, meter)
-        most = recent.at_most(self.options.recent_share * room)
+        most = recent.at_most(self._recent(room))
         kept = page.kept(most if recent.counted else min(most, MOST_SHARE * room), room)
         knowledge = _Knowledge(view, context)
         text = self._checkpoint(view, kept, room, knowledge)
@@ -93,6 +95,12 @@ class Memory:
                 if _tokens(more) + checkpoint_tokens(longer) <= room:
                     kept, text = more, longer
         return self._plan(view, kept, text)
+
+    def _recent(self, room: float) -> float:
+        """Guessed tokens that recent messages may take of it: in a small room the last exchange says more than what a
+        few lines could say of everything before."""
+        share = self.options.recent_share
+        return share * room if not isinstance(share, PresetShare) else max(share * room, min(_SMALL * room, _EXCHANGE))
 
     def _room(self, scale: Scale, meter: Meter, context: PlanContext) -> float:
         """Guessed tokens that entries may take. Without a target, a share of what the head leaves of the limit."""
