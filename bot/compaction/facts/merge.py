@@ -146,9 +146,12 @@ class _Merger:
         fact = line.fact
         kind = fact.kind if fact.weight >= candidate.weight else candidate.kind
         listed = kind is FactKind.PATH and candidate.speaker is Speaker.TOOL  # what people only named is seen now
+        # Whose word it is, word for word, is said by its last message: an echo of somebody else is none of these.
+        own = kind not in PROSE or candidate.speaker is fact.speaker
         line.fact = replace(
             fact,
-            seqs=with_seqs(fact.seqs, candidate.seq),
+            text=candidate.text if own else fact.text,
+            seqs=with_seqs(fact.seqs, candidate.seq) if own else fact.seqs,
             kind=kind,
             weight=max(fact.weight, candidate.weight),
             speaker=candidate.speaker if listed else fact.speaker,

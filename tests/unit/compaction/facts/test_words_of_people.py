@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bot.compaction import PlanContext
@@ -16,11 +16,11 @@ from bot.compaction.facts.choice import checkpoint_of
 from bot.compaction.facts.merge import merged
 from bot.compaction.strategies.memory import Memory
 from bot.estimate import Family, message_tokens
-from bot.history import Entry
+from bot.history import Entry, EntryKind
 from bot.messages import text_of
 from tests.unit.entries import full, replied, said
 
-_LINE = re.compile(r"#(?P<number>\d+|-) [^:\[]+(?: \[[^\]]+\])*: (?P<text>.*)")
+_LINE = re.compile(r"#(?P<number>\d+|-) (?P<who>[^:\[]+?)(?: \[[^\]]+\])*: (?P<text>.*)")
 _PIECES = (
     "The deadline is 3 March.", "Actually, the deadline moved to 10 March.", "My trip goes from Chicago to Boston.",
     "NO, NOT BOSTON!", "> Please DO NOT call Maria.", "It is 650 now.", "- 4 passengers", "- 4 bags", "We need:",
@@ -44,6 +44,8 @@ def _bare(text: str) -> str:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(_TEXTS | _JOINED, min_size=1, max_size=9), st.integers(20, 900))
+@example(["Never on Mondays!", "Anything else?", "never, on Mondays"], 900)
+@example(["The deadline is 3 March.", "👍👍 It moved to 10 March.", "It moved to 10 March."], 900)
 def test_every_line_is_in_the_message_whose_number_stands_before_it(texts: list[str], room: int) -> None:
     entries = _talk(texts)
     number = ""
@@ -52,6 +54,8 @@ def test_every_line_is_in_the_message_whose_number_stands_before_it(texts: list[
             break
         if found := _LINE.fullmatch(line):
             number, told = found["number"], found["text"]
+            is_reply = entries[int(number) - 1].kind is EntryKind.REPLY
+            assert found["who"] == ("assistant" if is_reply else "person"), "an echo is nobody else's word"
         else:
             told = line.removeprefix("- ")
         if line:
@@ -81,7 +85,7 @@ def test_twenty_compactions_without_a_book_lose_double_and_grow_nothing() -> Non
             page.append(said(0, f"Question {turn}-{at}: {WORDS}?"))
             page.append(replied(0, f"{WORDS.capitalize()}, on page {at}."))
         page = [_counted(replace(entry, seq=at)) for at, entry in enumerate(page, 1)]
-        plan = Memory().plan(page, full(3_000, 3_000), PlanContext(target=900))
+        plan = Memory().plan(page, full(3_000, 3_000), PlanContext(target=1_200))
         assert plan is not None
         _, inserted = plan.layer(1, len(page) + 1, run=None)
         kept = [entry for entry in page if not any(low <= entry.seq <= high for low, high in plan.hidden)]
@@ -89,4 +93,4 @@ def test_twenty_compactions_without_a_book_lose_double_and_grow_nothing() -> Non
         checkpoint = text_of(page[0].blocks)
         assert [checkpoint.count(text) for text in KEPT] == [1] * len(KEPT), turn
         sizes.append(sum(entry.tokens for entry in page))
-    assert max(sizes) <= 900
+    assert max(sizes) <= 1_200
