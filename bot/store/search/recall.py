@@ -18,7 +18,15 @@ from bot.store import histories
 from bot.store.schema import entries, inbox
 from bot.store.search import ranking, word_index
 from bot.store.search.word_index import Count, Hits
-from bot.store.search.words import LONGEST_QUERY, Wanted, plain, query_words, times_in
+from bot.store.search.words import (
+    LONGEST_QUERY,
+    Wanted,
+    plain,
+    query_words,
+    times_in,
+    times_written,
+    written_words,
+)
 from bot.store.tx import Tx
 
 MODEL = frozenset({Audience.EVERYONE, Audience.MODEL})
@@ -88,13 +96,13 @@ async def search(
     if not words or low > high:
         return []
     scores = await _Search(tx, agent_id, words, low, high).scores()
-    pool = nlargest(_POOL, scores, key=lambda seq: (round(sum(scores[seq]), _DIGITS), seq))
+    pool = nlargest(_POOL, scores, key=lambda seq: (round(scores[seq].weight, _DIGITS), seq))
     found = [item for item in await _load(tx, agent_id, pool) if item.entry.audience in audience]
     if unseen:
         in_front = _in_front(found, stack)
         found = [item for item in found if item.seq not in in_front]
     phrase = plain(query[:LONGEST_QUERY]).strip(_EDGES) if len(words) > 1 else ""
-    ranked = sorted(found, key=lambda item: _rank(item, scores[item.seq], words, phrase), reverse=True)
+    ranked = _ranked(found, [scores[item.seq] for item in found], written_words(query), phrase)
     return await _with_names(tx, agent_id, ranked[:most])
 
 
@@ -127,6 +135,14 @@ async def last(tx: Tx, agent_id: AgentId) -> int:
 
 
 @dataclass(frozen=True)
+class _Score:
+    """What the words of a query weigh in an entry, in any form; and how long it is."""
+
+    weight: float
+    length: int
+
+
+@dataclass(frozen=True)
 class _Search:
     """For these words, in the entries of an agent from ``low`` to ``high``."""
 
@@ -136,8 +152,8 @@ class _Search:
     low: int
     high: int
 
-    async def scores(self) -> dict[int, tuple[float, ...]]:
-        """By seq, of each word what it weighs there."""
+    async def scores(self) -> dict[int, _Score]:
+        """By seq."""
         words = self.words
         lists = await self._newest([[word] for word in words])
         telling = [_rarity(hits, self.low, self.high) for hits in lists]
@@ -150,7 +166,7 @@ class _Search:
             for seq in own:
                 held[seq].add(at)
         counts = await word_index.counts(self.tx, self.agent_id, seqs)
-        return {seq: _weights(words, telling, held[seq], counts.get(seq, Count())) for seq in seqs}
+        return {seq: _score(words, telling, held[seq], counts.get(seq, Count())) for seq in seqs}
 
     async def _held(self, lists: Sequence[Hits], telling: Sequence[float]) -> dict[int, set[int]]:
         """By seq, the places of the words that an entry is known to hold. Of frequent words only the newest entries
@@ -180,20 +196,24 @@ def _rarity(hits: Hits, low: int, high: int) -> float:
     return ranking.rarity(entries, len(hits.seqs) * entries / searched)
 
 
-def _weights(
-    words: Sequence[Wanted], telling: Sequence[float], held: AbstractSet[int], count: Count
-) -> tuple[float, ...]:
-    return tuple(
-        ranking.weight(telling[at], times_in(word, count.repeats), count.length) if at in held else 0.0
+def _score(words: Sequence[Wanted], telling: Sequence[float], held: AbstractSet[int], count: Count) -> _Score:
+    weights = (
+        ranking.weight(telling[at], times_in(word, count.repeats), count.length)
         for at, word in enumerate(words)
+        if at in held
     )
+    return _Score(sum(weights), count.length)
 
 
-def _rank(item: Recalled, weights: Sequence[float], words: Sequence[Wanted], phrase: str) -> tuple[object, ...]:
-    said = plain(item.text)
-    exact = sum(weight for word, weight in zip(words, weights, strict=True) if word.word in said)
-    score = round(sum(weights) + ranking.AS_WRITTEN * exact, _DIGITS)
-    return item.entry.kind in _ORIGINAL, phrase in said, score, item.seq
+def _ranked(found: Sequence[Recalled], scores: Sequence[_Score], asked: Sequence[str], phrase: str) -> list[Recalled]:
+    said = [plain(item.text) for item in found]
+    times = [times_written(asked, one) for one in said]
+    written = ranking.as_written(times, [score.length for score in scores])
+    ranks = {
+        item.seq: (item.entry.kind in _ORIGINAL, phrase in text, round(score.weight + more, _DIGITS), item.seq)
+        for item, text, score, more in zip(found, said, scores, written, strict=True)
+    }
+    return sorted(found, key=lambda item: ranks[item.seq], reverse=True)
 
 
 def _deepest(stack: Sequence[Layer]) -> int:

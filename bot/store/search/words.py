@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -47,6 +48,8 @@ MOST_BYTES = 400_000
 LONGEST_QUERY = 2_000
 """Characters of a query that are read."""
 MOST_QUERY_WORDS = 24
+_MOST_WRITTEN = 2 * MOST_QUERY_WORDS
+"""Of a query, with the words that every text has."""
 _MOST_PARTS = 16
 _MOST_DIGIT_PARTS = 4
 """A hash is no identifier: `a1b2c3d4` has no parts."""
@@ -118,13 +121,30 @@ def words_in(text: str) -> list[str]:
 
 
 def query_words(query: str) -> tuple[Wanted, ...]:
-    """What a query asks for. Words that every text has ("the", "what") count only where there are no others."""
+    """What a query asks for. Words that every text has ("the", "what") count only where there are no others. They are
+    those of the language that it is asked in: "met" tells in English and does not in Dutch."""
     wanted: dict[str, Wanted] = {}
     for token in _TOKENS.finditer(_normal(query[:LONGEST_QUERY])):
         for item in _run_wanted(token[0]) if token["run"] else [_token_wanted(token[0])]:
             wanted.setdefault(item.word, item)
-    telling = [item for word, item in wanted.items() if word not in _EVERYWHERE]
+    everywhere = _everywhere(wanted.keys())
+    telling = [item for word, item in wanted.items() if word not in everywhere]
     return tuple((telling or list(wanted.values()))[:MOST_QUERY_WORDS])
+
+
+def written_words(query: str) -> tuple[str, ...]:
+    """The words of a query as they stand there, also those that every text has."""
+    found: dict[str, None] = {}
+    for token in _TOKENS.finditer(_normal(query[:LONGEST_QUERY])):
+        words = map("".join, pairwise(token[0])) if token["run"] else [_in_one_case(token[0].strip("_"))]
+        found.update(dict.fromkeys(words))
+    return tuple(found)[:_MOST_WRITTEN]
+
+
+def times_written(words: Sequence[str], said: str) -> list[int]:
+    """How often each of these words stands, in just this form, in a text that is :func:`plain`."""
+    spoken = Counter(_SPOKEN.findall(said))
+    return [spoken[word] if _SPOKEN.fullmatch(word) and not _RUN.match(word) else said.count(word) for word in words]
 
 
 def plain(text: str) -> str:
@@ -147,6 +167,8 @@ _MARKS = "".join(
 )
 _LETTER = rf"(?:[^\W{_UNSPACED}]|[{_MARKS}])"
 _TOKENS = re.compile(rf"(?P<run>[{_UNSPACED}]+)|[^\W_{_UNSPACED}]{_LETTER}*(?:[{JOINERS}]{_LETTER}+)*[{SIGNS}]{{0,2}}")
+_RUN = re.compile(f"[{_UNSPACED}]")
+_SPOKEN = re.compile(r"\w+")
 _DIGIT_GROUPS = re.compile(r"(?<=\d)[,\u00a0\u202f](?=\d{3}(?!\d))")
 _LETTERS = re.compile(rf"(?:[^\W\d_]|['{_MARKS}])+")
 _BETWEEN_PARTS = re.compile(rf"[{SIGNS}{JOINERS}]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -164,7 +186,9 @@ _FUNCTION_WORDS = {
     "dutch": "de het een en is niet ik jij wij zij van met voor op dat wat wie wanneer waar hoe",
     "russian": "и в на не что как это с по из за к у от до о а но где когда кто какой какая какое мой моя мы вы он она",
 }
-_EVERYWHERE = frozenset(word for words in _FUNCTION_WORDS.values() for word in words.split())
+_EVERYWHERE = {language: frozenset(words.split()) for language, words in _FUNCTION_WORDS.items()}
+_FEWEST_FOREIGN = 2
+"""A single word that could be of another language is not: "van" stands in English too."""
 _LATIN: dict[str, Callable[[], _Stemmer]] = {
     "english": EnglishStemmer,
     "german": GermanStemmer,
@@ -259,6 +283,15 @@ def _without_accents(word: str) -> str:
 
 def _is_latin(word: str) -> bool:
     return ord(word[0]) <= _LAST_LATIN or "\u1e00" <= word[0] <= "\u1eff"
+
+
+def _everywhere(words: AbstractSet[str]) -> AbstractSet[str]:
+    """Of these words of a query, those that every text has: of English and Russian, and of another language where it
+    has more of them than of English."""
+    found = {language: everywhere & words for language, everywhere in _EVERYWHERE.items()}
+    fewest = max(_FEWEST_FOREIGN, len(found["english"]) + 1)
+    spoken = ("english", "russian", *(language for language, own in found.items() if len(own) >= fewest))
+    return frozenset().union(*(found[language] for language in spoken))
 
 
 def _latin_stemmers(text: str) -> tuple[str, ...]:

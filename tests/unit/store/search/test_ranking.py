@@ -111,6 +111,17 @@ async def test_a_word_as_it_was_written_comes_before_its_other_forms(book: Datab
     assert await finds(book, "door") == [2, 1]
 
 
+async def test_whoever_asks_in_a_sentence_finds_what_has_its_small_words_too(book: Database) -> None:
+    told = "At the fair by the old harbour, years ago and in the rain, I first met Laura, who sold lamps and maps there"
+    await write(book, [told, *(f"Laura met guest {at}." for at in range(8)), "Nothing of it."])
+    assert (await finds(book, "How was it that I met Laura?"))[0] == 1
+
+
+async def test_a_word_that_every_text_of_another_language_has_is_looked_for(book: Database) -> None:
+    await write(book, ["We met in May.", *(f"The letter for Laura, number {at}" for at in range(8))])
+    assert (await finds(book, "who met Laura"))[0] == 1
+
+
 async def test_of_what_was_said_many_times_the_newest_comes_first(book: Database) -> None:
     await write(book, ["the key is in the shed"] * 30)
     assert await finds(book, "shed key", most=5) == [30, 29, 28, 27, 26]
@@ -187,3 +198,10 @@ def test_a_word_weighs_more_the_rarer_it_is_the_oftener_it_stands_there_and_the_
     assert ranking.weight(1.0, 3, 100) > ranking.weight(1.0, 1, 100) > ranking.weight(1.0, 1, 1_000) > 0
     assert ranking.weight(1.0, 1, 3) == ranking.weight(1.0, 1, ranking.SHORT)
     assert ranking.weight(1.0, 10**6, 1) < ranking.K1 + 1
+
+
+def test_words_as_they_were_asked_for_weigh_more_the_fewer_of_the_texts_have_them() -> None:
+    seldom, often, none = ranking.as_written([(1, 1), (0, 1), (0, 0)], [10, 10, 10])
+    assert seldom > often > none == 0
+    assert ranking.as_written([(), ()], [10, 10]) == [0, 0]
+    assert ranking.as_written([], []) == []

@@ -18,7 +18,9 @@ from bot.store.search.words import (
     plain,
     query_words,
     times_in,
+    times_written,
     words_in,
+    written_words,
 )
 
 
@@ -107,6 +109,36 @@ def test_words_that_every_text_has_do_not_count_beside_others() -> None:
     assert [wanted.word for wanted in query_words("What is the launch code?")] == ["launch", "code"]
     assert [wanted.word for wanted in query_words("где моя кошка")] == ["кошка"]
     assert [wanted.word for wanted in query_words("what is the")] == ["what", "is", "the"]
+
+
+@pytest.mark.parametrize(
+    ("query", "telling"),
+    [
+        ("Where did I say I met Laura?", ["say", "met", "laura"]),
+        ("What did the van come for?", ["van", "come"]),
+        ("Met wie was het feest van Laura?", ["feest", "laura"]),
+        ("Wo ist der Schlüssel für die Tür?", ["schlüssel", "tür"]),
+        ("van keys", ["van", "keys"]),
+    ],
+)
+def test_words_that_every_text_has_are_those_of_the_language_of_the_query(query: str, telling: list[str]) -> None:
+    assert [wanted.word for wanted in query_words(query)] == telling
+
+
+@pytest.mark.parametrize(
+    ("query", "said", "times"),
+    [
+        ("I did", "I see. I did; Indeed, did I?", [3, 2]),
+        ("door", "Doors! The DOOR.", [1]),
+        ("冲刺的", "冲刺冲刺的", [2, 1]),
+        ("ABC-123 c++ user_id", "abc-123, C++ and user_id; abc", [1, 1, 1]),
+        ("🙂", "🙂", []),
+    ],
+)
+def test_words_are_counted_in_just_the_form_in_which_they_are_asked_for(
+    query: str, said: str, times: list[int]
+) -> None:
+    assert times_written(written_words(query), plain(said)) == times
 
 
 def test_a_run_without_spaces_becomes_pairs_and_its_last_character() -> None:
