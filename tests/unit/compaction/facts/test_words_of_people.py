@@ -55,7 +55,7 @@ def test_every_line_is_in_the_message_whose_number_stands_before_it(texts: list[
         if found := _LINE.fullmatch(line):
             number, told = found["number"], found["text"]
             is_reply = entries[int(number) - 1].kind is EntryKind.REPLY
-            assert found["who"] == ("assistant" if is_reply else "person"), "an echo is nobody else's word"
+            assert (found["who"] == "assistant") is is_reply, "an echo is nobody else's word"
         else:
             told = line.removeprefix("- ")
         if line:
