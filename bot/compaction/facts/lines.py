@@ -66,10 +66,10 @@ def updates(facts: Sequence[Fact], terms: Sequence[tuple[str, ...]], rarity: Rar
 
 def _says_else(newer: Fact, mine: tuple[str, ...], older: Fact, theirs: tuple[str, ...]) -> bool:
     """Whether the newer line has something that the older has not. Of what a person said, the model brings nothing up
-    to date but values."""
+    to date but values, and not where it says the same ones and more."""
     news = set(mine).difference(theirs)
     if newer.speaker is Speaker.MODEL and older.speaker is Speaker.PERSON:
-        return any(map(is_telling, news))
+        return any(map(is_telling, news)) and any(map(is_telling, set(theirs).difference(mine)))
     return bool(news)
 
 
