@@ -34,6 +34,8 @@ _OVER = 0.5
 _ASKED = 0.5
 """What a question is worth of what somebody tells."""
 _AMONG_OTHERS = 0.5
+_FULL_LINE = 25.0
+"""What the words of a sentence weigh together, by their rarity, from which on it counts for less than they say."""
 _FEW = 8
 """Records of one shape that count in full: of many a later step needs a few, of one by itself that one."""
 _FULL = 9.0
@@ -136,7 +138,7 @@ class _Choice:
         of_fact = [(at, form) for at, own in enumerate(forms) for form in own]
         first = {at: number for number, (at, _) in reversed(list(enumerate(of_fact)))}
         together = {at: tuple(first[one] for one in (*needs.get(at, ()), *_one(newer.get(at)))) for at in first}
-        lines = list(_lines(facts, terms, of_fact, together, names))
+        lines = list(_lines(facts, terms, of_fact, together, names=names, rarity=rarity))
         return cls(facts, lines, of_fact, newer, names, rarity)
 
     def shown(self, taken: Sequence[int]) -> str:
@@ -156,7 +158,9 @@ def _lines(
     terms: Sequence[tuple[str, ...]],
     of_fact: Sequence[tuple[int, str]],
     needs: Needs,
+    *,
     names: Names,
+    rarity: Rarity,
 ) -> Iterator[Line]:
     priced = list(_priced(facts, of_fact, names))
     tokens = texts_tokens(priced, family=Family.NEWER)
@@ -172,7 +176,7 @@ def _lines(
         yield Line(
             form,
             max(0.5, price - paid),
-            _factor(fact, newest, groups) * _LONGER**level,
+            _factor(fact, newest, groups) * _LONGER**level * _of_dense(fact, own, rarity),
             needs=(number - 1,) if level else needs[at],
             sure=fact.pinned and not level,
             terms=tuple(term for term in own if term not in there),
@@ -219,6 +223,12 @@ def _factor(fact: Fact, newest: int, groups: Mapping[_Group, int]) -> float:
         factor *= beside**-_AMONG_OTHERS
     over = _OVER if fact.status in (FactStatus.DONE, FactStatus.CANCELLED, FactStatus.REPLACED) else 1.0
     return factor * over * (1 + _SAID_AGAIN * (len(fact.seqs) - 1))
+
+
+def _of_dense(fact: Fact, terms: Iterable[str], rarity: Rarity) -> float:
+    """What is left of a line's worth that is full of rare words: what people lay down is said in common ones, and what
+    they hand over, a piece of an article, however short, would outweigh it."""
+    return (_FULL_LINE / max(_FULL_LINE, sum(map(rarity.weight, terms)))) ** 0.5 if fact.kind in PROSE else 1.0
 
 
 def _groups(facts: Sequence[Fact]) -> Counter[_Group]:
