@@ -143,8 +143,7 @@ def written_words(query: str) -> tuple[str, ...]:
 
 def times_written(words: Sequence[str], said: str) -> list[int]:
     """How often each of these words stands, in just this form, in a text that is :func:`plain`."""
-    spoken = Counter(_SPOKEN.findall(said))
-    return [spoken[word] if _SPOKEN.fullmatch(word) and not _RUN.match(word) else said.count(word) for word in words]
+    return [_times_written(word, said) if word in said else 0 for word in words]
 
 
 def plain(text: str) -> str:
@@ -283,6 +282,20 @@ def _without_accents(word: str) -> str:
 
 def _is_latin(word: str) -> bool:
     return ord(word[0]) <= _LAST_LATIN or "\u1e00" <= word[0] <= "\u1eff"
+
+
+def _times_written(word: str, said: str) -> int:
+    alone = _alone(word)
+    return len(alone.findall(said)) if alone else said.count(word)
+
+
+@lru_cache(maxsize=1024)
+def _alone(word: str) -> re.Pattern[str] | None:
+    """Finds the word, and not where it is a part of another one; none for what other words may touch. The word itself
+    comes first in the pattern, because its characters are looked for quickly, and a place between words is not."""
+    if not _SPOKEN.fullmatch(word) or _RUN.match(word):
+        return None
+    return re.compile(rf"{word}(?<!\w{word})(?!\w)")
 
 
 def _everywhere(words: AbstractSet[str]) -> AbstractSet[str]:

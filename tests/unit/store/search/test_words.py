@@ -130,6 +130,7 @@ def test_words_that_every_text_has_are_those_of_the_language_of_the_query(query:
     [
         ("I did", "I see. I did; Indeed, did I?", [3, 2]),
         ("door", "Doors! The DOOR.", [1]),
+        ("na", "Na, na na. nana banana na_na snack", [3]),
         ("冲刺的", "冲刺冲刺的", [2, 1]),
         ("ABC-123 c++ user_id", "abc-123, C++ and user_id; abc", [1, 1, 1]),
         ("🙂", "🙂", []),
