@@ -65,6 +65,38 @@ def test_services_are_called_before_the_answer() -> None:
     assert is_valid(made["messages"])
 
 
+def test_the_calls_of_a_turn_come_before_its_answer_and_a_failure_is_what_was_returned() -> None:
+    call = {"request": {"api_name": "AddAlarm", "parameters": {"time": "14:30"}}, "response": None, "exception": "late"}
+    turns = [{"role": "user", "text": "Wake me."}, {"role": "assistant", "text": "I could not.", "apis": [call]}]
+    (talked,) = convert.tool_talk({"a": json.dumps({"conversation": turns})})
+    result = {"output": {"token": "x1"}, "exception": None}
+    lines = [
+        {"role": "User", "text": "Log me in."},
+        {"role": "API", "api_name": "GetToken", "param_dict": {"name": "mia"}, "result": result},
+        {"role": "AI", "text": "You are in."},
+    ]
+    (banked,) = convert.api_bank({"a": "\n".join(map(json.dumps, lines))})
+    for made, returned in ((talked, '"late"'), (banked, '{"token": "x1"}')):
+        assert [message["role"] for message in made["messages"]] == ["user", "assistant", "user", "assistant"]
+        assert made["messages"][2]["content"][0]["content"] == returned
+        assert is_valid(made["messages"])
+
+
+def test_who_says_most_in_a_channel_is_the_assistant_and_replies_answer_questions() -> None:
+    said = [
+        "[10:01] <ann> where is the log of the kernel?",
+        "=== zed has joined #help",
+        "[10:01] <bo> hi all",
+        "[10:02] <bo> ann: read /var/log/kern.log as root",
+        "[10:03] <cy> thanks",
+    ]
+    log = "\n".join([*["[09:00] <old> before"] * 1000, *said])
+    (made,) = convert.irc({"1.raw.txt": log, "1.annotation.txt": "1000 1003 -\n1003 1004 -\n1004 1004 -\n"})
+    assert [message["role"] for message in made["messages"]] == ["user", "assistant", "user"]
+    assert made["messages"][0]["content"][0]["text"] == "ann: where is the log of the kernel?"
+    assert [(each["answer"], each["evidence"]) for each in made["questions"]] == [(said[3][13:], [1])]
+
+
 def test_commands_in_the_text_become_calls() -> None:
     history = [
         {"role": "system", "content": "You are in a shell."},
@@ -136,5 +168,5 @@ def test_every_part_is_made_of_files_that_are_named_and_every_language_has_wordi
     assert {part.source for part in PARTS} == sources
     assert {part.name.removeprefix("text/") for part in PARTS if part.name.startswith("text/")} == set(PROSE)
     held_out = {part.name for part in PARTS if part.seen is Half.NONE}
-    assert {"tools/bookings", "tools/clinics", "chat/realtalk", "text/hi", "text/tr"} <= held_out
+    assert {"tools/bookings", "tools/clinics", "tools/desk", "chat/realtalk", "text/hi", "text/tr"} <= held_out
     assert all("A" not in PROSE[name.removeprefix("text/")] for name in held_out if name.startswith("text/"))

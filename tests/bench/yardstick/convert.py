@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ast
 import json
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from itertools import groupby
@@ -16,6 +18,12 @@ from typing import Any
 Json = dict[str, Any]
 Files = Mapping[str, str]
 """Texts by path."""
+
+_SAID_THERE = re.compile(r"\[\d\d:\d\d\] <([^>]+)> (.+)")
+"""What somebody said in a log of IRC; who came and went is none."""
+_ANNOTATED = 1000
+_FEWEST_WORDS = 5
+"""Of what counts as an answer."""
 
 
 class Recording:
@@ -168,6 +176,31 @@ def schema_guided(files: Files) -> Iterator[Json]:
             yield {"messages": made.messages}
 
 
+def tool_talk(files: Files) -> Iterator[Json]:
+    """Conversations of ToolTalk; the calls of a turn come before its answer."""
+    for text in files.values():
+        made = Recording()
+        for turn in json.loads(text)["conversation"]:
+            for call in turn.get("apis", ()):
+                wanted = call["request"]
+                made.called(wanted["api_name"], wanted["parameters"], json.dumps(call["response"] or call["exception"]))
+            made.said(turn["role"], turn["text"])
+        yield {"messages": made.messages}
+
+
+def api_bank(files: Files) -> Iterator[Json]:
+    """Dialogues of API-Bank, one line a turn."""
+    for text in files.values():
+        made = Recording()
+        for turn in map(json.loads, text.splitlines()):
+            if turn["role"] == "API":
+                returned = turn["result"]["output"] or turn["result"]["exception"]
+                made.called(turn["api_name"], turn["param_dict"], json.dumps(returned))
+            else:
+                made.said("user" if turn["role"] == "User" else "assistant", turn["text"])
+        yield {"messages": made.messages}
+
+
 def swe_agent(files: Files) -> Iterator[Json]:
     """Demonstrations of SWE-agent: with tool calls, or with commands and what they printed as the answer."""
     for text in files.values():
@@ -214,6 +247,31 @@ def beam(files: Files) -> Iterator[Json]:
         yield {"messages": made.messages, "questions": [*_asked(asked, places)]}
 
 
+def irc(files: Files) -> Iterator[Json]:
+    """Logs of a channel where strangers help each other: who says most is the assistant, all others are the user, by
+    name. Only the annotated part, from line 1,000 on; a question is a line with a question mark, its answer what
+    another person replied to it, as the annotators linked them.
+    """
+    for path, text in files.items():
+        if not path.endswith(".raw.txt"):
+            continue
+        lines = [_SAID_THERE.match(line) for line in text.splitlines()]
+        said = {at: (found[1], found[2]) for at, found in enumerate(lines) if found and at >= _ANNOTATED}
+        helper = Counter(name for name, _ in said.values()).most_common(1)[0][0]
+        made, places = Recording(), dict[str, int]()
+        for at, (name, words) in said.items():
+            role = "assistant" if name == helper else "user"
+            places[str(at)] = made.said(role, words if name == helper else f"{name}: {words}")
+        links = [map(int, line.split()[:2]) for line in files[path.replace(".raw.", ".annotation.")].splitlines()]
+        asked = [
+            {"question": said[one][1], "answer": said[other][1], "evidence": [str(other)]}
+            for one, other in map(sorted, links)
+            if one in said and other in said and said[one][0] != said[other][0]
+            if "?" in said[one][1] and len(said[other][1].split()) >= _FEWEST_WORDS
+        ]
+        yield {"messages": made.messages, "questions": [*_asked(asked, places)]}
+
+
 def memory_bank(files: Files) -> Iterator[Json]:
     """Diaries of talks with a companion."""
     for text in files.values():
@@ -227,11 +285,12 @@ def memory_bank(files: Files) -> Iterator[Json]:
 
 
 def paragraphs(files: Files) -> Iterator[Json]:
-    """Paragraphs of XQuAD and the questions about them."""
+    """Paragraphs in the form of SQuAD and the questions about them; JSQuAD has the title before each."""
     for text in files.values():
         for article in json.loads(text)["data"]:
             for paragraph in article["paragraphs"]:
-                yield {"text": paragraph["context"], "questions": [each["question"] for each in paragraph["qas"]]}
+                context = paragraph["context"].split(" [SEP] ", 1)[-1]
+                yield {"text": context, "questions": [each["question"] for each in paragraph["qas"]]}
 
 
 def _text(content: object) -> str:

@@ -68,7 +68,7 @@ class Part:
 _SHOPS = "Rivera|gastelo|ecommerce|farfan"
 _CLINICS = "salud|macalupu|sanita|hotel|cachay|garbich|calderon|enosa|academico"
 _SEEN_LANGUAGES = ("ar", "de", "en", "es", "ru", "zh")
-_UNSEEN_LANGUAGES = ("hi", "tr")
+_UNSEEN_LANGUAGES = ("el", "hi", "tr", "vi")
 PARTS = (
     Part("tools/airline", "tau-bench", "airline", convert.tau_recorded, Half.EVEN),
     Part("tools/retail", "tau-bench", "retail", convert.tau_retail, Half.EVEN),
@@ -76,10 +76,14 @@ PARTS = (
     Part("tools/shops", "services", _SHOPS, convert.tau2_recorded, Half.ALL),
     Part("tools/clinics", "services", _CLINICS, convert.tau2_recorded, Half.NONE),
     Part("tools/bookings", "sgd", "", convert.schema_guided, Half.NONE),
+    Part("tools/desk", "tooltalk", "", convert.tool_talk, Half.NONE),
+    Part("tools/errands", "api-bank", "", convert.api_bank, Half.NONE),
     Part("chat/beam", "beam", "", convert.beam, Half.EVEN),
     Part("chat/locomo", "realtalk", "locomo", convert.realtalk, Half.EVEN),
     Part("chat/realtalk", "realtalk", "data/Chat", convert.realtalk, Half.NONE),
     Part("chat/memorybank", "memorybank", "", convert.memory_bank, Half.NONE),
+    Part("chat/ubuntu", "irc", "", convert.irc, Half.NONE),
+    Part("text/ja", "jsquad", "", convert.paragraphs, Half.NONE),
     *(Part(f"text/{each}", "xquad", rf"\.{each}\.", convert.paragraphs, Half.EVEN) for each in _SEEN_LANGUAGES),
     *(Part(f"text/{each}", "xquad", rf"\.{each}\.", convert.paragraphs, Half.NONE) for each in _UNSEEN_LANGUAGES),
 )

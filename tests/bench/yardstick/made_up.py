@@ -13,28 +13,28 @@ from tests.bench.yardstick.figures import Figure, Measure
 from tests.bench.yardstick.generated import generated
 from tests.bench.yardstick.planted import Plant
 from tests.bench.yardstick.requests import compacted, is_valid
-from tests.bench.yardstick.wordings import LANGUAGES, SETS
+from tests.bench.yardstick.wordings import LANGUAGES, SETS, SetName
 
 SHARES = (0.50, 0.25, 0.10)
 GROUP = "generated "
-"""Before the language."""
+"""Before the language and the set of wordings."""
 _COUNTS = {"en": 3, "ru": 2, "zh": 2}
 
 
 @dataclass(frozen=True)
 class Case:
-    """A generated conversation. The wordings B are held out."""
+    """A generated conversation. All wordings but A are held out."""
 
     language: str
-    held_out: bool
+    wordings: SetName
     messages: list[Message]
     plants: tuple[Plant, ...]
 
 
 def cases(seed: int, *, quick: bool) -> list[Case]:
-    """Generated conversations in both sets of wordings."""
+    """Generated conversations in all sets of wordings."""
     return [
-        Case(language, wordings == "B", made.messages, made.plants)
+        Case(language, wordings, made.messages, made.plants)
         for wordings in SETS
         for language in LANGUAGES
         for number in range(1 if quick else _COUNTS[language])
@@ -57,4 +57,5 @@ def figures(contender: Contender, some: list[Case]) -> Iterator[Figure]:
                 (Measure.FITS, planted.Score(fits, 1)),
                 (Measure.VALID, planted.Score(is_valid(request), 1)),
             ):
-                yield Figure(measure, f"{GROUP}{case.language}", case.held_out, share, contender.name, score)
+                group = f"{GROUP}{case.language} {case.wordings}"
+                yield Figure(measure, group, case.wordings != "A", share, contender.name, score)

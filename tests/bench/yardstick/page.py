@@ -18,6 +18,7 @@ from tests.bench.yardstick.figures import (
     total,
 )
 from tests.bench.yardstick.made_up import GROUP, SHARES
+from tests.bench.yardstick.wordings import SETS
 
 NOTHING = "Nothing was measured: no folder was given with `--data`."
 _PARTS: dict[str, tuple[Measure, Sequence[float]]] = {
@@ -93,8 +94,8 @@ def _generated(figures: Some) -> str:
 
     def cell(mine: Some, share: float, measure: Measure) -> str:
         here = [figure for figure in mine if (figure.share, figure.measure) == (share, measure)]
-        held, seen = (total(f for f in here if f.held_out is held_out) for held_out in (True, False))
-        return f"{percent(held)} ({percent(seen)})"
+        seen, *held = (percent(total(f for f in here if f.group.endswith(wordings))) for wordings in SETS)
+        return f"{', '.join(held)} ({seen})"
 
     rows = [[name, *(cell(mine, *column) for column in columns)] for name, mine in _by_contender(some)]
     return table([f"{measure} {share:.0%}" for share, measure in columns], rows)

@@ -10,10 +10,10 @@ from random import Random
 from typing import Any, Literal
 
 Language = Literal["en", "ru", "zh"]
-SetName = Literal["A", "B"]
+SetName = Literal["A", "B", "C"]
 
 LANGUAGES: tuple[Language, ...] = ("en", "ru", "zh")
-SETS: tuple[SetName, ...] = ("A", "B")
+SETS: tuple[SetName, ...] = ("A", "B", "C")
 
 _DATA: dict[str, Any] = tomllib.loads(Path(__file__).with_name("wordings.toml").read_text(encoding="utf-8"))
 _SLOT = re.compile(r"\{(\w+)\}")
