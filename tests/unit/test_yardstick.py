@@ -426,13 +426,15 @@ def test_an_answer_is_kept_where_one_line_has_most_of_its_words() -> None:
         ("Mia Li\t122", False),
         (f"Mia Li\t{'ab' * 30}…", True),
         ("Mia Li\tFri…", False),
+        ("[name price: Mia 121 / Li, 121]", True),
+        ("[name price: Mia 121 / Li, 122]", False),
     ],
 )
 def test_a_line_is_invented_where_its_words_stand_nowhere_in_this_order(line: str, is_said: bool) -> None:
     before = [
         asked("We fly to **Oslo** on\nFriday. Bergen is for later."),
         called("look", name="Mia Li"),
-        returned(f"121 {'ab' * 90}"),
+        returned(f"121 name price {'ab' * 90}"),
     ]
     request = [asked(f"# Memory checkpoint\nFrom hidden messages.\n## Said\n{line}")]
     found = inventions.invented(before, request)

@@ -27,6 +27,9 @@ _HEAD = re.compile(r"#(?:\d+|-) (?P<who>[^:\[\]\n]{1,60}?)(?: \[[^\[\]\n]{1,300}
 _AFTER = re.compile(r"\s*(?:\[[^\]]{1,80}\]|…|\.\.\.)\s*\Z")
 _OWN = frozenset({"person", "assistant", "tool", "user", "said", "earlier", "done", "cancelled", "corrected"})
 _LONGEST_WORD = 40
+_RECORDS = " / "
+"""Between the records of a list."""
+_LIST = re.compile(r"\[[^\[\]\n]+\]")
 _FIELD = re.compile(r"[^=\s][^=\t]{0,60}?=")
 
 
@@ -71,7 +74,7 @@ class _Known:
         if head := _HEAD.match(line):
             return self._is_label(head["who"]) and self._has_said(line[head.end() :])
         bare = _BULLET.sub("", line, count=1)
-        if "\t" in bare or _FIELD.match(bare):
+        if "\t" in bare or _FIELD.match(bare) or _LIST.fullmatch(bare):
             return all(map(self._has_cell, bare.split("\t")))
         return self._has_said(bare)
 
@@ -83,7 +86,7 @@ class _Known:
         return self._has_value(cell) or (found is not None and self._has_value(cell[found.end() :]))
 
     def _has_value(self, value: str) -> bool:
-        parts = value.split() if value.startswith("[") else value.split(", ")
+        parts = value.split() if value.startswith("[") or _RECORDS in value else value.split(", ")
         *begun, last = value.split("…")
         return (all(map(self._has_beginning, begun)) and self.has(last)) or all(map(self.has, parts))
 
