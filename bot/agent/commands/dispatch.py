@@ -87,6 +87,8 @@ class CommandDispatcher:
 
     async def _obey(self, spec: CommandSpec, argument: str, message: Waiting) -> None:
         carry_out = partial(self._handlers.carry_out, spec.name, argument, message)
+        if spec.runs is Runs.OF_THE_PAST:
+            await self._runner.settled()  # whoever reads the answer may say what comes next
         if spec.runs is Runs.OF_THE_PAST and self._handlers.is_busy:
             await self._answers.give(message, BUSY if self._runner.turn else COMPACTING)
         elif spec.runs is Runs.ASIDE:

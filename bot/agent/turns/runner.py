@@ -14,6 +14,7 @@ from bot.agent.standing_rules import StandingRules
 from bot.agent.turn import Turn
 from bot.compaction.gate import after_reply, ahead_margin
 from bot.estimate import Level
+from bot.store.turns import TurnState
 
 
 class TurnRunner:
@@ -58,6 +59,11 @@ class TurnRunner:
     def crash(self) -> None:
         """The agent breaks: what the turn was at may be why, and counts as a failure."""
         self._is_crashing = True
+
+    async def settled(self) -> None:
+        """Return when no turn is at its last steps: people see its answer a moment before they are done."""
+        if self.turn is not None and self.turn.state is not TurnState.RUNNING and self.task is not None:
+            await asyncio.wait({self.task})
 
     async def _run(self, turn: Turn) -> None:
         try:

@@ -144,6 +144,13 @@ async def test_a_command_about_the_past_waits_for_the_files_of_the_past(
     assert "notes.txt" not in str(model.requests[-1].request.messages)
 
 
+async def test_who_reads_an_answer_is_not_told_that_it_is_still_being_written(house: OpenHouse, room: Room) -> None:
+    async with house():
+        for number in range(20):
+            await room.asks(f"question {number}")
+            assert await room.commands("/undo") == "There is nothing to undo."
+
+
 async def test_an_edit_at_the_moment_when_a_message_is_taken_is_not_lost(
     house: OpenHouse, room: Room, model: MessagesServer
 ) -> None:
