@@ -57,10 +57,11 @@ def sentences_in(text: str, *, joined: bool = True) -> list[str]:
     """The lines of a text, each word for word. ``joined``: what says nothing without the line before it, and an item
     with what introduces the list, stand with that in one."""
     found: list[str] = []
-    in_list = False
+    in_list = stands_apart = False
     for line in text.splitlines():
         plain = " ".join(line.split())
         if not plain:
+            stands_apart = True  # what comes next may be another's word
             continue
         marker = _ITEM.match(line)
         if joined and marker and found and (in_list or _INTRODUCES.search(found[-1])):
@@ -73,13 +74,14 @@ def sentences_in(text: str, *, joined: bool = True) -> list[str]:
             if (
                 joined
                 and found
-                and not marker
+                and not (marker or stands_apart)
                 and _leans(sentence)
                 and len(found[-1]) + len(sentence) < LONGEST_SENTENCE
             ):
                 found[-1] = f"{found[-1]} {sentence}"
             else:
                 found.append(sentence)
+            stands_apart = False
     return found
 
 
