@@ -39,7 +39,8 @@ class Program(Watched):
         """Write lines to its standard input."""
         assert self.process.stdin
         self.process.stdin.write("".join(f"{line}\n" for line in lines).encode())
-        await self.process.stdin.drain()
+        with suppress(ConnectionError):  # who has ended hears nothing
+            await self.process.stdin.drain()
 
     async def asks(self, line: str) -> str:
         """Write a line, and wait for one on its standard output."""

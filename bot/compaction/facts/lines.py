@@ -7,6 +7,7 @@ belong together: that costs a few tokens, and the reader sees both, in their ord
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from bot.compaction.coverage import Rarity, form_of, is_telling
@@ -20,6 +21,8 @@ _TELLS, _LEAST = 0.5, 0.9
 """What a word tells at least that may make two lines be about one thing, and what these tell together, by form."""
 _NAME = 2.5
 """What a code tells by its form: unlike other values it names one thing, wherever it stands."""
+_LONG_NUMBER = 4
+_YEAR = re.compile(r"(?:1[5-9]|20)\d\d\Z")
 _LOOKED_UP = 3
 """Of a line's words: the rarest, by which others are found."""
 _NEWEST = 4
@@ -41,7 +44,7 @@ def updates(facts: Sequence[Fact], terms: Sequence[tuple[str, ...]], rarity: Rar
     found: dict[int, int] = {}
     weight = {term: rarity.weight(term) for term in set().union(*terms)}
     order = {term: at for at, term in enumerate(sorted(weight, key=lambda word: (weight[word], word)))}
-    speaking = frozenset(term for term in weight if not is_telling(term) or form_of(term) >= _NAME)
+    speaking = frozenset(term for term in weight if not is_telling(term) or _names_one_thing(term))
     for at in range(len(facts) - 1, -1, -1):
         if facts[at].kind not in PROSE or is_note(facts[at].text):
             continue
@@ -62,6 +65,11 @@ def updates(facts: Sequence[Fact], terms: Sequence[tuple[str, ...]], rarity: Rar
             if len(postings) < _NEWEST:
                 postings.append(at)
     return found
+
+
+def _names_one_thing(term: str) -> bool:
+    """A code does, wherever it stands, and a long number that is no year; other values do not."""
+    return form_of(term) >= _NAME or (len(term) >= _LONG_NUMBER and term.isdigit() and not _YEAR.match(term))
 
 
 def _says_else(newer: Fact, mine: tuple[str, ...], older: Fact, theirs: tuple[str, ...]) -> bool:

@@ -84,7 +84,7 @@ def _by_lines(text: str) -> Iterator[tuple[bool, str]]:
     quoted = False
     introduced = False
     for line in text.split("\n"):
-        quotes = bool(_QUOTING_LINE.match(line)) or (introduced and len(line.encode()) > _PARAGRAPH)
+        quotes = bool(_QUOTING_LINE.match(line)) or (introduced and len(line.encode(errors="replace")) > _PARAGRAPH)
         introduced = introduced or line.rstrip().endswith((":", "："))
         if quotes is not quoted and run:
             yield quoted, "\n".join(run)

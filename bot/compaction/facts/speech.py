@@ -184,7 +184,7 @@ def _candidate(text: str, seq: int, speaker: Speaker, *, quoted: bool) -> Candid
 
 def _less_for_paragraphs(found: list[Candidate], text: str) -> list[Candidate]:
     """Nobody types a long paragraph into a chat: what stands in one counts for less, whatever stands above it."""
-    long = [" ".join(line.split()) for line in text.splitlines() if len(line.encode()) > _PARAGRAPH]
+    long = [" ".join(line.split()) for line in text.splitlines() if len(line.encode(errors="replace")) > _PARAGRAPH]
     if not long:
         return found
     return [

@@ -32,6 +32,8 @@ _MOST_OF_THE_GAIN = 0.5
 """Exact details take at most so much of what is won without them."""
 _USED = (1.0, 0.985, 0.97, 0.9)
 """Of the room that a limit leaves, one after the other: estimates are rounded, message by message."""
+_AIMED_LOWER = (0.97, 0.9, 0.8)
+"""Of a limit that a plan has missed, one after the other."""
 
 Embed = Callable[[Sequence[str]], Sequence[Sequence[float]]]
 """Texts to vectors of one length, in the same order; or to none at all, where none can be had."""
@@ -123,21 +125,33 @@ class _Request:
     redact: Callable[[str], str]
 
     def compacted(self) -> CompactionResult:
-        """Layer over layer, while it helps and the limit wants it."""
+        """Layer over layer, while it helps and the limit wants it. A plan is made by what each entry is guessed to
+        take, so that it may miss the limit by a little: then it is made anew for a little less."""
+        page, total = first = self._aimed_at(self.limit)
+        if self.limit is not None:
+            for share in _AIMED_LOWER:
+                if self._fits(total):
+                    break
+                page, total = self._aimed_at(int(share * self.limit))
+            if not self._fits(total):
+                page, total = first
+        result = CompactionResult(page, self._stats(page, total))
+        if self.limit is not None and not self._fits(total):
+            raise CannotFit(self._blame(page, total, self.limit), result)
+        return result
+
+    def _aimed_at(self, target: int | None) -> tuple[tuple[Shown, ...], int]:
         history, page = History(self.given.entries, (EARLIER,)), self.given.untouched()
         total, won = self._original_tokens, True
         while won and history.visible and not self._fits(total):
-            plan = self.strategy.plan(history.visible, self._meter(total), self._context(history.visible))
+            plan = self.strategy.plan(history.visible, self._meter(total), self._context(history.visible, target))
             won = False
             if plan is not None:
                 after = self._covered(history, plan, page)
                 made = self.given.shown(after)
                 if made and (size := self._total(made)) < total:
                     history, page, total, won = after, made, size, self.limit is not None
-        result = CompactionResult(page, self._stats(page, total))
-        if self.limit is not None and total > self.limit:
-            raise CannotFit(self._blame(page, total, self.limit), result)
-        return result
+        return page, total
 
     def _fits(self, total: int) -> bool:
         return self.limit is not None and total <= self.limit
@@ -176,9 +190,9 @@ class _Request:
         gone = [entry for entry in history.visible if entry.seq in plan.summarise]
         raise NeedsSummary(plan, as_request(gone), updates=any(entry.kind is EntryKind.SUMMARY for entry in gone))
 
-    def _context(self, view: Sequence[Entry]) -> PlanContext:
+    def _context(self, view: Sequence[Entry], target: int | None) -> PlanContext:
         vectors = _Vectors(view, self.embed) if self.embed else {}
-        return PlanContext(rules=self.rules, trigger="manual", target=self.limit, vectors=vectors)
+        return PlanContext(rules=self.rules, trigger="manual", target=target, vectors=vectors)
 
     def _meter(self, total: int) -> Meter:
         """Without a limit the context counts as exactly full."""

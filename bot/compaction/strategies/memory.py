@@ -30,6 +30,9 @@ _MARGIN = 0.01
 
 _EXCHANGE, _SMALL = 300.0, 0.4
 """Guessed tokens that recent messages may take in any case, and the share of a small room that this may be."""
+_SMALLER = (1.0, 0.85, 0.7, 0.5)
+"""Of the room, one after the other, where somebody named a target: where nearly all of a page may stay, a checkpoint of
+the little that goes is no smaller than that."""
 _UNREAD = 0.5
 """Results that the model has not read may take this share of the room."""
 
@@ -80,19 +83,31 @@ class Memory:
             return None
         scale = Scale.of(view, meter)
         room = self._room(scale, meter, context)
+        knowledge = _Knowledge(view, context)
+        for share in _SMALLER if context.target is not None else _SMALLER[:1]:
+            if plan := self._planned(view, share * room, Recent.of(*self._recent_options, scale, meter), knowledge):
+                is_forgotten = not plan.inserted and context.target is None and knowledge.without(set())
+                return None if is_forgotten else plan
+        return None
+
+    @property
+    def _recent_options(self) -> tuple[float, int]:
+        return self.options.recent_share, self.options.recent_tokens
+
+    def _planned(self, view: Sequence[Entry], room: float, recent: Recent, knowledge: _Knowledge) -> Plan | None:
         page = _Page(view, room)
-        recent = Recent.of(self.options.recent_share, self.options.recent_tokens, scale, meter)
         most = recent.at_most(self._recent(room))
         kept = page.kept(most if recent.counted else min(most, MOST_SHARE * room), room)
-        knowledge = _Knowledge(view, context)
         text = self._checkpoint(view, kept, room, knowledge)
+        if not text and len(bare := page.kept(0, room)) < len(kept):
+            kept, text = bare, self._checkpoint(view, bare, room, knowledge)
         left = room - _tokens(kept) - checkpoint_tokens(text)
         if left > _UNUSED * room:
             most = _tokens(kept) + _OF_THE_REST * left
             more = page.kept(most if recent.tokens is None else min(most, recent.tokens), room)
             if len(more) > len(kept):
                 longer = self._checkpoint(view, more, room, knowledge)
-                if _tokens(more) + checkpoint_tokens(longer) <= room:
+                if bool(longer) is bool(text) and _tokens(more) + checkpoint_tokens(longer) <= room:
                     kept, text = more, longer
         return self._plan(view, kept, text)
 

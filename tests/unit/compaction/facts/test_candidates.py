@@ -222,6 +222,7 @@ def test_a_result_without_its_call_is_a_record_too() -> None:
         ({"type": "tool_result", "tool_use_id": "x"},),
         ({"type": "tool_result", "tool_use_id": "x", "content": [{"type": "image", "source": {}}]},),
         (text_block("🙂🙂🙂"),),
+        (text_block("\ud83d"),),
     ],
 )
 def test_what_has_no_words_has_no_facts(blocks: tuple[Block, ...]) -> None:

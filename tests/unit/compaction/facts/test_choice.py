@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bot.compaction.coverage import Rarity, terms_of
 from bot.compaction.facts.choice import checkpoint_of
 from bot.compaction.facts.fact import Fact, FactKind, Speaker
+from bot.compaction.facts.lines import updates
 from bot.compaction.facts.records import as_text
 
 ROOM = 300
@@ -34,3 +36,19 @@ def test_what_a_code_names_is_shown_only_with_what_was_said_of_it_last() -> None
     for room in range(60, 700, 40):
         shown = checkpoint_of([wanted, *others, ended], room)
         assert wanted.text not in shown or shown.index(wanted.text) < shown.index(ended.text)
+
+
+def test_a_long_number_names_one_thing_and_a_year_does_not() -> None:
+    wanted = Fact(FactKind.GOAL, "Send invoice 8871 to Petra by Friday.", (3,))
+    other = Fact(FactKind.STATEMENT, "I disagree: 8871 goes to Olga.", (9,))
+    assert lines_of(wanted, other) == [wanted.text, other.text]
+    dated = Fact(FactKind.STATEMENT, "We met in Lisbon in 1998.", (4,))
+    later = Fact(FactKind.STATEMENT, "My uncle bought the farm, that was 1998 too.", (11,))
+    assert updates([dated, later], [terms_of(fact.text) for fact in (dated, later)], Rarity.of([])) == {}
+
+
+def lines_of(*facts: Fact) -> list[str]:
+    """The older line with what brings it up to date."""
+    terms = [terms_of(fact.text) for fact in facts]
+    newer = updates(facts, terms, Rarity.of([fact.text for fact in facts], terms=terms))
+    return [facts[at].text for pair in newer.items() for at in pair]

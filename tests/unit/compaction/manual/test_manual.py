@@ -11,11 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.compaction import STRATEGIES, CompactionResult, Strategy, compact_history
+from bot.compaction import STRATEGIES, CompactionResult, Plan, PlanContext, Strategy, compact_history
 from bot.compaction.manual.manual import entries_of
 from bot.compaction.manual.refusals import CannotFit
-from bot.estimate import estimate_tokens
-from bot.history import EntryKind, History
+from bot.compaction.plan import everything_but
+from bot.estimate import Meter, estimate_tokens
+from bot.history import Entry, EntryKind, History
 from bot.messages import text_block
 from tests.unit.any_history import assert_valid, histories
 from tests.unit.by_hand import Asking, Oldest, Told, assistant, results, stays, talk, tokens, user
@@ -256,3 +257,42 @@ def test_what_comes_out_is_never_nothing(strategy: str) -> None:
             except CannotFit as error:
                 made = error.result.messages
             assert made
+
+
+ERRANDS = [
+    message
+    for at in range(24)
+    for message in (
+        user(
+            f"The {('harbour', 'chapel', 'gymnasium')[at % 3]} key {at} hangs at hook {at * 37}, ask Nadja{at} for it."
+        ),
+        assistant(f"I have noted where key {at} hangs."),
+    )
+]
+
+
+def test_a_memory_that_is_compacted_again_without_a_limit_is_not_wiped() -> None:
+    page = ERRANDS
+    for _ in range(4):
+        page = compact_history(page, strategy="memory").messages
+        assert sum("hook" in str(message) for message in page) > 0
+    assert "# Memory checkpoint" in str(page)
+
+
+class Careless(Oldest):
+    """Comes to a little more than what it is told to come to, and then finds nothing more to do."""
+
+    def plan(self, view: Sequence[Entry], meter: Meter, context: PlanContext) -> Plan | None:
+        if any(entry.kind is EntryKind.SUMMARY for entry in view) or view[0].seq > 1:
+            return None
+        kept = list(view)
+        while kept and sum(entry.tokens for entry in kept) > 1.06 * (context.target or 0):
+            kept.pop(0)
+        upto = max(entry.seq for entry in view)
+        return Plan(self.name, upto, kept[0].seq, everything_but(kept, upto))
+
+
+def test_a_plan_that_misses_its_limit_by_a_little_is_made_anew_for_a_little_less() -> None:
+    limit = 500
+    made = compact_history(ERRANDS, strategy=Careless(), limit=limit)
+    assert 0.8 * limit < tokens(made.messages) <= limit
