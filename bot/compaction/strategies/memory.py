@@ -78,21 +78,18 @@ class Memory:
         return meter.level(self.options.warning, self.options.critical)
 
     def plan(self, view: Sequence[Entry], meter: Meter, context: PlanContext) -> Plan | None:
-        """None when nothing would become smaller."""
+        """None when nothing would become smaller, or nothing would be left of what is known though nobody named a target."""
         if not view:
             return None
         scale = Scale.of(view, meter)
         room = self._room(scale, meter, context)
         knowledge = _Knowledge(view, context)
+        recent = Recent.of(self.options.recent_share, self.options.recent_tokens, scale, meter)
         for share in _SMALLER if context.target is not None else _SMALLER[:1]:
-            if plan := self._planned(view, share * room, Recent.of(*self._recent_options, scale, meter), knowledge):
+            if plan := self._planned(view, share * room, recent, knowledge):
                 is_forgotten = not plan.inserted and context.target is None and knowledge.without(set())
                 return None if is_forgotten else plan
         return None
-
-    @property
-    def _recent_options(self) -> tuple[float, int]:
-        return self.options.recent_share, self.options.recent_tokens
 
     def _planned(self, view: Sequence[Entry], room: float, recent: Recent, knowledge: _Knowledge) -> Plan | None:
         page = _Page(view, room)
