@@ -78,7 +78,7 @@ class Memory:
         return meter.level(self.options.warning, self.options.critical)
 
     def plan(self, view: Sequence[Entry], meter: Meter, context: PlanContext) -> Plan | None:
-        """None when nothing would become smaller, or nothing would be left of what is known though nobody named a target."""
+        """None when nothing would become smaller, or nobody named a target and nothing that is known would be left."""
         if not view:
             return None
         scale = Scale.of(view, meter)
