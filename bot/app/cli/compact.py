@@ -54,6 +54,8 @@ def compact(
         raise typer.BadParameter("--out takes a file; --json prints the messages on standard output")
     if file == summary == transcript_file.STANDARD_INPUT:
         raise typer.BadParameter("the transcript and the summary cannot both be standard input")
+    if out and file != transcript_file.STANDARD_INPUT and transcript_file.are_one(file, out):
+        raise typer.BadParameter("--out names the transcript itself, which is not changed: give another file")
     if summary and with_model:
         raise typer.BadParameter("--summary gives the summary, and --with-model has it written: choose one")
     with one_line_errors():
