@@ -37,7 +37,9 @@ def compact(
     option: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the strategy; may be given repeatedly.")
     ] = None,
-    out: Annotated[str | None, typer.Option(metavar="FILE", help="Write the compacted transcript there.")] = None,
+    out: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the compacted transcript there; it may be FILE.")
+    ] = None,
     summary: Annotated[
         str | None, typer.Option(metavar="FILE", help="The summary, for strategies that want one.")
     ] = None,
@@ -47,15 +49,13 @@ def compact(
     model: Annotated[str | None, typer.Option(help="Count as this model's tokenizer does.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
-    """Compact a transcript by hand. The file is not changed, and no model is asked unless you say so."""
+    """Compact a transcript by hand. No model is asked, and the file is not changed, unless you say so."""
     from bot.app.cli import transcript_file
 
     if out == transcript_file.STANDARD_INPUT:
         raise typer.BadParameter("--out takes a file; --json prints the messages on standard output")
     if file == summary == transcript_file.STANDARD_INPUT:
         raise typer.BadParameter("the transcript and the summary cannot both be standard input")
-    if out and file != transcript_file.STANDARD_INPUT and transcript_file.are_one(file, out):
-        raise typer.BadParameter("--out names the transcript itself, which is not changed: give another file")
     if summary and with_model:
         raise typer.BadParameter("--summary gives the summary, and --with-model has it written: choose one")
     with one_line_errors():

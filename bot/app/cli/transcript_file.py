@@ -87,14 +87,6 @@ def read_transcript(name: str) -> Transcript:
     return parsed(read_text(name), "Standard input" if name == STANDARD_INPUT else name)
 
 
-def are_one(name: str, other: str) -> bool:
-    """Whether both name the same regular file, by whatever path."""
-    try:
-        return Path(other).is_file() and Path(name).samefile(other)
-    except (OSError, ValueError):
-        return False
-
-
 def write_text(name: str, text: str) -> None:
     """The whole text, or the file stays as it was. Raises TranscriptError."""
     path = Path(name)

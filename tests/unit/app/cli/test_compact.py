@@ -217,7 +217,6 @@ def test_one_line_of_the_log_says_what_was_removed_and_saved_and_debug_says_all(
         (("--limit", "0"), "greater than or equal to 1"),
         (("--limit", "many"), "Input should be a valid integer"),
         (("--out", "-"), "--out takes a file"),
-        (("--out", "./t.json"), "--out names the transcript itself"),
         (("--summary", "s.md", "--with-model"), "choose one"),
     ],
 )
