@@ -1,43 +1,37 @@
 """Shorter forms of facts, for when room is short: of a record, the fields that a later call may need. Pure.
 
-What calls need is told by what a conversation does with values and not by what they are called: a column whose values
-are like ids, digits too where they are as long as each other; one that comes again under another name, or that a call
-was given; then what is short; then the rest. Names that say of themselves that ids are under them are believed.
+What calls need is told by what values look like and not by what they are called: a column whose values are like ids,
+digits too where they are as long as each other; then what is short; then the rest. Names that say of themselves that
+ids are under them are believed.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from bot.compaction.facts.fact import RECORDS, Fact, FactKind
-from bot.compaction.facts.records import OWNER, Fields, as_text, fields_of, is_id_name, looks_like_an_id
+from bot.compaction.facts.records import OWNER, Fields, as_text, fields_of, is_id_name, is_measure, looks_like_an_id
 from bot.estimate.cuts import MARK
 
 _EDGES = ".,;:!?()[]{}<>\"'`“”«»*|"
 _TELLING = re.compile(r"\d{3}|(?=.*\d)(?=.*[^\W\d])|[@_/\\]|[a-zß-ÿа-я][A-ZÀ-ÞА-Я]|\A[A-ZА-Я]{3,}\Z|\.\w{1,4}\Z")
 _PLACE = re.compile(r"[/\\]\S*\w|\w\.[a-z]\w{0,4}\b(?::\d+)?")
-_EXACT = re.compile(
-    r"\S+@\S+\.\S+\Z|[a-z]+://\S+\Z|~?/\S*\w\S*\Z|[A-Za-z]:\\\S+\Z|[\w.-]+(?:/[\w.-]+)+\.\w{1,8}\Z|[A-Z]{5,10}\Z"
-)
-"""An address, a place, a code of letters."""
-_DATE_OR_TIME = re.compile(r"\d{1,4}[-/.]\d\d?[-/.]\d{1,4}(?:[T\s].*)?\Z|\d\d?:\d\d\S{0,20}\Z|1[4-9]\d{8}(?:\d{3})?\Z")
+_ADDRESS = re.compile(r"\S+@\S+\.\S+\Z|[a-z]+://\S+\Z|(?:~|[A-Za-z]:)?[/\\]\S*\w\S*\Z")
 
 _SAMPLE = 200
 """Cells of a column that are looked at."""
 _LONG_DIGITS = 5
 """Digits from which on a number without a point, among others as long as it, is an id."""
-_FEWEST_DIGITS = 3
 _SHORT, _LONG = 24, 60
 """Characters of a cell that is cheap to keep, and from which on it is a text."""
 _KEPT_WHOLE = 0.75
 """A shorter form of a text that is longer than this share of it is not worth what it leaves out."""
 
-_IDS, _MET, _CHEAP, _ALL = range(4)
-"""How much later calls need what is under a name: an id, what calls were given or what was met again, what is short."""
+_IDS, _CHEAP, _ALL, _TEXTS = range(4)
+"""How much later calls need what is under a name: an id, what is short, what is long, and texts rather than values."""
 
 
 def has_exact(text: str, *, only_places: bool = False) -> bool:
@@ -49,78 +43,42 @@ def _tells(word: str) -> bool:
     return bool(_TELLING.search(word.strip(_EDGES)))
 
 
-@dataclass
+@dataclass(frozen=True)
 class Vocabulary:
-    """What the conversation uses: names of arguments, and the values in records by their names."""
+    """How much later calls need what is under the names in records."""
 
-    arguments: set[str] = field(default_factory=set)
-    columns: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    _ranks: dict[str, int] = field(default_factory=dict)
+    ranks: Mapping[str, int]
 
     @classmethod
     def of(cls, facts: Iterable[Fact]) -> Vocabulary:
-        """Of what is known."""
-        made = cls()
+        """By the first values under each name."""
+        columns = defaultdict[str, list[str]](list)
         for fact in facts:
-            if fact.kind in RECORDS:
-                fields = fields_of(fact.text)
-                if fact.kind is FactKind.ACTION:
-                    made.arguments.update(fields)
-                for name, cell in fields.items():
-                    if len(made.columns[name]) < _SAMPLE:
-                        made.columns[name].append(cell)
-        return made
+            for name, cell in fields_of(fact.text).items() if fact.kind in RECORDS else ():
+                if len(columns[name]) < _SAMPLE:
+                    columns[name].append(cell)
+        return cls({name: _rank(name, cells) for name, cells in columns.items()})
 
-    def rank(self, name: str) -> int:
-        """How much later calls need what is under this name."""
-        if name not in self._ranks:
-            self._ranks[name] = self._rank(name)
-        return self._ranks[name]
 
-    def is_text(self, name: str) -> bool:
-        """Whether long texts are under this name, rather than values."""
-        return self.rank(name) == _ALL and _mean(self.columns.get(name, ())) > _LONG
-
-    def _rank(self, name: str) -> int:
-        cells = self.columns.get(name, [])
-        met = name in self._met
-        if name in ("tool", "error") or OWNER in name or _are_ids(cells, named=is_id_name(name), met=met):
-            return _IDS
-        if _mean(cells) > _LONG:
-            return _ALL
-        return _MET if met or name in self.arguments else _CHEAP if _mean(cells) <= _SHORT else _ALL
-
-    @cached_property
-    def _met(self) -> set[str]:
-        """The names whose values come again under another."""
-        under: dict[str, str] = {}
-        times: Counter[str] = Counter()
-        distinct = {name: set(cells) for name, cells in self.columns.items()}
-        for name, cells in distinct.items():
-            for cell in cells:
-                other = under.setdefault(cell, name)
-                if other != name and len(cell) > _FEWEST_DIGITS and not cell.isalpha():
-                    times.update((name, other))
-        return {name for name, count in times.items() if 4 * count >= len(distinct[name])}
+def _rank(name: str, cells: Sequence[str]) -> int:
+    if name in ("tool", "error") or OWNER in name or _are_ids(cells, named=is_id_name(name)):
+        return _IDS
+    return _CHEAP if _mean(cells) <= _SHORT else _ALL if _mean(cells) <= _LONG else _TEXTS
 
 
 def _mean(cells: Collection[str]) -> float:
     return sum(map(len, cells)) / len(cells) if cells else 0.0
 
 
-def _are_ids(cells: Sequence[str], *, named: bool, met: bool) -> bool:
-    """Whether the cells of a column are ids. ``met``: they come again under another name."""
-    times = [cell for cell in cells if _DATE_OR_TIME.match(cell)]
-    digits = [len(cell) for cell in cells if cell.isdigit() and not _DATE_OR_TIME.match(cell)]
-    firsts = (cell.partition(", ")[0] for cell in cells if not cell.isdigit() and not _DATE_OR_TIME.match(cell))
-    if 2 * sum(looks_like_an_id(cell) or bool(_EXACT.match(cell)) for cell in firsts) >= len(cells):
+def _are_ids(cells: Sequence[str], *, named: bool) -> bool:
+    """Whether the cells of a column are ids. ``named``: what they are called says so."""
+    digits = [len(cell) for cell in cells if cell.isdigit() and not is_measure(cell)]
+    if not named and 5 * len(digits) >= 4 * len(cells):
+        return min(digits) >= _LONG_DIGITS and max(digits) - min(digits) <= 1
+    firsts = (cell.partition(", ")[0] for cell in cells if not cell.isdigit())
+    if 2 * sum(looks_like_an_id(cell) or bool(_ADDRESS.match(cell)) for cell in firsts) >= len(cells):
         return True
-    if 2 * len(times) >= len(cells) and not named:
-        return False
-    if 5 * len(digits) >= 4 * len(cells):
-        alike = min(digits) >= _LONG_DIGITS and max(digits) - min(digits) <= 1
-        return named or alike or (met and min(digits) >= _FEWEST_DIGITS)
-    return (named or met) and _mean(cells) <= _LONG and not any(" " in cell for cell in cells)
+    return named and _mean(cells) <= _LONG and not any(" " in cell for cell in cells)
 
 
 def forms_of(fact: Fact, vocabulary: Vocabulary) -> list[str]:
@@ -135,12 +93,12 @@ def forms_of(fact: Fact, vocabulary: Vocabulary) -> list[str]:
     ranks = _ranks_of(fact, fields, vocabulary)
     ordered = sorted(fields, key=ranks.__getitem__)
     forms: list[str] = []
-    for most in range(_IDS, _ALL + 1):
+    for most in (_IDS, _CHEAP, _TEXTS):
         form: Fields = {}
         for name in ordered:
             if ranks[name] <= most:
                 form[name] = fields[name]
-            elif vocabulary.is_text(name) and name != "result" and (short := excerpt(fields[name])):
+            elif vocabulary.ranks[name] == _TEXTS and name != "result" and (short := excerpt(fields[name])):
                 form[name] = short
         text = as_text(form)
         if form and text not in forms[-1:]:
@@ -149,13 +107,12 @@ def forms_of(fact: Fact, vocabulary: Vocabulary) -> list[str]:
 
 
 def _ranks_of(fact: Fact, fields: Fields, vocabulary: Vocabulary) -> dict[str, int]:
-    ranks = {name: vocabulary.rank(name) for name in fields}
+    ranks = {name: vocabulary.ranks[name] for name in fields}
     first = next(iter(fields))
-    if not vocabulary.is_text(first):
+    if ranks[first] != _TEXTS:
         ranks[first] = _IDS
     if fact.kind is FactKind.ACTION:  # what a call was given may be given to the next one, a short command too
-        short = {name for name, cell in fields.items() if len(cell) <= _LONG}
-        ranks |= {name: min(ranks[name], _MET) for name in short}
+        ranks |= {name: min(ranks[name], _CHEAP) for name, cell in fields.items() if len(cell) <= _LONG}
     return ranks
 
 

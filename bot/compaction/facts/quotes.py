@@ -25,9 +25,7 @@ _BLOCK = re.compile(
 )
 _MARKS = ("```", '"""', "'''", "“", "«", "「", '"')
 _SEVERAL = re.compile(r"[.!?…]\s+\S|[。！？]\s*[^\s。！？]|\n")
-_INLINE = re.compile(r"“[^“”]{6,400}”|«[^«»]{6,400}»|「[^「」]{6,400}」|(?<!\S)\"[^\s\"][^\"]{6,400}\"(?!\w)")
-_FEW_WORDS = 2
-_FEW_IDEOGRAPHS = 8
+_INLINE = re.compile(r"“[^“”]{10,400}”|«[^«»]{10,400}»|「[^「」]{8,400}」|(?<!\S)\"[^\s\"][^\"]{9,400}\"(?!\w)")
 _PARAGRAPH = 300
 """Bytes of a line that nobody types into a chat: of Chinese a hundred characters."""
 _QUOTING_LINE = re.compile(r"[ \t]{0,3}>")
@@ -69,13 +67,7 @@ def parts_of(text: str) -> Iterator[tuple[bool, str]]:
 
 def own_words(sentence: str) -> str:
     """A sentence without what it quotes at some length: what marks it stands in the rest."""
-    return _INLINE.sub(lambda hit: " … " if _is_long(hit[0]) else hit[0], sentence)
-
-
-def _is_long(quote: str) -> bool:
-    if quote.count(" ") >= _FEW_WORDS:
-        return True
-    return " " not in quote and not quote.isascii() and len(quote) >= _FEW_IDEOGRAPHS
+    return _INLINE.sub(" … ", sentence)
 
 
 def _by_lines(text: str) -> Iterator[tuple[bool, str]]:

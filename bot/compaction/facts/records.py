@@ -124,14 +124,19 @@ def id_in(fields: Fields) -> tuple[str, str] | None:
 
 def looks_like_an_id(cell: str) -> bool:
     """Whether a value by itself is one that nobody could guess: digits without a point, alone or with letters."""
-    return bool(_LOOKS_LIKE_AN_ID.match(cell)) and not isinstance(cell, Number) and not _IS_MEASURE.match(cell)
+    return bool(_LOOKS_LIKE_AN_ID.match(cell)) and not isinstance(cell, Number) and not is_measure(cell)
+
+
+def is_measure(cell: str) -> bool:
+    """Whether a value is a date, a time (in seconds too), or so many of something ("25ft", "2-piece")."""
+    return bool(_IS_MEASURE.match(cell))
 
 
 _LOOKS_LIKE_AN_ID = re.compile(r"#?(?=\S*\d)(?:\d{5,40}|(?=\S*[^\W\d])[\w@+#-]{4,80})\Z")
 _IS_MEASURE = re.compile(
-    r"\d{1,4}[-/.]\d\d?[-/.]\d{1,4}(?:\Z|[T\s])|\d\d?:\d\d|\d{1,5}(?:[.,]\d+)?[-_]?(?:(?![A-Z])[^\W\d_]){1,12}\Z"
+    r"\d{1,4}[-/.]\d\d?[-/.]\d{1,4}(?:\Z|[T\s])|\d\d?:\d\d|1[4-9]\d{8}(?:\d{3})?\Z"
+    r"|\d{1,5}(?:[.,]\d+)?[-_]?(?:(?![A-Z])[^\W\d_]){1,12}\Z"
 )
-"""A date, a time, or so many of something ("25ft", "2-piece")."""
 
 
 def flattened(value: Mapping[Any, Any], lists: list[tuple[str, Any]] | None = None) -> Fields:

@@ -80,7 +80,6 @@ _BAD_STATUS = frozenset({"error", "failed", "failure"})
 _ERROR_LINE = re.compile(r"^[\w.]*(?:Error|Exception|error|fatal|panic)\b.*$", re.MULTILINE)
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
 _GENERIC_ID = re.compile(r"\A(?:id|uuid|guid|key|ref|code|slug|reference)\Z", re.IGNORECASE)
-_IS_NUMBER = re.compile(r"-?[\d.,]+\Z")
 
 
 @dataclass(frozen=True)
@@ -252,14 +251,14 @@ def _row_candidates(rows: Sequence[Row], answer: _Answer) -> Iterator[Candidate]
     asked = {name: told for name, told in answer.arguments.items() if answer.looks and len(told) <= _LONGEST_ASKED}
     for row, own in zip(rows, ids, strict=True):
         fields = row.fields
+        unsaid = {name: told for name, told in asked.items() if name not in fields}
         if row.owner:
             about = f"{row.title}{OWNER}"
             yield answer.record({about: row.owner, **fields}, f"part:{about}={row.owner}")
         elif own and times[own] == 1:
-            yield answer.record(fields | {name: asked[name] for name in asked if name not in fields}, _key(own, answer))
+            yield answer.record(fields | unsaid, _key(own, answer))
         elif len(rows) > 1:
-            whole = fields | {name: asked[name] for name in asked if name not in fields}
-            yield answer.record(whole, _row_key(whole))
+            yield answer.record(fields | unsaid, f"part:{answer.key('call')}")
         else:
             yield answer.record(asked | fields, answer.key("call"))
 
@@ -269,11 +268,6 @@ def _key(own: tuple[str, str], answer: _Answer) -> str:
     name, cell = own
     noun = "_".join(words_of_name(answer.tool)[1:]) or answer.tool
     return f"entity:{noun}/{name}={cell}" if _GENERIC_ID.match(name) else f"entity:{name}={cell}"
-
-
-def _row_key(fields: Fields) -> str:
-    """Rows that differ in numbers alone are one row at two times."""
-    return "row:" + as_text({name: cell for name, cell in fields.items() if not _IS_NUMBER.match(cell)})[:_LONGEST_KEY]
 
 
 def _line_candidates(texts: Sequence[str], answer: _Answer, *, only_places: bool = False) -> Iterator[Candidate]:

@@ -12,6 +12,7 @@ from bot.compaction.facts.candidates import candidates_of
 from bot.compaction.facts.fact import Fact, FactKind
 from bot.compaction.facts.merge import merged
 from bot.compaction.facts.records import fields_of, words_of_name
+from bot.history import Entry
 from tests.unit.compaction.facts.test_candidates import used
 
 
@@ -20,6 +21,10 @@ def records(returned: Any, given: dict[str, Any] | None = None, name: str = "get
     return [
         fact for fact in merged(candidates_of(used(1, name, given or {}, text))).facts if fact.kind is FactKind.VALUE
     ]
+
+
+def _texts(entries: list[Entry]) -> list[str]:
+    return [fact.text for fact in merged(candidates_of(entries)).facts]
 
 
 def shortest(facts: list[Fact]) -> list[dict[str, str]]:
@@ -61,13 +66,6 @@ def test_amounts_times_and_sizes_are_no_ids(name: str, cells: list[Any]) -> None
     assert all(list(row) == ["id"] for row in shortest(records(rows)))
 
 
-def test_digits_that_come_again_under_another_name_are_an_id() -> None:
-    orders = [{"id": f"W{at}", "shelf": str(7000 + at * at)} for at in range(10, 14)]
-    shelves = [{"place": str(7000 + at * at), "of": f"hall {at}"} for at in range(10, 14)]
-    found = shortest([*records(orders), *records(shelves, name="get_shelves")])
-    assert [row["shelf"] for row in found if "shelf" in row] == ["7100", "7121", "7144", "7169"]
-
-
 NESTED = {
     "customerId": "482133771",
     "contact": {"emails": ["ada@x.example"], "address": {"street": "12 Elm Street", "postalCode": "80279"}},
@@ -107,6 +105,14 @@ def test_what_is_nested_keeps_its_ids_with_those_of_what_it_belongs_to() -> None
 )  # fmt: skip
 def test_objects_by_their_ids_lists_in_lists_and_tables_of_cells_are_rows(returned: Any, row: str) -> None:
     assert row in [fact.text.replace("\t", " ") for fact in records(returned)]
+
+
+def test_rows_without_an_id_are_all_kept_and_renewed_together() -> None:
+    given = {"city": "Pskov"}
+    rows = [[{"day": "May", "hall": "A", "free": free} for free in some] for some in ((3, 4, 5), (6, 7))]
+    entries = [*used(1, "get_places", given, json.dumps(rows[0])), *used(3, "get_places", given, json.dumps(rows[1]))]
+    assert [fact["free"] for fact in map(fields_of, _texts(entries[:2]))] == ["3", "4", "5"]
+    assert [fact["free"] for fact in map(fields_of, _texts(entries))] == ["6", "7"]
 
 
 def test_a_table_of_three_hundred_rows_keeps_each() -> None:
