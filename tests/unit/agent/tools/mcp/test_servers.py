@@ -191,7 +191,7 @@ async def test_a_call_that_nobody_waits_for_any_more_ends_at_once(tmp_path: Path
 
 @pytest.mark.parametrize("tool", ["flood", "endless_line", "chatter"])
 async def test_a_flood_ends_the_connection_and_not_the_program(tmp_path: Path, tool: str) -> None:
-    async with running(tmp_path, {"box": program()}) as servers:
+    async with running(tmp_path, {"box": program(timeout=120)}) as servers:  # what floods may be slow at it
         sentence = await refused(tools(servers)[f"box__{tool}"])
         assert "it sent" in sentence
         await again_connected(servers, "box")
