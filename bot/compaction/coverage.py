@@ -48,6 +48,8 @@ _PAIR = 0.5
 _NUMBER, _LONG_NUMBER, _IDENTIFIER, _CAPITAL = 1.5, 2.0, 2.5, 1.5
 _LONG = 3
 """Digits from which on a number is hardly said by chance."""
+_ID_DIGITS = 6
+"""Digits from which on a number names a thing as a code does."""
 _AGAIN = (1.0, 0.12, 0.03)
 """What is left of a term's weight when no chosen line holds it, one, or more."""
 _CLOSE = 0.9
@@ -167,7 +169,7 @@ def may_tell(text: str) -> bool:
 def form_of(term: str) -> float:
     """What a term tells by its form alone."""
     if is_telling(term):
-        if any(map(str.isalpha, term)) or "@" in term:
+        if any(map(str.isalpha, term)) or "@" in term or (term.isdigit() and len(term) >= _ID_DIGITS):
             return _IDENTIFIER
         return _LONG_NUMBER if sum(map(str.isdigit, term)) >= _LONG else _NUMBER
     if not term.isascii() and _IS_DENSE.match(term):

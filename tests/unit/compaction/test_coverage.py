@@ -45,6 +45,11 @@ def test_what_is_rare_weighs_more_and_so_do_codes_and_long_words() -> None:
     assert rarity.weight("zacha") > rarity.weight("near")
 
 
+def test_a_number_that_is_as_long_as_an_id_tells_as_much_as_a_code() -> None:
+    rarity = _rarity(_lines("6117189161 QX-77A 2026 481"))
+    assert rarity.weight("6117189161") == rarity.weight("qx-77a") > rarity.weight("2026") == rarity.weight("481")
+
+
 def test_a_language_may_say_how_common_its_words_are() -> None:
     rarity = Rarity.of(["please send tulips"], language=lambda term: 0.1 if term == "pleas" else 1.0)
     assert rarity.weight("pleas") < rarity.weight("tulip")
