@@ -14,6 +14,9 @@ class Measure(StrEnum):
 
     VALUES = "values"
     """Values that later calls need and the request holds."""
+    ONCE = "values not said again"
+    """Of these, the ones that nobody says and no tool returns between the cut and the call."""
+    SHORT = "values of short histories"
     ANSWERS = "answers"
     """Questions about plain talk that the request answers."""
     CONSTRAINTS = "constraints"

@@ -20,6 +20,7 @@ from tests.bench.recall import relevance
 from tests.bench.yardstick import inventions, needs, plain_chat, prose
 from tests.bench.yardstick.contenders import Contender
 from tests.bench.yardstick.figures import Figure, Measure
+from tests.bench.yardstick.needs import Need
 from tests.bench.yardstick.planted import Score
 from tests.bench.yardstick.prose import PROSE, Paragraph
 from tests.bench.yardstick.reading import request_text
@@ -27,12 +28,17 @@ from tests.bench.yardstick.recorded import Cut, Shape, cuts, read
 from tests.bench.yardstick.requests import compacted, is_valid
 
 VALUE_SHARES = (0.50, 0.25, 0.10)
+SHORT_SHARES = (0.50, 0.40, 0.33)
+"""Of histories below ``LONG``: what a window that compacts so little leaves of them."""
 CHAT_SHARES = (0.25, 0.10)
 PROSE_SHARES = (0.20, 0.10)
-SMALLEST = 1_000
-"""Tokens: what is shorter is not measured, nobody compacts it."""
+SMALLEST, LONG = 1_000, 3_000
+"""Tokens: what is shorter than the first is not measured, nobody compacts it; what is shorter than the second, by
+itself.
+"""
 CHAINED = (1, 5, 20)
 _CHAIN_SHARE = 0.25
+_MOST_TIMES = 4
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,8 @@ class Extent:
     """How much is measured: of each shape in a domain, chats of an author, talks in a language."""
 
     cuts: int = 12
+    values: int = 200
+    """A domain whose cuts need fewer has more of them, up to four times as many."""
     chats: int = 5
     talks: int = 4
     chains: int = 3
@@ -47,7 +55,7 @@ class Extent:
     @classmethod
     def quick(cls) -> Extent:
         """Enough to see where one stands."""
-        return cls(cuts=3, chats=1, talks=1, chains=1)
+        return cls(cuts=3, values=0, chats=1, talks=1, chains=1)
 
 
 @dataclass(frozen=True)
@@ -77,10 +85,14 @@ class Data:
         for domain, cases in self._domains:
             for cut in cases:
                 before = estimate_tokens(cut.before)
-                for share in VALUE_SHARES:
+                is_long = before >= LONG
+                for share in VALUE_SHARES if is_long else SHORT_SHARES:
                     request, fits = compacted(contender, cut.before, round(share * before))
                     kept = needs.kept(cut.needs, request) if fits else []
-                    yield self._figure(Measure.VALUES, domain, share, contender, Score(len(kept), len(cut.needs)))
+                    score, once = Score(len(kept), len(cut.needs)), Score(_once(kept), _once(cut.needs))
+                    yield self._figure(Measure.VALUES if is_long else Measure.SHORT, domain, share, contender, score)
+                    if is_long:
+                        yield self._figure(Measure.ONCE, domain, share, contender, once)
                     yield self._figure(Measure.FITS, domain, share, contender, Score(fits, 1))
                     yield self._figure(Measure.VALID, domain, share, contender, Score(is_valid(request), 1))
                     if contender.quotes:
@@ -167,8 +179,18 @@ class Data:
         return [(path.stem, self._cases(path)) for path in self._files("tools")]
 
     def _cases(self, path: Path) -> list[Cut]:
-        found = [cut for cut in cuts(read(path), Random(self.seed)) if estimate_tokens(cut.before) >= SMALLEST]
-        return [cut for shape in Shape for cut in _some(found, shape, self.extent.cuts)]
+        short: list[Cut] = []
+        of_shape: dict[Shape, list[Cut]] = {shape: [] for shape in Shape}
+        most = _MOST_TIMES * self.extent.cuts
+        for cut in cuts(read(path), Random(self.seed)):
+            size = estimate_tokens(cut.before)
+            if size >= LONG:
+                of_shape[cut.shape].append(cut)
+            elif size >= SMALLEST:
+                short.append(cut)
+            if min(len(of_shape[Shape.STITCHED]), len(of_shape[Shape.RESUMED])) >= most:
+                break
+        return [*short[: self.extent.cuts], *_enough(list(of_shape.values()), self.extent)]
 
     @cached_property
     def _texts(self) -> dict[str, list[Paragraph]]:
@@ -197,5 +219,14 @@ class Data:
         return sorted((self.folder / part).glob("*.jsonl"))
 
 
-def _some(found: Iterable[Cut], shape: Shape, most: int) -> list[Cut]:
-    return [cut for cut in found if cut.shape == shape][:most]
+def _enough(of_shapes: Sequence[Sequence[Cut]], extent: Extent) -> list[Cut]:
+    """The first few of each shape; one more of each, and one more, while all together need too little."""
+    for number in range(extent.cuts, _MOST_TIMES * extent.cuts + 1):
+        found = [cut for some in of_shapes for cut in some[:number]]
+        if sum(len(cut.needs) for cut in found) >= extent.values:
+            break
+    return found
+
+
+def _once(some: Iterable[Need]) -> int:
+    return sum(not need.comes_again for need in some)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tests.bench.yardstick import fetch
@@ -18,11 +19,11 @@ from tests.bench.yardstick.figures import (
     total,
 )
 from tests.bench.yardstick.made_up import GROUP, SHARES
+from tests.bench.yardstick.measures import SHORT_SHARES
 from tests.bench.yardstick.wordings import SETS
 
 NOTHING = "Nothing was measured: no folder was given with `--data`."
 _PARTS: dict[str, tuple[Measure, Sequence[float]]] = {
-    "values": (Measure.VALUES, (0.25, 0.10)),
     "answers": (Measure.ANSWERS, (0.25, 0.10)),
     "constraints": (Measure.CONSTRAINTS, (0.20, 0.10)),
     "updates": (Measure.UPDATES, (0.20,)),
@@ -36,6 +37,8 @@ def page(figures: Some, *, command: str, seconds: float) -> str:
     parts = {
         "command": command,
         "minutes": f"{seconds / 60:.0f}",
+        "values": _values(figures),
+        "short": _short(figures),
         **{name: _halves(figures, measure, shares) for name, (measure, shares) in _PARTS.items()},
         "invented": _invented(figures),
         "chains": _chains(figures),
@@ -61,6 +64,27 @@ def _halves(figures: Some, measure: Measure, shares: Sequence[float]) -> str:
         if some:
             parts.append(f"{title}:\n\n{by_group(some, shares)}")
     return "\n\n".join(parts) or NOTHING
+
+
+def _values(figures: Some) -> str:
+    """By domain, then all domains together, with and without what comes again by itself."""
+    groups = {Measure.VALUES: "all", Measure.ONCE: "all but repeated"}
+    every = [
+        replace(figure, measure=Measure.VALUES, group=groups[figure.measure])
+        for measure in groups
+        for figure in figures
+        if figure.measure is measure
+    ]
+    return _halves([*figures, *every], Measure.VALUES, (0.25, 0.10))
+
+
+def _short(figures: Some) -> str:
+    some = [
+        replace(figure, group="held out" if figure.held_out else "seen")
+        for figure in sorted(figures, key=lambda figure: not figure.held_out)
+        if figure.measure is Measure.SHORT
+    ]
+    return by_group(some, SHORT_SHARES) if some else NOTHING
 
 
 def _invented(figures: Some) -> str:

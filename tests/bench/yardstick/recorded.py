@@ -7,21 +7,24 @@ may stand beside them. The first line is number 0.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain, islice
 from pathlib import Path
 from random import Random
 
+from bot.estimate import estimate_tokens
 from bot.messages import Block, Message, text_block
 from tests.bench.yardstick.needs import Need, needs_of
 from tests.bench.yardstick.reading import blocks_of
 
 SINGLE_CUT = 0.6
 STITCHED_CUT = 2 / 3
-_FEWEST, _MOST = 5, 8
-_ROUNDS = 4
-"""How often all conversations are shuffled and stitched."""
+_FEWEST, _LEAST_TOKENS = 5, 12_000
+"""As many conversations are stitched as come to this, and five at least: about the history at which a limit of 16,000
+tokens compacts.
+"""
 
 
 class Shape(StrEnum):
@@ -30,7 +33,7 @@ class Shape(StrEnum):
     SINGLE = "single"
     """One, cut after 60 % of its messages."""
     STITCHED = "stitched"
-    """Five to eight, one after the other, cut before the last third of the last one."""
+    """Several, one after the other, cut before the last third of the last one."""
     RESUMED = "resumed"
     """Likewise, but what comes after the cut is the rest of the first one."""
 
@@ -56,16 +59,22 @@ def read(path: Path) -> list[list[Message]]:
     return found
 
 
-def cuts(conversations: Sequence[list[Message]], dice: Random) -> list[Cut]:
-    """These conversations, each by itself and stitched together; only where something is needed after the cut."""
-    made = [_cut(Shape.SINGLE, [], conversation, SINGLE_CUT) for conversation in conversations]
-    for group in [group for _ in range(_ROUNDS) for group in _groups(conversations, dice)]:
-        parts = [_renamed(messages, f"c{number}-") for number, messages in enumerate(group)]
-        made.append(_cut(Shape.STITCHED, _joined(parts[:-1]), parts[-1], STITCHED_CUT))
-        at = _boundary(parts[0], SINGLE_CUT)
-        before = [*parts[0][:at], *_joined(parts[1:])]
-        made.append(Cut(Shape.RESUMED, before, needs_of(before, parts[0][at:])))
-    return [cut for cut in made if cut.before and cut.needs]
+def cuts(conversations: Sequence[list[Message]], dice: Random) -> Iterator[Cut]:
+    """These conversations, each by itself, then stitched together, at most as many times as there are conversations;
+    only where something is needed after the cut. Each is made when it is asked for.
+    """
+    single = (_cut(Shape.SINGLE, [], conversation, SINGLE_CUT) for conversation in conversations)
+    groups = islice(_groups(conversations, dice), len(conversations))
+    made = chain(single, (cut for group in groups for cut in _long(group)))
+    return (cut for cut in made if cut.before and cut.needs)
+
+
+def _long(group: Sequence[list[Message]]) -> Iterator[Cut]:
+    parts = [_renamed(messages, f"c{number}-") for number, messages in enumerate(group)]
+    yield _cut(Shape.STITCHED, _joined(parts[:-1]), parts[-1], STITCHED_CUT)
+    at = _boundary(parts[0], SINGLE_CUT)
+    before = [*parts[0][:at], *_joined(parts[1:])]
+    yield Cut(Shape.RESUMED, before, needs_of(before, parts[0][at:]))
 
 
 def _cut(shape: Shape, earlier: list[Message], last: Sequence[Message], share: float) -> Cut:
@@ -87,12 +96,16 @@ def _is_request(message: Message) -> bool:
     return message["role"] == "user" and all(block.get("type") != "tool_result" for block in blocks_of(message))
 
 
-def _groups(conversations: Sequence[list[Message]], dice: Random) -> Iterable[list[list[Message]]]:
-    order = dice.sample(list(conversations), len(conversations))
-    while len(order) >= _FEWEST:
-        size = dice.randint(_FEWEST, _MOST)
-        yield order[:size]
-        order = order[size:]
+def _groups(conversations: Sequence[list[Message]], dice: Random) -> Iterator[list[list[Message]]]:
+    """All of them shuffled again and again; what is left at the end of a round is too short."""
+    sized = [(estimate_tokens(messages), messages) for messages in conversations]
+    for _ in sized:
+        group: list[tuple[int, list[Message]]] = []
+        for each in dice.sample(sized, len(sized)):
+            group.append(each)
+            if len(group) >= _FEWEST and sum(size for size, _ in group) >= _LEAST_TOKENS:
+                yield [messages for _, messages in group]
+                group = []
 
 
 def _finished(messages: list[Message]) -> list[Message]:
