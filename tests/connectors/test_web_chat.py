@@ -136,6 +136,15 @@ async def test_the_line_about_memory_is_folded_in_the_pages_own_words_and_the_st
     assert "[CFPM_" not in (await browser.page("/chat/folded")).replace('data-payload="[CFPM_', ""), "only for machines"
 
 
+async def test_whoever_sits_at_the_page_reads_why_there_is_no_answer(browser: Browser, model: MessagesServer) -> None:
+    """They run the program, as whoever sits at the terminal does."""
+    async with browser.tab("unanswered") as tab:
+        model.fail(401, "authentication_error", "invalid x-api-key", when=lambda request: "KEYLESS" in request.all_text)
+        why = await tab.asks("KEYLESS?")
+        assert "does not accept our key (invalid x-api-key). Check ANTHROPIC_API_KEY" in why
+        await tab.asks("And now?")
+
+
 async def test_the_page_has_the_chats_beside_it_the_commands_and_each_answer_as_it_was_written(
     browser: Browser, model: MessagesServer
 ) -> None:

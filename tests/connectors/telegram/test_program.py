@@ -13,6 +13,8 @@ from bot.app.platforms import platforms
 from bot.app.resources import Resources
 from bot.gateway.chat_delivery import IN_A_FILE
 from bot.gateway.intake import UNREAD
+from bot.messages import Address, Button, Say
+from connectors.telegram import Telegram
 from tests.connectors.at_work import at_work
 from tests.house import settings_for
 from tests.servers.messages.server import MessagesServer
@@ -78,3 +80,21 @@ async def test_what_cannot_be_read_is_answered_in_words(
         ada.says("And this?")
         assert UNREAD in await answers(telegram, 2)
     assert len(model.requests) == 1
+
+
+async def test_a_button_that_nobody_knows_any_more_is_answered_in_words(
+    telegram: BotApiServer, ada: Person, program: AbstractAsyncContextManager[Resources], model: MessagesServer
+) -> None:
+    """It stands under a message of an earlier version, or of another bot with this token."""
+    ada.says("/start")
+    earlier = Telegram(telegram.token, api_base=telegram.url, commands=())
+    buttons = (Button("This", "choose:7"), Button("Old", "/vote 3"))
+    (under,) = await earlier.deliver(Say(Address("telegram", "1001"), "Which?", "1", buttons))
+    await earlier.close()
+    async with program:
+        before = len(await answers(telegram, 2))
+        for number, label in enumerate(("This", "Old"), before + 1):
+            ada.presses(int(under), label)
+            assert (await answers(telegram, number))[-1].startswith("That button does nothing any more.")
+        await telegram.wait_for(lambda server: not server.chats.open_presses, PATIENCE)
+    assert not model.requests

@@ -142,7 +142,24 @@ async def test_a_summary_that_the_provider_refuses_is_told_likewise(
     assert len(told(room, "ada", "⚠️")) == 1
 
 
+PAGE = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body><h1>502 Bad Gateway</h1>\r\n</body></html>"
+
+
+async def test_of_a_proxy_that_answers_a_page_nobody_reads_the_page(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    async with house(admins={"room:ada", "room:eve"}):
+        await met(room, chat="ada")
+        await met(room, chat="eve")
+        model.page(502, PAGE, retry_after=0.01)
+        assert await met(room, chat="bob") == f"⚠️ {TOLD}"
+        await room.until(lambda: told(room, "ada", BEGAN))
+        assert "(502 Bad Gateway)" in await met(room, chat="eve")
+    assert ["(502 Bad Gateway)" in text for text in told(room, "ada", BEGAN)] == [True]
+    shown = [text for chat in room.shown.values() for message in chat.values() for text in message.texts]
+    assert not [text for text in shown if "<" in text]
+
+
 def test_of_a_page_that_a_proxy_answers_only_the_words_are_said() -> None:
-    page = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body><h1>502 Bad Gateway</h1>\r\n</body></html>"
-    assert said_in(SimpleNamespace(body=page, message="")) == "502 Bad Gateway"
+    assert said_in(SimpleNamespace(body=PAGE, message="")) == "502 Bad Gateway"
     assert said_in(SimpleNamespace(body="<html></html>", message="")) == "no reason given"

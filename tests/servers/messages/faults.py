@@ -65,9 +65,12 @@ class Slow(Fault):
 
 @dataclass
 class Garbage(Fault):
-    """Answers 200 and something that is no message."""
+    """Answers something that is no message. ``kind``: its content type, where it is not that of an answer."""
 
     body: bytes = b""
+    status: int = 200
+    kind: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -140,6 +143,12 @@ class Faults:
     def garbage(self, body: bytes, *, times: int | None = 1, when: When | None = None) -> None:
         """Answer 200 with these bytes, as a stream where one was asked for."""
         self._faults.append(Garbage(when, times, body))
+
+    def page(self, status: int, html: str, *, retry_after: float = 0.0) -> None:
+        """Answer like a proxy whose server is away, until `clear_faults()`."""
+        self._faults.append(
+            Garbage(None, None, html.encode(), status, "text/html", {"retry-after": f"{retry_after:g}"})
+        )
 
     def slow(self, seconds: float, when: When | None = None) -> None:
         """Wait that long before each answer; the newest matching call holds."""

@@ -214,6 +214,27 @@ async def test_whoever_was_followed_changes_no_message(database: Database, bus: 
     assert (room.texts, old.over.is_set()) == ([], True)
 
 
+async def test_whoever_was_followed_takes_no_message_away_and_the_newest_gateway_does(
+    database: Database, bus: Bus, tmp_path: Path
+) -> None:
+    slot, room = await said(database), Stopped()
+    refs = await room.deliver(Say(CHAT, "hello", "7"))
+    async with database.write() as tx:
+        await outbox.delivered(tx, slot, 1, refs)
+        await outbox.change(tx, slot, "")  # nothing is to be said there after all
+    old, new = [await DeliveryFence.begin(database, LEASE, clock=lambda: room.now) for _ in range(2)]
+    await room.stands_still()
+    delivery = delivery_to(room, database, bus, old, tmp_path)
+    delivery.wake()
+    await delivery.run()
+    assert (list(room.shown["1"]), old.over.is_set()) == (["7"], True)
+    delivery = delivery_to(room, database, bus, new, tmp_path)
+    delivery.wake()
+    delivering = asyncio.create_task(delivery.run())
+    await room.until(lambda: not room.shown["1"])
+    await stop(delivering)
+
+
 async def test_a_message_that_two_changed_at_once_is_brought_again(
     database: Database, bus: Bus, tmp_path: Path
 ) -> None:
