@@ -12,11 +12,13 @@ from typing import Any
 import aiohttp
 import pytest
 from redis.asyncio import Redis
+from sqlalchemy import make_url
 
 from bot.app.embedded.valkey import EmbeddedValkey
 from tests.servers.messages.server import MessagesServer
+from tests.servers.proxy import Proxy
 from tests.servers.telegram.server import BotApiServer
-from tests.wire.program import Program, Programs
+from tests.wire.program import PATIENCE, Program, Programs
 from tests.wire.talk import Talk
 
 
@@ -199,6 +201,31 @@ async def test_readyz_names_the_part_that_is_gone_and_sees_it_come_back(programs
         assert await served.stop() == 0
     finally:
         await valkey.stop()
+
+
+async def test_readyz_names_the_database_that_is_away_and_no_platform_takes_the_blame(
+    telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer, postgres_book: str
+) -> None:
+    book = make_url(postgres_book)
+    async with Proxy(f"{book.query['host']}/.s.PGSQL.5432") as postgres:
+        where = f"{postgres.address}/{book.database}"
+        served = await telegram_programs.serve(DATABASE_URL=f"postgresql://postgres:sesame@{where}")
+        ada = Talk(telegram, model, 1001)
+        assert (await _get(served, "/readyz"))[0] == 200
+        postgres.cut()
+        ada.says("The colour is blue.")
+        await served.wait_for(lambda it: it.logged("receiving_waits"), PATIENCE)
+        status, said = await _get(served, "/readyz")
+        parts = said["parts"]
+        assert status == 503
+        assert f"(DATABASE_URL: {where})" in parts["database"]
+        assert (parts["telegram"], parts["web"]) == ("waits for the database",) * 2
+        assert "sesame" not in str(said)
+        postgres.restore()
+        assert await ada.asks("What is the colour?") == "The colour is blue."
+        status, said = await _get(served, "/readyz")
+        assert (status, said["parts"]["telegram"]) == (200, "ok")
+        assert await served.stop() == 0
 
 
 async def test_a_gateway_without_a_key_starts_no_model_that_it_would_never_ask(telegram_programs: Programs) -> None:
