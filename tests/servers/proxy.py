@@ -18,10 +18,11 @@ _HOST = "127.0.0.1"
 
 @dataclass
 class _Wire:
-    """One connection. ``is_near``: what comes before the words whose answer is to be lost was said; ``last_words``:
-    what the server says with its next answer."""
+    """One connection. ``is_near``: what comes before the words whose answer is to be lost was said, ``is_close``: what
+    comes before those at which all falls silent; ``last_words``: what the server says with its next answer."""
 
     is_near: bool = False
+    is_close: bool = False
     is_deaf: bool = False
     last_words: bytes = b""
 
@@ -43,6 +44,9 @@ class Proxy:
         self._is_cut = False
         self._to_lose: tuple[bytes, bytes] | None = None
         self._to_add: tuple[bytes, bytes] | None = None
+        self.stalled = asyncio.Event()
+        """It fell silent as it was told by :meth:`stall`."""
+        self._to_stall: tuple[bytes, bytes] | None = None
         self._passing = asyncio.Event()
         self._passing.set()
         self._writers: set[asyncio.StreamWriter] = set()
@@ -96,6 +100,11 @@ class Proxy:
     def add_to_answer(self, to: bytes, words: bytes) -> None:
         """Once: these words come with the server's answer to those."""
         self._to_add = to, words
+
+    def stall(self, at: bytes, *, after: bytes = b"") -> None:
+        """Once: the words ``at`` still reach the server when ``after`` was said before them on the same connection, and
+        from there on it is a black hole."""
+        self._to_stall = after, at
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._accept, _HOST, 0, ssl=self._tls)
@@ -162,6 +171,13 @@ class Proxy:
             wire.is_near = wire.is_near or after in piece
             if wire.is_near and to in piece:
                 wire.is_deaf, self._to_lose = True, None
+        if self._to_stall:
+            after, at = self._to_stall
+            wire.is_close = wire.is_close or after in piece
+            if wire.is_close and at in piece:
+                self._to_stall = None
+                self.blackhole()
+                self.stalled.set()
         if self._to_add and self._to_add[0] in piece:
             wire.last_words, self._to_add = self._to_add[1], None
         return piece
