@@ -5,7 +5,7 @@ Of many lines those are chosen, one after the other, that tell most for their pr
 conversation and by its form: numbers, codes and long words tell more than short words do, in whatever language is
 written with words; writing without blanks is compared by pairs of characters.
 
-Nothing here asks what a word means. Who knows how rare words are in a language may pass that in; nobody has to.
+Nothing here asks what a word means.
 """
 
 from __future__ import annotations
@@ -52,8 +52,6 @@ _ID_DIGITS = 6
 """Digits from which on a number names a thing as a code does."""
 _AGAIN = (1.0, 0.12, 0.03)
 """What is left of a term's weight when no chosen line holds it, one, or more."""
-_CLOSE = 0.9
-"""A line that tells this share of what another may tell at best is taken: to find the best one takes longer."""
 _KEPT = 32_768
 """Answers that are kept: a line is looked at when it is found, at every turn after it, and when it is chosen."""
 
@@ -68,44 +66,27 @@ def terms_of(text: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=_KEPT)
-def _of_stretch(stretch: str) -> tuple[str, ...]:
+def _of_stretch(stretch: str) -> Sequence[str]:
     """The terms of what stands between two blanks. A conversation has few of them, and each many times."""
     bare = stretch.strip(_EDGES)
     if bare.isalpha() and (bare.isascii() or not _IS_DENSE.search(bare)):  # most are: the rest takes longer
-        return tuple(_of_word(bare))
-    return tuple(_of_writing(stretch))
-
-
-def _of_writing(token: str) -> Iterator[str]:
-    for run in _RUN.findall(token):
+        return _of_word(bare)
+    found: list[str] = []
+    for run in _RUN.findall(stretch):
         if _IS_DENSE.match(run):
-            yield from pairs(run) if len(run) > 1 else run
-        else:
-            yield from _of_token(run)
-
-
-def _of_token(token: str) -> Iterator[str]:
-    if token.isascii() and token.isalpha():
-        yield from _of_word(token)
-    elif _TELLING.search(token):
-        for part in _CODE.findall(token):
+            found += pairs(run) if len(run) > 1 else run
+            continue
+        for part in _CODE.findall(run) if _TELLING.search(run) else (run,):
             if _TELLING.search(part):
-                yield part[:_LONGEST_CODE]
+                found.append(part[:_LONGEST_CODE])
             else:
-                yield from _of_words(part)
-    else:
-        yield from _of_words(token)
+                found += chain.from_iterable(map(_of_word, _WORD.findall(part)))
+    return found
 
 
-def _of_words(text: str) -> Iterator[str]:
-    for word in _WORD.findall(text):
-        yield from _of_word(word)
-
-
-def _of_word(word: str) -> Iterator[str]:
-    yield beginning(word)
-    if len(word) >= _COMPOUND:
-        yield f"-{word[-len(beginning(word)) :]}"
+def _of_word(word: str) -> Sequence[str]:
+    start = beginning(word)
+    return (start,) if len(word) < _COMPOUND else (start, f"-{word[-len(start) :]}")
 
 
 @dataclass(frozen=True)
@@ -116,18 +97,10 @@ class Rarity:
     counts: Counter[str]
     capitals: frozenset[str] = frozenset()
     """Terms that were written with capitals inside, as abbreviations and names of things in programs are."""
-    language: Callable[[str], float] | None = None
-    """A factor for a term, by how rare it is in the language; None: nobody knows."""
     _weights: dict[str, float] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def of(
-        cls,
-        texts: Iterable[str],
-        *,
-        terms: Iterable[Iterable[str]] | None = None,
-        language: Callable[[str], float] | None = None,
-    ) -> Rarity:
+    def of(cls, texts: Iterable[str], *, terms: Iterable[Iterable[str]] | None = None) -> Rarity:
         """``terms``: those of each of the texts, from whoever has them already."""
         texts = list(texts)
         counts: Counter[str] = Counter()
@@ -136,14 +109,13 @@ class Rarity:
         # Who shouts names nothing by it. Most lines have no two capitals beside each other: to search takes longer.
         spoken = (text for text in texts if _CAPITAL_INSIDE.search(text) and not text.isupper())
         capitals = {beginning(word.casefold()) for text in spoken for word in _CAPITALS.findall(text)}
-        return cls(len(texts), counts, frozenset(capitals), language)
+        return cls(len(texts), counts, frozenset(capitals))
 
     def weight(self, term: str) -> float:
-        """How much a term tells: log(1 + N / df), times its form, times its rarity in the language."""
+        """How much a term tells: log(1 + N / df), times its form."""
         weight = self._weights.get(term)
         if weight is None:
-            rare = log(1 + max(1, self.texts) / max(1, self.counts[term]))
-            weight = rare * form_of(term) * (self.language(term) if self.language else 1.0)
+            weight = log(1 + max(1, self.texts) / max(1, self.counts[term])) * form_of(term)
             if term in self.capitals:
                 weight *= _CAPITAL
             self._weights[term] = weight
@@ -190,96 +162,100 @@ class Line:
     """Something that may be chosen: a sentence, a row of a record, the longer form of one.
 
     ``price``: its tokens (of a longer form, what it costs more). ``factor``: what else makes it worth more or less than
-    its terms say. ``needs``: the indices of lines without which it may not stand; they come with it, at the price of
-    all. ``sure``: before all others, whatever it tells. ``terms``: what it is chosen by, where that is not its text.
+    its terms say. ``sure``: before all others, whatever it tells. ``terms``: what it is chosen by, where that is not
+    its text.
     """
 
     text: str
     price: float
     factor: float = 1.0
-    needs: tuple[int, ...] = ()
     sure: bool = False
     terms: tuple[str, ...] | None = None
 
 
 def chosen(
-    lines: Sequence[Line], room: float, *, rarity: Rarity, covered: Iterable[str] = (), least: float = 0.0
+    lines: Sequence[Line],
+    room: float,
+    *,
+    rarity: Rarity,
+    covered: Iterable[str] = (),
+    needs: Callable[[int], Iterable[int]] = lambda _: (),
 ) -> tuple[int, ...]:
     """The indices of lines that together tell most in ``room`` tokens, in the order in which they were chosen.
 
-    ``covered``: terms that stand on the page in any case. ``least``: what a line has to tell for each of its tokens.
+    ``covered``: terms that stand on the page in any case. ``needs``: by its index the indices of lines without which a
+    line may not stand; they come with it, at the price of all. It is asked only of lines that may be chosen.
     """
-    return tuple(_Choosing(lines, room, rarity, covered, least).run())
+    return tuple(_Choosing(lines, room, rarity, covered, needs).run())
 
 
 class _Choosing:
-    """Lazy greedy: what a line tells never grows while others are chosen, so its last score is a bound, and only the
-    line at the top of the heap is looked at again. Where it does grow, since what it needs was chosen, it is scored
-    anew."""
+    """Lazy greedy: what a line tells never grows while others are chosen, so its last score is a bound, as is at first
+    what it would tell alone, and only the line at the top of the heap is looked at. Where it does grow, since what it
+    needs was chosen, it is put in anew."""
 
     def __init__(
-        self, lines: Sequence[Line], room: float, rarity: Rarity, covered: Iterable[str], least: float
+        self,
+        lines: Sequence[Line],
+        room: float,
+        rarity: Rarity,
+        covered: Iterable[str],
+        needs: Callable[[int], Iterable[int]],
     ) -> None:
         self._lines = lines
+        self._needs = needs
         self._left = room
-        self._least = least
         self._terms = [terms_of(line.text) if line.terms is None else line.terms for line in lines]
-        self._times = dict.fromkeys(covered, 1)
+        self._times = Counter(dict.fromkeys(covered, 1))
         self._weight = {term: rarity.weight(term) for term in set().union(*self._terms)}
         self._tells = {term: self._left_of(term) for term in self._weight}
         self._taken: set[int] = set()
         self._bundles: dict[int, _Bundle] = {}
-        self._needed_by: defaultdict[int, list[int]] = defaultdict(list)
-        for at, line in enumerate(lines):
-            for other in line.needs:
-                self._needed_by[other].append(at)
+        self._needed_by: defaultdict[int, set[int]] = defaultdict(set)
 
     def run(self) -> Iterator[int]:
-        heap = [(-self._score(at), at) for at in range(len(self._lines))]
+        heap = [(-self._alone(at), at) for at in range(len(self._lines))]
         heapify(heap)
         while heap:
-            bound, at = heappop(heap)
-            if at in self._taken:
+            last, at = heappop(heap)
+            if at in self._taken or self._lines[at].price > self._left:
                 continue
-            score = self._score(at)
-            if heap and score < _CLOSE * -heap[0][0] and score < -bound:
+            next_best = -heap[0][0] if heap else 0.0
+            score = min(-last, self._alone(at))
+            if score >= next_best:
+                bundle = self._bundle(at)
+                score = self._score(bundle)
+            if score < next_best:
                 heappush(heap, (-score, at))
-                continue
-            if score <= self._least:
+            elif score <= 0:
                 return
-            bundle = self._bundle(at)
-            if bundle.price > self._left:
-                continue
-            yield from self._take(bundle.lines)
-            for other in {other for one in bundle.lines for other in self._needed_by[one]}:
-                if other not in self._taken:
-                    heappush(heap, (-self._score(other), other))
+            elif bundle.price <= self._left:
+                yield from self._take(bundle)
+                for other in set().union(*map(self._needed_by.__getitem__, bundle.lines)) - self._taken:
+                    heappush(heap, (-self._alone(other), other))
 
-    def _take(self, lines: Sequence[int]) -> Iterator[int]:
-        self._taken.update(lines)
-        for at in lines:
-            self._left -= self._lines[at].price
-            for term in self._terms[at]:
-                self._times[term] = self._times.get(term, 0) + 1
-                self._tells[term] = self._left_of(term)
-            yield at
+    def _take(self, bundle: _Bundle) -> Sequence[int]:
+        self._left -= bundle.price
+        self._taken.update(bundle.lines)
+        for at in bundle.lines:
+            self._times.update(self._terms[at])
+            self._tells.update((term, self._left_of(term)) for term in self._terms[at])
+        return bundle.lines
 
     def _left_of(self, term: str) -> float:
         """What a term tells still."""
-        return self._weight[term] * _AGAIN[min(self._times.get(term, 0), len(_AGAIN) - 1)]
+        return self._weight[term] * _AGAIN[min(self._times[term], len(_AGAIN) - 1)]
 
-    def _score(self, at: int) -> float:
-        """What a line and those that come with it tell for a token."""
+    def _alone(self, at: int) -> float:
+        """What a line tells for a token; those that come with it tell no more, or are taken before it."""
         line = self._lines[at]
-        if line.sure:
-            return inf
-        if not line.needs:
-            return sum(map(self._tells.__getitem__, self._terms[at])) * line.factor / max(line.price, 1.0)
-        bundle = self._bundle(at)
-        told = 0.0
-        for factor, terms in bundle.parts:
-            told += sum(map(self._tells.__getitem__, terms)) * factor
-        return told / max(bundle.price, 1.0)
+        told = sum(map(self._tells.__getitem__, self._terms[at]))
+        return inf if line.sure else told * line.factor / max(line.price, 1.0)
+
+    def _score(self, bundle: _Bundle) -> float:
+        """What lines that come together tell for a token."""
+        told = sum(factor * sum(map(self._tells.__getitem__, terms)) for factor, terms in bundle.parts)
+        return inf if self._lines[bundle.lines[-1]].sure else told / max(bundle.price, 1.0)
 
     def _bundle(self, at: int) -> _Bundle:
         """The line and all that it needs and that is not there yet, what is needed first."""
@@ -292,7 +268,8 @@ class _Choosing:
             one = waiting.pop()
             if one not in found and one not in self._taken:
                 found[one] = None
-                waiting.extend(self._lines[one].needs)
+                waiting.extend(self._needs(one))
+                self._needed_by[one].add(at)
         lines = list(found)[::-1]
         parts, own = list[tuple[float, Sequence[str]]](), set[str]()
         for one in lines:

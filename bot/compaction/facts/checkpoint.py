@@ -279,7 +279,7 @@ def _tables(facts: Iterable[Fact], *, repeats: bool) -> Iterator[str]:
     """Records of one shape together, also those that have only its first names; in the order of their oldest one.
     ``repeats``: a cell like the one above it is written again."""
     rows = [fields_of(_clean(fact.text)) if fact.kind in RECORDS else {"": _clean(fact.text)} for fact in facts]
-    shapes = sorted({tuple(row) for row in rows if _fits_a_table(row)}, key=len)
+    shapes = sorted(dict.fromkeys(tuple(row) for row in rows if _fits_a_table(row)), key=len)
     wider = {names[:count]: names for names in shapes for count in range(1, len(names) + 1)}
     tables: dict[tuple[str, ...], list[Fields]] = defaultdict(list)
     for at, row in enumerate(rows):

@@ -16,7 +16,7 @@ from bot.compaction.coverage import Line, Rarity, chosen, terms_of
 from bot.compaction.facts.brief import Vocabulary, forms_of
 from bot.compaction.facts.checkpoint import Names, line_of, rendered
 from bot.compaction.facts.fact import PROSE, RECORDS, Fact, FactKind, FactStatus, Speaker
-from bot.compaction.facts.lines import Needs, in_order, leanings, updates
+from bot.compaction.facts.lines import Updates, in_order, leanings
 from bot.compaction.facts.quotes import is_note
 from bot.compaction.facts.records import Fields, fields_of
 from bot.compaction.facts.speech import LEAST, asks
@@ -71,7 +71,7 @@ def checkpoint_of(
     ``covered``: terms that stand on the page in any case. Empty when not even one fact fits.
     """
     choice = _Choice.of(facts)
-    order = chosen(choice.lines, room * _SPARE, rarity=choice.rarity, covered=covered)
+    order = chosen(choice.lines, room * _SPARE, rarity=choice.rarity, covered=covered, needs=choice.needs)
     best, fits, most = "", 0, len(order)
     count = most
     for _ in range(_TRIES):
@@ -116,13 +116,16 @@ _Group = tuple[str, ...] | tuple[int, bool, Speaker]
 class _Choice:
     """Facts as lines to choose from: of each its forms, from the shortest to the full one.
 
-    ``of_fact``: for each line the number of its fact, and the text of the fact in this form.
+    ``of_fact``: for each line the number of its fact, and the text of the fact in this form. ``first``: by fact, the
+    line of its shortest form.
     """
 
     facts: Sequence[Fact]
     lines: Sequence[Line]
     of_fact: Sequence[tuple[int, str]]
-    newer: Mapping[int, int]
+    first: Mapping[int, int]
+    updates: Updates
+    together: Mapping[int, Sequence[int]]
     names: Names
     rarity: Rarity
 
@@ -130,16 +133,23 @@ class _Choice:
     def of(cls, facts: Sequence[Fact]) -> _Choice:
         facts = _without_told_places(facts)
         vocabulary = Vocabulary.of(facts)
-        forms = [forms_of(fact, vocabulary) for fact in facts]
+        of_fact = [(at, form) for at, fact in enumerate(facts) for form in forms_of(fact, vocabulary)]
+        first = {at: number for number, (at, _) in reversed(list(enumerate(of_fact)))}
         terms = [_terms(fact, fact.text) for fact in facts]
         rarity = Rarity.of([fact.text for fact in facts], terms=terms)
-        newer, needs = updates(facts, terms, rarity), leanings(facts, terms)
         names = Names.of(facts)
-        of_fact = [(at, form) for at, own in enumerate(forms) for form in own]
-        first = {at: number for number, (at, _) in reversed(list(enumerate(of_fact)))}
-        together = {at: tuple(first[one] for one in (*needs.get(at, ()), *_one(newer.get(at)))) for at in first}
-        lines = list(_lines(facts, terms, of_fact, together, names=names, rarity=rarity))
-        return cls(facts, lines, of_fact, newer, names, rarity)
+        lines = list(_lines(facts, terms, of_fact, names=names, rarity=rarity))
+        return cls(facts, lines, of_fact, first, Updates(facts, terms, rarity), leanings(facts, terms), names, rarity)
+
+    def needs(self, number: int) -> Iterator[int]:
+        """The lines without which this one may not stand."""
+        at, _ = self.of_fact[number]
+        if number != self.first[at]:
+            yield number - 1
+            return
+        yield from (self.first[other] for other in self.together.get(at, ()))
+        if (newer := self.updates.of(at)) is not None:
+            yield self.first[newer]
 
     def shown(self, taken: Sequence[int]) -> str:
         """The checkpoint with these lines."""
@@ -149,7 +159,7 @@ class _Choice:
             texts[at] = form
         said = [at for at in texts if self.facts[at].kind in PROSE]
         rest = [at for at in texts if self.facts[at].kind not in PROSE]
-        shown = [replace(self.facts[at], text=texts[at]) for at in (*in_order(said, self.newer), *sorted(rest))]
+        shown = [replace(self.facts[at], text=texts[at]) for at in (*in_order(said, self.updates), *sorted(rest))]
         return rendered(shown, self.names)
 
 
@@ -157,7 +167,6 @@ def _lines(
     facts: Sequence[Fact],
     terms: Sequence[tuple[str, ...]],
     of_fact: Sequence[tuple[int, str]],
-    needs: Needs,
     *,
     names: Names,
     rarity: Rarity,
@@ -166,22 +175,24 @@ def _lines(
     tokens = texts_tokens(priced, family=Family.NEWER)
     newest = max((fact.seqs[-1] for fact in facts if fact.seqs), default=0)
     groups = _groups(facts)
-    before, paid, level, there = -1, 0.0, 0, frozenset[str]()
-    for number, (at, form) in enumerate(of_fact):
+    before, paid, factor, there = -1, 0.0, 1.0, frozenset[str]()
+    for (at, form), text in zip(of_fact, priced, strict=True):
         fact = facts[at]
         own = terms[at] if form is fact.text else _terms(fact, form)
-        if at != before:
-            before, paid, level, there = at, 0.0, 0, frozenset()
-        price = tokens[priced[number]]
+        is_first, price = at != before, tokens[text]
+        if is_first:
+            paid, there = 0.0, frozenset()
+            factor = _factor(fact, newest, groups) * _of_dense(fact, own, rarity)
+        else:
+            factor *= _LONGER
         yield Line(
             form,
             max(0.5, price - paid),
-            _factor(fact, newest, groups) * _LONGER**level * _of_dense(fact, own, rarity),
-            needs=(number - 1,) if level else needs[at],
-            sure=fact.pinned and not level,
-            terms=tuple(term for term in own if term not in there),
+            factor,
+            sure=fact.pinned and is_first,
+            terms=own if is_first else tuple(term for term in own if term not in there),
         )
-        paid, level, there = max(price, paid), level + 1, there.union(own)
+        before, paid, there = at, max(price, paid), there.union(own)
 
 
 def _priced(facts: Sequence[Fact], of_fact: Sequence[tuple[int, str]], names: Names) -> Iterator[str]:
@@ -246,7 +257,3 @@ def _without_told_places(facts: Sequence[Fact]) -> list[Fact]:
     """A place that another fact names is not told by itself."""
     told = "\n".join(fact.text for fact in facts if fact.kind is not FactKind.PATH)
     return [fact for fact in facts if fact.kind is not FactKind.PATH or fact.pinned or fact.text not in told]
-
-
-def _one(number: int | None) -> tuple[int, ...]:
-    return () if number is None else (number,)

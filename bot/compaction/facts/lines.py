@@ -8,6 +8,7 @@ belong together: that costs a few tokens, and the reader sees both, in their ord
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from bot.compaction.coverage import Rarity, form_of, is_telling
@@ -32,39 +33,50 @@ _NEAR = 2
 _SHORT = 2.2
 """Words that tell less than this mean little without what was said before."""
 
-Needs = dict[int, tuple[int, ...]]
-"""By line, the lines without which it may not stand."""
+
+class Updates:
+    """By line, the newest later one about the same thing that says something else. It is looked for when it is asked
+    for: most lines of a long talk are never chosen."""
+
+    def __init__(self, facts: Sequence[Fact], terms: Sequence[tuple[str, ...]], rarity: Rarity) -> None:
+        self._facts, self._terms, self._rarity = facts, terms, rarity
+        self._by_word: dict[str, list[int]] = {}
+        self._found: dict[int, int | None] = {}
+        for at in range(len(facts) - 1, -1, -1):
+            for word in terms[at] if _may_change(facts[at]) else ():
+                postings = self._by_word.setdefault(word, [])
+                if len(postings) < _NEWEST:
+                    postings.append(at)
+
+    def of(self, at: int) -> int | None:
+        """The index of that line, if there is one."""
+        if at not in self._found:
+            self._found[at] = self._newest(at) if _may_change(self._facts[at]) else None
+        return self._found[at]
+
+    def _newest(self, at: int) -> int | None:
+        own = self._words(at)
+        known = sorted((word for word in own if self._by_word[word][0] > at), key=lambda word: (own[word], word))
+        later = {one for word in known[-_LOOKED_UP:] for one in self._by_word[word] if one > at}
+        return next((one for one in sorted(later, reverse=True) if self._updates(one, at, own)), None)
+
+    def _updates(self, newer: int, at: int, own: Mapping[str, float]) -> bool:
+        others = self._words(newer)
+        shared = [word for word in own if word in others]
+        return (
+            sum(map(own.__getitem__, shared)) >= _ALIKE * min(sum(own.values()), sum(others.values()))
+            and sum(told for word in shared if (told := form_of(word)) >= _TELLS) >= _LEAST
+            and _says_else(self._facts[newer], self._terms[newer], self._facts[at], self._terms[at])
+        )
+
+    def _words(self, at: int) -> dict[str, float]:
+        """What a line may be about, with its weight: values are of something, and by themselves name nothing."""
+        speaking = (term for term in self._terms[at] if not is_telling(term) or _names_one_thing(term))
+        return {term: self._rarity.weight(term) for term in speaking}
 
 
-def updates(facts: Sequence[Fact], terms: Sequence[tuple[str, ...]], rarity: Rarity) -> dict[int, int]:
-    """By line, the newest later one about the same thing that says something else."""
-    by_word: dict[str, list[int]] = {}
-    words: dict[int, frozenset[str]] = {}
-    weights: dict[int, float] = {}
-    found: dict[int, int] = {}
-    weight = {term: rarity.weight(term) for term in set().union(*terms)}
-    order = {term: at for at, term in enumerate(sorted(weight, key=lambda word: (weight[word], word)))}
-    speaking = frozenset(term for term in weight if not is_telling(term) or _names_one_thing(term))
-    for at in range(len(facts) - 1, -1, -1):
-        if facts[at].kind not in PROSE or is_note(facts[at].text):
-            continue
-        own = speaking.intersection(terms[at])
-        words[at], weights[at] = own, sum(map(weight.__getitem__, own))
-        known = sorted(own & by_word.keys(), key=order.__getitem__)[-_LOOKED_UP:]
-        for one in sorted({one for word in known for one in by_word[word]}, reverse=True):
-            shared = own & words[one]
-            if (
-                sum(map(weight.__getitem__, shared)) >= _ALIKE * min(weights[at], weights[one])
-                and sum(told for word in shared if (told := form_of(word)) >= _TELLS) >= _LEAST
-                and _says_else(facts[one], terms[one], facts[at], terms[at])
-            ):
-                found[at] = one
-                break
-        for word in own:
-            postings = by_word.setdefault(word, [])
-            if len(postings) < _NEWEST:
-                postings.append(at)
-    return found
+def _may_change(fact: Fact) -> bool:
+    return fact.kind in PROSE and not is_note(fact.text)
 
 
 def _names_one_thing(term: str) -> bool:
@@ -81,24 +93,23 @@ def _says_else(newer: Fact, mine: tuple[str, ...], older: Fact, theirs: tuple[st
     return bool(news)
 
 
-def leanings(facts: Sequence[Fact], terms: Sequence[tuple[str, ...]]) -> Needs:
+def leanings(facts: Sequence[Fact], terms: Sequence[tuple[str, ...]]) -> Mapping[int, Sequence[int]]:
     """Answers with their questions, and short words with what they are about: each needs the other, or only the short
     one what stood before it."""
-    needs: Needs = {}
+    needs: defaultdict[int, list[int]] = defaultdict(list)
     last: dict[Speaker, int] = {}
     for at, fact in enumerate(facts):
         if fact.kind not in PROSE or not fact.seqs:
             continue
         is_short = sum(form_of(term) for term in terms[at] if not is_telling(term)) < _SHORT
         if fact.speaker is Speaker.PERSON and is_short and not is_note(fact.text):
-            asked = last.get(Speaker.MODEL)
-            mine = last.get(Speaker.PERSON)
-            if asked is not None and _is_near(facts[asked], fact) and asks(facts[asked].text):
-                _bind(needs, at, asked)
-                _bind(needs, asked, at)
-            elif mine is not None and _is_near(facts[mine], fact) and any(map(is_telling, terms[at])):
-                _bind(needs, at, mine)
-                _bind(needs, mine, at)
+            before, mine = last.get(Speaker.MODEL), last.get(Speaker.PERSON)
+            if before is None or not (_is_near(facts[before], fact) and asks(facts[before].text)):
+                goes_on = mine is not None and _is_near(facts[mine], fact) and any(map(is_telling, terms[at]))
+                before = mine if goes_on else None
+            if before is not None:
+                needs[at].append(before)
+                needs[before].append(at)
         last[fact.speaker] = at
     return needs
 
@@ -107,16 +118,12 @@ def _is_near(before: Fact, after: Fact) -> bool:
     return 0 < after.seqs[-1] - before.seqs[-1] <= _NEAR
 
 
-def _bind(needs: Needs, at: int, other: int) -> None:
-    needs[at] = (*needs.get(at, ()), other)
-
-
-def in_order(chosen: Sequence[int], newer: Mapping[int, int]) -> list[int]:
+def in_order(chosen: Sequence[int], updates: Updates) -> list[int]:
     """Lines in the order in which they were said, but each next to the chosen one that brings it up to date."""
     there = frozenset(chosen)
 
     def place(at: int) -> int:
-        while (later := newer.get(at)) is not None and later in there:
+        while (later := updates.of(at)) is not None and later in there:
             at = later
         return at
 

@@ -230,8 +230,10 @@ def with_seqs(seqs: tuple[int, ...], *more: int) -> tuple[int, ...]:
 
 
 def _told_as(said: Candidate | Fact) -> tuple[bool, str]:
-    """What is told twice has this in common. A place is not what somebody says of it."""
-    return said.kind in PROSE, plain(said.text)
+    """What is told twice has this in common. A place is not what somebody says of it, and a record is told word for
+    word."""
+    is_prose = said.kind in PROSE
+    return is_prose, plain(said.text) if is_prose else said.text
 
 
 def _values_of(fact: Fact) -> Iterable[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bot.compaction.coverage import Rarity, terms_of
 from bot.compaction.facts.choice import checkpoint_of
 from bot.compaction.facts.fact import Fact, FactKind, Speaker
-from bot.compaction.facts.lines import updates
+from bot.compaction.facts.lines import Updates
 from bot.compaction.facts.records import as_text
 
 ROOM = 300
@@ -44,11 +44,11 @@ def test_a_long_number_names_one_thing_and_a_year_does_not() -> None:
     assert lines_of(wanted, other) == [wanted.text, other.text]
     dated = Fact(FactKind.STATEMENT, "We met in Lisbon in 1998.", (4,))
     later = Fact(FactKind.STATEMENT, "My uncle bought the farm, that was 1998 too.", (11,))
-    assert updates([dated, later], [terms_of(fact.text) for fact in (dated, later)], Rarity.of([])) == {}
+    assert lines_of(dated, later) == []
 
 
 def lines_of(*facts: Fact) -> list[str]:
     """The older line with what brings it up to date."""
     terms = [terms_of(fact.text) for fact in facts]
-    newer = updates(facts, terms, Rarity.of([fact.text for fact in facts], terms=terms))
-    return [facts[at].text for pair in newer.items() for at in pair]
+    updates = Updates(facts, terms, Rarity.of([fact.text for fact in facts], terms=terms))
+    return [facts[one].text for at in range(len(facts)) if (newer := updates.of(at)) is not None for one in (at, newer)]
