@@ -97,7 +97,7 @@ class Reason(StrEnum):
     LOW_VALUE = "low_value"
     """Thanks, small talk, questions back, offers: nothing that a later step needs."""
     REDUNDANT = "redundant"
-    """All its values are known from records."""
+    """All its values are known from records. Nothing is rejected for it any more; books may hold it."""
     ERROR_NOISE = "error_noise"
     """Error output: a stack trace, a log line of a failure."""
     RETRIED = "retried"

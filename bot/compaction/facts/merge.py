@@ -14,11 +14,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from bot.compaction.coverage import form_of, is_telling, may_tell, terms_of
+from bot.compaction.coverage import is_telling, terms_of
 from bot.compaction.facts.fact import PROSE, Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
 from bot.compaction.facts.records import Fields, as_text, fields_of
 from bot.compaction.facts.rows import identities, with_new_values
-from bot.compaction.facts.speech import LEAST
 from bot.compaction.facts.words import plain
 
 CAPS = {FactKind.ACTION: 400, FactKind.VALUE: 1_500, FactKind.PATH: 100}
@@ -93,7 +92,6 @@ class _Merger:
         self._parts: dict[str, list[_Line]] = {}
         self._by_id = _Index(self.lines, _ids_of, _SAME_ID)
         self._by_value = _Index(self.lines, _values_of)
-        self._by_cell = _Index(self.lines, _cells_of, 1)
 
     def know(self, fact: Fact) -> None:
         self._add(_Line(fact, None))
@@ -117,9 +115,6 @@ class _Merger:
         older = self._by_key.get(candidate.key)
         if older is not None and older.alive:
             self._replace(older, line)
-        elif candidate.kind in PROSE and candidate.speaker is Speaker.MODEL and self._is_recorded(candidate.text):
-            self._decide(at, Decision.REJECTED, Reason.REDUNDANT)
-            return
         self._add(line)
 
     def finished(self) -> Merged:
@@ -187,16 +182,6 @@ class _Merger:
                     line.fact = replace(line.fact, text=as_text(whole), seqs=with_seqs(line.fact.seqs, seq))
                     self._by_text[_told_as(line.fact)] = line
 
-    def _is_recorded(self, text: str) -> bool:
-        """Whether records hold all values of a sentence, and it says little besides."""
-        if not may_tell(text):
-            return False
-        terms = terms_of(text)
-        if not any(map(is_telling, terms)):
-            return False
-        besides = [term for term in terms if not self._by_cell.lines_with(term)]
-        return not any(map(is_telling, besides)) and sum(map(form_of, besides)) < 2 * LEAST
-
     def _retire(self, then: Fields, now: Fields) -> None:
         """What a record says otherwise now is not told from before in prose either."""
         for name, value in then.items():
@@ -240,19 +225,8 @@ def _values_of(fact: Fact) -> Iterable[str]:
     return filter(is_telling, terms_of(fact.text)) if fact.kind in PROSE else ()
 
 
-def _cells_of(fact: Fact) -> Iterable[str]:
-    return _cells_in(fact.text) if fact.kind is FactKind.VALUE else ()
-
-
 def _ids_of(fact: Fact) -> Iterable[str]:
     return _ids_in(fact.text) if fact.kind is FactKind.VALUE else ()
-
-
-@lru_cache(maxsize=_KEPT)
-def _cells_in(record: str) -> frozenset[str]:
-    """What a record says: the terms of its names and of its values."""
-    texts = (text for name, cell in fields_of(record).items() for text in (name.replace("_", " "), cell))
-    return frozenset(term for text in texts for term in terms_of(text))
 
 
 @lru_cache(maxsize=_KEPT)

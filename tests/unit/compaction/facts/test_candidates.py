@@ -174,12 +174,6 @@ def test_a_path_that_holds_a_date_is_a_place_and_a_share_is_no_date() -> None:
     assert "/var/log/2024/07/19/app.log" in texts(result, FactKind.PATH)
 
 
-def test_what_the_model_repeats_from_records_is_redundant() -> None:
-    row = json.dumps({"order_id": "O-91", "total": "45.50 EUR"})
-    result = found(*used(1, "get_order", {"order_id": "O-91"}, row), replied(3, "Order O-91 was placed by you."))
-    assert result.candidates[-1].reason is Reason.REDUNDANT
-
-
 def test_growth_is_capped_and_the_least_useful_goes() -> None:
     many = [
         Candidate(FactKind.PATH, f"/srv/data/{at}", at, weight=float(at)) for at in range(1, CAPS[FactKind.PATH] + 3)

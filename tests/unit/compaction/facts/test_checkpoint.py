@@ -77,6 +77,11 @@ def test_a_record_that_has_only_the_first_names_of_a_table_is_a_row_of_it_and_co
     assert apart(f"{text}\nIt costs 5.\nor so") == (text, "It costs 5.\nor so")
 
 
+def test_of_tables_that_are_as_wide_a_short_row_stands_in_the_last_whatever_the_order_of_sets() -> None:
+    text = rendered([*rows(*(f"id=W{at}\tname{at}=x" for at in range(12))), *rows("id=W99")])
+    assert "> id\tname11\nW99\nW11\tx" in text
+
+
 def test_a_checkpoint_opens_with_no_word_that_it_does_not_need() -> None:
     openings = [rendered([fact]).split("\n")[1] for fact in (FACTS[3], FACTS[2], FACTS[6], *FACTS[8:11])]
     holds = "From hidden messages, word for word: the last line about a thing holds."
