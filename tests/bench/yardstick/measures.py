@@ -27,7 +27,7 @@ from tests.bench.yardstick.reading import request_text
 from tests.bench.yardstick.recorded import Cut, Shape, cuts, read
 from tests.bench.yardstick.requests import compacted, is_valid
 
-VALUE_SHARES = (0.50, 0.25, 0.10)
+VALUE_SHARES = (0.25, 0.10)
 SHORT_SHARES = (0.50, 0.40, 0.33)
 """Of histories below ``LONG``: what a window that compacts so little leaves of them."""
 CHAT_SHARES = (0.25, 0.10)
