@@ -170,3 +170,22 @@ class Model(Protocol):
 
     async def close(self) -> None:
         """Let go of connections."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """One member of a chain of models: who is asked, by which name of it, and what people read it is called.
+
+    ``title``: "OpenAI gpt-5.2"; empty where the name says enough. ``is_by_anthropic``: by Anthropic itself, and by
+    nobody who speaks like them: only there do requests with tools get a prompt besides ours.
+    """
+
+    model: Model
+    name: str
+    title: str = ""
+    is_by_anthropic: bool = False
+
+    @property
+    def called(self) -> str:
+        """For people."""
+        return self.title or self.name
