@@ -1,5 +1,5 @@
-"""Who provides models: a table of endpoints, what each of them wants otherwise, and how large its models' windows are.
+"""What is known of models before one is asked: how large their windows are, as their servers say or documentation does.
 
-`table` and its data are pure, and read when a setting needs them: who only asks Anthropic never does. No SDK is known
-here, and no request of a model is made.
+The providers themselves are a table that settings read too: :mod:`bot.runtime.providers`. No SDK is known here, and no
+request of a model is made.
 """

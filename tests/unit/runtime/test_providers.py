@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from bot.model.providers.table import Provider, Wire, providers
+from bot.runtime.providers import Provider, Wire, providers
 
 NAMES = (
     *("anthropic", "openai", "gemini", "openrouter", "groq", "mistral", "deepseek", "xai", "together", "azure"),
@@ -55,6 +55,6 @@ def test_who_has_to_be_told_not_to_reason_with_tools(model: str, told: bool) -> 
 
 
 def test_the_table_loads_no_library() -> None:
-    code = "import sys, bot.model.providers.table as t; t.providers(); print(*sys.modules)"
+    code = "import sys, bot.runtime.providers as t; t.providers(); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert {"openai", "anthropic", "aiohttp"} & {name.partition(".")[0] for name in loaded.split()} == set()
