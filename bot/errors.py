@@ -155,11 +155,13 @@ class ModelOverflow(ModelError):
 
 
 class ModelUnavailable(ModelError):
-    """Overloaded, rate limited or unreachable, after all retries."""
+    """Overloaded, rate limited or unreachable, after all retries. ``wait``: seconds for which the provider wants no
+    calls; 0 where it does not say."""
 
-    def __init__(self, message: str, *, cause: Cause = Cause.AWAY) -> None:
+    def __init__(self, message: str, *, cause: Cause = Cause.AWAY, wait: float = 0.0) -> None:
         super().__init__(message)
         self.cause = cause
+        self.wait = wait
 
 
 class DeliveryError(PalimpsestError):

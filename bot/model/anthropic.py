@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 _MOST_COUNTS = 8
 """Questions how large a request is, at once; whoever would have to wait goes by the guess."""
-_SILENCE = 180.0
+SILENCE = 180.0
+"""Seconds without a byte after which a server is taken to be away."""
 _LIMITS_SECONDS = 5.0
 _COUNT_SECONDS = 3.0
 _NOT_THERE = frozenset({404, 405, 501})
@@ -37,7 +38,7 @@ class AnthropicModel:
     """A client of one Messages API endpoint: a :class:`bot.model.base.Model`. ``fixed`` limits are for servers that
     cannot tell; ``calls``: how many are in flight at most; ``remembered``: for how long after its last use a prompt
     stays in the provider's cache; ``windows``: what refusals stated; ``names``: of the settings that say where and what
-    it is."""
+    it is; ``silence``: seconds that nothing may come for."""
 
     def __init__(
         self,
@@ -50,11 +51,13 @@ class AnthropicModel:
         remembered: Life = "5m",
         windows: Windows | None = None,
         names: SettingNames | None = None,
+        silence: float = SILENCE,
     ) -> None:
         self._api_key = api_key
         self._auth_token = auth_token
         self._base_url = base_url
         self._mark = mark_for(remembered)
+        self._silence = silence
         key = "ANTHROPIC_AUTH_TOKEN" if auth_token else "ANTHROPIC_API_KEY"
         self._names = names or SettingNames(key, "ANTHROPIC_BASE_URL")
         self._limits = KnownLimits(place_of(base_url), self._look, windows=windows, fixed=fixed)
@@ -88,10 +91,11 @@ class AnthropicModel:
         may_call: bool = True,
         who: str = "",
         on_wait: Callable[[Wait], None] | None = None,
+        patience: float | None = None,
     ) -> Reply:
         """See :class:`bot.model.base.Model`."""
         attempt = partial(self._stream, head, messages, on_text, may_call=may_call)
-        return await self.calls.make(head.model, attempt, who=who, on_wait=on_wait)
+        return await self.calls.make(head.model, attempt, who=who, on_wait=on_wait, patience=patience)
 
     async def limits(self, model: str) -> Limits:
         """See :class:`bot.model.base.Model`."""
@@ -208,7 +212,7 @@ class AnthropicModel:
                     auth_token=self._auth_token,
                     base_url=self._base_url,
                     max_retries=0,
-                    timeout=anthropic.Timeout(_SILENCE, connect=10),
+                    timeout=anthropic.Timeout(self._silence, connect=10),
                 )
             except (anthropic.AnthropicError, ValueError) as error:
                 raise ModelRefused(f"The model cannot be used: {error}", cause=Cause.AWAY) from error
