@@ -26,8 +26,7 @@ class Desk:
     @classmethod
     def of(cls, resources: Resources) -> Desk:
         """With what is open in this process."""
-        apart = resources.summary_model_name if resources.summary_model is not resources.model else ""
+        writer = resources.summaries.first
+        apart = writer.name if writer.model is not resources.chain.first.model else ""
         settings = resources.settings
-        return cls(
-            resources.database, resources.bus, resources.summary_model, settings.data_dir, apart, settings.secrets
-        )
+        return cls(resources.database, resources.bus, writer.model, settings.data_dir, apart, settings.secrets)

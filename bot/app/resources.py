@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -18,8 +18,9 @@ from bot.bus.jobs import Jobs
 from bot.bus.redis_names import RedisNames
 from bot.errors import BusUnavailable, ConfigurationError, StoreUnavailable
 from bot.estimate.learned_windows import Windows
-from bot.model import Limits, Model, SettingNames
+from bot.model import Limits, Link, Model, SettingNames
 from bot.model.anthropic import AnthropicModel
+from bot.model.chain import Chain
 from bot.runtime.settings import DEFAULT_MODEL, LOCAL_API_KEY, Settings
 from bot.runtime.tasks import patiently, stop
 from bot.store import Database, volume
@@ -45,11 +46,15 @@ class Resources:
     bus: Bus
     redis_url: str
     jobs: Jobs
-    model: Model
-    model_name: str
-    summary_model: Model
-    """Who writes summaries: the one that talks, or one at an endpoint of its own."""
-    summary_model_name: str
+    chain: Chain
+    """The models that talk, in the order in which they are asked."""
+    summaries: Chain
+    """Those that write summaries: `COMPACTION_MODEL`, and then those that talk."""
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """All of them."""
+        return tuple(dict.fromkeys(link.model for link in (*self.chain.links, *self.summaries.links)))
 
 
 @asynccontextmanager
@@ -60,10 +65,12 @@ async def open_resources(
     clear_leases: bool = True,
     asks: bool = True,
     model: Model | None = None,
+    fallback: Sequence[Link] = (),
 ) -> AsyncIterator[Resources]:
     """Open everything, and close it at the end. ``listen``: connectors whose live events are wanted here; ``asks``:
     whether this process asks a model: else no local one is started for it; ``model``: is asked for everything, in the
-    place of those that the settings describe (they still name it), and is closed with the rest.
+    place of those that the settings describe (they still name it), and where it is away ``fallback``; they are closed
+    with the rest.
 
     Raises a PalimpsestError with a sentence that says what to do.
     """
@@ -86,8 +93,11 @@ async def open_resources(
         await _connected(bus, settings)
         jobs = Jobs(url, bell)
         stack.push_async_callback(jobs.close)
-        models = await _open_models(settings, stack, BookWindows(database), asks=asks, instead=model)
-        yield Resources(settings, database, bus, url, jobs, *models)
+        if model is None:
+            chain, summaries = await _open_chains(settings, stack, BookWindows(database), asks=asks)
+        else:
+            chain, summaries = _chains_of(settings, stack, [Link(model, name_of_talker(settings)), *fallback])
+        yield Resources(settings, database, bus, url, jobs, chain, summaries)
 
 
 async def _opened(database: Database, settings: Settings) -> None:
@@ -161,16 +171,26 @@ _joined: list[EmbeddedValkey] = []
 """Members for as long as the process lives; the kernel lets go of their lock at its end."""
 
 
-async def _open_models(
-    settings: Settings, stack: AsyncExitStack, windows: Windows, *, asks: bool, instead: Model | None
-) -> tuple[Model, str, Model, str]:
-    """The one that talks, and the one that writes summaries, each with its name."""
-    if instead is not None:
-        stack.push_async_callback(instead.close)
-        name = name_of_talker(settings)
-        return instead, name, instead, settings.compaction_model or name
+async def _open_chains(
+    settings: Settings, stack: AsyncExitStack, windows: Windows, *, asks: bool
+) -> tuple[Chain, Chain]:
+    """Those that talk, and those that write summaries."""
     model, name = await open_model(settings, stack, windows, asks=asks)
-    return model, name, *open_summary_model(settings, stack, model, name, windows)
+    talker = Link(model, name, is_by_anthropic=settings.anthropic_base_url is None)
+    chain = Chain([talker])
+    writer, writer_name = open_summary_model(settings, stack, model, name, windows)
+    if (writer, writer_name) == (model, name):
+        return chain, chain
+    return chain, Chain([Link(writer, writer_name), *chain.links])
+
+
+def _chains_of(settings: Settings, stack: AsyncExitStack, links: Sequence[Link]) -> tuple[Chain, Chain]:
+    for link in links:
+        stack.push_async_callback(link.model.close)
+    chain, first = Chain(links), links[0]
+    if settings.compaction_model in (None, first.name):
+        return chain, chain
+    return chain, Chain([Link(first.model, settings.compaction_model), *links])
 
 
 async def open_model(

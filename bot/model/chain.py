@@ -212,6 +212,11 @@ class Search:
         return min(map(self.chain.due_in, passing), default=float("inf"))
 
     @property
+    def has_failed(self) -> bool:
+        """Whether anybody met an outage."""
+        return bool(self._met)
+
+    @property
     def error(self) -> ModelError:
         """Why there is no answer: what the one met that is wanted most."""
         return next(self._met[link] for link in self.chain.links if link in self._met)

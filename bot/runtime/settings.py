@@ -247,6 +247,8 @@ class Settings(BaseSettings):
     compaction_model: str | None = None
     model_calls: int = Field(default=64, gt=0)
     """Calls of the model that this process makes at once; whoever else wants an answer waits in line."""
+    model_patience: float = Field(default=120.0, ge=0)
+    """Seconds for which an answer is tried again while no model gives one; 0: a few tries, in five seconds."""
     prompt_cache: Literal["auto", "5m", "1h"] = "auto"
     """For how long the provider is to remember a conversation after each request; auto: for an hour at Anthropic, and
     elsewhere for five minutes, which everybody takes (docs/cost.md)."""
