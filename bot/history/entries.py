@@ -65,11 +65,18 @@ class Usage:
     """Of pages."""
     hourly: int = 0
     """Of what was written to the cache: what stays there for an hour, which costs more."""
+    reasoning: int = 0
+    """Of the output: what was only thought, and is part of no later request."""
 
     @property
     def context(self) -> int:
         """The size of the request's input, however it was charged."""
         return self.input + self.cache_read + self.cache_creation
+
+    @property
+    def with_answer(self) -> int:
+        """The size of the input with what the answer adds to the next one."""
+        return self.context + self.output - self.reasoning
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -80,6 +87,7 @@ class Usage:
             self.searches + other.searches,
             self.fetches + other.fetches,
             self.hourly + other.hourly,
+            self.reasoning + other.reasoning,
         )
 
 
@@ -297,7 +305,12 @@ def valid_request(messages: Sequence[Message]) -> list[Message]:
     return merged
 
 
-THINKING = frozenset({"thinking", "redacted_thinking"})
+REASONING = "reasoning"
+"""What an endpoint of another wire than the Messages API reasoned, kept where it wants that back: ``place`` and
+``model`` name whose it is, ``field`` how it is called there, ``value`` holds it; ``lasting``: it is sent with every
+later request, and not with those of the same tool round alone."""
+THINKING = frozenset({"thinking", "redacted_thinking", REASONING})
+"""What models think: nobody's words."""
 
 
 def _merged(messages: Sequence[Message]) -> list[Message]:

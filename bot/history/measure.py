@@ -88,4 +88,4 @@ def _known(history: History, counted: Counted | None) -> tuple[int, int] | None:
         return counted.tokens, sum(entry.tokens for entry in newer)
     if anchored is None or anchored.anchor is None:
         return None
-    return anchored.anchor.usage.context + anchored.anchor.usage.output, tally.since
+    return anchored.anchor.usage.with_answer, tally.since

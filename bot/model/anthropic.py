@@ -16,7 +16,8 @@ from bot.history.server_tools import as_texts, is_server_tool
 from bot.messages import Message, text_block
 from bot.model.base import DEFAULT_ANSWER, DEFAULT_WINDOW, Head, Limits, Load, Reply, SettingNames, Trouble, Wait
 from bot.model.cache_marks import Life, mark_for, marked, marked_head
-from bot.model.calls import MOST_CALLS, Calls
+from bot.model.calls import MOST_CALLS, SILENCE, Calls
+from bot.model.foreign import for_messages, placed
 from bot.model.limits import KnownLimits
 from bot.model.provider_errors import in_stream, no_end, no_message, of_status, unreachable
 from bot.model.reply_stream import ReplyStream
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 _MOST_COUNTS = 8
 """Questions how large a request is, at once; whoever would have to wait goes by the guess."""
-SILENCE = 180.0
-"""Seconds without a byte after which a server is taken to be away."""
 _LIMITS_SECONDS = 5.0
 _COUNT_SECONDS = 3.0
 _NOT_THERE = frozenset({404, 405, 501})
@@ -132,7 +131,7 @@ class AnthropicModel:
         try:
             counted = await self._sdk().messages.count_tokens(
                 model=head.model,
-                messages=_for_head(head.tools, messages),  # type: ignore[arg-type]  # as in a request
+                messages=self._received(head.tools, messages),  # type: ignore[arg-type]  # as in a request
                 timeout=_COUNT_SECONDS,
                 **options,
             )
@@ -181,7 +180,7 @@ class AnthropicModel:
                 stream=True,
                 model=head.model,
                 max_tokens=head.max_tokens,
-                messages=marked(_for_head(head.tools, messages), self._mark),
+                messages=marked(self._received(head.tools, messages), self._mark),
                 cache_control=self._mark,
                 **options,
             )
@@ -189,7 +188,7 @@ class AnthropicModel:
                 async for event in events:
                     if answer.take(event) and on_text:
                         on_text(answer.text)
-            reply = _reply(answer)
+            reply = _reply(answer, self.place)
         except anthropic.APIStatusError as error:
             raise of_status(error, head.model, self._names) from error
         except (anthropic.APIConnectionError, httpx2.HTTPError, httpx2.StreamError) as error:
@@ -197,10 +196,16 @@ class AnthropicModel:
         except anthropic.APIResponseValidationError as error:
             raise no_message() from error
         except anthropic.APIError as error:
-            raise in_stream(error) from error
+            raise in_stream(error, head.model, self._names) from error
         except (anthropic.AnthropicError, ValueError, LookupError, TypeError, AttributeError) as error:
             raise no_message() from error
         return reply
+
+    def _received(self, tools: Sequence[Mapping[str, Any]], messages: Sequence[Message]) -> Sequence[Message]:
+        """The page as this endpoint takes it. Where the provider's own tools are not offered (any more), what they did
+        is text."""
+        own = for_messages(messages, self.place)
+        return own if any(map(is_server_tool, tools)) else as_texts(own)
 
     def _sdk(self) -> AsyncAnthropic:
         if self._client is None:
@@ -219,14 +224,9 @@ class AnthropicModel:
         return self._client
 
 
-def _for_head(tools: Sequence[Mapping[str, Any]], messages: Sequence[Message]) -> Sequence[Message]:
-    """Where the provider's own tools are not offered (any more), what they did is text."""
-    return messages if any(map(is_server_tool, tools)) else as_texts(messages)
-
-
-def _reply(answer: ReplyStream) -> Reply:
+def _reply(answer: ReplyStream, place: str) -> Reply:
     if answer.stop_reason == "model_context_window_exceeded":
         raise ModelOverflow("The answer ran into the end of the model's window.")
     if answer.stop_reason is None:
         raise no_end()
-    return Reply(answer.blocks, answer.usage, answer.stop_reason)
+    return Reply(placed(answer.blocks, place), answer.usage, answer.stop_reason)

@@ -21,6 +21,8 @@ from bot.model.queue import Call, ModelQueue
 from bot.runtime.telemetry import Outcome, telemetry
 
 MOST_CALLS = 64
+SILENCE = 180.0
+"""Seconds without a byte after which a server is taken to be away."""
 _TRIES = 4
 _LONGEST_WAIT = 60.0
 _OF_ALL_MODELS = frozenset({Cause.KEY, Cause.CREDIT, Cause.AWAY})

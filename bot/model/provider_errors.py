@@ -6,6 +6,7 @@ where it came in a stream), a ``body``, a ``message`` and a ``response`` with he
 
 from __future__ import annotations
 
+import json
 import re
 from http import HTTPStatus
 from typing import Any
@@ -58,15 +59,36 @@ def of_status(error: Any, model: str, names: SettingNames) -> ModelOverflow | Mo
     return ModelRefused(f"The model's server refused the request ({said}).", bare=bare, of_content=True)
 
 
-def in_stream(error: Any) -> ModelOverflow | TryAgain:
-    """What is to be raised for an error in the middle of an answer."""
+def in_stream(error: Any, model: str, names: SettingNames) -> ModelOverflow | ModelRefused | TryAgain:
+    """What is to be raised for an error in the middle of an answer. Some gateways have begun to answer before they
+    know, and give the status then."""
     said = said_in(error)
     if is_context_overflow(error):
         return overflow(said)
+    if stated := _status_in(error):
+        return of_status(_Stated(error, stated), model, names)
     kind = type_in(error)
     status = kind if kind in _RETRIED_TYPES else "stream"
     cause = Cause.BUSY if kind in _BUSY_TYPES else Cause.AWAY
     return TryAgain(f"The model broke off its answer ({said}).", status=status, cause=cause)
+
+
+class _Stated(Exception):
+    """An error whose body says with which status it would have come."""
+
+    def __init__(self, error: Any, status: int) -> None:
+        super().__init__(error.message)
+        self.status_code = status
+        self.body = error.body
+        self.message = error.message
+        self.response = getattr(error, "response", None)
+
+
+def _status_in(error: Any) -> int:
+    """The status that the body gives as its code; 0 where it gives none."""
+    found = _inner(error).get("code")
+    code = int(found) if isinstance(found, int) or (isinstance(found, str) and found.isdecimal()) else 0
+    return code if HTTPStatus.BAD_REQUEST <= code < 600 else 0  # noqa: PLR2004  # what HTTP has
 
 
 def overflow(said: str) -> ModelOverflow:
@@ -112,31 +134,44 @@ _TAG = re.compile(r"<[^>]*>")
 
 def message_in(error: Any) -> str:
     """What the body says, if it says anything."""
-    if isinstance(error.body, str):
-        return error.body.strip()
-    body = error.body if isinstance(error.body, dict) else {}
-    inner = body.get("error", body)
-    return str(inner.get("message") or "").strip() if isinstance(inner, dict) else str(inner).strip()
+    inner = _unwrapped(error.body)
+    if not isinstance(inner, dict):
+        return "" if inner is None else str(inner).strip()
+    said = inner.get("message") or inner.get("detail") or ""
+    behind = inner.get("metadata")  # OpenRouter has what the provider behind it says there
+    raw = behind.get("raw") if isinstance(behind, dict) else None
+    said = raw if isinstance(raw, str) and raw.strip() else said
+    return said.strip() if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
 
 
 def type_in(error: Any) -> str:
     """What kind of error the body names; empty where it names none."""
-    body = error.body if isinstance(error.body, dict) else {}
-    inner = body.get("error", body)
-    return str(inner.get("type", "")) if isinstance(inner, dict) else ""
+    return str(_inner(error).get("type") or "")
 
 
 def types_in(error: Any) -> tuple[str, ...]:
-    """All that the body names as its kind: some say it in ``type`` alone, some in ``code``."""
-    body = error.body if isinstance(error.body, dict) else {}
-    inner = body.get("error", body)
-    named = [inner.get("type"), inner.get("code")] if isinstance(inner, dict) else []
-    return tuple(str(one) for one in named if one)
+    """All that the body names as its kind: some say it in ``type`` alone, some in ``code``, Google in ``status``."""
+    inner = _inner(error)
+    return tuple(str(inner[name]) for name in ("type", "code", "status") if inner.get(name))
+
+
+def _inner(error: Any) -> dict[str, Any]:
+    inner = _unwrapped(error.body)
+    return inner if isinstance(inner, dict) else {}
+
+
+def _unwrapped(body: Any) -> Any:
+    """What stands in a body's ``error``, if it has one; Google's bodies are lists of one."""
+    if isinstance(body, list):
+        body = body[0] if body else None
+    return body.get("error", body) if isinstance(body, dict) else body
 
 
 def retry_after(error: Any) -> float:
     """Seconds that the provider wants us to wait; 0 where it does not say."""
+    headers = getattr(error.response, "headers", None) or {}
+    given = headers.get("retry-after", "")
     try:
-        return max(0.0, float(error.response.headers.get("retry-after", "0")))
+        return max(0.0, float(given) if given else float(headers.get("retry-after-ms", "0")) / 1_000)
     except ValueError:
         return 0.0
