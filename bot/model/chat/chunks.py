@@ -189,10 +189,12 @@ class ChatStream:
     def _call(self, piece: Mapping[str, Any]) -> None:
         asked = _mapping(piece.get("function")) or piece
         name, given = str(asked.get("name") or ""), asked.get("arguments")
-        call = self._goes_on(piece.get("index"), str(piece.get("id") or ""), name, given)
+        number, own = piece.get("index"), str(piece.get("id") or "")
+        call = self._goes_on(number, own, name, given)
         if call is None:
-            number = piece.get("index")
-            call = _Call(number if isinstance(number, int) else None, str(piece.get("id") or ""))
+            if own and any(own == it.id and given in (it.given, it.arguments) for it in self._calls):
+                return  # said again, as a whole
+            call = _Call(number if isinstance(number, int) else None, own)
             self._calls.append(call)
         if name and name != call.name and not call.pieces:
             call.name += name
@@ -212,14 +214,15 @@ class ChatStream:
             known = next((call for call in reversed(self._calls) if call.id == own), None)
         else:
             known = self._calls[-1] if self._calls else None
-        if known is None or not name:
+        if known is None or not name or not known.name:
             return known
         if own and known.id and own != known.id:
             return None
-        if (own and own == known.id) or not known.name:
+        if known.given is None and not _is_object(known.arguments):
             return known
-        begins_anew = known.given is not None or isinstance(given, Mapping) or _is_object(known.arguments)
-        return None if begins_anew and (given or not own) else known
+        has_own = bool(own) or isinstance(number, int)
+        brings = isinstance(given, Mapping) or (isinstance(given, str) and given.lstrip().startswith("{"))
+        return None if name != known.name or brings or not has_own else known
 
     def _whole_calls(
         self, names: Mapping[str, str], used: Collection[str], new_id: Callable[[], str]
@@ -232,7 +235,8 @@ class ChatStream:
         for call in self._calls:
             if not call.name and not call.arguments and not call.given:
                 continue
-            own = call.id if _OWN_ID.fullmatch(call.id) and call.id not in taken else new_id()
+            is_own = _OWN_ID.fullmatch(call.id) and call.id not in taken and call.id != call.name
+            own = call.id if is_own else new_id()
             assert re.fullmatch(CALL_ID, own)
             taken.add(own)
             given = call.given if call.given is not None else _arguments(_mended(call.arguments), cut=cut)

@@ -157,7 +157,7 @@ class _Page:
             for call in calls:
                 if value := given.get(call["id"]):
                     call[field] = value
-            if stand_in and not any(field in call for call in calls):
+            if stand_in and field not in calls[0]:
                 calls[0][field] = {"google": {"thought_signature": stand_in}}
         elif field == _CHUNKS:
             said = [{"type": "text", "text": message["content"]}] if message["content"] else []
