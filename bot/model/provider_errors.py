@@ -15,13 +15,17 @@ from bot.errors import Cause, ModelError, ModelOverflow, ModelRefused, cause_of
 from bot.model.base import SettingNames
 from bot.model.overflow.detection import is_context_overflow, stated_numbers
 
-_RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
+_RETRIED = frozenset({408, 409, 429, 498, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 _RETRIED_TYPES = frozenset({"overloaded_error", "rate_limit_error", "api_error", "timeout_error"})
 RETRIED = (*map(str, sorted(_RETRIED)), *sorted(_RETRIED_TYPES), "connection", "stream", "invalid")
 """What a try that is worth another can be counted as."""
 _BUSY_TYPES = frozenset({"overloaded_error", "rate_limit_error"})
+_NOT_HERE = re.compile(r"^\W*(invalid url|unknown request url|(file |resource |page )?not found\b\W*$)", re.IGNORECASE)
+"""What is said where a path is not known, and not a model."""
 _SEES_NOTHING = re.compile(r"image|multimodal|mmproj|vision", re.IGNORECASE)
 """llama.cpp and Ollama answer 500 to a picture that their model cannot see."""
+_OF_A_MINUTE = re.compile(r"\btokens per minute\b.*?\blimit ([\d,]+), requested ([\d,]+)", re.IGNORECASE)
+"""A request that is larger than what may be asked in a whole minute never fits: https://console.groq.com/docs/errors"""
 
 
 class TryAgain(ModelError):
@@ -39,6 +43,8 @@ def of_status(error: Any, model: str, names: SettingNames) -> ModelOverflow | Mo
     status, said = error.status_code, said_in(error)
     if is_context_overflow(error):
         return overflow(said)
+    if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE and (found := _OF_A_MINUTE.search(said)):
+        return ModelOverflow(said, asked=_tokens(found[2]), window=_tokens(found[1]))
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR and _SEES_NOTHING.search(said):
         return ModelRefused(f"The model's server refused the request ({said}).", of_content=True)
     cause = cause_of(status, types_in(error), said)
@@ -52,6 +58,9 @@ def of_status(error: Any, model: str, names: SettingNames) -> ModelOverflow | Mo
     if cause in (Cause.KEY, Cause.FORBIDDEN):
         sentence = f"The model's server does not accept our key ({said})."
         return ModelRefused(f"{sentence} Check {names.key} and {names.base}.", cause=cause)
+    if status == HTTPStatus.NOT_FOUND and _NOT_HERE.search(said):
+        sentence = f"There is no model's server of this kind at this address ({said})."
+        return ModelRefused(f"{sentence} Check {names.base}.", cause=Cause.AWAY)
     if cause is Cause.MODEL:
         sentence = f"The model's server does not know the model {model!r}."
         return ModelRefused(f"{sentence} Check {names.model} and {names.base}.", cause=cause)
@@ -140,7 +149,7 @@ def message_in(error: Any) -> str:
     said = inner.get("message") or inner.get("detail") or ""
     behind = inner.get("metadata")  # OpenRouter has what the provider behind it says there
     raw = behind.get("raw") if isinstance(behind, dict) else None
-    said = raw if isinstance(raw, str) and raw.strip() else said
+    said = _message_of(raw) if isinstance(raw, str) and raw.strip() else said
     return said.strip() if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
 
 
@@ -160,6 +169,19 @@ def _inner(error: Any) -> dict[str, Any]:
     return inner if isinstance(inner, dict) else {}
 
 
+def _message_of(raw: str) -> str:
+    """The message in a body that is a text."""
+    try:
+        inner = _unwrapped(json.loads(raw))
+    except ValueError:
+        return raw
+    return str(inner.get("message") or raw) if isinstance(inner, dict) else raw
+
+
+def _tokens(number: str) -> int:
+    return int(number.replace(",", ""))
+
+
 def _unwrapped(body: Any) -> Any:
     """What stands in a body's ``error``, if it has one; Google's bodies are lists of one."""
     if isinstance(body, list):
@@ -170,8 +192,17 @@ def _unwrapped(body: Any) -> Any:
 def retry_after(error: Any) -> float:
     """Seconds that the provider wants us to wait; 0 where it does not say."""
     headers = getattr(error.response, "headers", None) or {}
-    given = headers.get("retry-after", "")
+    if given := headers.get("retry-after", ""):
+        return _seconds(given)
+    if given := headers.get("retry-after-ms", ""):
+        return _seconds(given) / 1_000
+    details = _inner(error).get("details")  # Google's
+    delays = [one.get("retryDelay") for one in details if isinstance(one, dict)] if isinstance(details, list) else []
+    return max((_seconds(str(one).removesuffix("s")) for one in delays if one), default=0.0)
+
+
+def _seconds(given: str) -> float:
     try:
-        return max(0.0, float(given) if given else float(headers.get("retry-after-ms", "0")) / 1_000)
+        return max(0.0, float(given))
     except ValueError:
         return 0.0

@@ -49,9 +49,9 @@ def test_ids_and_names_are_those_that_the_api_takes_and_stay_a_pair() -> None:
     result = {"type": "tool_result", "tool_use_id": "functions.look:0", "content": "a fox"}
     page = [HELLO, Message(role="assistant", content=[call]), Message(role="user", content=[result])]
     _, asked, came = for_messages(page, ANTHROPIC)
+    assert isinstance(asked["content"], list)
+    assert isinstance(came["content"], list)
     [made], [found] = asked["content"], came["content"]
-    assert isinstance(made, dict)
-    assert isinstance(found, dict)
     assert found["tool_use_id"] == made["id"]
     assert re.fullmatch(CALL_ID, made["id"])
     assert re.fullmatch("[a-zA-Z0-9_-]{1,128}", made["name"])

@@ -22,7 +22,6 @@ from bot.runtime.providers import Quirks
 ID, OTHER_ID = "call_abcdefghijkl", "call_mnopqrstuvwx"
 LOOK = {"type": "tool_use", "id": ID, "name": "look", "input": {"at": "a fox"}}
 READ = {"type": "tool_use", "id": OTHER_ID, "name": "read", "input": {"path": "b.txt"}}
-KEEPING = {"reasoning_back": "always"}
 
 
 def delta(**more: Any) -> dict[str, Any]:
@@ -385,7 +384,7 @@ def test_details_of_thoughts_grow_by_their_number() -> None:
         delta(reasoning_details=[{**text, "signature": "s"}, sealed, {**sealed, "data": "y"}]),
         end(),
     ]
-    reply = reply_of(chunks, Quirks(reasoning="reasoning_details", **KEEPING))
+    reply = reply_of(chunks, Quirks(reasoning="reasoning_details", reasoning_back="always"))
     assert reply.blocks[0]["value"] == [{**text, "text": "Hm", "signature": "s"}, sealed, {**sealed, "data": "y"}]
 
 
@@ -442,7 +441,7 @@ CHUNKS = st.fixed_dictionaries(
     st.sampled_from(["reasoning_content", "reasoning", "reasoning_details", "extra_content", "thinking_chunks"]),
 )
 def test_whatever_is_streamed_is_a_reply_that_can_be_kept(chunks: list[Any], reasoning: str) -> None:
-    reply = reply_of([*chunks, end()], Quirks(reasoning=reasoning, **KEEPING))
+    reply = reply_of([*chunks, end()], Quirks(reasoning=reasoning, reasoning_back="always"))
     assert reply.blocks == tuple(json.loads(json.dumps(reply.blocks).encode()))
     uses = [block for block in reply.blocks if block["type"] == "tool_use"]
     assert len({block["id"] for block in uses}) == len(uses)
