@@ -115,13 +115,15 @@ class Assembly:
             beginning=beginning,
             runner=runner,
             compactor=compactor,
-            commands=self._commands(compactor, runner, tasks),
+            commands=self._commands(compactor, runner, beginning, tasks),
             tasks=tasks,
             when_busy=settings.agents.when_busy,
         )
         return Life(loop, compactor, beginning, runner)
 
-    def _commands(self, compactor: Compactor, runner: TurnRunner, tasks: asyncio.TaskGroup) -> CommandDispatcher:
+    def _commands(
+        self, compactor: Compactor, runner: TurnRunner, beginning: Beginning, tasks: asyncio.TaskGroup
+    ) -> CommandDispatcher:
         services, context = self._services, self.context
         settings, bus = services.settings, services.bus
         answers = Answers(context, bus, self._retries, tasks)
@@ -129,6 +131,7 @@ class Assembly:
             context,
             compactor=compactor,
             runner=runner,
+            beginning=beginning,
             memory=self._memory,
             rules=self._rules,
             answers=answers,

@@ -143,6 +143,9 @@ class Gauges:
         yield _gauge(
             "model_trouble", "Whether requests to the model met this, and none was answered since.", troubles, "cause"
         )
+        chains = (resources.summaries, resources.chain)
+        down = {(link.name,): link in chain.down for chain in chains for link in chain.links}
+        yield _gauge("model_down", "Whether it is asked only now and then, to see.", down.items(), "model")
         calls = [(("in_flight",), load.in_flight), (("waiting",), load.waiting)]
         yield _gauge("model_calls", "Calls of the model under way in this process, and in line.", calls, "state")
         yield _gauge("model_hold_seconds", "For how long the provider wants no calls.", [((), load.pause)])

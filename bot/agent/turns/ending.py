@@ -43,6 +43,7 @@ PUT_ASIDE = (
     "you can go on. (If what you write next breaks me too, /new starts afresh.)"
 )
 TRY_AGAIN = "Try again"
+TRIED_AGAIN = "⚠️ There was no answer to this; I try again."
 ONE_BY_ONE = "⚠️ Something in me broke on these messages together, so I take them one by one."
 _HIDDEN = "[Something that the person sent stood here. It could not be answered, and was put aside.]"
 
@@ -157,7 +158,17 @@ class Ending:
         await self._close_status(step, state)
         now, meter = step.now, step.weigh()
         timing = self._timing.ended(now)
-        await turns.end(step.tx, self._id, state, usage, now=now, meter=meter, timing=timing, cause=cause)
+        await turns.end(
+            step.tx,
+            self._id,
+            state,
+            usage,
+            now=now,
+            meter=meter,
+            timing=timing,
+            cause=cause,
+            model=context.window.model_name,
+        )
         if text:
             await step.change(self._slot, text, buttons=buttons)
         else:
