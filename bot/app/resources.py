@@ -11,17 +11,16 @@ from urllib.parse import urlsplit
 import structlog
 from pydantic import SecretStr
 
-from bot.app.embedded.local_model import LOCAL_CONTEXT, LOCAL_MODEL_NAME, LocalModel
 from bot.app.embedded.valkey import EmbeddedValkey
+from bot.app.models import open_chains
 from bot.bus.bus import Bus
 from bot.bus.jobs import Jobs
 from bot.bus.redis_names import RedisNames
 from bot.errors import BusUnavailable, ConfigurationError, StoreUnavailable
-from bot.estimate.learned_windows import Windows
-from bot.model import Limits, Link, Model, SettingNames
-from bot.model.anthropic import AnthropicModel
+from bot.model import Link, Model
 from bot.model.chain import Chain
-from bot.runtime.settings import DEFAULT_MODEL, LOCAL_API_KEY, Settings
+from bot.runtime.providers import DEFAULT_MODEL
+from bot.runtime.settings import Settings
 from bot.runtime.tasks import patiently, stop
 from bot.store import Database, volume
 from bot.store.book import bell_of, database_of
@@ -29,9 +28,6 @@ from bot.store.windows import BookWindows
 
 log = structlog.get_logger(__name__)
 
-_LOCAL_ANSWER = 512
-LOCAL_CALLS = 2
-"""As many conversations as its server holds at once."""
 _DATABASE_SECONDS = _REDIS_SECONDS = 10.0
 """They are waited for so long at the start; later, for ever."""
 _LOOK_SECONDS = 0.5
@@ -94,9 +90,11 @@ async def open_resources(
         jobs = Jobs(url, bell)
         stack.push_async_callback(jobs.close)
         if model is None:
-            chain, summaries = await _open_chains(settings, stack, BookWindows(database), asks=asks)
+            chain, summaries = await open_chains(settings, stack, BookWindows(database), asks=asks)
         else:
-            chain, summaries = _chains_of(settings, stack, [Link(model, name_of_talker(settings)), *fallback])
+            chain, summaries = _chains_of(
+                settings, stack, [Link(model, settings.talker.name or DEFAULT_MODEL), *fallback]
+            )
         yield Resources(settings, database, bus, url, jobs, chain, summaries)
 
 
@@ -171,19 +169,6 @@ _joined: list[EmbeddedValkey] = []
 """Members for as long as the process lives; the kernel lets go of their lock at its end."""
 
 
-async def _open_chains(
-    settings: Settings, stack: AsyncExitStack, windows: Windows, *, asks: bool
-) -> tuple[Chain, Chain]:
-    """Those that talk, and those that write summaries."""
-    model, name = await open_model(settings, stack, windows, asks=asks)
-    talker = Link(model, name, is_by_anthropic=settings.anthropic_base_url is None)
-    chain = Chain([talker])
-    writer, writer_name = open_summary_model(settings, stack, model, name, windows)
-    if (writer, writer_name) == (model, name):
-        return chain, chain
-    return chain, Chain([Link(writer, writer_name), *chain.links])
-
-
 def _chains_of(settings: Settings, stack: AsyncExitStack, links: Sequence[Link]) -> tuple[Chain, Chain]:
     for link in links:
         stack.push_async_callback(link.model.close)
@@ -191,79 +176,6 @@ def _chains_of(settings: Settings, stack: AsyncExitStack, links: Sequence[Link])
     if settings.compaction_model in (None, first.name):
         return chain, chain
     return chain, Chain([Link(first.model, settings.compaction_model), *links])
-
-
-async def open_model(
-    settings: Settings, stack: AsyncExitStack, windows: Windows | None = None, *, asks: bool = True
-) -> tuple[Model, str]:
-    """The model that talks, and its name; the stack closes it. Without a key it is the local one, which is started
-    where somebody ``asks`` it."""
-    if settings.uses_local_model and asks:
-        local = LocalModel(settings.data_dir)
-        stack.push_async_callback(local.stop)
-        url = await local.start()
-        fixed = Limits(LOCAL_CONTEXT, _LOCAL_ANSWER, known=True)
-        model: Model = AnthropicModel(api_key=LOCAL_API_KEY, base_url=url, fixed=fixed, calls=LOCAL_CALLS)
-        name = LOCAL_MODEL_NAME
-    elif settings.uses_local_model:
-        model, name = AnthropicModel(api_key=LOCAL_API_KEY), LOCAL_MODEL_NAME
-    else:
-        model, name = named_model(settings, windows)
-    stack.push_async_callback(model.close)
-    return model, name
-
-
-def open_summary_model(
-    settings: Settings, stack: AsyncExitStack, model: Model, name: str, windows: Windows | None = None
-) -> tuple[Model, str]:
-    """Who writes summaries, and its name: ``model``, which talks, or one at an endpoint of its own, which the stack
-    closes."""
-    if not settings.has_own_summary_endpoint:
-        # The local model is the only one at its server.
-        return model, name if settings.uses_local_model else settings.compaction_model or name
-    own, own_name = named_summary_model(settings, windows)
-    stack.push_async_callback(own.close)
-    return own, own_name
-
-
-def named_summary_model(settings: Settings, windows: Windows | None = None) -> tuple[Model, str]:
-    """The model at an endpoint of its own that the settings name for summaries, and its name there. Without a base URL
-    that is the endpoint of the one that talks, with another key."""
-    own = settings.compaction
-    base = own.base_url or settings.anthropic_base_url
-    model = AnthropicModel(
-        api_key=_secret(own.api_key) or LOCAL_API_KEY,
-        base_url=base,
-        calls=settings.model_calls,
-        remembered="5m",
-        windows=windows,
-        names=SettingNames(
-            key="COMPACTION__API_KEY",
-            base="COMPACTION__BASE_URL" if own.base_url or not base else "ANTHROPIC_BASE_URL",
-            model="COMPACTION_MODEL",
-        ),
-    )
-    return model, settings.compaction_model or name_of_talker(settings)
-
-
-def name_of_talker(settings: Settings) -> str:
-    """Of the model that talks, where it is not the local one."""
-    return settings.model or DEFAULT_MODEL
-
-
-def named_model(settings: Settings, windows: Windows | None = None) -> tuple[Model, str]:
-    """The model that the settings name, by a key or an endpoint, and its name there."""
-    # A server of one's own often wants no key; the SDK insists on one.
-    key = _secret(settings.anthropic_api_key) or (None if settings.anthropic_auth_token else LOCAL_API_KEY)
-    model = AnthropicModel(
-        api_key=key,
-        auth_token=_secret(settings.anthropic_auth_token),
-        base_url=settings.anthropic_base_url,
-        calls=settings.model_calls,
-        remembered=settings.cache_life,
-        windows=windows,
-    )
-    return model, name_of_talker(settings)
 
 
 def _secret(value: SecretStr | None) -> str | None:

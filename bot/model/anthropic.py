@@ -6,7 +6,7 @@ One adapter serves Claude and everything else that speaks this API (Ollama, vLLM
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,8 @@ class AnthropicModel:
     """A client of one Messages API endpoint: a :class:`bot.model.base.Model`. ``fixed`` limits are for servers that
     cannot tell; ``calls``: how many are in flight at most; ``remembered``: for how long after its last use a prompt
     stays in the provider's cache; ``windows``: what refusals stated; ``names``: of the settings that say where and what
-    it is; ``silence``: seconds that nothing may come for."""
+    it is; ``silence``: seconds that nothing may come for; ``look`` asks for a model's limits where the Models API does
+    not say them."""
 
     def __init__(
         self,
@@ -51,6 +52,7 @@ class AnthropicModel:
         windows: Windows | None = None,
         names: SettingNames | None = None,
         silence: float = SILENCE,
+        look: Callable[[str], Awaitable[Limits | None]] | None = None,
     ) -> None:
         self._api_key = api_key
         self._auth_token = auth_token
@@ -59,7 +61,7 @@ class AnthropicModel:
         self._silence = silence
         key = "ANTHROPIC_AUTH_TOKEN" if auth_token else "ANTHROPIC_API_KEY"
         self._names = names or SettingNames(key, "ANTHROPIC_BASE_URL")
-        self._limits = KnownLimits(place_of(base_url), self._look, windows=windows, fixed=fixed)
+        self._limits = KnownLimits(place_of(base_url), look or self._look, windows=windows, fixed=fixed)
         self.calls = Calls(self._limits, calls)
         self._client: AsyncAnthropic | None = None
         self._counting = asyncio.Semaphore(_MOST_COUNTS)

@@ -116,7 +116,7 @@ class Overview:
         }
 
     async def _learned(self, tx: Tx, now: float) -> Learned | None:
-        place = place_of(self._context.settings.anthropic_base_url)
+        place = place_of(self._context.settings.talker.base_url)
         return await windows.of(tx, place, self._context.model_name, now=now)
 
     async def _json(self, _request: Request) -> Response:

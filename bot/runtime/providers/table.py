@@ -1,11 +1,10 @@
 """Who provides models, as data: providers.toml beside this module, read when it is first asked for. Pure.
 
-What a field means is said here; where a value is from is said there. Who only asks Anthropic never reads it.
+What a field means is said here; where a value is from is said there.
 """
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
@@ -75,8 +74,9 @@ class Provider:
     base_setting: str
     """The environment variable that changes ``base_url``."""
     windows: str
-    """How a model's window is learned, by `bot.model.providers.windows`: ``models`` (the Messages API's list),
-    ``list`` (a field of ``/models``), ``gemini``, ``openrouter``, ``ollama``, ``lmstudio``, ``llamacpp``, ``table``."""
+    """How a model's window is learned, by `bot.model.providers.windows`: ``models`` (the Messages API's list), ``list``
+    (a field of ``/models``), ``gemini``, ``openrouter``, ``ollama``, ``lmstudio``, ``llamacpp``, ``any`` (whichever of
+    them answers), ``table`` (documentation)."""
     documentation: str
     """The page that its facts are from."""
     base_url: str = ""
@@ -88,6 +88,8 @@ class Provider:
     needs_key: bool = True
     default_model: str = ""
     """Who answers where only its key is set; empty: there is no such model."""
+    key_begins: str = ""
+    """How its keys begin, where nobody else's do."""
     get_key: str = ""
     """Where somebody gets a key."""
     version_setting: str = ""
@@ -105,6 +107,11 @@ class Provider:
         """The variable of its key that sentences name."""
         return self.keys[0]
 
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """All that are read of it."""
+        return tuple(name for name in (*self.keys, self.base_setting, self.version_setting) if name)
+
     def wire_of(self, model: str) -> Wire:
         """How this model of it is asked."""
         return self.other_wire if self.other_wire and model.startswith(self.other_models) else self.wire
@@ -113,6 +120,8 @@ class Provider:
 @cache
 def providers() -> Mapping[str, Provider]:
     """All, by name, in the order in which a bare model name looks for one."""
+    import tomllib  # who only asks Anthropic never comes here
+
     data = tomllib.loads(_DATA.read_text(encoding="utf-8"))
     return MappingProxyType({name: _provider(name, row) for name, row in data.items()})
 
