@@ -208,6 +208,7 @@ _OF_TYPE = {
     "model_not_found": Cause.MODEL,
     "model_decommissioned": Cause.MODEL,
     "invalid_model": Cause.MODEL,
+    "model_not_available": Cause.MODEL,
     "DeploymentNotFound": Cause.MODEL,
     "rate_limit_error": Cause.BUSY,
     "rate_limit_exceeded": Cause.BUSY,

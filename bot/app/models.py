@@ -17,7 +17,8 @@ from bot.estimate.learned_windows import Windows
 from bot.model import Limits, Link, Model, SettingNames
 from bot.model.anthropic import AnthropicModel
 from bot.model.chain import Chain
-from bot.model.providers.windows import look
+from bot.model.providers.cut_prompts import CutPrompts
+from bot.model.providers.windows import loaded_by_ollama, look
 from bot.runtime.providers import ANTHROPIC, Choice, Provider, Wire, choice, providers
 from bot.runtime.settings import LOCAL_API_KEY, Settings
 
@@ -197,7 +198,7 @@ def _on_chat(provider: Provider, chosen: Choice, settings: Settings, windows: Wi
     if _is_by_deployment(provider, settings):
         base_url = f"{_root(base_url)}/deployments/{chosen.name}"
         headers["api-key"] = key or ""
-    return ChatModel(
+    model = ChatModel(
         api_key=key,
         base_url=base_url,
         quirks=provider.quirks,
@@ -208,6 +209,9 @@ def _on_chat(provider: Provider, chosen: Choice, settings: Settings, windows: Wi
         headers=headers,
         query=query,
     )
+    if not provider.cuts_prompts or windows is None:
+        return model
+    return CutPrompts(model, partial(loaded_by_ollama, base_url), windows)
 
 
 def _secret(value: SecretStr | None) -> str | None:

@@ -28,6 +28,13 @@ _OF_A_MINUTE = re.compile(r"\btokens per minute\b.*?\blimit ([\d,]+), requested 
 """A request that is larger than what may be asked in a whole minute never fits: https://console.groq.com/docs/errors"""
 
 
+_NO_TOOLS = re.compile(
+    r"does not support (?:tools|tool use|function calling)|support tool use|function tools with \S+ are not supported",
+    re.IGNORECASE,
+)
+"""Ollama; OpenRouter ("No endpoints found that support tool use"); OpenAI of models that want another API for them."""
+
+
 class TryAgain(ModelError):
     """Worth another try, after ``wait`` seconds (0: our own pace). ``status``: what it is counted as."""
 
@@ -55,6 +62,9 @@ def of_status(error: Any, model: str, names: SettingNames) -> ModelOverflow | Mo
         kind = type_in(error) if status == HTTPStatus.OK else str(status)
         cause = cause if cause is Cause.BUSY else Cause.AWAY
         return TryAgain(f"The model is not available ({said}).", retry_after(error), status=kind, cause=cause)
+    if _NO_TOOLS.search(said):
+        sentence = f"The model {model!r} takes no tools there ({said})."
+        return ModelRefused(f"{sentence} Set {names.model} to one that does.", cause=Cause.MODEL)
     if cause in (Cause.KEY, Cause.FORBIDDEN):
         sentence = f"The model's server does not accept our key ({said})."
         return ModelRefused(f"{sentence} Check {names.key} and {names.base}.", cause=cause)

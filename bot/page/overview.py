@@ -189,6 +189,8 @@ def _reasons(failures: Mapping[str, int]) -> str:
 def _overruled(context: PageContext, learned: Learned | None) -> list[Problem]:
     """A limit was set that the model's server does not take: what it said counts."""
     limit = context.settings.agents.emergency_context_limit
+    if learned is not None and learned.is_cut:
+        return [Problem("warning", learned.said)]
     if learned is None or limit is None or limit <= learned.window:
         return []
     name, window = context.model_name, f"{learned.window:,}"
