@@ -5,7 +5,7 @@ Which they are, at which provider, is decided in :mod:`bot.runtime.providers.cho
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -17,8 +17,6 @@ from bot.estimate.learned_windows import Windows
 from bot.model import Limits, Link, Model, SettingNames
 from bot.model.anthropic import AnthropicModel
 from bot.model.chain import Chain
-from bot.model.providers.cut_prompts import CutPrompts
-from bot.model.providers.windows import loaded_by_ollama, look
 from bot.runtime.providers import ANTHROPIC, Choice, Provider, Wire, choice, providers
 from bot.runtime.settings import LOCAL_API_KEY, Settings
 
@@ -143,7 +141,19 @@ def _of_anthropic(chosen: Choice, settings: Settings, windows: Windows | None) -
         remembered=settings.cache_life,
         windows=windows,
         names=names_for(chosen, settings),
+        look=_look_at(settings.anthropic_base_url, key) if settings.anthropic_base_url else None,
     )
+
+
+def _look_at(base_url: str, key: str | None) -> Callable[[str], Awaitable[Limits | None]]:
+    """How a server of one's own is asked that speaks the Messages API, and has no list with windows."""
+
+    async def ask(model: str) -> Limits | None:
+        from bot.model.providers.windows import look
+
+        return await look(providers()["custom"], f"{base_url}/v1", key, model)
+
+    return ask
 
 
 def _by_compaction_settings(settings: Settings, windows: Windows | None) -> Link:
@@ -168,6 +178,8 @@ def _by_compaction_settings(settings: Settings, windows: Windows | None) -> Link
 
 def _on_messages(provider: Provider, chosen: Choice, settings: Settings, windows: Windows | None) -> Model:
     """A provider's second wire: its key is a bearer token there."""
+    from bot.model.providers.windows import look
+
     own = settings.providers.get(provider.name)
     is_own_address = not (own and own.base_url)
     return AnthropicModel(
@@ -188,16 +200,17 @@ def _root(base_url: str) -> str:
 
 
 def _on_chat(provider: Provider, chosen: Choice, settings: Settings, windows: Windows | None) -> Model:
-    from bot.model.chat.client import ChatModel
+    from bot.model.chat.client import ChatModel  # nothing of this is loaded where only Anthropic is asked
+    from bot.model.providers.cut_prompts import CutPrompts
+    from bot.model.providers.windows import loaded_by_ollama, look
 
     own = settings.providers.get(provider.name)
     key = _secret(own.key if own else None)
     base_url = chosen.base_url or ""
-    headers: dict[str, str] = {}
+    headers = {provider.key_header: key} if provider.key_header and key else {}
     query = {"api-version": own.version} if provider.version_setting and own and own.version else {}
     if _is_by_deployment(provider, settings):
         base_url = f"{_root(base_url)}/deployments/{chosen.name}"
-        headers["api-key"] = key or ""
     model = ChatModel(
         api_key=key,
         base_url=base_url,

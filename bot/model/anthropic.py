@@ -61,7 +61,8 @@ class AnthropicModel:
         self._silence = silence
         key = "ANTHROPIC_AUTH_TOKEN" if auth_token else "ANTHROPIC_API_KEY"
         self._names = names or SettingNames(key, "ANTHROPIC_BASE_URL")
-        self._limits = KnownLimits(place_of(base_url), look or self._look, windows=windows, fixed=fixed)
+        self._asked = look
+        self._limits = KnownLimits(place_of(base_url), self._look, windows=windows, fixed=fixed)
         self.calls = Calls(self._limits, calls)
         self._client: AsyncAnthropic | None = None
         self._counting = asyncio.Semaphore(_MOST_COUNTS)
@@ -108,11 +109,13 @@ class AnthropicModel:
         try:
             info = await self._sdk().models.retrieve(model, timeout=_LIMITS_SECONDS)
         except anthropic.APIStatusError:
-            return Limits()
+            return await self._asked(model) if self._asked else Limits()
         except (anthropic.AnthropicError, ValueError, TypeError):
             return None
         window = getattr(info, "max_input_tokens", None)
         answer = getattr(info, "max_tokens", None)
+        if not window and self._asked:
+            return await self._asked(model)
         return Limits(window or DEFAULT_WINDOW, answer or DEFAULT_ANSWER, bool(window))
 
     async def count(self, head: Head, messages: Sequence[Message]) -> int | None:

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from bot.app.doctor.model import check_model
+from bot.errors import ConfigurationError
 from bot.runtime.checks import Finding, as_line
 from bot.runtime.env_file import EnvFile
 from bot.runtime.providers import providers
-from bot.runtime.settings_check import check
+from bot.runtime.settings_check import check, checked_settings
 from tests.doctor.conftest import MakeCase
 from tests.ports import free_port
 from tests.servers.chat.manners import MANNERS
@@ -135,6 +136,22 @@ async def test_a_wrong_configuration_ends_in_a_sentence_that_leads_to_a_right_on
     lines = [as_line(one) for one in found if one.state in ("problem", "warning")]
     assert any(all(placed(word) in line for word in wrong.words) for line in lines), lines
     assert all(KEY not in line for line in lines)
+
+
+def test_no_program_starts_with_settings_that_do_not_say_who_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "a")
+    monkeypatch.setenv("GROQ_API_KEY", "b")
+    with pytest.raises(ConfigurationError, match="Write MODEL=openai/gpt-6-sol or MODEL=groq/openai/gpt-oss-120b"):
+        checked_settings(_env_file=None)
+    monkeypatch.setenv("MODEL", "groq/openai/gpt-oss-120b")
+    assert checked_settings(_env_file=None)[0].talker.provider == "groq"
+
+
+def test_a_misspelt_variable_in_env_is_named(case: MakeCase) -> None:
+    file = EnvFile({"OPENAI_APIKEY": (1,), "OPENAI_API_BASE": (2,)})
+    given = dict.fromkeys(file.lines, "x")
+    advice = [one.advice for one in check(case(variables=given).settings, given, file)]
+    assert sorted(advice) == ["Did you mean OPENAI_API_KEY?", "Did you mean OPENAI_BASE_URL?"]
 
 
 async def test_a_right_configuration_is_well(

@@ -74,7 +74,7 @@ class Asked:
         if not self.key:
             return {}
         bearer = {"Authorization": f"Bearer {self.key}"}
-        return {**bearer, "api-key": self.key} if self.provider.version_setting else bearer
+        return {**bearer, self.provider.key_header: self.key} if self.provider.key_header else bearer
 
     @property
     def query(self) -> Mapping[str, str] | None:

@@ -74,7 +74,8 @@ async def _from_list(get: Get, base_url: str, model: str) -> Limits | None:
 
 async def _from_openrouter(get: Get, base_url: str, model: str) -> Limits | None:
     """https://openrouter.ai/docs/api/api-reference/models/get-models"""
-    row = _row(await get(f"{base_url}/models"), model.partition(":")[0] if model.endswith(":nitro") else model)
+    listed = await get(f"{base_url}/models")
+    row = _row(listed, model) or _row(listed, model.partition(":")[0])  # name:nitro is a way to ask for it
     top = row.get("top_provider") if isinstance(row.get("top_provider"), Mapping) else {}
     window = _number(top, ("context_length",)) or _number(row, ("context_length",))
     if isinstance(pricing := row.get("pricing"), Mapping):

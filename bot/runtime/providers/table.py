@@ -92,6 +92,8 @@ class Provider:
     """How its keys begin, where nobody else's do."""
     get_key: str = ""
     """Where somebody gets a key."""
+    key_header: str = ""
+    """Where its key goes besides ``Authorization``."""
     version_setting: str = ""
     """The environment variable of its API's version, if it has one."""
     other_wire: Wire | None = None

@@ -1,6 +1,9 @@
-"""What providers answer besides answers, as their documentation and their users show it: errors.jsonl and usage.jsonl
-beside this module, each row with its page. None of it could be tried against the real service; where ``wording`` is
-``memory``, the page has the status and the kind, and the words are from memory."""
+"""What providers answer besides answers, as their documentation and their users show it: providers/errors.jsonl and
+providers/usage.jsonl, each row with its page.
+
+None of it could be tried against the real service; where ``wording`` is ``memory``, the page has the status and the
+kind, and the words are from memory.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from bot.model.chat.chunks import usage_of
 from bot.model.provider_errors import TryAgain, of_status
 from bot.runtime.providers import providers
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parent / "providers"
 NAMES = SettingNames("SOME_API_KEY", "SOME_BASE_URL")
 WITHOUT_USAGE = {"anthropic", "custom"}
 """Of another wire, and of no provider."""
