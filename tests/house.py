@@ -32,8 +32,8 @@ PATIENCE = 60.0
 class Room(MemoryConnector):
     """The platform of these tests. A message is said once there and then edited, and files may take long."""
 
-    def __init__(self) -> None:
-        super().__init__("room", patience=PATIENCE)
+    def __init__(self, patience: float = PATIENCE) -> None:
+        super().__init__("room", patience=patience)
         self._files_may_go = asyncio.Event()
         self._files_may_go.set()
 

@@ -20,10 +20,11 @@ from bot.model.chain import Chain
 from bot.runtime.access import is_own
 from bot.runtime.redact import redact
 from bot.store import outages
+from bot.store.outages import MODEL_IS_DOWN
 
 log = structlog.get_logger(__name__)
 
-ANSWERS, SUMMARIES, MODEL = "answers", "summaries", "model"
+ANSWERS, SUMMARIES = "answers", "summaries"
 TOLD = "I cannot answer just now; whoever runs me has been told."
 UNTOLD = "I cannot answer just now. Try again later."
 _BEGAN = {
@@ -31,6 +32,8 @@ _BEGAN = {
     SUMMARIES: "⚠️ I cannot compact conversations just now: {} I tell you when I can again.",
 }
 _ENDED = {ANSWERS: "I can answer again.", SUMMARIES: "I can compact conversations again."}
+_LONGEST_NAME = 180
+"""Characters of a model's name in the book."""
 _MODEL_BEGAN = "⚠️ {} is down: {{}} {} answers in its place. I tell you when it is back."
 _MODEL_ENDED = "{} answers again."
 _BEGAN_HERE = "⚠️ I cannot answer in {} just now: {} I tell you when I can again."
@@ -54,11 +57,11 @@ class AdminNotices:
 
     async def answered(self, step: Step, chain: Chain, by: Link) -> None:
         """There is an answer here, by this model of the chain; those before it may be down."""
-        await self._end(step, ANSWERS, f"{ANSWERS}:{self._context.agent_id}", f"{MODEL}:{by.called}")
+        await self._end(step, ANSWERS, f"{ANSWERS}:{self._context.agent_id}", _down(by))
         for link in chain.links[: chain.links.index(by)]:
             if why := chain.why(link):
                 began = _MODEL_BEGAN.format(link.called, by.called)
-                await self._begin(step, f"{MODEL}:{link.called}", str(why), began)
+                await self._begin(step, _down(link), str(why), began)
 
     async def not_summarised(self, step: Step, sentence: str) -> str:
         """There is no summary, for this reason; returns what people read of it, or nothing where it is not for them."""
@@ -82,10 +85,10 @@ class AdminNotices:
         if not reached:
             return False
         if await outages.to_be_told(step.tx, name):
-            began = began or _BEGAN.get(name) or _BEGAN_HERE.replace("{}", context.agent_id, 1)
-            text = began.replace("{}", _as_sentence(sentence))
+            words = began or _BEGAN.get(name) or _BEGAN_HERE.replace("{}", context.agent_id, 1)
+            text = words.replace("{}", _as_sentence(sentence))
             for place in reached:
-                if place != context.address:  # who reads it there anyway
+                if place != context.address or began:  # there it stands in the answer's place, unless there is one
                     await step.say_to(place, text)
             log.info("admins_told", outage=name, chats=len(reached))
         return True
@@ -100,9 +103,14 @@ class AdminNotices:
                     await step.say_to(place, _ended(name, context.agent_id))
 
 
+def _down(link: Link) -> str:
+    return f"{MODEL_IS_DOWN}{link.called[:_LONGEST_NAME]}"
+
+
 def _ended(name: str, agent_id: AgentId) -> str:
-    kind, _, which = name.partition(":")
-    return _MODEL_ENDED.format(which) if kind == MODEL else _ENDED.get(name) or _ENDED_HERE.format(agent_id)
+    if name.startswith(MODEL_IS_DOWN):
+        return _MODEL_ENDED.format(name.removeprefix(MODEL_IS_DOWN))
+    return _ENDED.get(name) or _ENDED_HERE.format(agent_id)
 
 
 def _as_sentence(text: str) -> str:

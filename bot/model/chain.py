@@ -171,7 +171,8 @@ class Search:
         if self.is_over:
             self.asked = self.chain.choose(surely=True, besides=self._met)
         else:
-            self.asked = self.chain.choose(surely=not self._met)
+            # However soon its pause is over, who has just failed comes behind those who might do better.
+            self.asked = self.chain.choose(besides=self._met) or self.chain.choose(surely=not self._met)
         return self.asked.link if self.asked else None
 
     @property

@@ -118,7 +118,7 @@ class Question:
         self._patience = patience
         self.search = search
         self._telling: asyncio.Task[None] | None = None
-        self._since = 0.0
+        self._began = asyncio.get_running_loop().time()
 
     async def take_up(self) -> None:
         """See :meth:`Patience.until_chosen`."""
@@ -138,9 +138,7 @@ class Question:
         link = self.search.asked.link.name if self.search.asked else ""
         log.warning("model_down", model=link, cause=error.cause.value, reason=str(error))
         await self.hush()
-        now = asyncio.get_running_loop().time()
-        self._since = self._since or now
-        after = max(0.0, self._since + TELL_SECONDS - now)
+        after = max(0.0, self._began + TELL_SECONDS - asyncio.get_running_loop().time())
         self._telling = self._patience.start_telling(error.cause, written, after)
 
     def hearing(self, on_text: Callable[[str], None]) -> Callable[[str], None]:

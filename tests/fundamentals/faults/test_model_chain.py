@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from bot.agent.turns import patience
 from bot.agent.turns.ending import TRIED_AGAIN
@@ -25,13 +26,9 @@ FILLER = "This was another day, and the weather in town was mild. " * 40
 
 
 def settings_of(data_dir: Path, **more: Any) -> Settings:
-    values: dict[str, Any] = {
-        "access": "open",
-        "agents": {"compact_ahead": False},
-        "model": "first-model",
-        "model_patience": 30.0,
-    }
-    return Settings(_env_file=None, data_dir=data_dir, **{**values, **more})
+    values: dict[str, Any] = {"agents": {"compact_ahead": False}, "model": "first-model", "model_patience": 30.0}
+    key = SecretStr("test-key")
+    return Settings(_env_file=None, data_dir=data_dir, access="open", anthropic_api_key=key, **{**values, **more})
 
 
 def fails(error: ModelError) -> Line:
@@ -76,6 +73,28 @@ async def test_the_first_is_asked_again_by_itself_and_people_are_told_that_it_is
         await room.asks("Count.")
         let_pass(house, 60.0)
         assert await room.asks("Go on.") == "Back.\n\n(first-model answers again.)"
+
+
+async def test_admins_are_told_which_model_took_over_and_when_that_is_over(data_dir: Path) -> None:
+    first, second = ScriptedModel("Hello.", fails(OUTAGES[3]), "Back."), spare("One.", "Two.")
+    room = Room()
+    settings = settings_of(data_dir, admins={"room:ada"})
+    began = "⚠️ first-model is down: Nothing is left to pay with. Spare answers in its place."
+
+    async def asks(person: str) -> None:
+        before = len(room.replies(person))
+        await room.says("Count.", chat=person, person=person)
+        await room.until(lambda: len(room.replies(person)) > before)
+
+    async with open_house(settings, room, model=first, fallback=[second]) as house:
+        await asks("ada")
+        await asks("bob")
+        await asks("bob")
+        await room.until(lambda: room.notices("ada") == [f"{began} I tell you when it is back."])
+        let_pass(house, 60.0)
+        await asks("bob")
+        await room.until(lambda: room.notices("ada")[1:] == ["first-model answers again."])
+    assert not room.notices("bob")
 
 
 def let_pass(house: House, seconds: float) -> None:

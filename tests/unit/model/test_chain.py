@@ -161,6 +161,14 @@ def test_each_link_is_asked_once_without_patience_also_one_that_is_known_to_be_d
     assert search.error is AWAY
 
 
+def test_who_has_failed_is_not_asked_again_before_the_others(chain: Chain, clock: Clock) -> None:
+    search = Search(chain, patience=60.0)
+    search.choose()
+    search.failed(AWAY)
+    clock.now += FIRST_PAUSE
+    assert searched(search) == "second"
+
+
 def test_one_gets_a_short_patience_where_another_could_be_asked(chain: Chain) -> None:
     search = Search(chain)
     search.choose()
