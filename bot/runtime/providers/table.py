@@ -78,7 +78,7 @@ class Provider:
     (a field of ``/models``), ``gemini``, ``openrouter``, ``ollama``, ``lmstudio``, ``llamacpp``, ``any`` (whichever of
     them answers), ``table`` (documentation)."""
     documentation: str
-    """The page that its facts are from."""
+    """The page where its facts are to be checked."""
     base_url: str = ""
     """Empty where it has to be set."""
     path: str = ""
