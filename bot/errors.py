@@ -155,11 +155,13 @@ class ModelOverflow(ModelError):
 
 
 class ModelUnavailable(ModelError):
-    """Overloaded, rate limited or unreachable, after all retries."""
+    """Overloaded, rate limited or unreachable, after all retries. ``wait``: seconds for which the provider wants no
+    calls; 0 where it does not say."""
 
-    def __init__(self, message: str, *, cause: Cause = Cause.AWAY) -> None:
+    def __init__(self, message: str, *, cause: Cause = Cause.AWAY, wait: float = 0.0) -> None:
         super().__init__(message)
         self.cause = cause
+        self.wait = wait
 
 
 class DeliveryError(PalimpsestError):
@@ -193,14 +195,30 @@ class ChatClosed(DeliveryRefused):
 _OF_TYPE = {
     "authentication_error": Cause.KEY,
     "invalid_api_key": Cause.KEY,
+    "invalid_authentication_error": Cause.KEY,
+    "UNAUTHENTICATED": Cause.KEY,
     "permission_error": Cause.FORBIDDEN,
+    "PERMISSION_DENIED": Cause.FORBIDDEN,
     "billing_error": Cause.CREDIT,
     "insufficient_quota": Cause.CREDIT,
+    "billing_hard_limit_reached": Cause.CREDIT,
+    "billing_not_active": Cause.CREDIT,
+    "exceeded_current_quota_error": Cause.CREDIT,
     "not_found_error": Cause.MODEL,
     "model_not_found": Cause.MODEL,
+    "model_decommissioned": Cause.MODEL,
+    "invalid_model": Cause.MODEL,
+    "model_not_available": Cause.MODEL,
+    "DeploymentNotFound": Cause.MODEL,
     "rate_limit_error": Cause.BUSY,
+    "rate_limit_exceeded": Cause.BUSY,
+    "RESOURCE_EXHAUSTED": Cause.BUSY,
     "overloaded_error": Cause.BUSY,
+    "engine_overloaded_error": Cause.BUSY,
+    "service_tier_capacity_exceeded": Cause.BUSY,
+    "UNAVAILABLE": Cause.BUSY,
 }
+"""Of Anthropic, OpenAI and Azure, Google, Groq, Mistral, and Moonshot."""
 _OF_STATUS = {
     HTTPStatus.UNAUTHORIZED: Cause.KEY,
     HTTPStatus.PAYMENT_REQUIRED: Cause.CREDIT,
@@ -214,6 +232,12 @@ _BILL = re.compile(
     r"|insufficient[ _](?:credit|funds|balance|quota)",
     re.IGNORECASE,
 )
+_BAD_KEY = re.compile(r"\b(?:incorrect|invalid) api[ _]key|api[ _]key (?:not valid|expired|not found)", re.IGNORECASE)
+"""Google and xAI answer 400 to a wrong key, and name nothing but a bad request."""
+_NO_MODEL = re.compile(r"\bmodel not exist|not a valid model id|^invalid model:", re.IGNORECASE)
+"""So do DeepSeek, OpenRouter and Mistral to a model that they do not have."""
+_FLAGGED = re.compile(r"requires moderation|\bflagged\b", re.IGNORECASE)
+"""OpenRouter answers 403 to words that the provider behind it does not want to read."""
 
 
 def cause_of(status: int, types: tuple[str, ...], said: str) -> Cause:
@@ -223,6 +247,12 @@ def cause_of(status: int, types: tuple[str, ...], said: str) -> Cause:
         return Cause.CREDIT
     if Cause.CREDIT in (named := [_OF_TYPE[one] for one in types if one in _OF_TYPE]):
         return Cause.CREDIT
+    if status == HTTPStatus.BAD_REQUEST and _BAD_KEY.search(said):
+        return Cause.KEY
+    if status == HTTPStatus.BAD_REQUEST and _NO_MODEL.search(said):
+        return Cause.MODEL
+    if status == HTTPStatus.FORBIDDEN and _FLAGGED.search(said):
+        return Cause.REQUEST
     if found := _OF_STATUS.get(status):
         return found
     if named:

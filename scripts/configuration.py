@@ -17,6 +17,7 @@ from pydantic import BaseModel, SecretStr
 from pydantic_settings import NoDecode
 
 from bot.compaction import STRATEGIES
+from bot.runtime.providers import ANTHROPIC, providers
 from bot.runtime.settings import Settings
 
 ROOT = Path(__file__).parents[1]
@@ -26,6 +27,7 @@ PAGE = ROOT / "docs" / "configuration.md"
 NEEDED_BY: Mapping[str, str] = {
     "SYSTEM_PROMPT": "agents",
     "MODEL": "agents, worker",
+    "MODEL_FALLBACK": "agents, worker",
     "COMPACTION_MODEL": "agents, worker",
     "MODEL_CALLS": "agents, worker",
     "PROMPT_CACHE": "agents, worker",
@@ -127,10 +129,19 @@ def _kinds(group: type[BaseModel], prefix: str) -> Iterator[tuple[str, Any]]:
         kind = field.annotation
         if group is Settings and name == "strategy":
             yield from _options()
+        elif group is Settings and name == "providers":
+            yield from _variables()
         elif isinstance(kind, type) and issubclass(kind, BaseModel):
             yield from _kinds(kind, f"{prefix}{name.upper()}__")
         else:
             yield f"{prefix}{name.upper()}", (kind, field.metadata)
+
+
+def _variables() -> Iterator[tuple[str, Any]]:
+    """Those of providers, which are no fields."""
+    for provider in providers().values():
+        if provider.name != ANTHROPIC:
+            yield from ((name, (SecretStr if name in provider.keys else str, ())) for name in provider.variables)
 
 
 def _options() -> Iterator[tuple[str, Any]]:

@@ -19,7 +19,7 @@ from bot.app.resources import Resources, open_resources
 from bot.gateway.gateway import Gateway
 from bot.history import History
 from bot.messages import Address, Attachment, Edit, Outbound, Say
-from bot.model import Model
+from bot.model import Link, Model
 from bot.runtime.settings import Settings
 from bot.store import histories
 from connectors.memory import MemoryConnector
@@ -32,8 +32,8 @@ PATIENCE = 60.0
 class Room(MemoryConnector):
     """The platform of these tests. A message is said once there and then edited, and files may take long."""
 
-    def __init__(self) -> None:
-        super().__init__("room", patience=PATIENCE)
+    def __init__(self, patience: float = PATIENCE) -> None:
+        super().__init__("room", patience=patience)
         self._files_may_go = asyncio.Event()
         self._files_may_go.set()
 
@@ -84,12 +84,18 @@ class House:
 
 @asynccontextmanager
 async def open_house(
-    settings: Settings, room: Room, roles: Sequence[Role] = ROLES, *, model: Model | None = None
+    settings: Settings,
+    room: Room,
+    roles: Sequence[Role] = ROLES,
+    *,
+    model: Model | None = None,
+    fallback: Sequence[Link] = (),
 ) -> AsyncIterator[House]:
     """The program with these roles, until the end of the block. Raises what a role ended with. ``model``: in place of
-    the server that the settings name."""
+    the server that the settings name; ``fallback``: those that are asked where it is away."""
     before = own_tasks()
-    async with open_resources(settings, listen=(room.name,) if "gateway" in roles else (), model=model) as resources:
+    listen = (room.name,) if "gateway" in roles else ()
+    async with open_resources(settings, listen=listen, model=model, fallback=fallback) as resources:
         work = inner_roles(resources, roles)
         gateways = [gateway_for(resources, room, "connector:room")] if "gateway" in roles else []
         work += [gateway.run() for gateway in gateways]
@@ -114,6 +120,7 @@ def settings_for(server: MessagesServer, data_dir: Path, **changes: Any) -> Sett
         "anthropic_base_url": server.url,
         "model": "claude-sonnet-5",
         "access": "open",
+        "model_patience": 0,
         **changes,
     }
     return Settings(_env_file=None, **values)

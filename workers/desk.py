@@ -7,27 +7,35 @@ from pathlib import Path
 
 from bot.app.resources import Resources
 from bot.bus.bus import Bus
-from bot.model import Model
+from bot.model import Link
+from bot.model.chain import Chain
 from bot.store import Database
 
 
 @dataclass(frozen=True)
 class Desk:
-    """The book, the bell, the model that writes summaries, and where the files of conversations are. ``apart``: its
-    name, where it is at another endpoint than the one that talks; ``secrets``: our own, which no summary repeats."""
+    """The book, the bell, the models that write summaries, and where the files of conversations are. ``talkers``: the
+    models of conversations; ``patience``: seconds for which a summary is tried again where nobody writes one;
+    ``secrets``: our own, which no summary repeats."""
 
     database: Database
     bus: Bus
-    model: Model
+    summaries: Chain
     data_dir: Path
-    apart: str = ""
+    talkers: tuple[Link, ...] = ()
+    patience: float = 0.0
     secrets: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, resources: Resources) -> Desk:
         """With what is open in this process."""
-        apart = resources.summary_model_name if resources.summary_model is not resources.model else ""
         settings = resources.settings
         return cls(
-            resources.database, resources.bus, resources.summary_model, settings.data_dir, apart, settings.secrets
+            resources.database,
+            resources.bus,
+            resources.summaries,
+            settings.data_dir,
+            talkers=resources.chain.links,
+            patience=settings.model_patience,
+            secrets=settings.secrets,
         )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from bot.compaction import Plan
 from bot.compaction.extraction import MOST_SHOWN, SYSTEM, operations_in, request_for
 from bot.compaction.facts.life import floor_of
@@ -11,7 +9,7 @@ from bot.errors import ModelError
 from bot.estimate import family_of, message_tokens
 from bot.history import History
 from bot.messages import Message, text_block, text_of
-from bot.model import Head
+from bot.model import Head, Reply
 from bot.store import facts, histories
 from bot.store.runs import Result, Run
 from workers.desk import Desk
@@ -26,20 +24,24 @@ _MARGIN = 0.9
 async def extract_facts(desk: Desk, run: Run) -> Result:
     """The result of a run: the answer as it came, since only the agent has its facts. What goes wrong with the model is
     a result too."""
-    plan, run = Plan.from_json(run.plan), replace(run, model=desk.apart or run.model)
+    plan, requests = Plan.from_json(run.plan), Requests.of(desk, run)
     async with desk.database.read() as tx:
         known = await facts.load(tx, run.agent_id)
         entries = await facts.shown(tx, run.agent_id, plan.summarise)
         floor = floor_of(History((), await histories.load_layers(tx, run.agent_id)))
-    requests = Requests(desk, run, inference=list(run.asked))
-    try:
-        limits = await desk.model.limits(run.model)
+
+    async def ask() -> Reply:
+        link = requests.link
+        limits = await link.model.limits(link.name)
         room = min(_MOST_TOKENS, limits.answer, limits.window // 4)
         for most in (MOST_SHOWN, MOST_SHOWN // 5, 1):
             asked: Message = {"role": "user", "content": [text_block(request_for(known, entries, floor, most))]}
-            if message_tokens(asked, family=family_of(run.model)) + room <= limits.window * _MARGIN:
+            if message_tokens(asked, family=family_of(link.name)) + room <= limits.window * _MARGIN:
                 break
-        reply = await requests.ask(Head(run.model, room, SYSTEM), [asked], "facts")
+        return await requests.ask(Head(link.name, room, SYSTEM), [asked], "facts")
+
+    try:
+        reply = await requests.answer(ask)
     except ModelError as error:
         return requests.result("failed", reason=str(error))
     except NoAnswerError as error:

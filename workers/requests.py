@@ -1,11 +1,18 @@
-"""What a job asks of the model for its run: each request is in the book before it is sent, and its cost is counted."""
+"""What a job asks of a model for its run: each request is in the book before it is sent, and its cost is counted.
+
+::
+
+    a link is chosen ─▶ the work, with that one's window ─▶ result
+          ▲                    │ an outage
+          └────────────────────┘ the next link, from the beginning; where all are down, after a while
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 import structlog
 
@@ -14,13 +21,15 @@ from bot.files.blocks import filled, folder_of
 from bot.history import Usage
 from bot.history.server_tools import uses_server_tools
 from bot.messages import Message, text_of, tool_calls
-from bot.model import Head, Reply
+from bot.model import Head, Link, Reply
+from bot.model.chain import Search
 from bot.store import runs
 from bot.store.runs import Result, Run, SummaryRequest
 from workers.desk import Desk
 
 log = structlog.get_logger(__name__)
 
+T = TypeVar("T")
 _AGAIN_SECONDS = 1.0
 
 
@@ -38,12 +47,44 @@ class Requests:
 
     desk: Desk
     run: Run
+    search: Search
     usage: Usage = field(default_factory=Usage)
     inference: list[SummaryRequest] = field(default_factory=list)
 
+    @classmethod
+    def of(cls, desk: Desk, run: Run) -> Requests:
+        """With what other jobs have asked for it."""
+        return cls(desk, run, Search(desk.summaries, desk.patience), inference=list(run.asked))
+
+    @property
+    def link(self) -> Link:
+        """Who is asked."""
+        return self.search.asked.link if self.search.asked else self.desk.summaries.first
+
+    async def answer(self, work: Callable[[], Awaitable[T]]) -> T:
+        """What comes of it with the first model that does it: ``work`` begins anew with each that is asked. Raises
+        what it raises, and the error of the model that is wanted most where none is there."""
+        while True:
+            while self.search.choose() is None:
+                if self.search.is_over:
+                    raise self.search.error
+                await asyncio.sleep(self.search.pause)
+            try:
+                found = await work()
+            except ModelError as error:
+                if not self.search.failed(error):
+                    raise
+                log.warning("model_down", model=self.link.name, cause=error.cause.value, reason=str(error))
+            except NoAnswerError:
+                self.search.answered()
+                raise
+            else:
+                self.search.answered()
+                return found
+
     def result(self, outcome: Literal["summary", "empty", "failed"], *, summary: str = "", reason: str = "") -> Result:
         """With what was used and asked on the way."""
-        return Result(outcome, summary, reason, self.usage, tuple(self.inference))
+        return Result(outcome, summary, reason, self.usage, tuple(self.inference), self.link.name)
 
     async def ask(self, head: Head, messages: Sequence[Message], mode: str) -> Reply:
         """Raises a ModelError, NoAnswerError where a tool is called, NotWantedError."""
@@ -51,7 +92,7 @@ class Requests:
         await self._note()
         try:
             page = await asyncio.to_thread(filled, folder_of(self.desk.data_dir, self.run.agent_id), messages)
-            reply = await self.desk.model.ask(head, page)
+            reply = await self.link.model.ask(head, page, patience=self.search.short_patience)
         except ModelError as error:
             self.inference[-1] = replace(self.inference[-1], error=str(error))
             raise

@@ -3,7 +3,7 @@ whole, without tool results, or in chunks. Then it is checked, and corrected onc
 
 ::
 
-    same model, and it fits ─▶ conversation + instruction ─┐
+    the conversation's model, and it fits ─▶ conversation + instruction ─┐
     otherwise ─▶ transcript (0/10/20/50/100 % of the tool results gone) ─▶ chunks ─┴▶ checks ─▶ result
 """
 
@@ -54,18 +54,22 @@ _BEGINNING = 60
 
 async def write_summary(desk: Desk, run: Run) -> Result:
     """The result of a run. What goes wrong with the model is a result too."""
-    writer = await _Writer.of(desk, run)
+    requests = Requests.of(desk, run)
+
+    async def write() -> str:
+        return await (await _Writer.of(desk, run, requests)).write()
+
     try:
-        summary = await writer.write()
+        summary = await requests.answer(write)
     except ModelError as error:
-        return writer.requests.result("failed", reason=str(error))
+        return requests.result("failed", reason=str(error))
     except NoAnswerError as error:
-        return writer.requests.result("empty", reason=str(error))
+        return requests.result("empty", reason=str(error))
     except NotWantedError:
-        return writer.requests.result("failed", reason="the run has ended")  # which is nothing to it
+        return requests.result("failed", reason="the run has ended")  # which is nothing to it
     if is_no_summary(summary):
-        return writer.requests.result("empty", summary=summary, reason="the model wrote no summary")
-    return writer.requests.result("summary", summary=summary)
+        return requests.result("empty", summary=summary, reason="the model wrote no summary")
+    return requests.result("summary", summary=summary)
 
 
 @dataclass
@@ -79,18 +83,19 @@ class _Writer:
     requests: Requests
 
     @classmethod
-    async def of(cls, desk: Desk, run: Run) -> _Writer:
-        """Read what the run names: the page as it was planned on, and the head of its requests."""
-        plan = Plan.from_json(run.plan)
-        run = replace(run, model=desk.apart or run.model)  # what was planned before that was set knows nothing of it
+    async def of(cls, desk: Desk, run: Run, requests: Requests) -> _Writer:
+        """Read what the run names: the page as it was planned on, and the head of its requests; for the model that is
+        asked now, whoever was meant to be."""
+        plan, link = Plan.from_json(run.plan), requests.link
+        run = replace(run, model=link.name)
         async with desk.database.read() as tx:
             history = await histories.load(tx, run.agent_id)
             head = Head.from_json(await histories.head(tx, run.head))
         layers = tuple(layer for layer in history.layers if layer.number in run.stack)
         covered = tuple(entry for entry in history.entries if entry.seq <= plan.upto or entry.layer is not None)
         page = History(covered, layers).visible
-        limits = await desk.model.limits(run.model)
-        return cls(desk, run, plan, head, page, limits, Requests(desk, run, inference=list(run.asked)))
+        limits = await link.model.limits(link.name)
+        return cls(desk, run, plan, head, page, limits, requests)
 
     async def write(self) -> str:
         """A checked summary, or a text that is none. Raises a ModelError when there is no way left."""
@@ -106,7 +111,8 @@ class _Writer:
         return await self._from_transcript()
 
     def _fits_inside(self) -> bool:
-        if self.plan.running or self.desk.apart or self.run.model != self.head.model or self.run.trigger == "recovery":
+        is_the_conversations = self.requests.link in self.desk.talkers and self.run.model == self.head.model
+        if self.plan.running or not is_the_conversations or self.run.trigger == "recovery":
             return False
         before = self.run.meter_before
         asked = before.total + message_tokens(_user(self._task), family=family_of(self.run.model))

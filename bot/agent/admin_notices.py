@@ -14,9 +14,13 @@ import structlog
 from bot.agent.context import Context
 from bot.agent.step import Step
 from bot.errors import OF_PROVIDER, Cause
+from bot.messages import AgentId
+from bot.model import Link
+from bot.model.chain import Chain
 from bot.runtime.access import is_own
 from bot.runtime.redact import redact
 from bot.store import outages
+from bot.store.outages import MODEL_IS_DOWN
 
 log = structlog.get_logger(__name__)
 
@@ -28,6 +32,10 @@ _BEGAN = {
     SUMMARIES: "⚠️ I cannot compact conversations just now: {} I tell you when I can again.",
 }
 _ENDED = {ANSWERS: "I can answer again.", SUMMARIES: "I can compact conversations again."}
+_LONGEST_NAME = 180
+"""Characters of a model's name in the book."""
+_MODEL_BEGAN = "⚠️ {} is down: {{}} {} answers in its place. I tell you when it is back."
+_MODEL_ENDED = "{} answers again."
 _BEGAN_HERE = "⚠️ I cannot answer in {} just now: {} I tell you when I can again."
 _ENDED_HERE = "I can answer in {} again."
 
@@ -47,9 +55,13 @@ class AdminNotices:
             return sentence if await self._is_read_by_admins_alone(step) else TOLD
         return UNTOLD
 
-    async def answered(self, step: Step) -> None:
-        """There is an answer here."""
-        await self._end(step, ANSWERS, f"{ANSWERS}:{self._context.agent_id}")
+    async def answered(self, step: Step, chain: Chain, by: Link) -> None:
+        """There is an answer here, by this model of the chain; those before it may be down."""
+        await self._end(step, ANSWERS, f"{ANSWERS}:{self._context.agent_id}", _down(by))
+        for link in chain.links[: chain.links.index(by)]:
+            if why := chain.why(link):
+                began = _MODEL_BEGAN.format(link.called, by.called)
+                await self._begin(step, _down(link), str(why), began)
 
     async def not_summarised(self, step: Step, sentence: str) -> str:
         """There is no summary, for this reason; returns what people read of it, or nothing where it is not for them."""
@@ -64,8 +76,8 @@ class AdminNotices:
         address = self._context.address
         return is_own(address) or address in await outages.admin_places(step.tx, self._admins)
 
-    async def _begin(self, step: Step, name: str, sentence: str) -> bool:
-        """Tell it, unless somebody was told before; whether anybody knows."""
+    async def _begin(self, step: Step, name: str, sentence: str, began: str = "") -> bool:
+        """Tell it, unless somebody was told before; whether anybody knows. ``began``: in these words."""
         context, sentence = self._context, redact(sentence, self._secrets)
         await outages.goes_on(step.tx, name, context.agent_id, now=step.now)
         places = await outages.admin_places(step.tx, self._admins)
@@ -73,10 +85,10 @@ class AdminNotices:
         if not reached:
             return False
         if await outages.to_be_told(step.tx, name):
-            began = _BEGAN.get(name) or _BEGAN_HERE.replace("{}", context.agent_id, 1)
-            text = began.replace("{}", _as_sentence(sentence))
+            words = began or _BEGAN.get(name) or _BEGAN_HERE.replace("{}", context.agent_id, 1)
+            text = words.replace("{}", _as_sentence(sentence))
             for place in reached:
-                if place != context.address:  # who reads it there anyway
+                if place != context.address or began:  # there it stands in the answer's place, unless there is one
                     await step.say_to(place, text)
             log.info("admins_told", outage=name, chats=len(reached))
         return True
@@ -88,7 +100,17 @@ class AdminNotices:
             places = await outages.admin_places(step.tx, self._admins) if told else {}
             for place, is_reached in places.items():
                 if is_reached and place != context.address:
-                    await step.say_to(place, _ENDED.get(name) or _ENDED_HERE.format(context.agent_id))
+                    await step.say_to(place, _ended(name, context.agent_id))
+
+
+def _down(link: Link) -> str:
+    return f"{MODEL_IS_DOWN}{link.called[:_LONGEST_NAME]}"
+
+
+def _ended(name: str, agent_id: AgentId) -> str:
+    if name.startswith(MODEL_IS_DOWN):
+        return _MODEL_ENDED.format(name.removeprefix(MODEL_IS_DOWN))
+    return _ENDED.get(name) or _ENDED_HERE.format(agent_id)
 
 
 def _as_sentence(text: str) -> str:

@@ -38,6 +38,7 @@ from bot.agent.turns.beginning import Beginning
 from bot.agent.turns.ending import Ending
 from bot.agent.turns.incoming import Incoming
 from bot.agent.turns.make_room import RoomMaker
+from bot.agent.turns.patience import Patience
 from bot.agent.turns.runner import TurnRunner
 from bot.agent.turns.steering import Steering
 from bot.agent.turns.timing import Timing
@@ -68,12 +69,10 @@ class Assembly:
             row.id, folder, settings=settings, database=database, mcp=services.mcp, parser=services.parser
         )
         window = Window(
-            services.model,
-            services.model_name,
+            services.chain.first,
             tools,
             system_prompt=settings.system_prompt,
             chosen_limit=settings.agents.emergency_context_limit,
-            is_by_anthropic=settings.anthropic_base_url is None,
         )
         warning = settings.agents.warning
         self._services = services
@@ -116,13 +115,15 @@ class Assembly:
             beginning=beginning,
             runner=runner,
             compactor=compactor,
-            commands=self._commands(compactor, runner, tasks),
+            commands=self._commands(compactor, runner, beginning, tasks),
             tasks=tasks,
             when_busy=settings.agents.when_busy,
         )
         return Life(loop, compactor, beginning, runner)
 
-    def _commands(self, compactor: Compactor, runner: TurnRunner, tasks: asyncio.TaskGroup) -> CommandDispatcher:
+    def _commands(
+        self, compactor: Compactor, runner: TurnRunner, beginning: Beginning, tasks: asyncio.TaskGroup
+    ) -> CommandDispatcher:
         services, context = self._services, self.context
         settings, bus = services.settings, services.bus
         answers = Answers(context, bus, self._retries, tasks)
@@ -130,6 +131,7 @@ class Assembly:
             context,
             compactor=compactor,
             runner=runner,
+            beginning=beginning,
             memory=self._memory,
             rules=self._rules,
             answers=answers,
@@ -195,7 +197,10 @@ class Assembly:
         services, context = self._services, self.context
         settings, database = services.settings, services.database
         abort_signal, timing = AbortSignal(), Timing(row.received_at, row.started_at)
-        requests = ModelRequests(context, services.model, self._folder)
+        requests = ModelRequests(context, self._folder)
+        patience = Patience(
+            row, context, services.chain, live=self.live, abort_signal=abort_signal, seconds=settings.model_patience
+        )
         room = RoomMaker(row, context, requests=requests, compactor=compactor, abort_signal=abort_signal, timing=timing)
         ending = Ending(
             row,
@@ -203,6 +208,7 @@ class Assembly:
             database=database,
             bus=services.bus,
             notices=self._notices,
+            chain=services.chain,
             timing=timing,
             secrets=settings.secrets,
         )
@@ -226,6 +232,7 @@ class Assembly:
             steering=steering,
             room=room,
             tools=tools,
+            patience=patience,
             ending=ending,
             live=self.live,
             outage=self.outage,

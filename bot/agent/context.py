@@ -19,12 +19,13 @@ from bot.compaction.gate import Restraint, is_automatic
 from bot.compaction.standing_rules import Rule, out_of_view, section
 from bot.errors import StoreUnavailable
 from bot.estimate import Level, Meter, Part
-from bot.history import History
-from bot.history.measure import Counted, entry_tokens, guess, measure, standing_part, trusted
+from bot.history import Entry, History
+from bot.history.entries import entry_tokens
+from bot.history.measure import Counted, guess, measure, standing_part, trusted
 from bot.messages import Block, Role
-from bot.model import Head
+from bot.model import Head, Link
 from bot.runtime.strategies import Strategies
-from bot.store import Database, agents, histories, standing_rules
+from bot.store import Database, Tx, agents, histories, standing_rules
 from bot.store.agents import AgentRow
 
 _MOST_CORRECTION = 3.0
@@ -46,6 +47,10 @@ class Context:
         self.restraint = Restraint(row.paused, row.cooldown)
         self.factor = row.calibration if row.calibrated_for == window.model_name else 1.0
         """What the provider counts for each token that we guess."""
+        self._factors = {row.calibrated_for: row.calibration}
+        """The same of each model that was asked, by its name."""
+        self.answered_by = row.calibrated_for
+        """The name of the model that answered last; empty where none has."""
         self.history = History()
         self.next_seq = 1
         self.rules: tuple[Rule, ...] = ()
@@ -77,10 +82,29 @@ class Context:
 
     async def _reload(self) -> None:
         async with self._database.read() as tx:
-            self.history = await histories.load(tx, self.agent_id, self.window.family)
+            self.history = await self.history_in(tx)
             self.next_seq = await histories.last_seq(tx, self.agent_id) + 1
             self.rules = await standing_rules.load(tx, self.agent_id)
         self._is_in_doubt = False
+
+    async def history_in(self, tx: Tx) -> History:
+        """What the book has, as the model counts it that is asked now."""
+        window = self.window
+        found = await histories.load(tx, self.agent_id, window.kept_family)
+        return found.measured_for(window.model_name, window.family)
+
+    async def change_to(self, link: Link) -> None:
+        """Another model is asked from now on: the context is measured anew, by its rates, its window, and what was
+        learned of it before."""
+        window = self.window
+        if link is window.link:
+            return
+        async with self._stepping:
+            self._factors[window.model_name] = self.factor
+            await window.change_to(link)
+            self.factor = self._factors.get(link.name, 1.0)
+            self.history = self.history.measured_for(link.name, window.family)
+            self._counted = None
 
     @asynccontextmanager
     async def step(self) -> AsyncIterator[Step]:
@@ -101,6 +125,7 @@ class Context:
                 raise
             self.history, self.next_seq, self.rules = step.history, step.next_seq, step.rules
             self.restraint, self.factor = step.restraint, step.factor
+            self.answered_by = step.answered_by
         self._bus.ring(*step.rings)
         for tell in step.afterwards:
             tell()
@@ -143,6 +168,12 @@ class Context:
     def entry_tokens(self, role: Role, blocks: Sequence[Block]) -> int:
         """What an entry takes, as guessed."""
         return entry_tokens(role, blocks, self.window.family)
+
+    def kept_tokens(self, entry: Entry) -> int:
+        """The same as the book has it, which knows nothing of who stands in."""
+        window = self.window
+        is_same = window.family is window.kept_family
+        return entry.tokens if is_same else entry_tokens(entry.role, entry.blocks, window.kept_family)
 
     @property
     def is_counted(self) -> bool:

@@ -4,13 +4,14 @@ lasts, and whoever misses it misses no message.
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Callable
 
 from bot.agent.context import Context
 from bot.bus.bus import Bus
 from bot.bus.events import Marked, Measured, MeterFacts
-from bot.bus.live_events import LiveReply, Presence, show_written
+from bot.bus.live_events import RENEW_SECONDS, LiveReply, Presence, show_written
 from bot.estimate.meter import share_kept
 from bot.history.replies import noted
 from bot.model import Wait
@@ -50,6 +51,17 @@ class LiveView:
     def show(self, slot: int, text: str) -> None:
         """Show this in the place of what was written so far."""
         show_written(self._bus, self._context.address, slot, text)
+
+    def start_telling(self, slot: int, text: str, *, after: float) -> asyncio.Task[None]:
+        """Show this there in so many seconds, and for as long as nobody stops the task."""
+
+        async def tell() -> None:
+            await asyncio.sleep(after)
+            while True:
+                self.show(slot, text)
+                await asyncio.sleep(RENEW_SECONDS)
+
+        return self._bus.supervisor.start("waiting_note", tell)
 
     def show_wait(self, slot: int, before: str) -> Callable[[Wait], None]:
         """Shows how the answer stands in the line, below what is there of it already; it is gone when that begins."""

@@ -13,7 +13,7 @@ from bot.files.blocks import filled, has_media
 from bot.history.measure import NEW
 from bot.history.server_tools import continued
 from bot.messages import Message
-from bot.model import Model, Reply, Wait
+from bot.model import Reply, Wait
 
 _NEAR = 0.05
 """Of the limit: a guess that is so near to another level may be wrong about it."""
@@ -24,18 +24,23 @@ _NEW = 0.1
 class ModelRequests:
     """Sends the page as it stands. ``folder``: where the files lie that are in it."""
 
-    def __init__(self, context: Context, model: Model, folder: Path) -> None:
+    def __init__(self, context: Context, folder: Path) -> None:
         self._context = context
-        self._model = model
         self._folder = folder
 
     async def ask(
-        self, on_text: Callable[[str], None], *, may_call: bool = True, on_wait: Callable[[Wait], None] | None = None
+        self,
+        on_text: Callable[[str], None],
+        *,
+        may_call: bool = True,
+        on_wait: Callable[[Wait], None] | None = None,
+        patience: float | None = None,
     ) -> Reply:
-        """One request to the model. Raises a ModelError."""
-        page, who = await self._page(), self._context.agent_id
-        head = self._context.head
-        return await self._model.ask(head, page, on_text, may_call=may_call, who=who, on_wait=on_wait)
+        """One request to the model; ``patience`` as in :meth:`bot.model.base.Model.ask`. Raises a ModelError."""
+        page, context = await self._page(), self._context
+        return await context.window.link.model.ask(
+            context.head, page, on_text, may_call=may_call, who=context.agent_id, on_wait=on_wait, patience=patience
+        )
 
     async def count(self) -> None:
         """Ask the provider how large the next request is, where that decides something and our guess is only a guess.
@@ -46,7 +51,7 @@ class ModelRequests:
         meter, history = context.meter, context.history
         if not _wants_counting(meter, context.strategy) or context.is_counted:
             return
-        tokens = await self._model.count(context.head, await self._page())
+        tokens = await context.window.link.model.count(context.head, await self._page())
         if tokens is not None and tokens > 0:
             context.take_count(tokens, history)
 

@@ -12,7 +12,7 @@ from bot.bus.jobs import Jobs
 from bot.files.blocks import folder_of
 from bot.files.parser_pool import ParserPool
 from bot.messages import AgentId
-from bot.model import Model
+from bot.model.chain import Chain
 from bot.runtime.access import Access
 from bot.runtime.settings import Settings
 from bot.runtime.strategies import Strategies
@@ -27,8 +27,8 @@ class Services:
     database: Database
     bus: Bus
     jobs: Jobs
-    model: Model
-    model_name: str
+    chain: Chain
+    """The models that talk."""
     summary_model_name: str
     strategies: Strategies
     access: Access

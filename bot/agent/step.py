@@ -38,7 +38,8 @@ class Step:
         self._context = context
         self.now = now
         """The book's time when it began."""
-        self._remembered = (context.restraint, context.factor)
+        self.answered_by = context.answered_by
+        self._remembered = (context.restraint, context.factor, context.answered_by)
         self._is_weighed = False
         self._meter: Meter | None = None
         """Of the history as it is by now."""
@@ -70,11 +71,12 @@ class Step:
             person=person,
             key=key,
         )
-        await histories.append(self.tx, self._context.agent_id, [entry], now=self.now)
+        kept = replace(entry, tokens=self._context.kept_tokens(entry))
+        await histories.append(self.tx, self._context.agent_id, [kept], now=self.now)
         self.history, self._meter = self.history.appended(entry), None
         self.next_seq += 1
         if anchor:
-            self.factor = calibration(anchor)
+            self.factor, self.answered_by = calibration(anchor), anchor.model
         return entry
 
     async def put(self, plan: Plan, *, run: str | None = None, summary: str = "") -> None:
@@ -83,7 +85,8 @@ class Step:
         number = await histories.next_layer(self.tx, agent_id)
         layer, inserted = plan.layer(number, self.next_seq, run=run, summary=summary, recall=recall)
         inserted = [replace(e, tokens=self._context.entry_tokens(e.role, e.blocks)) for e in inserted]
-        await histories.put(self.tx, agent_id, layer, inserted, now=self.now)
+        kept = [replace(entry, tokens=self._context.kept_tokens(entry)) for entry in inserted]
+        await histories.put(self.tx, agent_id, layer, kept, now=self.now)
         self.history = self.history.covered(layer, inserted)
         self.next_seq += len(inserted)
         self._is_weighed, self._meter = True, None
@@ -91,7 +94,7 @@ class Step:
     async def take_off(self, number: int) -> None:
         """Take a layer off. What it hid may be older than what was in memory, so the history is read again."""
         await histories.take_off(self.tx, self._context.agent_id, number, now=self.now)
-        self.history = await histories.load(self.tx, self._context.agent_id, self._context.window.family)
+        self.history = await self._context.history_in(self.tx)
         self._is_weighed, self._meter = True, None
 
     async def withdraw(self, key: str, *, hide: bool) -> frozenset[str]:
@@ -107,7 +110,7 @@ class Step:
             self.rules = await standing_rules.load(self.tx, agent_id)
         else:
             await withdrawing.mark(self.tx, agent_id, key, tokens_of)
-        self.history = await histories.load(self.tx, agent_id, self._context.window.family)
+        self.history = await self._context.history_in(self.tx)
         self._is_weighed, self._meter = True, None
         return files
 
@@ -169,7 +172,7 @@ class Step:
     async def finish(self) -> None:
         """Write down what changed besides rows."""
         changed = agents.Remembered()
-        if (self.restraint, self.factor) != self._remembered:
+        if (self.restraint, self.factor, self.answered_by) != self._remembered:
             changed["paused"], changed["cooldown"] = self.restraint.paused, self.restraint.cooldown
             changed["calibration"], changed["calibrated_for"] = self.factor, self._context.window.model_name
         if self._is_weighed:

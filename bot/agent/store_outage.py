@@ -18,7 +18,6 @@ from bot.agent.context import Context
 from bot.agent.live_view import LiveView
 from bot.bus import topics
 from bot.bus.bus import Bus
-from bot.bus.live_events import RENEW_SECONDS
 from bot.errors import StoreUnavailable
 from bot.history.replies import noted
 from bot.runtime.tasks import stop
@@ -95,15 +94,7 @@ class StoreOutage:
     async def telling(self, slot: int, shown: str, *, after: float = TELL_SECONDS) -> AsyncIterator[None]:
         """After a while people are told why nothing happens: below what they see of the reply, for as long as it
         lasts."""
-
-        async def tell() -> None:
-            await asyncio.sleep(after)
-            text = noted(shown.strip(), AWAY)
-            while True:
-                self._live.show(slot, text)
-                await asyncio.sleep(RENEW_SECONDS)
-
-        task = self._bus.supervisor.start("away_note", tell)
+        task = self._live.start_telling(slot, noted(shown.strip(), AWAY), after=after)
         try:
             yield
         finally:

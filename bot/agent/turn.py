@@ -2,10 +2,11 @@
 
 ::
 
-    begin ─▶ make room ─▶ ask the model ─▶ no tool calls: finish
-               ▲   │            │
-               │   compaction   └ tool calls: record, run each, record each result ─┐
-               └────────────────────────────────────────────────────────────────────┘
+    begin ─▶ who is asked ─▶ make room ─▶ ask the model ─▶ no tool calls: finish
+               ▲  ▲             │            │    │
+               │  │       compaction         │    └ tool calls: record, run each, record each result ─┐
+               │  └── an outage: the next ◀──┘                                                       │
+               └─────────────────────────────────────────────────────────────────────────────────────┘
 
 Each arrow that changes something is one fenced step (:meth:`bot.agent.context.Context.step`), so that a crash at any
 moment costs at most the request that was under way; :meth:`Turn.run` on a turn that was cut off goes on from its last
@@ -31,6 +32,7 @@ from bot.agent.tools.tool import INTERRUPTED, Done, result_block
 from bot.agent.turns.ending import Ending
 from bot.agent.turns.incoming import without_media
 from bot.agent.turns.make_room import CannotGoOnError, RoomMaker
+from bot.agent.turns.patience import Patience, Question
 from bot.agent.turns.steering import MoreCameError, Steering
 from bot.agent.turns.timing import Timing
 from bot.agent.turns.tool_use import ToolUse
@@ -78,6 +80,7 @@ class Turn:
         steering: Steering,
         room: RoomMaker,
         tools: Callable[[], ToolUse],
+        patience: Patience,
         ending: Ending,
         live: LiveView,
         outage: StoreOutage,
@@ -94,6 +97,7 @@ class Turn:
         self._steering = steering
         self._room = room
         self._new_tools = tools
+        self._patience = patience
         self._ending = ending
         self._live = live
         self._outage = outage
@@ -112,8 +116,8 @@ class Turn:
             except AbortedError as aborted:
                 await self._ending.aborted(self._try.written.strip(), self._usage, str(aborted))
             except (CannotGoOnError, ModelError) as error:
-                is_provider = isinstance(error, ModelError)
-                await self._ending.failed(str(error), self._usage, error.cause, for_operators=is_provider)
+                wait = self._patience.wanted_wait if isinstance(error, ModelError) else None
+                await self._ending.failed(str(error), self._usage, error.cause, wait=wait)
 
     async def _answer(self) -> None:
         await self._context.choose_tools()
@@ -144,38 +148,52 @@ class Turn:
         await self._finish(await self._last_word(TOO_MANY_TOOLS.format(self._try.rounds)))
 
     async def _ask(self, *, may_call: bool = True) -> Reply:
-        """One reply of the model. A context that the provider refuses is compacted, and sent again."""
-        while True:
-            await self._room.make()
-            context = self._context
-            stack, guessed = context.history.stack, context.guessed
-            try:
-                reply = await self._written_by_model(may_call=may_call)
-            except ModelRefused as refused:
-                if refused.bare and context.meter.share > BARE_REFUSAL_SHARE:
-                    await self._room.recover(str(refused))
-                elif not (refused.of_content and (await self._go_on_alone() or await self._go_on_without_media())):
-                    raise
-                continue
-            except ModelOverflow as overflow:
-                if overflow.asked:
-                    context.correct(overflow.asked)
-                await context.window.learn()
-                await self._room.recover(str(overflow))
-                continue
-            several = uses_server_tools(reply.blocks)  # the provider then reports the sum of its own requests
-            self._try.anchor = Anchor(reply.usage, stack, guessed) if reply.usage.context and not several else None
-            self._usage += reply.usage
-            return reply
+        """One reply of a model: of the next one of the chain where one is away. A context that the provider refuses is
+        compacted, and sent again."""
+        async with self._patience.question() as question:
+            while True:
+                await question.take_up()
+                await self._room.make()
+                context = self._context
+                stack, guessed, model = context.history.stack, context.guessed, context.window.model_name
+                try:
+                    reply = await self._written_by_model(question, may_call=may_call)
+                except ModelRefused as refused:
+                    if refused.bare and context.meter.share > BARE_REFUSAL_SHARE:
+                        await self._room.recover(str(refused))
+                    elif not (refused.of_content and (await self._go_on_alone() or await self._go_on_without_media())):
+                        await self._ask_another(question, refused)
+                except ModelOverflow as overflow:
+                    if overflow.asked:
+                        context.correct(overflow.asked)
+                    await context.window.learn()
+                    await self._room.recover(str(overflow))
+                except ModelError as error:
+                    await self._ask_another(question, error)
+                else:
+                    break
+        several = uses_server_tools(reply.blocks)  # the provider then reports the sum of its own requests
+        is_measured = reply.usage.context and not several
+        self._try.anchor = Anchor(reply.usage, stack, guessed, model) if is_measured else None
+        self._usage += reply.usage
+        question.answered()
+        return reply
 
-    async def _written_by_model(self, *, may_call: bool) -> Reply:
+    async def _ask_another(self, question: Question, error: ModelError) -> None:
+        """Whoever was asked is away. What it had begun with a search of its own nobody else goes on with."""
+        await question.failed(error, self._try.written)
+        if self._patience.has_others:
+            await self._go_on_alone()
+
+    async def _written_by_model(self, question: Question, *, may_call: bool) -> Reply:
         """A reply, which people see while it is written."""
         before = spoken(replies.paused(self._context.history, self.id))
         async with self._live.reply(self._slot, before) as live:
             try:
-                on_text = self._timing.hearing(self._steering.shown_by(live))
+                on_text = question.hearing(self._timing.hearing(self._steering.shown_by(live)))
                 on_wait = self._live.show_wait(self._slot, before)
-                ask = partial(self._requests.ask, on_text, may_call=may_call, on_wait=on_wait)
+                patience = question.search.short_patience
+                ask = partial(self._requests.ask, on_text, may_call=may_call, on_wait=on_wait, patience=patience)
                 with self._timing.of("model"):  # the request is a function: after an abort none is made
                     return await self._abort_signal.unless(self._steering.unless_more(ask))
             finally:
@@ -256,7 +274,8 @@ class Turn:
         """The last step: the reply, the end of the turn, its inbox rows and its slot, in one transaction. ``below``:
         what the program says below the reply."""
         whole = [*replies.paused(self._context.history, self.id), *reply.blocks]
-        shown = for_people(whole, reply.stop_reason, below)
+        notes = " ".join(note for note in (below, self._patience.changed) if note)
+        shown = for_people(whole, reply.stop_reason, notes)
 
         async def write() -> None:
             async with self._context.step() as step:

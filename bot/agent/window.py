@@ -12,9 +12,9 @@ from collections.abc import Collection
 from bot.agent.tools.choosing import ToolChoice
 from bot.agent.tools.toolbox import Toolbox
 from bot.compaction.oversize import UNBOUND, Bound
-from bot.estimate import Part, family_of
+from bot.estimate import Family, Part, family_of
 from bot.history.measure import head_parts
-from bot.model import Head, Limits, Model
+from bot.model import Head, Limits, Link
 
 ANSWER_TOKENS = 8_192
 """For an answer, at most; a quarter of the window, if that is less."""
@@ -27,31 +27,22 @@ SYSTEM_PROMPT = (
 
 
 class Window:
-    """What is known of it now. Within a turn the tools stay, and so does the head of its requests.
+    """What is known of it now. Within a turn the tools stay, and so does the head of its requests, as long as the same
+    model is asked.
 
-    ``system_prompt``: empty for our own; ``chosen_limit``: what was set, in tokens; ``is_by_anthropic``: and by nobody
-    who speaks like them.
+    ``link``: who is asked, as long as nobody has to stand in; ``system_prompt``: empty for our own; ``chosen_limit``:
+    what was set, in tokens. Of a model that stands in it is no more than the limit that it may have itself.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        model_name: str,
-        tools: ToolChoice,
-        *,
-        system_prompt: str | None,
-        chosen_limit: int | None,
-        is_by_anthropic: bool,
-    ) -> None:
-        self._model = model
+    def __init__(self, link: Link, tools: ToolChoice, *, system_prompt: str | None, chosen_limit: int | None) -> None:
+        self._wanted = link
+        self.link = link
+        """Who is asked."""
         self._choice = tools
         self._system = system_prompt or SYSTEM_PROMPT
         self._chosen_limit = chosen_limit
-        self._is_by_anthropic = is_by_anthropic
-        self.model_name = model_name
-        self.family = family_of(model_name)
         self.toolbox: Toolbox = tools.toolbox()
-        self.head = Head(model_name, ANSWER_TOKENS, self._system)
+        self.head = Head(link.name, ANSWER_TOKENS, self._system)
         self.parts: tuple[Part, Part] = (Part("system prompt", 0), Part("tools", 0))
         """What the head takes, as guessed."""
         self.limit = 1
@@ -59,6 +50,28 @@ class Window:
         self.limit_is_known = True
         self.bound = UNBOUND
         """Where the limit comes from, in words for people."""
+
+    @property
+    def model_name(self) -> str:
+        """Of the one that is asked."""
+        return self.link.name
+
+    @property
+    def family(self) -> Family:
+        """By whose rates texts are counted."""
+        return family_of(self.link.name)
+
+    @property
+    def kept_family(self) -> Family:
+        """By whose rates they are counted in the book, whoever stands in."""
+        return family_of(self._wanted.name)
+
+    async def change_to(self, link: Link) -> None:
+        """Another one is asked from now on: with as many tools as it has room for."""
+        self.link = link
+        await self.learn()
+        self.toolbox = self._choice.toolbox(self.limit)
+        await self.learn()
 
     async def choose_tools(self, waited_for: Collection[str]) -> None:
         """Take over which tools there are. ``waited_for``: those whose calls are open."""
@@ -68,15 +81,17 @@ class Window:
 
     async def learn(self) -> None:
         """Take over what is known now of the model's window."""
-        limits = await self._model.limits(self.model_name)
+        stands_in = self.link is not self._wanted
+        limits = await self.link.model.limits(self.model_name)
         answer = min(ANSWER_TOKENS, limits.answer, max(1, limits.window // 4))
-        tools = (*self.toolbox.definitions, *self._choice.by_provider)
+        of_provider = () if stands_in and not self.link.is_by_anthropic else self._choice.by_provider
+        tools = (*self.toolbox.definitions, *of_provider)
         self.head = Head(self.model_name, answer, self._system, tools)
         # Only Anthropic itself adds a prompt of its own to requests with tools; elsewhere a model's name says nothing.
-        self.parts = head_parts(self._system, tools, self.model_name if self._is_by_anthropic else None)
+        self.parts = head_parts(self._system, tools, self.model_name if self.link.is_by_anthropic else None)
         chosen, most = self._chosen_limit, _usable(limits, answer)
         # What is listed may be too little, and is overruled by who runs the program; a refusal is not.
-        self.limit = min(chosen, most) if chosen and limits.refusal else chosen or most
+        self.limit = min(chosen, most) if chosen and (limits.refusal or stands_in) else chosen or most
         self.limit_is_known = limits.known or chosen is not None
         self.bound = Bound(
             limits.window, most, chosen, known=limits.known, refused=bool(limits.refusal), listed=limits.listed

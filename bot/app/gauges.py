@@ -129,7 +129,7 @@ class Gauges:
             self._disk = self._disk_look.result()
 
     def _of_process(self) -> Iterator[Metric]:
-        resources, load = self._resources, self._resources.model.load
+        resources, load = self._resources, self._resources.chain.first.model.load
         yield _gauge("database_up", "Whether the database answers this process.", [((), self._up["database"])])
         refuses = [((), bool(resources.database.refusal))]
         yield _gauge("database_refuses", "Whether the database said no within the last minute.", refuses)
@@ -138,11 +138,14 @@ class Gauges:
         yield _gauge("ready", "Whether a part of this process does what it is there for.", ready, "part")
         yield _counter("database_errors", "Transactions that the database did not take.", resources.database.failures)
         yield _counter("redis_errors", "Questions to Redis that were not answered.", resources.bus.failures)
-        met = {one.cause for model in (resources.model, resources.summary_model) for one in model.troubles}
+        met = {one.cause for model in resources.models for one in model.troubles}
         troubles = [((cause.value,), cause in met) for cause in OF_PROVIDER]
         yield _gauge(
             "model_trouble", "Whether requests to the model met this, and none was answered since.", troubles, "cause"
         )
+        chains = (resources.summaries, resources.chain)
+        down = {(link.name,): link in chain.down for chain in chains for link in chain.links}
+        yield _gauge("model_down", "Whether it is asked only now and then, to see.", down.items(), "model")
         calls = [(("in_flight",), load.in_flight), (("waiting",), load.waiting)]
         yield _gauge("model_calls", "Calls of the model under way in this process, and in line.", calls, "state")
         yield _gauge("model_hold_seconds", "For how long the provider wants no calls.", [((), load.pause)])

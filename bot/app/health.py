@@ -35,7 +35,7 @@ class Health:
     """That of one process. A role adds to ``checks`` what it needs, by the part's name."""
 
     def __init__(self, resources: Resources, roles: Sequence[Role], gateways: Sequence[Gateway] = ()) -> None:
-        self._models = list(dict.fromkeys([resources.model, resources.summary_model]))
+        self._models = resources.models
         self._secrets = resources.settings.secrets
         self.checks: dict[str, Check] = {"database": resources.database.ping, "redis": resources.bus.ping}
         self.checks["background"] = resources.bus.supervisor.check
@@ -48,7 +48,7 @@ class Health:
         settings = resources.settings
         served = [gateway.name for gateway in gateways]
         known = Known(
-            models=sorted({resources.model_name, resources.summary_model_name}),
+            models=sorted({link.name for chain in (resources.chain, resources.summaries) for link in chain.links}),
             strategies=sorted({*configured(STRATEGIES, settings).names, FALLBACK}),
             served=served,
             connectors=sorted({*CONNECTORS, *served}),

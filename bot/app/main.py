@@ -128,9 +128,8 @@ def services_of(resources: Resources) -> Services:
         database=resources.database,
         bus=resources.bus,
         jobs=resources.jobs,
-        model=resources.model,
-        model_name=resources.model_name,
-        summary_model_name=resources.summary_model_name,
+        chain=resources.chain,
+        summary_model_name=resources.summaries.first.name,
         strategies=configured(STRATEGIES, resources.settings),
         access=access_of(resources.settings),
         embedder=_embedder(resources.settings),
@@ -195,7 +194,7 @@ def access_of(settings: Settings) -> Access:
 
 
 def _announce(resources: Resources, roles: Sequence[Role], connectors: Sequence[str]) -> None:
-    log.info("started", roles=list(roles), connectors=list(connectors), model=resources.model_name)
+    log.info("started", roles=list(roles), connectors=list(connectors), model=resources.chain.first.name)
     if resources.settings.uses_local_model and set(roles) != {"gateway"}:
         log.warning("local_model", note=local_note(resources.settings))
     if "gateway" in roles and not set(connectors) - {WEB}:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from bot.connector import Connector
 
 LOCAL_MODEL_NOTE = (
-    "No key is set, so a small local model answers: a toy brain in a real body. For Claude set ANTHROPIC_API_KEY; "
-    "for Ollama set ANTHROPIC_BASE_URL=http://127.0.0.1:11434 and MODEL."
+    "No key is set, so a small local model answers: a toy brain in a real body. For Claude set ANTHROPIC_API_KEY; for "
+    "others OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY, …; for Ollama MODEL=ollama/NAME (docs/models.md)."
 )
 
 
@@ -77,5 +77,5 @@ def terminal(settings: Settings, address: Address, notes: Sequence[str] = ()) ->
 
 def local_note(settings: Settings) -> str:
     """What is said where the local model answers."""
-    ignored = f" MODEL={settings.model} is ignored until one of them is set." if settings.model else ""
+    ignored = f" MODEL={settings.model} is ignored until a key is set." if settings.model else ""
     return f"{LOCAL_MODEL_NOTE}{ignored}"

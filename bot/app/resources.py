@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -11,16 +11,16 @@ from urllib.parse import urlsplit
 import structlog
 from pydantic import SecretStr
 
-from bot.app.embedded.local_model import LOCAL_CONTEXT, LOCAL_MODEL_NAME, LocalModel
 from bot.app.embedded.valkey import EmbeddedValkey
+from bot.app.models import open_chains
 from bot.bus.bus import Bus
 from bot.bus.jobs import Jobs
 from bot.bus.redis_names import RedisNames
 from bot.errors import BusUnavailable, ConfigurationError, StoreUnavailable
-from bot.estimate.learned_windows import Windows
-from bot.model import Limits, Model, SettingNames
-from bot.model.anthropic import AnthropicModel
-from bot.runtime.settings import DEFAULT_MODEL, LOCAL_API_KEY, Settings
+from bot.model import Link, Model
+from bot.model.chain import Chain
+from bot.runtime.providers import DEFAULT_MODEL
+from bot.runtime.settings import Settings
 from bot.runtime.tasks import patiently, stop
 from bot.store import Database, volume
 from bot.store.book import bell_of, database_of
@@ -28,9 +28,6 @@ from bot.store.windows import BookWindows
 
 log = structlog.get_logger(__name__)
 
-_LOCAL_ANSWER = 512
-LOCAL_CALLS = 2
-"""As many conversations as its server holds at once."""
 _DATABASE_SECONDS = _REDIS_SECONDS = 10.0
 """They are waited for so long at the start; later, for ever."""
 _LOOK_SECONDS = 0.5
@@ -45,11 +42,15 @@ class Resources:
     bus: Bus
     redis_url: str
     jobs: Jobs
-    model: Model
-    model_name: str
-    summary_model: Model
-    """Who writes summaries: the one that talks, or one at an endpoint of its own."""
-    summary_model_name: str
+    chain: Chain
+    """The models that talk, in the order in which they are asked."""
+    summaries: Chain
+    """Those that write summaries: `COMPACTION_MODEL`, and then those that talk."""
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """All of them."""
+        return tuple(dict.fromkeys(link.model for link in (*self.chain.links, *self.summaries.links)))
 
 
 @asynccontextmanager
@@ -60,10 +61,12 @@ async def open_resources(
     clear_leases: bool = True,
     asks: bool = True,
     model: Model | None = None,
+    fallback: Sequence[Link] = (),
 ) -> AsyncIterator[Resources]:
     """Open everything, and close it at the end. ``listen``: connectors whose live events are wanted here; ``asks``:
     whether this process asks a model: else no local one is started for it; ``model``: is asked for everything, in the
-    place of those that the settings describe (they still name it), and is closed with the rest.
+    place of those that the settings describe (they still name it), and where it is away ``fallback``; they are closed
+    with the rest.
 
     Raises a PalimpsestError with a sentence that says what to do.
     """
@@ -86,8 +89,13 @@ async def open_resources(
         await _connected(bus, settings)
         jobs = Jobs(url, bell)
         stack.push_async_callback(jobs.close)
-        models = await _open_models(settings, stack, BookWindows(database), asks=asks, instead=model)
-        yield Resources(settings, database, bus, url, jobs, *models)
+        if model is None:
+            chain, summaries = await open_chains(settings, stack, BookWindows(database), asks=asks)
+        else:
+            chain, summaries = _chains_of(
+                settings, stack, [Link(model, settings.talker.name or DEFAULT_MODEL), *fallback]
+            )
+        yield Resources(settings, database, bus, url, jobs, chain, summaries)
 
 
 async def _opened(database: Database, settings: Settings) -> None:
@@ -161,89 +169,13 @@ _joined: list[EmbeddedValkey] = []
 """Members for as long as the process lives; the kernel lets go of their lock at its end."""
 
 
-async def _open_models(
-    settings: Settings, stack: AsyncExitStack, windows: Windows, *, asks: bool, instead: Model | None
-) -> tuple[Model, str, Model, str]:
-    """The one that talks, and the one that writes summaries, each with its name."""
-    if instead is not None:
-        stack.push_async_callback(instead.close)
-        name = name_of_talker(settings)
-        return instead, name, instead, settings.compaction_model or name
-    model, name = await open_model(settings, stack, windows, asks=asks)
-    return model, name, *open_summary_model(settings, stack, model, name, windows)
-
-
-async def open_model(
-    settings: Settings, stack: AsyncExitStack, windows: Windows | None = None, *, asks: bool = True
-) -> tuple[Model, str]:
-    """The model that talks, and its name; the stack closes it. Without a key it is the local one, which is started
-    where somebody ``asks`` it."""
-    if settings.uses_local_model and asks:
-        local = LocalModel(settings.data_dir)
-        stack.push_async_callback(local.stop)
-        url = await local.start()
-        fixed = Limits(LOCAL_CONTEXT, _LOCAL_ANSWER, known=True)
-        model: Model = AnthropicModel(api_key=LOCAL_API_KEY, base_url=url, fixed=fixed, calls=LOCAL_CALLS)
-        name = LOCAL_MODEL_NAME
-    elif settings.uses_local_model:
-        model, name = AnthropicModel(api_key=LOCAL_API_KEY), LOCAL_MODEL_NAME
-    else:
-        model, name = named_model(settings, windows)
-    stack.push_async_callback(model.close)
-    return model, name
-
-
-def open_summary_model(
-    settings: Settings, stack: AsyncExitStack, model: Model, name: str, windows: Windows | None = None
-) -> tuple[Model, str]:
-    """Who writes summaries, and its name: ``model``, which talks, or one at an endpoint of its own, which the stack
-    closes."""
-    if not settings.has_own_summary_endpoint:
-        # The local model is the only one at its server.
-        return model, name if settings.uses_local_model else settings.compaction_model or name
-    own, own_name = named_summary_model(settings, windows)
-    stack.push_async_callback(own.close)
-    return own, own_name
-
-
-def named_summary_model(settings: Settings, windows: Windows | None = None) -> tuple[Model, str]:
-    """The model at an endpoint of its own that the settings name for summaries, and its name there. Without a base URL
-    that is the endpoint of the one that talks, with another key."""
-    own = settings.compaction
-    base = own.base_url or settings.anthropic_base_url
-    model = AnthropicModel(
-        api_key=_secret(own.api_key) or LOCAL_API_KEY,
-        base_url=base,
-        calls=settings.model_calls,
-        remembered="5m",
-        windows=windows,
-        names=SettingNames(
-            key="COMPACTION__API_KEY",
-            base="COMPACTION__BASE_URL" if own.base_url or not base else "ANTHROPIC_BASE_URL",
-            model="COMPACTION_MODEL",
-        ),
-    )
-    return model, settings.compaction_model or name_of_talker(settings)
-
-
-def name_of_talker(settings: Settings) -> str:
-    """Of the model that talks, where it is not the local one."""
-    return settings.model or DEFAULT_MODEL
-
-
-def named_model(settings: Settings, windows: Windows | None = None) -> tuple[Model, str]:
-    """The model that the settings name, by a key or an endpoint, and its name there."""
-    # A server of one's own often wants no key; the SDK insists on one.
-    key = _secret(settings.anthropic_api_key) or (None if settings.anthropic_auth_token else LOCAL_API_KEY)
-    model = AnthropicModel(
-        api_key=key,
-        auth_token=_secret(settings.anthropic_auth_token),
-        base_url=settings.anthropic_base_url,
-        calls=settings.model_calls,
-        remembered=settings.cache_life,
-        windows=windows,
-    )
-    return model, name_of_talker(settings)
+def _chains_of(settings: Settings, stack: AsyncExitStack, links: Sequence[Link]) -> tuple[Chain, Chain]:
+    for link in links:
+        stack.push_async_callback(link.model.close)
+    chain, first = Chain(links), links[0]
+    if settings.compaction_model in (None, first.name):
+        return chain, chain
+    return chain, Chain([Link(first.model, settings.compaction_model), *links])
 
 
 def _secret(value: SecretStr | None) -> str | None:

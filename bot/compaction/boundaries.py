@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from bot.compaction.plan import everything_but
-from bot.history import ASKED, Entry, EntryKind, Ranges
+from bot.history import ASKED, THINKING, Entry, EntryKind, Ranges
 from bot.messages import Role, text_of, tool_calls
 
 WORK = frozenset({EntryKind.REPLY, EntryKind.RESULT})
@@ -157,7 +157,7 @@ def _is_read(entry: Entry) -> bool:
     """A request has no empty texts and no thinking by itself: an entry of nothing else does not part what stands
     around it."""
     kinds = {block.get("type") for block in entry.blocks if block.get("type") != "text" or block["text"].strip()}
-    return not kinds <= {"thinking", "redacted_thinking"}
+    return not kinds <= THINKING
 
 
 def _is_spent(entry: Entry, without: Container[str]) -> bool:

@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 
 REMEMBERED_SECONDS = 7 * 86_400.0
 _LONGEST_PLACE = 300
+CUT = " cut a prompt of about "
+"""What is said of a server that cuts in place of refusing."""
 LONGEST_SAID = 300
 """Characters of a refusal that are kept."""
 
@@ -27,6 +29,11 @@ class Learned:
     said: str
     listed: int = 0
     at: float = 0.0
+
+    @property
+    def is_cut(self) -> bool:
+        """Nothing was refused: the server cut what did not fit."""
+        return CUT in self.said
 
 
 def place_of(base_url: str | None) -> str:

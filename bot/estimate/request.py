@@ -219,6 +219,9 @@ class _Contents:
                 self.add_json(block.get("input") or {})
             case "thinking":
                 waiting.append(block.get("thinking"))
+            case "reasoning":
+                if block.get("lasting"):  # else it is sent in its own tool round, whose replies are measured
+                    self.add_json(block.get("value"))
             case "image":
                 self.fixed += _image_tokens(_source(block), self.family)
             case "document":

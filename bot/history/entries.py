@@ -65,11 +65,18 @@ class Usage:
     """Of pages."""
     hourly: int = 0
     """Of what was written to the cache: what stays there for an hour, which costs more."""
+    reasoning: int = 0
+    """Of the output: what was only thought, and is part of no later request."""
 
     @property
     def context(self) -> int:
         """The size of the request's input, however it was charged."""
         return self.input + self.cache_read + self.cache_creation
+
+    @property
+    def with_answer(self) -> int:
+        """The size of the input with what the answer adds to the next one."""
+        return self.context + self.output - self.reasoning
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -80,16 +87,19 @@ class Usage:
             self.searches + other.searches,
             self.fetches + other.fetches,
             self.hourly + other.hourly,
+            self.reasoning + other.reasoning,
         )
 
 
 @dataclass(frozen=True)
 class Anchor:
-    """A measured point: this reply's request had this usage, on this stack of layers, where we had guessed that."""
+    """A measured point: this reply's request had this usage, on this stack of layers, where we had guessed that.
+    ``model``: the name of the one that counted; empty where that was not written down yet."""
 
     usage: Usage
     stack: tuple[int, ...]
     guessed: int
+    model: str = ""
 
 
 @dataclass(frozen=True)
@@ -144,14 +154,14 @@ class Tally:
     since: int = 0
     """What came after it."""
 
-    def plus(self, entries: Iterable[Entry], stack: tuple[int, ...]) -> Tally:
-        """With these entries after all others, in reading order."""
+    def plus(self, entries: Iterable[Entry], stack: tuple[int, ...], model: str = "") -> Tally:
+        """With these entries after all others, in reading order. ``model``: whose counts are taken; empty: all."""
         total, inserted, anchored, since = self.total, self.inserted, self.anchored, self.since
         for entry in entries:
             total += entry.tokens
             if entry.layer is not None:
                 inserted += entry.tokens
-            elif entry.anchor and entry.anchor.stack == stack:
+            elif entry.anchor and entry.anchor.stack == stack and (not model or entry.anchor.model in ("", model)):
                 anchored, since = entry, 0
             else:
                 since += entry.tokens
@@ -166,6 +176,8 @@ class History:
     layers: tuple[Layer, ...] = ()
     family: Family = Family.NEWER
     """How what a layer replaced is counted."""
+    model: str = ""
+    """The one that it is measured for; empty: any."""
 
     @property
     def stack(self) -> tuple[int, ...]:
@@ -200,7 +212,7 @@ class History:
     @cached_property
     def tally(self) -> Tally:
         """What the page takes."""
-        return Tally().plus(self.visible, self.stack)
+        return Tally().plus(self.visible, self.stack, self.model)
 
     def view(self) -> list[Message]:
         """The page as messages: user first, roles alternating, every tool call followed by its result."""
@@ -208,20 +220,26 @@ class History:
 
     def appended(self, *entries: Entry) -> History:
         """With these entries at the end, which no layer knows. What was read and counted is not read again."""
-        longer = History(self.entries + entries, self.layers, self.family)
+        longer = replace(self, entries=self.entries + entries)
         if "visible" in self.__dict__:
             shown = tuple(entry for entry in entries if _is_for_models(entry))
             longer.__dict__["visible"] = self.visible + shown
-            longer.__dict__["tally"] = self.tally.plus(shown, self.stack)
+            longer.__dict__["tally"] = self.tally.plus(shown, self.stack, self.model)
         return longer
 
     def covered(self, layer: Layer, inserted: Iterable[Entry]) -> History:
         """With this layer on top, and what it inserts."""
-        return History(self.entries + tuple(inserted), (*self.layers, layer), self.family)
+        return replace(self, entries=self.entries + tuple(inserted), layers=(*self.layers, layer))
+
+    def measured_for(self, model: str, family: Family) -> History:
+        """As another model would count it: by the rates of its family, and by what was measured of it alone."""
+        if family is self.family:
+            return replace(self, model=model)
+        counted = tuple(replace(entry, tokens=entry_tokens(entry.role, entry.blocks, family)) for entry in self.entries)
+        return replace(self, entries=counted, family=family, model=model)
 
     def _with_blocks(self, entry: Entry, blocks: tuple[Block, ...]) -> Entry:
-        tokens = math.ceil(message_tokens({"role": entry.role, "content": list(blocks)}, family=self.family))
-        return replace(entry, blocks=blocks, tokens=tokens)
+        return replace(entry, blocks=blocks, tokens=entry_tokens(entry.role, blocks, self.family))
 
     def open_calls(self) -> list[Block]:
         """The tool calls at the very end of the page that have no result yet."""
@@ -231,6 +249,11 @@ class History:
                 calls = [block for block in entry.blocks if block.get("type") == "tool_use"]
                 return [call for call in calls if call["id"] not in answered]
         return []
+
+
+def entry_tokens(role: Role, blocks: Sequence[Block], family: Family) -> int:
+    """What an entry takes, guessed."""
+    return math.ceil(message_tokens({"role": role, "content": list(blocks)}, family=family))
 
 
 def merge_ranges(spans: Iterable[tuple[int, int]]) -> Ranges:
@@ -282,7 +305,12 @@ def valid_request(messages: Sequence[Message]) -> list[Message]:
     return merged
 
 
-THINKING = frozenset({"thinking", "redacted_thinking"})
+REASONING = "reasoning"
+"""What an endpoint of another wire than the Messages API reasoned, kept where it wants that back: ``place`` and
+``model`` name whose it is, ``field`` how it is called there, ``value`` holds it; ``lasting``: it is sent with every
+later request, and not with those of the same tool round alone."""
+THINKING = frozenset({"thinking", "redacted_thinking", REASONING})
+"""What models think: nobody's words."""
 
 
 def _merged(messages: Sequence[Message]) -> list[Message]:

@@ -13,19 +13,13 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Any
 
-from bot.estimate import Family, Meter, Part, estimate_tokens, message_tokens
+from bot.estimate import Family, Meter, Part, estimate_tokens
 from bot.estimate.meter import PINNED_RULES, SYSTEM_PROMPT, TOOLS
 from bot.estimate.text import text_tokens
 from bot.history.entries import Anchor, History
-from bot.messages import Block, Role
 
 _TRUSTED = (0.6, 3.0)
 """A provider that counts less or more than so many times our guess counts something else."""
-
-
-def entry_tokens(role: Role, blocks: Sequence[Block], family: Family) -> int:
-    """What an entry takes, guessed once, when it is written."""
-    return math.ceil(message_tokens({"role": role, "content": list(blocks)}, family=family))
 
 
 def head_parts(system: str, tools: Sequence[Mapping[str, Any]], model: str | None) -> tuple[Part, Part]:
@@ -94,4 +88,4 @@ def _known(history: History, counted: Counted | None) -> tuple[int, int] | None:
         return counted.tokens, sum(entry.tokens for entry in newer)
     if anchored is None or anchored.anchor is None:
         return None
-    return anchored.anchor.usage.context + anchored.anchor.usage.output, tally.since
+    return anchored.anchor.usage.with_answer, tally.since

@@ -6,7 +6,7 @@ One adapter serves Claude and everything else that speaks this API (Ollama, vLLM
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,8 @@ from bot.history.server_tools import as_texts, is_server_tool
 from bot.messages import Message, text_block
 from bot.model.base import DEFAULT_ANSWER, DEFAULT_WINDOW, Head, Limits, Load, Reply, SettingNames, Trouble, Wait
 from bot.model.cache_marks import Life, mark_for, marked, marked_head
-from bot.model.calls import MOST_CALLS, Calls
+from bot.model.calls import MOST_CALLS, SILENCE, Calls
+from bot.model.foreign import for_messages, placed
 from bot.model.limits import KnownLimits
 from bot.model.provider_errors import in_stream, no_end, no_message, of_status, unreachable
 from bot.model.reply_stream import ReplyStream
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 _MOST_COUNTS = 8
 """Questions how large a request is, at once; whoever would have to wait goes by the guess."""
-_SILENCE = 180.0
 _LIMITS_SECONDS = 5.0
 _COUNT_SECONDS = 3.0
 _NOT_THERE = frozenset({404, 405, 501})
@@ -37,7 +37,8 @@ class AnthropicModel:
     """A client of one Messages API endpoint: a :class:`bot.model.base.Model`. ``fixed`` limits are for servers that
     cannot tell; ``calls``: how many are in flight at most; ``remembered``: for how long after its last use a prompt
     stays in the provider's cache; ``windows``: what refusals stated; ``names``: of the settings that say where and what
-    it is."""
+    it is; ``silence``: seconds that nothing may come for; ``look`` asks for a model's limits where the Models API does
+    not say them."""
 
     def __init__(
         self,
@@ -50,13 +51,17 @@ class AnthropicModel:
         remembered: Life = "5m",
         windows: Windows | None = None,
         names: SettingNames | None = None,
+        silence: float = SILENCE,
+        look: Callable[[str], Awaitable[Limits | None]] | None = None,
     ) -> None:
         self._api_key = api_key
         self._auth_token = auth_token
         self._base_url = base_url
         self._mark = mark_for(remembered)
+        self._silence = silence
         key = "ANTHROPIC_AUTH_TOKEN" if auth_token else "ANTHROPIC_API_KEY"
         self._names = names or SettingNames(key, "ANTHROPIC_BASE_URL")
+        self._asked = look
         self._limits = KnownLimits(place_of(base_url), self._look, windows=windows, fixed=fixed)
         self.calls = Calls(self._limits, calls)
         self._client: AsyncAnthropic | None = None
@@ -88,10 +93,11 @@ class AnthropicModel:
         may_call: bool = True,
         who: str = "",
         on_wait: Callable[[Wait], None] | None = None,
+        patience: float | None = None,
     ) -> Reply:
         """See :class:`bot.model.base.Model`."""
         attempt = partial(self._stream, head, messages, on_text, may_call=may_call)
-        return await self.calls.make(head.model, attempt, who=who, on_wait=on_wait)
+        return await self.calls.make(head.model, attempt, who=who, on_wait=on_wait, patience=patience)
 
     async def limits(self, model: str) -> Limits:
         """See :class:`bot.model.base.Model`."""
@@ -103,11 +109,13 @@ class AnthropicModel:
         try:
             info = await self._sdk().models.retrieve(model, timeout=_LIMITS_SECONDS)
         except anthropic.APIStatusError:
-            return Limits()
+            return await self._asked(model) if self._asked else Limits()
         except (anthropic.AnthropicError, ValueError, TypeError):
             return None
         window = getattr(info, "max_input_tokens", None)
         answer = getattr(info, "max_tokens", None)
+        if not window and self._asked:
+            return await self._asked(model)
         return Limits(window or DEFAULT_WINDOW, answer or DEFAULT_ANSWER, bool(window))
 
     async def count(self, head: Head, messages: Sequence[Message]) -> int | None:
@@ -128,7 +136,7 @@ class AnthropicModel:
         try:
             counted = await self._sdk().messages.count_tokens(
                 model=head.model,
-                messages=_for_head(head.tools, messages),  # type: ignore[arg-type]  # as in a request
+                messages=self._received(head.tools, messages),  # type: ignore[arg-type]  # as in a request
                 timeout=_COUNT_SECONDS,
                 **options,
             )
@@ -177,7 +185,7 @@ class AnthropicModel:
                 stream=True,
                 model=head.model,
                 max_tokens=head.max_tokens,
-                messages=marked(_for_head(head.tools, messages), self._mark),
+                messages=marked(self._received(head.tools, messages), self._mark),
                 cache_control=self._mark,
                 **options,
             )
@@ -185,7 +193,7 @@ class AnthropicModel:
                 async for event in events:
                     if answer.take(event) and on_text:
                         on_text(answer.text)
-            reply = _reply(answer)
+            reply = _reply(answer, self.place)
         except anthropic.APIStatusError as error:
             raise of_status(error, head.model, self._names) from error
         except (anthropic.APIConnectionError, httpx2.HTTPError, httpx2.StreamError) as error:
@@ -193,10 +201,16 @@ class AnthropicModel:
         except anthropic.APIResponseValidationError as error:
             raise no_message() from error
         except anthropic.APIError as error:
-            raise in_stream(error) from error
+            raise in_stream(error, head.model, self._names) from error
         except (anthropic.AnthropicError, ValueError, LookupError, TypeError, AttributeError) as error:
             raise no_message() from error
         return reply
+
+    def _received(self, tools: Sequence[Mapping[str, Any]], messages: Sequence[Message]) -> Sequence[Message]:
+        """The page as this endpoint takes it. Where the provider's own tools are not offered (any more), what they did
+        is text."""
+        own = for_messages(messages, self.place)
+        return own if any(map(is_server_tool, tools)) else as_texts(own)
 
     def _sdk(self) -> AsyncAnthropic:
         if self._client is None:
@@ -208,21 +222,16 @@ class AnthropicModel:
                     auth_token=self._auth_token,
                     base_url=self._base_url,
                     max_retries=0,
-                    timeout=anthropic.Timeout(_SILENCE, connect=10),
+                    timeout=anthropic.Timeout(self._silence, connect=10),
                 )
             except (anthropic.AnthropicError, ValueError) as error:
                 raise ModelRefused(f"The model cannot be used: {error}", cause=Cause.AWAY) from error
         return self._client
 
 
-def _for_head(tools: Sequence[Mapping[str, Any]], messages: Sequence[Message]) -> Sequence[Message]:
-    """Where the provider's own tools are not offered (any more), what they did is text."""
-    return messages if any(map(is_server_tool, tools)) else as_texts(messages)
-
-
-def _reply(answer: ReplyStream) -> Reply:
+def _reply(answer: ReplyStream, place: str) -> Reply:
     if answer.stop_reason == "model_context_window_exceeded":
         raise ModelOverflow("The answer ran into the end of the model's window.")
     if answer.stop_reason is None:
         raise no_end()
-    return Reply(answer.blocks, answer.usage, answer.stop_reason)
+    return Reply(placed(answer.blocks, place), answer.usage, answer.stop_reason)

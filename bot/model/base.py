@@ -150,12 +150,14 @@ class Model(Protocol):
         may_call: bool = True,
         who: str = "",
         on_wait: Callable[[Wait], None] | None = None,
+        patience: float | None = None,
     ) -> Reply:
         """One request, streamed; ``on_text`` gets the whole text so far, and an empty text when a try starts again.
 
         ``may_call=False``: it is to answer without tools. ``who``: the agent that somebody waits for (empty: a summary,
-        which comes after those); ``on_wait`` is told how it stands in the line. Cancelling closes the stream, or leaves
-        the line. Raises ModelOverflow, ModelRefused, and ModelUnavailable after all tries.
+        which comes after those); ``on_wait`` is told how it stands in the line. ``patience``: seconds after which no
+        other try begins, since somebody else could be asked; None: as often as it helps. Cancelling closes the stream,
+        or leaves the line. Raises ModelOverflow, ModelRefused, and ModelUnavailable after all tries.
         """
 
     async def count(self, head: Head, messages: Sequence[Message]) -> int | None:
@@ -170,3 +172,23 @@ class Model(Protocol):
 
     async def close(self) -> None:
         """Let go of connections."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """One member of a chain of models: who is asked, by which name of it, and what people read it is called. Each has
+    a client of its own, also at the same endpoint: what it makes one of them wait for is none of the other's.
+
+    ``title``: "OpenAI gpt-5.2"; empty where the name says enough. ``is_by_anthropic``: by Anthropic itself, and by
+    nobody who speaks like them: only there do requests with tools get a prompt besides ours.
+    """
+
+    model: Model
+    name: str
+    title: str = ""
+    is_by_anthropic: bool = False
+
+    @property
+    def called(self) -> str:
+        """For people."""
+        return self.title or self.name

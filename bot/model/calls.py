@@ -21,6 +21,8 @@ from bot.model.queue import Call, ModelQueue
 from bot.runtime.telemetry import Outcome, telemetry
 
 MOST_CALLS = 64
+SILENCE = 180.0
+"""Seconds without a byte after which a server is taken to be away."""
 _TRIES = 4
 _LONGEST_WAIT = 60.0
 _OF_ALL_MODELS = frozenset({Cause.KEY, Cause.CREDIT, Cause.AWAY})
@@ -52,13 +54,19 @@ class Calls:
         *,
         who: str = "",
         on_wait: Callable[[Wait], None] | None = None,
+        patience: float | None = None,
     ) -> Reply:
-        """Wait for a place and try, up to four times. Cancelling ends the try, or leaves the line. ``who`` and
-        ``on_wait`` as in :meth:`bot.model.base.Model.ask`. Raises ModelOverflow, ModelRefused, ModelUnavailable."""
-        call = self.queue.join(who)
+        """Wait for a place and try, up to four times. Cancelling ends the try, or leaves the line. ``who``, ``on_wait``
+        and ``patience`` as in :meth:`bot.model.base.Model.ask`. Raises ModelOverflow, ModelRefused,
+        ModelUnavailable."""
+        call, began = self.queue.join(who), 0.0
+        if patience is not None and self.queue.pause > patience:
+            sentence, wait = "The model's server wants no calls for a while.", self.queue.pause
+            raise ModelUnavailable(sentence, cause=Cause.BUSY, wait=wait)
         for number in range(1, _TRIES + 1):
             try:
                 async with self.queue.place(call, on_wait):
+                    began = began or time.monotonic()
                     with telemetry.span("model_request") as span:
                         reply = await attempt()
             except (ModelOverflow, ModelRefused) as error:
@@ -67,10 +75,16 @@ class Calls:
             except TryAgain as again:
                 self._troubles.met(model, again)
                 telemetry.model_retried(again.status)
-                if number == _TRIES or again.wait > _LONGEST_WAIT:
+                pause = again.wait or random.uniform(0.5, 1.0) * 2 ** (number - 1)
+                spent = time.monotonic() - began
+                is_over = patience is not None and spent + pause > patience
+                if number == _TRIES or again.wait > _LONGEST_WAIT or is_over:
                     telemetry.model_failed(call.purpose, "unavailable", again.cause)
-                    raise ModelUnavailable(str(again), cause=again.cause) from again.__cause__
-                await self._pause(again, number)
+                    raise ModelUnavailable(str(again), cause=again.cause, wait=again.wait) from again.__cause__
+                if again.wait:
+                    self.queue.hold(again.wait)
+                else:
+                    await asyncio.sleep(pause)
             else:
                 await self._answered(model, reply)
                 telemetry.model_answered(call.purpose, model, reply.usage, span.seconds)
@@ -89,12 +103,6 @@ class Calls:
         self.queue.widen()
         self._troubles.answered(model)
         await self._limits.answered(model, reply.usage)
-
-    async def _pause(self, again: TryAgain, number: int) -> None:
-        if again.wait:
-            self.queue.hold(again.wait)
-        else:
-            await asyncio.sleep(random.uniform(0.5, 1.0) * 2 ** (number - 1))
 
 
 class Troubles:

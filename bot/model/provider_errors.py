@@ -6,6 +6,7 @@ where it came in a stream), a ``body``, a ``message`` and a ``response`` with he
 
 from __future__ import annotations
 
+import json
 import re
 from http import HTTPStatus
 from typing import Any
@@ -14,13 +15,24 @@ from bot.errors import Cause, ModelError, ModelOverflow, ModelRefused, cause_of
 from bot.model.base import SettingNames
 from bot.model.overflow.detection import is_context_overflow, stated_numbers
 
-_RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
+_RETRIED = frozenset({408, 409, 429, 498, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 _RETRIED_TYPES = frozenset({"overloaded_error", "rate_limit_error", "api_error", "timeout_error"})
 RETRIED = (*map(str, sorted(_RETRIED)), *sorted(_RETRIED_TYPES), "connection", "stream", "invalid")
 """What a try that is worth another can be counted as."""
 _BUSY_TYPES = frozenset({"overloaded_error", "rate_limit_error"})
+_NOT_HERE = re.compile(r"^\W*(invalid url|unknown request url|(file |resource |page )?not found\b\W*$)", re.IGNORECASE)
+"""What is said where a path is not known, and not a model."""
 _SEES_NOTHING = re.compile(r"image|multimodal|mmproj|vision", re.IGNORECASE)
 """llama.cpp and Ollama answer 500 to a picture that their model cannot see."""
+_OF_A_MINUTE = re.compile(r"\btokens per minute\b.*?\blimit ([\d,]+), requested ([\d,]+)", re.IGNORECASE)
+"""A request that is larger than what may be asked in a whole minute never fits: https://console.groq.com/docs/errors"""
+
+
+_NO_TOOLS = re.compile(
+    r"does not support (?:tools|tool use|function calling)|support tool use|function tools with \S+ are not supported",
+    re.IGNORECASE,
+)
+"""Ollama; OpenRouter ("No endpoints found that support tool use"); OpenAI of models that want another API for them."""
 
 
 class TryAgain(ModelError):
@@ -38,6 +50,8 @@ def of_status(error: Any, model: str, names: SettingNames) -> ModelOverflow | Mo
     status, said = error.status_code, said_in(error)
     if is_context_overflow(error):
         return overflow(said)
+    if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE and (found := _OF_A_MINUTE.search(said)):
+        return ModelOverflow(said, asked=_tokens(found[2]), window=_tokens(found[1]))
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR and _SEES_NOTHING.search(said):
         return ModelRefused(f"The model's server refused the request ({said}).", of_content=True)
     cause = cause_of(status, types_in(error), said)
@@ -48,9 +62,15 @@ def of_status(error: Any, model: str, names: SettingNames) -> ModelOverflow | Mo
         kind = type_in(error) if status == HTTPStatus.OK else str(status)
         cause = cause if cause is Cause.BUSY else Cause.AWAY
         return TryAgain(f"The model is not available ({said}).", retry_after(error), status=kind, cause=cause)
+    if _NO_TOOLS.search(said):
+        sentence = f"The model {model!r} takes no tools there ({said})."
+        return ModelRefused(f"{sentence} Set {names.model} to one that does.", cause=Cause.MODEL)
     if cause in (Cause.KEY, Cause.FORBIDDEN):
         sentence = f"The model's server does not accept our key ({said})."
         return ModelRefused(f"{sentence} Check {names.key} and {names.base}.", cause=cause)
+    if status == HTTPStatus.NOT_FOUND and _NOT_HERE.search(said):
+        sentence = f"There is no model's server of this kind at this address ({said})."
+        return ModelRefused(f"{sentence} Check {names.base}.", cause=Cause.AWAY)
     if cause is Cause.MODEL:
         sentence = f"The model's server does not know the model {model!r}."
         return ModelRefused(f"{sentence} Check {names.model} and {names.base}.", cause=cause)
@@ -58,15 +78,36 @@ def of_status(error: Any, model: str, names: SettingNames) -> ModelOverflow | Mo
     return ModelRefused(f"The model's server refused the request ({said}).", bare=bare, of_content=True)
 
 
-def in_stream(error: Any) -> ModelOverflow | TryAgain:
-    """What is to be raised for an error in the middle of an answer."""
+def in_stream(error: Any, model: str, names: SettingNames) -> ModelOverflow | ModelRefused | TryAgain:
+    """What is to be raised for an error in the middle of an answer. Some gateways have begun to answer before they
+    know, and give the status then."""
     said = said_in(error)
     if is_context_overflow(error):
         return overflow(said)
+    if stated := _status_in(error):
+        return of_status(_Stated(error, stated), model, names)
     kind = type_in(error)
     status = kind if kind in _RETRIED_TYPES else "stream"
     cause = Cause.BUSY if kind in _BUSY_TYPES else Cause.AWAY
     return TryAgain(f"The model broke off its answer ({said}).", status=status, cause=cause)
+
+
+class _Stated(Exception):
+    """An error whose body says with which status it would have come."""
+
+    def __init__(self, error: Any, status: int) -> None:
+        super().__init__(error.message)
+        self.status_code = status
+        self.body = error.body
+        self.message = error.message
+        self.response = getattr(error, "response", None)
+
+
+def _status_in(error: Any) -> int:
+    """The status that the body gives as its code; 0 where it gives none."""
+    found = _inner(error).get("code")
+    code = int(found) if isinstance(found, int) or (isinstance(found, str) and found.isdecimal()) else 0
+    return code if HTTPStatus.BAD_REQUEST <= code < 600 else 0  # noqa: PLR2004  # what HTTP has
 
 
 def overflow(said: str) -> ModelOverflow:
@@ -112,31 +153,66 @@ _TAG = re.compile(r"<[^>]*>")
 
 def message_in(error: Any) -> str:
     """What the body says, if it says anything."""
-    if isinstance(error.body, str):
-        return error.body.strip()
-    body = error.body if isinstance(error.body, dict) else {}
-    inner = body.get("error", body)
-    return str(inner.get("message") or "").strip() if isinstance(inner, dict) else str(inner).strip()
+    inner = _unwrapped(error.body)
+    if not isinstance(inner, dict):
+        return "" if inner is None else str(inner).strip()
+    said = inner.get("message") or inner.get("detail") or ""
+    behind = inner.get("metadata")  # OpenRouter has what the provider behind it says there
+    raw = behind.get("raw") if isinstance(behind, dict) else None
+    said = _message_of(raw) if isinstance(raw, str) and raw.strip() else said
+    return said.strip() if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
 
 
 def type_in(error: Any) -> str:
     """What kind of error the body names; empty where it names none."""
-    body = error.body if isinstance(error.body, dict) else {}
-    inner = body.get("error", body)
-    return str(inner.get("type", "")) if isinstance(inner, dict) else ""
+    return str(_inner(error).get("type") or "")
 
 
 def types_in(error: Any) -> tuple[str, ...]:
-    """All that the body names as its kind: some say it in ``type`` alone, some in ``code``."""
-    body = error.body if isinstance(error.body, dict) else {}
-    inner = body.get("error", body)
-    named = [inner.get("type"), inner.get("code")] if isinstance(inner, dict) else []
-    return tuple(str(one) for one in named if one)
+    """All that the body names as its kind: some say it in ``type`` alone, some in ``code``, Google in ``status``."""
+    inner = _inner(error)
+    return tuple(str(inner[name]) for name in ("type", "code", "status") if inner.get(name))
+
+
+def _inner(error: Any) -> dict[str, Any]:
+    inner = _unwrapped(error.body)
+    return inner if isinstance(inner, dict) else {}
+
+
+def _message_of(raw: str) -> str:
+    """The message in a body that is a text."""
+    try:
+        inner = _unwrapped(json.loads(raw))
+    except ValueError:
+        return raw
+    return str(inner.get("message") or raw) if isinstance(inner, dict) else raw
+
+
+def _tokens(number: str) -> int:
+    return int(number.replace(",", ""))
+
+
+def _unwrapped(body: Any) -> Any:
+    """What stands in a body's ``error``, if it has one; Google's bodies are lists of one."""
+    if isinstance(body, list):
+        body = body[0] if body else None
+    return body.get("error", body) if isinstance(body, dict) else body
 
 
 def retry_after(error: Any) -> float:
     """Seconds that the provider wants us to wait; 0 where it does not say."""
+    headers = getattr(error.response, "headers", None) or {}
+    if given := headers.get("retry-after", ""):
+        return _seconds(given)
+    if given := headers.get("retry-after-ms", ""):
+        return _seconds(given) / 1_000
+    details = _inner(error).get("details")  # Google's
+    delays = [one.get("retryDelay") for one in details if isinstance(one, dict)] if isinstance(details, list) else []
+    return max((_seconds(str(one).removesuffix("s")) for one in delays if one), default=0.0)
+
+
+def _seconds(given: str) -> float:
     try:
-        return max(0.0, float(error.response.headers.get("retry-after", "0")))
+        return max(0.0, float(given))
     except ValueError:
         return 0.0

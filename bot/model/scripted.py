@@ -118,11 +118,12 @@ class ScriptedModel:
         may_call: bool = True,
         who: str = "",
         on_wait: Callable[[Wait], None] | None = None,
+        patience: float | None = None,
     ) -> Reply:
         """See :class:`bot.model.base.Model`. Raises AssertionError where the script has no more lines."""
         asked = Asked(head, tuple(messages), may_call, who)
         attempt = partial(self._answer, asked, on_text or _nobody)
-        return await self.calls.make(head.model, attempt, who=who, on_wait=on_wait)
+        return await self.calls.make(head.model, attempt, who=who, on_wait=on_wait, patience=patience)
 
     async def count(self, head: Head, messages: Sequence[Message]) -> int | None:
         """See :class:`bot.model.base.Model`: as :func:`bot.estimate.estimate_tokens` guesses."""

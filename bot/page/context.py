@@ -15,7 +15,7 @@ from bot.page.access.caller import Callers, is_loopback
 from bot.page.access.keys import Keys
 from bot.page.access.visitor import Visitor, visitor_of
 from bot.page.rendering import Rendering
-from bot.runtime.settings import DEFAULT_MODEL, Settings
+from bot.runtime.settings import Settings
 from bot.store import Database, sessions
 
 THEME_COOKIE = "palimpsest_theme"
@@ -71,7 +71,7 @@ class PageContext:
     @property
     def model_name(self) -> str:
         """The model that talks, as far as the settings name one."""
-        return "" if self.settings.uses_local_model else self.settings.model or DEFAULT_MODEL
+        return self.settings.talker.name
 
     async def goes_on(self, visitor: Visitor) -> bool:
         """Whether somebody who was let in still would be: their session may have ended since."""

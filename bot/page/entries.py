@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bot.history import ASKED, Entry, EntryKind
+from bot.history import ASKED, THINKING, Entry, EntryKind
 from bot.history.entry_text import text_to_read
 from bot.messages import Audience, Block
 from bot.store.operators.pages import Cover
@@ -103,8 +103,9 @@ def _piece(block: Block, *, markdown: bool) -> Piece | None:
     kind = str(block.get("type", ""))
     if kind == "text":
         return _cut(str(block.get("text", "")), markdown=markdown)
-    if kind in ("thinking", "redacted_thinking"):
-        return _cut(str(block.get("thinking", "")) or "(not readable)", "thinking")
+    if kind in THINKING:
+        thought = block.get("thinking") or block.get("value")
+        return _cut(thought if isinstance(thought, str) and thought else "(not readable)", "thinking")
     if kind.endswith("tool_use"):
         called = json.dumps(block.get("input"), ensure_ascii=False, indent=1)
         return _cut(called, f"calls {block.get('name', 'a tool')}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from bot.history import Usage
-from bot.page.format import count, dollars, duration, short, trigger
+from bot.page.format import count, dollars, duration, percent, short, trigger
 from bot.runtime.prices import cost
 from bot.store import Tx
 from bot.store.operators.overview import Day
@@ -65,7 +65,15 @@ class Week:
 
 def figures(day: Day, week: Sequence[Stretch], model: str) -> list[Figure]:
     """``week``: seven days of stretches, the oldest first; ``model``: that which answers, empty for the local one."""
-    return [_answers(day, week), _compactions(day, week), _ahead(day, week), _waits(day, week), _cost(day, week, model)]
+    of_models = _models(day, model)
+    return [
+        _answers(day, week),
+        *of_models,
+        _compactions(day, week),
+        _ahead(day, week),
+        _waits(day, week),
+        _cost(day, week, model),
+    ]
 
 
 @dataclass(frozen=True)
@@ -99,7 +107,7 @@ def counts(day: Day) -> Counts:
 
 def spent(day: Day, model: str) -> float | None:
     """Dollars for the answers, by the model that talks, and for the compactions; None where a price is not known."""
-    known, unknown = _dollars(day.answered, day.spent, model)
+    known, unknown = _dollars(day, model)
     return None if unknown else known
 
 
@@ -112,6 +120,24 @@ def _answers(day: Day, week: Sequence[Stretch]) -> Figure:
         (*ended, f"{count(sum(by_stretch))} in 7 days"),
         *_bars(by_stretch, count),
     )
+
+
+def _models(day: Day, model: str) -> list[Figure]:
+    """Whose the answers are, where not all are of the one that is wanted."""
+    by_name: dict[str, int] = {}
+    for name, number in day.models.items():
+        by_name[_name(name, model)] = by_name.get(_name(name, model), 0) + number
+    if set(by_name) <= {model}:
+        return []
+    total = sum(by_name.values())
+    most_first = sorted(by_name.items(), key=lambda one: (-one[1], one[0]))
+    first, *others = [f"{percent(number / total)} {name}" for name, number in most_first]
+    return [Figure("Answers by model", first, tuple(others))]
+
+
+def _name(name: str, model: str) -> str:
+    """Of who answered: what was not kept is that of the settings, and the local model has none."""
+    return name if name and model else model
 
 
 def _compactions(day: Day, week: Sequence[Stretch]) -> Figure:
@@ -147,9 +173,9 @@ def _waits(day: Day, week: Sequence[Stretch]) -> Figure:
 
 
 def _cost(day: Day, week: Sequence[Stretch], model: str) -> Figure:
-    known, unknown = _dollars(day.answered, day.spent, model)
+    known, unknown = _dollars(day, model)
     tokens = (f"{short(day.answered.context)} tokens in", f"{short(day.answered.output)} out")
-    by_stretch = [_dollars(stretch.answered, stretch.spent, model) for stretch in week]
+    by_stretch = [_dollars(stretch, model) for stretch in week]
     lacking = {name for _, names in by_stretch for name in names} | unknown
     if known == 0.0 and lacking:
         amounts = [float(stretch.answered.context) for stretch in week]
@@ -161,9 +187,10 @@ def _cost(day: Day, week: Sequence[Stretch], model: str) -> Figure:
     return Figure("Cost", dollars(known), (*notes, *without), *_bars(amounts, dollars))
 
 
-def _dollars(answered: Usage, spent_by: Mapping[str, Usage], model: str) -> tuple[float, set[str]]:
+def _dollars(of: Day | Stretch, model: str) -> tuple[float, set[str]]:
     """What is known, and the models whose prices are not."""
-    parts = [(name, usage) for name, usage in [(model, answered), *spent_by.items()] if usage != Usage()]
+    answered = [(_name(name, model), usage) for name, usage in (of.answered_by or {"": of.answered}).items()]
+    parts = [(name, usage) for name, usage in [*answered, *of.spent.items()] if usage != Usage()]
     priced = [(name, cost(name, usage)) for name, usage in parts]
     return sum(price or 0.0 for _, price in priced), {name for name, price in priced if price is None}
 

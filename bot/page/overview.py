@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
 
@@ -19,9 +20,10 @@ from bot.page.figures import DAY, Week, counts, figures, spent
 from bot.page.format import duration, plural
 from bot.page.query import Slice, chosen, text
 from bot.page.updates import Updates
-from bot.store import Tx, windows
+from bot.store import Tx, outages, windows
 from bot.store.operators import conversations, overview
 from bot.store.operators.overview import Day, Helpless, OpenRun, Queue, Waits
+from bot.store.outages import MODEL_IS_DOWN
 from bot.store.runs import RunState
 
 _MOST_LISTED = 25
@@ -101,6 +103,7 @@ class Overview:
         week = await self._week.until(tx, now)
         waits, open_runs = await overview.waits(tx), await overview.open_runs(tx)
         levels, helpless = await overview.levels(tx), await overview.helpless(tx)
+        down = await outages.named(tx, MODEL_IS_DOWN)
         return {
             "day": day,
             "figures": figures(day, week, self._context.model_name),
@@ -110,13 +113,13 @@ class Overview:
             "worker": worker,
             "problems": [
                 *_refused(self._context.database.refusal),
-                *problems(waits, open_runs, helpless, day, now, worker=worker),
+                *problems(waits, open_runs, helpless, day, now, worker=worker, down=down),
                 *_overruled(self._context, await self._learned(tx, now)),
             ],
         }
 
     async def _learned(self, tx: Tx, now: float) -> Learned | None:
-        place = place_of(self._context.settings.anthropic_base_url)
+        place = place_of(self._context.settings.talker.base_url)
         return await windows.of(tx, place, self._context.model_name, now=now)
 
     async def _json(self, _request: Request) -> Response:
@@ -137,8 +140,8 @@ class Overview:
 
     async def _state(self, tx: Tx, waits: Waits, open_runs: Sequence[OpenRun], worker: Worker) -> str:
         happened = await overview.state(tx, waits, open_runs)
-        refused = self._context.database.refusal
-        return f"{happened}|{worker}|{refused}|{late_sign(waits, open_runs, self._context.database.clock())}"
+        refused, down = self._context.database.refusal, ",".join(await outages.named(tx, MODEL_IS_DOWN))
+        return f"{happened}|{worker}|{refused}|{down}|{late_sign(waits, open_runs, self._context.database.clock())}"
 
     async def _stream(self, request: Request) -> Response:
         async def state() -> str:
@@ -158,9 +161,10 @@ def problems(
     now: float,
     *,
     worker: Worker,
+    down: Mapping[str, float] = MappingProxyType({}),
 ) -> list[Problem]:
-    """What is wrong at this moment, the worst first."""
-    found = [*_away(worker), *_overdue(waits, open_runs, now), *_not_helped(helpless)]
+    """What is wrong at this moment, the worst first. ``down``: models in whose place others answer, and since when."""
+    found = [*_away(worker), *_down(down, now), *_overdue(waits, open_runs, now), *_not_helped(helpless)]
     if waits.parked:
         are = "is" if waits.parked == 1 else "are"
         found.append(Problem("warning", f"{plural(waits.parked, 'message')} {are} put aside.", "/parked"))
@@ -189,11 +193,20 @@ def _reasons(failures: Mapping[str, int]) -> str:
 def _overruled(context: PageContext, learned: Learned | None) -> list[Problem]:
     """A limit was set that the model's server does not take: what it said counts."""
     limit = context.settings.agents.emergency_context_limit
+    if learned is not None and learned.is_cut:
+        return [Problem("warning", learned.said)]
     if learned is None or limit is None or limit <= learned.window:
         return []
     name, window = context.model_name, f"{learned.window:,}"
     takes = f"{name} takes no more than {window} tokens, as its server said when it refused more"
     return [Problem("warning", f"{takes}: AGENTS__EMERGENCY_CONTEXT_LIMIT={limit} is above that.")]
+
+
+def _down(models: Mapping[str, float], now: float) -> list[Problem]:
+    return [
+        Problem("warning", f"{name} is down, for {duration(now - since)} by now: another model answers in its place.")
+        for name, since in models.items()
+    ]
 
 
 def _refused(reason: str) -> list[Problem]:

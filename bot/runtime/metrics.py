@@ -123,6 +123,7 @@ class ModelMetrics:
     tokens: Counter
     cost: Counter
     requests: Counter
+    answers: Counter
     failures: Counter
     request_seconds: Histogram
     wait_seconds: Histogram
@@ -136,6 +137,7 @@ class ModelMetrics:
             tokens=make.counter("tokens", "Tokens that the provider reported.", "purpose", "kind", "model"),
             cost=make.counter("cost_dollars", "What they cost, where a price is known.", "purpose", "model"),
             requests=make.counter("model_requests", "Requests to the model.", "purpose", "outcome"),
+            answers=make.counter("model_answers", "Answers by the model that gave them.", "purpose", "model"),
             failures=make.counter("model_failures", "Requests to the model that came to nothing.", "purpose", "cause"),
             request_seconds=make.histogram(
                 "model_request_seconds", "An answered request, from sending it to its last token.", "purpose"
@@ -153,6 +155,7 @@ class ModelMetrics:
         _begin(self.tokens, purposes, TOKENS, (*known.models, OTHER))
         _begin(self.cost, purposes, priced)
         _begin(self.requests, purposes, ("ok", *get_args(Outcome)))
+        _begin(self.answers, purposes, (*known.models, OTHER))
         _begin(self.failures, purposes, OF_REQUEST)
         _begin(self.request_seconds, purposes)
         _begin(self.wait_seconds, purposes)

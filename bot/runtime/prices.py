@@ -1,11 +1,13 @@
-"""What tokens cost, where it is known. Pure.
+"""What tokens cost, where it is known.
 
-The provider's list prices, as of November 2026: https://platform.claude.com/docs/en/about-claude/pricing
+Claude's list prices as of November 2026 (https://platform.claude.com/docs/en/about-claude/pricing), those of other
+makers' models from models.toml, and what a provider that lists its prices said in this process.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from bot.history import Usage
 
@@ -44,9 +46,29 @@ _PRICES: tuple[tuple[str, Price], ...] = (
 
 def cost(model: str, usage: Usage) -> float | None:
     """Dollars of one usage; None where the price of this model is not known."""
-    price = next((price for prefix, price in _PRICES if model.startswith(prefix)), None)
+    price = next((price for prefix, price in _PRICES if model.startswith(prefix)), None) or _elsewhere(model)
     if price is None:
         return None
     written = _WRITE * (usage.cache_creation - usage.hourly) + _WRITE_FOR_AN_HOUR * usage.hourly
     charged = usage.input + price.read * usage.cache_read + written
     return (charged * price.input + usage.output * price.output) / _MILLION + _SEARCH * usage.searches
+
+
+def learn(model: str, price: Price) -> None:
+    """A provider lists this price of its model; it holds in this process."""
+    _learned[model] = price
+
+
+_learned: dict[str, Price] = {}
+
+
+@cache
+def _elsewhere_documented(model: str) -> Price | None:
+    from bot.runtime.providers.known_models import price_of  # who only asks Anthropic never reads it
+
+    found = price_of(model)
+    return Price(found.input, found.output, found.cached / found.input) if found else None
+
+
+def _elsewhere(model: str) -> Price | None:
+    return _learned.get(model) or _elsewhere_documented(model)

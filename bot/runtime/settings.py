@@ -14,14 +14,22 @@ from typing import Annotated, Literal
 
 from dotenv import dotenv_values
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, ValidationInfo, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict, SettingsError
+from pydantic.fields import FieldInfo
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
 
 from bot.errors import ConfigurationError
 from bot.runtime import setting_values
 from bot.runtime.env_file import ENCODING, ENV_FILE, read_env_file
+from bot.runtime.providers import choice
 from bot.runtime.settings_errors import unreadable, wrong_values
 
-DEFAULT_MODEL = "claude-sonnet-5"
 LOCAL_API_KEY = "local"
 
 
@@ -84,6 +92,57 @@ class CompactionSettings(_Group):
             except re.error as error:
                 raise ValueError(f"has {rule!r}, which is not a regular expression: {error}") from error
         return rules
+
+
+class ProviderSettings(_Group):
+    """What is set of one provider of models, by the variables that everybody calls it by (bot.runtime.providers)."""
+
+    key: SecretStr | None = None
+    key_from: str = ""
+    """The variable that it was in."""
+    base_url: str | None = None
+    """As it is written: `choice.address` says what it means."""
+    version: str | None = None
+
+
+class _ProviderVariables(PydanticBaseSettingsSource):
+    """The variables of providers, in the environment and `.env`. The table is read when something looks like one."""
+
+    def __init__(self, settings: type[BaseSettings], *given: PydanticBaseSettingsSource) -> None:
+        super().__init__(settings)
+        self._given: dict[str, str | None] = {}
+        for source in given:  # the first wins
+            if isinstance(source, EnvSettingsSource):
+                self._given = {**source.env_vars, **{name: value for name, value in self._given.items() if value}}
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[object, str, bool]:
+        """Required of a source; :meth:`__call__` does it for the one field that there is."""
+        raise NotImplementedError
+
+    def __call__(self) -> dict[str, object]:
+        given = {name.upper(): value for name, value in self._given.items() if value and value.strip()}
+        if not any(OF_A_PROVIDER.search(name) for name in given):
+            return {}
+        from bot.runtime.providers.table import providers
+
+        found: dict[str, dict[str, str]] = {}
+        for provider in providers().values():
+            keys = [name for name in provider.keys if name in given]
+            values = {
+                "key": given[keys[0]] if keys else None,
+                "key_from": keys[0] if keys else None,
+                "base_url": given.get(provider.base_setting),
+                "version": given.get(provider.version_setting),
+            }
+            if provider.name != choice.ANTHROPIC and (values["key"] or values["base_url"]):
+                found[provider.name] = {name: value for name, value in values.items() if value}
+        return {_NOT_A_VARIABLE: found} if found else {}
+
+
+OF_A_PROVIDER = re.compile(r"^(?!ANTHROPIC_).*_(API_KEY|API_TOKEN|BASE_URL|ENDPOINT|HOST)$")
+"""How the names of all of them end."""
+_NOT_A_VARIABLE = "providers of models"
+"""By which pydantic knows what is found so: `PROVIDERS` would be somebody else's."""
 
 
 class EmbeddingsSettings(_Group):
@@ -244,9 +303,15 @@ class Settings(BaseSettings):
     anthropic_auth_token: SecretStr | None = None
     anthropic_base_url: str | None = None
     model: str | None = None
+    model_fallback: Annotated[tuple[str, ...], NoDecode] = ()
+    """Who answers where that one does not, in this order."""
     compaction_model: str | None = None
+    providers: Mapping[str, ProviderSettings] = Field(default_factory=dict, validation_alias=_NOT_A_VARIABLE)
+    """Those of which something is set, by name, without Anthropic."""
     model_calls: int = Field(default=64, gt=0)
     """Calls of the model that this process makes at once; whoever else wants an answer waits in line."""
+    model_patience: float = Field(default=120.0, ge=0)
+    """Seconds for which an answer is tried again while no model gives one; 0: a few tries, in five seconds."""
     prompt_cache: Literal["auto", "5m", "1h"] = "auto"
     """For how long the provider is to remember a conversation after each request; auto: for an hour at Anthropic, and
     elsewhere for five minutes, which everybody takes (docs/cost.md)."""
@@ -331,22 +396,49 @@ class Settings(BaseSettings):
     def _split_people(cls, value: object) -> object:
         return frozenset(map(setting_values.person, _parts(value))) if isinstance(value, str) else value
 
+    @field_validator("model_fallback", mode="before")
+    @classmethod
+    def _split_models(cls, value: object) -> object:
+        return _parts(value) if isinstance(value, str) else value
+
     @field_validator("log_level", mode="before")
     @classmethod
     def _in_capitals(cls, value: object) -> object:
         return value.upper() if isinstance(value, str) else value
 
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Those that there are anyway, and the one for variables that are no fields."""
+        of_providers = _ProviderVariables(settings_cls, env_settings, dotenv_settings)
+        return init_settings, env_settings, dotenv_settings, file_secret_settings, of_providers
+
     @property
     def cache_life(self) -> Literal["5m", "1h"]:
-        """What `PROMPT_CACHE` comes to."""
+        """What `PROMPT_CACHE` comes to at the endpoint of `ANTHROPIC_*`."""
         if self.prompt_cache != "auto":
             return self.prompt_cache
         return "1h" if self.anthropic_base_url is None else "5m"
 
     @property
+    def talker(self) -> choice.Choice:
+        """The model that talks; where the settings do not say which, what `settings_check` stops the program for, none
+        of a provider's."""
+        try:
+            return choice.talker(self)
+        except choice.Unresolved:
+            return choice.Choice(choice.ANTHROPIC, self.model or choice.DEFAULT_MODEL)
+
+    @property
     def uses_local_model(self) -> bool:
         """Nobody named a model to talk to: neither a key nor an endpoint."""
-        return not (self.anthropic_api_key or self.anthropic_auth_token or self.anthropic_base_url)
+        return self.talker.is_local
 
     @property
     def has_own_summary_endpoint(self) -> bool:
@@ -367,6 +459,7 @@ class Settings(BaseSettings):
             self.redis_url,
             self.page.password,
             self.page.token,
+            *(one.key for one in self.providers.values()),
         )
         return tuple(secret.get_secret_value() for secret in held if secret and secret.get_secret_value())
 
@@ -384,6 +477,8 @@ def load_settings(**overrides: object) -> Settings:
     try:
         if overrides.get("_env_file", ENV_FILE) is not None:
             read_env_file()
+        if "providers" in overrides:
+            overrides[_NOT_A_VARIABLE] = overrides.pop("providers")
         return Settings(**overrides)  # type: ignore[arg-type]  # names and values are checked by pydantic itself
     except ValidationError as error:
         raise ConfigurationError(" ".join(wrong_values(error, Settings))) from error

@@ -11,23 +11,42 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
 from bot.errors import ConfigurationError
+from bot.runtime import setting_values
 from bot.runtime.checks import Finding, as_line, problem, warning
 from bot.runtime.env_file import EnvFile, read_env_file
-from bot.runtime.settings import Settings, load_settings, variables
+from bot.runtime.providers import ANTHROPIC, Provider, Unresolved, choice, providers
+from bot.runtime.settings import OF_A_PROVIDER, ProviderSettings, Settings, load_settings, variables
 
 PART, ACCESS, MCP, TELEGRAM = "settings", "access", "mcp", "telegram"
 ROLES = ("gateway", "agents", "worker")
 _ALIKE = 0.82
 _GROUPS_ALIKE = 0.75
 _PLATFORMS = ("TELEGRAM_", "DISCORD_")
-_MEANT = {"ANTHROPIC_MODEL": "MODEL", "BOT_TOKEN": "TELEGRAM_TOKEN"}
+_MEANT = {
+    "ANTHROPIC_MODEL": "MODEL",
+    "AZURE_API_KEY": "AZURE_OPENAI_API_KEY",
+    "AZURE_OPENAI_KEY": "AZURE_OPENAI_API_KEY",
+    "BOT_TOKEN": "TELEGRAM_TOKEN",
+    "CLAUDE_API_KEY": "ANTHROPIC_API_KEY",
+    "GOOGLE_GENERATIVE_AI_API_KEY": "GEMINI_API_KEY",
+    "GROK_API_KEY": "XAI_API_KEY",
+    "OLLAMA_API_BASE": "OLLAMA_HOST",
+    "OLLAMA_BASE_URL": "OLLAMA_HOST",
+    "OPENAI_API_BASE": "OPENAI_BASE_URL",
+    "OPENAI_KEY": "OPENAI_API_KEY",
+    "OPENAI_MODEL": "MODEL",
+    "TOGETHERAI_API_KEY": "TOGETHER_API_KEY",
+}
+_ONLY_WITHOUT_A_MODEL = frozenset(_MEANT) - {"ANTHROPIC_MODEL", "BOT_TOKEN"}
+"""In the environment they may be for another program, as long as somebody answers here."""
 _OTHERS = frozenset({"GROUP", "HOSTMODEL", "MODE"})
 """What shells and others set."""
 _DEPLOYED = frozenset({"POSTGRES_PASSWORD", "GRAFANA_PASSWORD", "HTTP_PORT", "PALIMPSEST_VERSION"})
@@ -90,10 +109,17 @@ def check(
 
 def unknown(given: Mapping[str, str], file: EnvFile) -> list[str]:
     """The names of set variables that look like one of ours and are none; in `.env`, all that are none."""
-    known = {name for name in _names(Settings) if name != "STRATEGY"}
+    known = {name for name in _names(Settings) if name not in ("STRATEGY", "PROVIDERS")}
     in_file = {name.upper() for name in file.lines}
-    names = sorted({*_written(given, known)} - known - _OTHERS)
+    names = sorted({*_written(given, known)} - known - _OTHERS - _of_providers(given))
     return [name for name in names if _looks_like_ours(name, known) or (name in in_file and not _is_an_option(name))]
+
+
+def _of_providers(given: Collection[str]) -> frozenset[str]:
+    """The variables of providers; none where nothing that is set looks like one, and the table need not be read."""
+    if not any(OF_A_PROVIDER.search(name.upper()) for name in given):
+        return frozenset()
+    return frozenset(name for one in providers().values() for name in one.variables)
 
 
 def _written(given: Mapping[str, str], known: Collection[str]) -> Iterator[str]:
@@ -127,8 +153,10 @@ def _names_in(given: Mapping[str, str], file: EnvFile, settings: Settings) -> It
     groups = _groups(list(_names(Settings)))
     used = _DEPLOYED | _referenced(settings) if file.lines else frozenset()
     for name in unknown(given, file):
-        nearest = _nearest(name)
         where = " in .env" if name in {written.upper() for written in file.lines} else ""
+        if not where and name in _ONLY_WITHOUT_A_MODEL and not settings.uses_local_model:
+            continue
+        nearest = _nearest(name) or (_nearest_of_providers(name) if where else None)
         sentence = f"{name}{where} is set, and is no setting of this program."
         if name.startswith(groups):
             yield problem(PART, sentence, _advice(nearest))
@@ -150,6 +178,11 @@ def _nearest(name: str) -> str | None:
     if underscores and (alike := difflib.get_close_matches(group, groups, n=1, cutoff=_GROUPS_ALIKE)):
         return f"{alike[0]}__{rest}" if alike[0] != group else None
     return None
+
+
+def _nearest_of_providers(name: str) -> str | None:
+    variables = [variable for one in providers().values() for variable in one.variables]
+    return next(iter(difflib.get_close_matches(name, variables, n=1, cutoff=_ALIKE)), None)
 
 
 def _names(group: type[BaseModel], prefix: str = "") -> Iterator[str]:
@@ -180,7 +213,7 @@ def _repeated(file: EnvFile) -> Iterator[Finding]:
 
 def _quoted(given: Mapping[str, str], file: EnvFile) -> Iterator[Finding]:
     """Docker's `--env-file` takes quotation marks for a part of the value, and so does Kubernetes."""
-    known = set(_names(Settings)) - {"SYSTEM_PROMPT"}
+    known = (set(_names(Settings)) | _of_providers(given)) - {"SYSTEM_PROMPT"}
     for name, value in given.items():
         quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
         if quoted and name.upper() in known and name not in file.lines:
@@ -272,7 +305,9 @@ def _of_the_model(settings: Settings) -> Iterator[Finding]:
         yield warning(PART, sentence, "Write it without, unless your server wants it twice.")
     if key and not base and not key.get_secret_value().startswith("sk-ant-"):
         sentence = "ANTHROPIC_API_KEY is no key of Anthropic's, which begin with sk-ant-."
-        yield warning(PART, sentence, "For another endpoint set ANTHROPIC_BASE_URL too.")
+        owner = _owner(key.get_secret_value())
+        advice = f"It looks like one of {owner.title}: set {owner.key} to it in its place." if owner else ""
+        yield warning(PART, sentence, advice or "For another endpoint set ANTHROPIC_BASE_URL too.")
     own = settings.compaction
     if (own.base_url or own.api_key) and not settings.compaction_model:
         name = "COMPACTION__BASE_URL" if own.base_url else "COMPACTION__API_KEY"
@@ -281,9 +316,78 @@ def _of_the_model(settings: Settings) -> Iterator[Finding]:
     if own.base_url and own.base_url.endswith(("/v1", "/v1/messages")):
         sentence = f"COMPACTION__BASE_URL={_without_login(own.base_url)} ends in a path that is added to it."
         yield warning(PART, sentence, "Write it without /v1, unless your server wants it twice.")
-    if settings.uses_local_model and settings.compaction_model and not settings.has_own_summary_endpoint:
+    yield from _chosen(settings)
+    for name, one in settings.providers.items():
+        yield from _of_a_provider(providers()[name], one)
+
+
+def _chosen(settings: Settings) -> Iterator[Finding]:
+    """Whether it is said which models are meant, and whether what is said counts."""
+    said: set[str] = set()
+    for choose in (choice.talker, choice.fallbacks, choice.summaries):
+        try:
+            choose(settings)
+        except Unresolved as error:
+            if str(error) not in said:
+                yield problem(PART, error.sentence, error.advice)
+            said.add(str(error))
+    if said or not settings.uses_local_model:
+        return
+    if settings.compaction_model and not settings.has_own_summary_endpoint and choice.summaries(settings).is_local:
         sentence = f"COMPACTION_MODEL={settings.compaction_model} is ignored: the local model answers."
         yield warning(PART, sentence, "Set ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL, or COMPACTION__BASE_URL.")
+    for name in choice.unused(settings):
+        sentence = f"{name} is set, and the small local model answers: nothing says which model to ask."
+        yield warning(PART, sentence, f"Set MODEL, e.g. MODEL={_example(name)}.")
+
+
+def _example(variable: str) -> str:
+    owner = next(one for one in providers().values() if variable in one.variables)
+    return f"{owner.name}/{owner.default_model or 'NAME'}"
+
+
+_ADDED = ("/chat/completions", "/messages", "/models", "/responses")
+_VERSION_TWICE = re.compile(r"(/v\d+)\1$")
+
+
+def _of_a_provider(provider: Provider, own: ProviderSettings) -> Iterator[Finding]:
+    """A key or an address that cannot be meant."""
+    key = own.key.get_secret_value() if own.key else ""
+    name = own.key_from or provider.key
+    if key and (reason := _refused(setting_values.key, key)):
+        yield problem(PART, f"{name} {reason}.", "")
+    elif key and not own.base_url and (owner := _owner(key)) and owner != provider:
+        sentence = f"{name} looks like a key of {owner.title}, and not of {provider.title}."
+        yield warning(PART, sentence, f"Set {owner.key} to it in its place.")
+    if not own.base_url:
+        return
+    url = choice.whole_address(provider, own.base_url)
+    shown = f"{provider.base_setting}={_without_login(own.base_url)}"
+    example = provider.base_url or "https://my-resource.openai.azure.com"
+    if reason := _refused(partial(setting_values.address, example=example), url, "https", "http"):
+        yield problem(PART, f"{shown} {reason}.", "")
+    elif (added := next((path for path in _ADDED if url.endswith(path)), "")) or _VERSION_TWICE.search(url):
+        whole = _VERSION_TWICE.sub(r"\1", url.removesuffix(added))
+        sentence = f"{shown} ends in a path that is added to it." if added else f"{shown} has its version twice."
+        yield problem(PART, sentence, f"Write {provider.base_setting}={_without_login(whole)}.")
+    elif not urlsplit(url).path and url != provider.base_url:
+        sentence = f"{shown} has no path, and endpoints of this kind are below /v1 as a rule."
+        yield warning(PART, sentence, f"Write {_without_login(url)}/v1, unless yours is not.")
+
+
+def _refused(check: Callable[..., str], *values: str) -> str:
+    """Why it is no such value; empty where it is one."""
+    try:
+        check(*values)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def _owner(key: str) -> Provider | None:
+    """Whose keys begin like this one."""
+    known = (one for one in providers().values() if one.key_begins)
+    return next((one for one in known if key.startswith(one.key_begins)), None)
 
 
 def _of_platforms(settings: Settings) -> Iterator[Finding]:
@@ -333,8 +437,9 @@ def _of_tools(settings: Settings) -> Iterator[Finding]:
         yield warning(
             PART, "TOOLS__SHELL_NETWORK=true does nothing: there is no shell.", "Set TOOLS__SHELL=on as well."
         )
-    if tools.web != "off" and settings.uses_local_model:
-        sentence = f"TOOLS__WEB={tools.web} does nothing: the local model has no tools for the web."
+    if tools.web != "off" and settings.talker.provider != ANTHROPIC:
+        who = "the local model" if settings.uses_local_model else providers()[settings.talker.provider].title
+        sentence = f"TOOLS__WEB={tools.web} does nothing: {who} has no tools for the web."
         yield warning(PART, sentence, "Set ANTHROPIC_API_KEY.")
 
 

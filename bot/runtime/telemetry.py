@@ -141,6 +141,7 @@ class Telemetry:
         """The model answered a request."""
         label = self.metrics.label_of_model(model)
         self._model.requests.labels(purpose, "ok").inc()
+        self._model.answers.labels(purpose, label).inc()
         self._model.request_seconds.labels(purpose).observe(seconds)
         for kind in TOKENS:
             if count := getattr(usage, kind):

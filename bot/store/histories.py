@@ -173,11 +173,15 @@ def entry_of(row: RowMapping | Mapping[str, Any]) -> Entry:
         turn=row["turn_id"],
         layer=row["layer"],
         place=row["place"],
-        anchor=Anchor(Usage(**anchor["usage"]), tuple(anchor["stack"]), anchor["guessed"]) if anchor else None,
+        anchor=_anchor_of(anchor) if anchor else None,
         interrupted=row["interrupted"],
         person=row["person"],
         key=row["key"],
     )
+
+
+def _anchor_of(kept: Mapping[str, Any]) -> Anchor:
+    return Anchor(Usage(**kept["usage"]), tuple(kept["stack"]), kept["guessed"], kept.get("model", ""))
 
 
 def layer_of(row: RowMapping | Mapping[str, Any]) -> Layer:

@@ -13,6 +13,8 @@ from bot.messages import Address, AgentId
 from bot.store.schema import admin_chats, closed_chats, outages
 from bot.store.tx import InEach, Tx
 
+MODEL_IS_DOWN = "model:"
+"""What the name of an outage begins with that is of one model of a chain, and others answer."""
 QUIET_SECONDS = 60.0
 """An answer in another conversation shows that it is over when nothing has failed for so long."""
 
@@ -58,6 +60,12 @@ async def end(tx: Tx, names: Collection[str], agent_id: AgentId, *, now: float) 
     """These are over, where this conversation, in which it worked, shows that; and whether they had been told."""
     found = await tx.execute(_END, {"names": list(names), "agent": agent_id, "quiet_since": now - QUIET_SECONDS})
     return {row[0]: row[1] for row in found}
+
+
+async def named(tx: Tx, prefix: str) -> dict[str, float]:
+    """Those that are on whose names begin so: what stands behind it, and since when."""
+    query = select(outages.c.name, outages.c.since).where(outages.c.name.startswith(prefix, autoescape=True))
+    return {row[0].removeprefix(prefix): row[1] for row in await tx.execute(query.order_by(outages.c.name))}
 
 
 async def remember_admin(tx: Tx, address: Address, person: str) -> None:

@@ -78,13 +78,14 @@ class SummaryRequest:
 @dataclass(frozen=True)
 class Result:
     """What a worker found: a summary, or why there is none. ``inference`` is what was asked and answered, in order;
-    ``usage`` is that of all of it, None where no model was asked."""
+    ``usage`` is that of all of it, None where no model was asked; ``model``: who wrote it, where one did."""
 
     outcome: Literal["summary", "empty", "failed"]
     summary: str = ""
     reason: str = ""
     usage: Usage | None = None
     inference: tuple[SummaryRequest, ...] = ()
+    model: str = ""
 
 
 _OF_REQUEST = [field.name for field in fields(SummaryRequest)]
@@ -295,6 +296,7 @@ async def report(tx: Tx, run_id: str, job_id: str, result: Result) -> bool:
             usage=asdict(result.usage) if result.usage else None,
             inference=[request.as_json() for request in result.inference] or None,
             result=_result_json(result),
+            **({"model": result.model} if result.model else {}),
         )
     )
     return written.rowcount == 1

@@ -22,7 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0021"
+VERSION = "0022"
 """The newest migration's, which makes these tables."""
 
 metadata = MetaData()
@@ -106,7 +106,9 @@ dismissed_events = Table(
 outages = Table(
     "outages",  # what does not work for people, as long as it lasts
     metadata,
-    Column("name", String(200), primary_key=True),  # answers, answers:(one conversation), summaries
+    Column(
+        "name", String(200), primary_key=True
+    ),  # answers, answers:(one conversation), summaries, model:(one of a chain)
     Column("agent_id", String(120), nullable=False),  # where it was met last
     Column("since", Double, nullable=False),
     Column("last", Double, nullable=False),
@@ -212,6 +214,7 @@ turns = Table(
     Column("cause", String(20), nullable=False, server_default=text("''")),  # why it failed, as bot.errors says it
     Column("stopped_run", String(40), nullable=False, server_default=text("''")),  # a person stopped it
     Column("stopped_upto", Integer, nullable=False, server_default=text("0")),  # … of a context up to this entry
+    Column("model", Text, nullable=False, server_default=text("''")),  # who gave the answer
     Index("turns_agent", "agent_id", "started_at"),
     Index("turns_started", "started_at"),
     Index("turns_running", "agent_id", sqlite_where=text("state = 'running'"),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Collection
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
-from sqlalchemy import bindparam, func, literal, select, update
+from sqlalchemy import RowMapping, bindparam, func, literal, select, update
 
 from bot.estimate.meter import Meter
 from bot.history import Usage
@@ -68,12 +69,31 @@ async def running(tx: Tx, agent_id: AgentId) -> TurnRow | None:
         select(turns, _RECEIVED_AT).where(turns.c.agent_id == agent_id, turns.c.state == TurnState.RUNNING)
     )
     row = rows.mappings().first()
-    if row is None:
-        return None
+    return _row(row) if row else None
+
+
+async def failed(tx: Tx, agent_id: AgentId, turn_id: str, causes: Collection[str]) -> TurnRow | None:
+    """This turn of the agent, where it has failed for one of these causes; ``turn_id``: empty for the last that has."""
+    found = select(turns, _RECEIVED_AT).where(turns.c.agent_id == agent_id, turns.c.state == TurnState.FAILED)
+    found = found.where(turns.c.cause.in_(causes), *([turns.c.id == turn_id] if turn_id else []))
+    row = (await tx.execute(found.order_by(turns.c.started_at.desc()).limit(1))).mappings().first()
+    return _row(row) if row else None
+
+
+async def reopen(tx: Tx, row: TurnRow, slot: int) -> TurnRow:
+    """A turn that has failed runs again, with another place for its reply, as if it had just begun."""
+    fresh = {"slot": slot, "recoveries": 0, "tries": 1, "stopped_upto": 0}
+    values = {"state": TurnState.RUNNING, "ended_at": None, "cause": "", "stopped_run": "", **fresh}
+    await tx.execute(update(turns).where(turns.c.id == row.id).values(**values))
+    await tx.execute(update(inbox).where(inbox.c.turn_id == row.id).values(state="taken"))
+    return replace(row, slot=slot, recoveries=0, tries=1, stopped_upto=0)
+
+
+def _row(row: RowMapping) -> TurnRow:
     started, received = row["started_at"], row["received_at"]
     return TurnRow(
         row["id"],
-        agent_id,
+        AgentId(row["agent_id"]),
         row["slot"],
         row["recoveries"],
         row["tries"],
@@ -138,10 +158,12 @@ async def end(
     meter: Meter | None = None,
     timing: TurnSeconds | None = None,
     cause: str = "",
+    model: str = "",
 ) -> None:
     """The turn is over. Ending it twice changes nothing. ``meter``: how full the context is now; ``timing``: where its
-    time went; ``cause``: why it failed."""
+    time went; ``cause``: why it failed; ``model``: who was asked last."""
     spent = asdict(timing) if timing else None
-    ended = {"turn": turn_id, "state": state, "ended_at": now, "usage": asdict(usage), "timing": spent, "cause": cause}
+    ended = {"turn": turn_id, "state": state, "ended_at": now, "usage": asdict(usage), "timing": spent}
+    ended |= {"cause": cause, "model": model}
     full = {"context_tokens": meter.total if meter else None, "context_limit": meter.limit if meter else None}
     await tx.execute(_END, {**ended, **full})

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from aiohttp import web
 
 from bot.app.doctor.model import check_model
-from bot.app.resources import named_model
+from bot.app.models import link_to
 from bot.estimate.learned_windows import Learned
 from bot.runtime.env_file import EnvFile
 from bot.runtime.settings_check import check
@@ -33,7 +33,7 @@ async def test_the_model_of_the_summaries_is_asked_for_too(case: MakeCase, model
     patient = case(anthropic_api_key=KEY, anthropic_base_url=models.url, compaction_model="claude-small")
     lines = await said(check_model, patient)
     assert lines[0].startswith("ok: claude-sonnet-5 answers")
-    assert lines[1].startswith("warning: ")
+    assert lines[1] == f"problem: 127.0.0.1:{models.port} has no model claude-small."
 
 
 async def test_an_endpoint_of_its_own_for_summaries_is_looked_at_too(case: MakeCase, models: MessagesServer) -> None:
@@ -75,7 +75,7 @@ async def test_the_window_that_a_refusal_stated_is_told_with_the_setting_that_is
     patient = case(**settings, model="claude-sonnet-5")
     database = database_of(patient.settings)
     await database.open()
-    place = named_model(patient.settings)[0].place
+    place = link_to(patient.settings.talker, patient.settings).model.place
     await BookWindows(database).learn(place, "claude-sonnet-5", Learned(8_192, "prompt is too long: 9 > 8192 maximum"))
     await database.close()
     found = await the_one(check_model, patient, "warning")
@@ -118,7 +118,7 @@ async def test_a_model_that_a_server_of_ones_own_does_not_list_is_a_problem(case
 
 async def test_a_base_that_ends_in_v1_is_told(case: MakeCase, models: MessagesServer) -> None:
     patient = case(anthropic_api_key=KEY, anthropic_base_url=f"{models.url}/v1")
-    assert "Take /v1 from the end" in (await the_one(check_model, patient, "warning")).advice
+    assert "Take /v1 from the end" in (await the_one(check_model, patient, "problem")).advice
 
 
 async def test_without_a_key_the_toy_model_is_named(case: MakeCase) -> None:
@@ -130,13 +130,17 @@ async def test_without_a_key_the_toy_model_is_named(case: MakeCase) -> None:
 
 @asynccontextmanager
 async def _listing(*names: str) -> AsyncIterator[str]:
-    """A server that lists its models and describes none, as some do."""
+    """A server of the Messages API that lists its models and describes none, as some do."""
 
     async def models(_: web.Request) -> web.Response:
         return web.json_response({"object": "list", "data": [{"id": name} for name in names]})
 
+    async def messages(_: web.Request) -> web.Response:
+        return web.json_response({"error": {"message": "messages: field required"}}, status=400)
+
     app = web.Application()
     app.router.add_get("/v1/models", models)
+    app.router.add_post("/v1/messages", messages)
     runner = web.AppRunner(app)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

@@ -13,13 +13,14 @@ import pytest
 from bot.history import Usage
 from bot.messages import AgentId
 from bot.page.diff import difference
-from bot.page.figures import spent
+from bot.page.figures import figures, spent
 from bot.page.format import ago, bytes_, duration, percent, plural, short, visible
 from bot.page.levels import Levels
 from bot.page.overview import late_sign, problems
 from bot.page.plot import HEIGHT, MOST_POINTS, WIDTH, points_of, sawtooth
 from bot.page.slowness import slowness
 from bot.page.slowness import spent as spent_of
+from bot.runtime.prices import cost
 from bot.runtime.turn_seconds import TurnSeconds
 from bot.store.operators.overview import Day, Helpless, OpenRun, Queue, Waits
 from bot.store.operators.pages import Drop, Fill, Turn
@@ -120,6 +121,26 @@ def test_a_name_in_a_picture_is_text() -> None:
 
 def test_one_turn_alone_is_a_picture_too() -> None:
     assert list(drawn([Fill(NOW, 5, 10)], []).iter("path"))
+
+
+def test_a_model_in_whose_place_another_one_answers_is_named_with_its_time() -> None:
+    [problem] = problems(QUIET, [], [], EMPTY_DAY, NOW, worker="there", down={"Spare": NOW - 125})
+    assert problem.sentence == "Spare is down, for 2 min 5 s by now: another model answers in its place."
+
+
+def test_whose_the_answers_are_is_shown_where_they_are_not_all_of_the_one_that_is_wanted() -> None:
+    some = Usage(input=1_000_000)
+    day = replace(EMPTY_DAY, models={"claude-sonnet-5": 3, "": 2, "llama": 5}, answered_by={"": some, "llama": some})
+    [figure] = [one for one in figures(day, [], "claude-sonnet-5") if one.label == "Answers by model"]
+    assert (figure.value, *figure.notes) == ("50\u202f% claude-sonnet-5", "50\u202f% llama")
+    day = replace(EMPTY_DAY, models={"claude-sonnet-5": 3, "": 2})
+    assert not [one for one in figures(day, [], "claude-sonnet-5") if one.label == "Answers by model"]
+
+
+def test_what_answers_cost_is_reckoned_by_who_gave_them() -> None:
+    some = Usage(input=1_000_000)
+    day = replace(EMPTY_DAY, answered=some, answered_by={"claude-haiku-4-5": some})
+    assert spent(day, "claude-sonnet-5") == cost("claude-haiku-4-5", some) != cost("claude-sonnet-5", some)
 
 
 def test_a_quiet_program_has_no_problems() -> None:

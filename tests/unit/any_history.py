@@ -21,6 +21,7 @@ from bot.estimate import Family, message_tokens
 from bot.history import Entry, EntryKind, History, Layer, merge_ranges
 from bot.history.quotations import QUOTES, quotation_block
 from bot.messages import Audience, Block, Message, Quote, text_block
+from bot.model.foreign import for_messages
 from tests.servers.messages.rules import Rules
 
 
@@ -55,6 +56,8 @@ texts = st.one_of(st.sampled_from(TRICKY), st.text(max_size=30), st.just(GIANT))
 THOUGHTS: tuple[Block, ...] = (
     {"type": "thinking", "thinking": "It may be so.", "signature": "c2lnbmVk"},
     {"type": "redacted_thinking", "data": "aGlkZGVu"},
+    {"type": "thinking", "thinking": "It may be so.", "signature": "c2lnbmVk", "place": "elsewhere"},
+    {"type": "reasoning", "place": "elsewhere", "model": "m", "field": "reasoning", "value": "It may be so."},
 )
 PICTURE: Block = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": one_pixel()}}
 CODE = "\n".join(f"def step_{number}(value):\n    return value + {number}\n" for number in range(40))
@@ -70,7 +73,7 @@ def assert_valid(view: list[Message]) -> None:
     """A strict provider takes this page, as it is or with one more message of a person."""
     if not view:
         return
-    messages: list[Any] = list(view)
+    messages: list[Any] = list(for_messages(view, "api.anthropic.com"))
     assert not any(QUOTES in block for message in messages for block in message["content"])
     if messages[-1]["role"] == "assistant":
         messages.append({"role": "user", "content": "go on"})

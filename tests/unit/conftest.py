@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from bot.bus.bus import Bus
+from bot.model import Link
 from bot.model.anthropic import AnthropicModel
+from bot.model.chain import Chain
 from bot.store import Database
 from tests.servers.messages.server import MessagesServer
+from tests.unit.summary_run import HEAD
 from workers.desk import Desk
 
 
@@ -34,6 +37,7 @@ async def server() -> AsyncIterator[MessagesServer]:
 async def desk(database: Database, server: MessagesServer, tmp_path: Path) -> AsyncIterator[Desk]:
     """A worker's desk; nobody hears its bell."""
     bus, model = Bus("redis://127.0.0.1:1", "test"), AnthropicModel(api_key="test-key", base_url=server.url)
-    yield Desk(database, bus, model, tmp_path)
+    link = Link(model, HEAD.model)
+    yield Desk(database, bus, Chain([link]), tmp_path, talkers=(link,))
     await model.close()
     await bus.close()

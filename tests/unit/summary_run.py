@@ -11,7 +11,7 @@ from bot.compaction.plan import Trigger
 from bot.compaction.strategies.reset import Reset, ResetOptions
 from bot.estimate import Family
 from bot.history import Entry, History
-from bot.history.measure import entry_tokens
+from bot.history.entries import entry_tokens
 from bot.messages import AgentId
 from bot.model import Head
 from bot.store import histories, runs

@@ -191,6 +191,7 @@ class Programs:
             "ANTHROPIC_API_KEY": KEY,
             "ANTHROPIC_BASE_URL": self.model.url,
             "HTTP_BIND": "127.0.0.1:0",
+            "MODEL_PATIENCE": "0",
             "LOG_FORMAT": "json",
             **self.book,
         }

@@ -23,6 +23,7 @@ from bot.agent.standing_rules import StandingRules
 from bot.agent.step import Step
 from bot.agent.tools.mcp.servers import McpServers
 from bot.agent.turn import Turn
+from bot.agent.turns.beginning import Beginning
 from bot.agent.turns.ending import PARKED
 from bot.agent.turns.runner import TurnRunner
 from bot.compaction.notices import taken_back
@@ -51,6 +52,7 @@ class CommandHandlers:
         *,
         compactor: Compactor,
         runner: TurnRunner,
+        beginning: Beginning,
         memory: AgentMemory,
         rules: StandingRules,
         answers: Answers,
@@ -65,6 +67,7 @@ class CommandHandlers:
         self._context = context
         self._compactor = compactor
         self._runner = runner
+        self._beginning = beginning
         self._memory = memory
         self._rules = rules
         self._answers = answers
@@ -266,6 +269,14 @@ class CommandHandlers:
         ]
         return "\n".join(lines)
 
+    async def _retry(self, argument: str, message: Waiting) -> str | None:
+        """Answer what no model has answered, in a turn that goes on from its last step."""
+        turn = await self._beginning.retry(argument, message)
+        if turn is None:
+            return "There is nothing to try again: it has its answer, or was not left without one by a model."
+        self._runner.start(turn)
+        return None
+
     async def _pair(self, argument: str, message: Waiting) -> None:
         """An admin lets somebody in."""
         async with self._context.step() as step:
@@ -290,6 +301,7 @@ class CommandHandlers:
         "rules": _obey_rules,
         "strategy": _choose_strategy,
         "status": _status,
+        "retry": _retry,
         "start": _start,
         "pair": _pair,
     }

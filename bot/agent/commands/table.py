@@ -147,6 +147,13 @@ TABLE: tuple[CommandSpec, ...] = (
         details="model, summary model, strategy, context, layers, what it is doing, each [MCP server](mcp.md)",
     ),
     CommandSpec(
+        name="retry",
+        about="try the answer again that no model gave",
+        details="tries again what got no answer since [no model gave one](models.md#when-a-model-is-away), as the "
+        "button under such a message does",
+        runs=Runs.OF_THE_PAST,
+    ),
+    CommandSpec(
         name="start",
         about="say hello",
         details="says hello",

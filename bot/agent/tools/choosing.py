@@ -15,6 +15,7 @@ from bot.agent.tools.toolbox import Toolbox
 from bot.files.parser_pool import Parser
 from bot.history.server_tools import definitions
 from bot.messages import AgentId
+from bot.runtime.providers import ANTHROPIC
 from bot.runtime.settings import Settings, ToolsSettings
 from bot.store import Database
 
@@ -79,4 +80,4 @@ def _shell(settings: Settings) -> Sequence[Tool]:
 
 def provider_tools(settings: Settings) -> Sequence[Mapping[str, Any]]:
     """Definitions of tools that the provider runs itself."""
-    return definitions("off" if settings.uses_local_model else settings.tools.web)
+    return definitions(settings.tools.web if settings.talker.provider == ANTHROPIC else "off")

@@ -7,8 +7,12 @@ from uuid import uuid4
 
 from bot.agent.context import Context
 from bot.agent.turn import Turn
+from bot.agent.turns.ending import TRIED_AGAIN
 from bot.agent.turns.incoming import Incoming
 from bot.agent.turns.steering import Steering
+from bot.errors import OF_PROVIDER
+from bot.history import EntryKind, History
+from bot.messages import Audience, as_quoted, text_block, text_of
 from bot.store import turns
 from bot.store.inbox import Waiting
 from bot.store.turns import TurnRow
@@ -50,6 +54,33 @@ class Beginning:
         self._incoming.unmark(messages)
         return turn
 
+    async def retry(self, turn_id: str, message: Waiting) -> Turn | None:
+        """A turn that failed since no model answered is tried again, from its last step, by the press or command that
+        asks for it; None where there is no such turn (any more). ``turn_id``: empty for the last one."""
+        context = self._context
+        async with context.step() as step:
+            failed = await turns.failed(step.tx, context.agent_id, turn_id, OF_PROVIDER)
+            if failed is None:
+                return None
+            row = await turns.reopen(step.tx, failed, await step.open_slot(answers=message.ref))
+            if note := _asked_again(context.history, row.id):
+                await step.append("user", [text_block(note)], EntryKind.NOTE, turn=row.id, audience=Audience.MODEL)
+            await step.change(failed.slot, TRIED_AGAIN)
+            await step.close([message.id])
+        return self.again(row)
+
     def again(self, row: TurnRow) -> Turn:
         """A turn that a crash or a move cut off."""
         return self._turn(row, Steering(self._context, self._incoming, row.received_at))
+
+
+def _asked_again(history: History, turn_id: str) -> str:
+    """What tells the model which message is meant, where more was said since; empty where it is the last."""
+    last = next((entry for entry in reversed(history.entries) if entry.layer is None), None)
+    if last is None or last.turn == turn_id:
+        return ""
+    said = [
+        text_of(entry.blocks) for entry in history.entries if entry.turn == turn_id and entry.kind is EntryKind.SAID
+    ]
+    quoted = as_quoted("\n".join(said))
+    return f"[The answer to something said before is asked for again; there was none.]\n{quoted}".strip()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Literal
@@ -13,16 +13,18 @@ from bot.agent.admin_notices import AdminNotices
 from bot.agent.context import Context
 from bot.agent.step import Step
 from bot.agent.tools.tool import INTERRUPTED, result_block
+from bot.agent.turns.patience import in_words
 from bot.agent.turns.timing import Timing
 from bot.bus import topics
 from bot.bus.bus import Bus
 from bot.compaction import Plan
 from bot.compaction.notices import STAYS, WAS_ON_ALL, aborted
 from bot.compaction.plan import Inserted
-from bot.errors import Cause, StaleEpoch, StoreUnavailable
+from bot.errors import OF_PROVIDER, Cause, StaleEpoch, StoreUnavailable
 from bot.history import Entry, EntryKind, Usage, ranges_of
 from bot.history.replies import closed, noted
-from bot.messages import text_block
+from bot.messages import Button, text_block
+from bot.model.chain import Chain
 from bot.runtime.redact import redact
 from bot.runtime.telemetry import telemetry
 from bot.runtime.turn_seconds import TurnSeconds
@@ -40,6 +42,8 @@ PUT_ASIDE = (
     f"⚠️ Something in me broke {MOST_TRIES} times on this, so it was put aside. Whoever runs me sees it; "
     "you can go on. (If what you write next breaks me too, /new starts afresh.)"
 )
+TRY_AGAIN = "Try again"
+TRIED_AGAIN = "⚠️ There was no answer to this; I try again."
 ONE_BY_ONE = "⚠️ Something in me broke on these messages together, so I take them one by one."
 _HIDDEN = "[Something that the person sent stood here. It could not be answered, and was put aside.]"
 
@@ -55,6 +59,7 @@ class Ending:
         database: Database,
         bus: Bus,
         notices: AdminNotices,
+        chain: Chain,
         timing: Timing,
         secrets: Collection[str],
     ) -> None:
@@ -62,6 +67,7 @@ class Ending:
         self._database = database
         self._bus = bus
         self._notices = notices
+        self._chain = chain
         self._secrets = secrets
         self._id = row.id
         self._slot = row.slot
@@ -74,7 +80,7 @@ class Ending:
         """The end, as part of a step: its inbox rows are answered, and its slot holds the text or nothing."""
         await inbox.close_turn(step.tx, self._id)
         if state is TurnState.DONE:
-            await self._notices.answered(step)
+            await self._notices.answered(step, self._chain, self._context.window.link)
         await self._close(step, state, text, usage)
 
     async def aborted(self, partial: str, usage: Usage, sentence: str = "") -> None:
@@ -92,15 +98,20 @@ class Ending:
             await self.write(step, TurnState.ABORTED, "\n\n".join(filter(None, (shown, warning))), usage)
         self.said = self.said or bool(partial or sentence)
 
-    async def failed(self, sentence: str, usage: Usage, cause: Cause, *, for_operators: bool) -> None:
-        """Without an answer; the sentence says why. ``for_operators``: what it says is for those who run the
-        program."""
+    async def failed(self, sentence: str, usage: Usage, cause: Cause, *, wait: float | None) -> None:
+        """Without an answer; the sentence says why. ``wait``: the seconds for which no model wants to be asked (0: they
+        do not say so), where it was one that gave none: then what the sentence says is for those who run the
+        program, and a button asks again."""
         sentence = redact(sentence, self._secrets)
         log.warning("turn_failed", cause=cause.value, reason=sentence)
         async with self._context.step() as step:
             await inbox.close_turn(step.tx, self._id)
-            shown = await self._notices.failed(step, sentence, cause) if for_operators else sentence
-            await self._close(step, TurnState.FAILED, f"⚠️ {shown}", usage, cause)
+            shown = sentence
+            if wait is not None:
+                shown = await self._notices.failed(step, sentence, cause)
+                shown += f" The model's provider wants no calls before: try again {in_words(wait)}." if wait else ""
+            buttons = [Button(TRY_AGAIN, f"/retry {self._id}")] if cause in OF_PROVIDER else []
+            await self._close(step, TurnState.FAILED, f"⚠️ {shown}", usage, cause, buttons=buttons)
 
     async def put_aside(self, reason: str, usage: Usage) -> None:
         """It broke something again and again: its messages are not tried any more, and the model sees them no more.
@@ -134,15 +145,32 @@ class Ending:
         log.error("message_parked", messages=rows, turn=self._id, tries=MOST_TRIES, reason=reason)
 
     async def _close(
-        self, step: Step, state: TurnState, text: str, usage: Usage, cause: Cause | Literal[""] = ""
+        self,
+        step: Step,
+        state: TurnState,
+        text: str,
+        usage: Usage,
+        cause: Cause | Literal[""] = "",
+        *,
+        buttons: Sequence[Button] = (),
     ) -> None:
         context = self._context
         await self._close_status(step, state)
         now, meter = step.now, step.weigh()
         timing = self._timing.ended(now)
-        await turns.end(step.tx, self._id, state, usage, now=now, meter=meter, timing=timing, cause=cause)
+        await turns.end(
+            step.tx,
+            self._id,
+            state,
+            usage,
+            now=now,
+            meter=meter,
+            timing=timing,
+            cause=cause,
+            model=context.window.model_name,
+        )
         if text:
-            await step.change(self._slot, text)
+            await step.change(self._slot, text, buttons=buttons)
         else:
             await step.void(self._slot)
         await outbox.release(step.tx, context.agent_id)

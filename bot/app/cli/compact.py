@@ -155,13 +155,12 @@ def _embedded(settings: Settings, texts: Sequence[str]) -> Sequence[Sequence[flo
 
 async def _written(settings: Settings, needs: NeedsSummary) -> str:
     """A summary by the model of the settings. Raises a ModelError, NoSummary."""
-    from bot.app.resources import open_model, open_summary_model
+    from bot.app.models import open_talker, open_writer, summary_link
 
     async with AsyncExitStack() as stack:
-        asks_talker = not settings.has_own_summary_endpoint
-        talker, talker_name = await open_model(settings, stack, asks=asks_talker)
-        model, name = open_summary_model(settings, stack, talker, talker_name)
-        return await summary_by(model, name, needs)
+        elsewhere = summary_link(settings) is not None
+        writer = open_writer(settings, stack, await open_talker(settings, stack, asks=not elsewhere))
+        return await summary_by(writer.model, writer.name, needs)
 
 
 async def summary_by(model: Model, name: str, needs: NeedsSummary) -> str:

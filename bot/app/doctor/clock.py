@@ -16,9 +16,10 @@ _MOST_SECONDS = 60.0
 async def check_clock(case: Case) -> Sequence[Finding]:
     """Against what servers said that the other checks asked; at worst, the model's server is asked."""
     ahead = case.web.ahead
-    if not ahead and not case.settings.uses_local_model:
+    talks = case.settings.talker
+    if not ahead and not talks.is_local:
         with suppress(Unreachable):
-            await case.web.get(case.settings.anthropic_base_url or "https://api.anthropic.com", patience=2.0)
+            await case.web.get(talks.base_url or "https://api.anthropic.com", patience=2.0)
     if not ahead:
         return [ok(PART, "Not compared: no server was asked.")]
     host, seconds = min(ahead.items(), key=lambda item: abs(item[1]))

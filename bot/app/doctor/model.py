@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from bot.app.doctor.case import Case, revealed
+from bot.app.doctor.provider import asked, check_provider, is_nowhere
 from bot.app.doctor.web import Unreachable
 from bot.app.embedded.local_model import find_weights
+from bot.app.models import link_to, summary_link
 from bot.app.platforms import LOCAL_MODEL_NOTE
-from bot.app.resources import named_model, named_summary_model
 from bot.errors import ModelError, ModelRefused, StoreUnavailable
 from bot.estimate.learned_windows import Learned
-from bot.model import Model
+from bot.model import Link, Model
 from bot.runtime.checks import Finding, ok, problem, warning
+from bot.runtime.providers import ANTHROPIC, Unresolved, choice
 from bot.runtime.settings import Settings
 from bot.store import windows
 from bot.store.book import database_of
@@ -54,32 +56,63 @@ class _Endpoint:
 async def check_model(case: Case) -> Sequence[Finding]:
     """No request is made of a model, so this costs nothing."""
     settings = case.settings
+    try:
+        talks, others = choice.talker(settings), choice.fallbacks(settings)
+        writes = choice.summaries(settings)
+    except Unresolved as error:
+        return [problem(PART, error.sentence, error.advice)]
     found: list[Finding] = []
-    limit = settings.agents.emergency_context_limit
     is_apart = settings.has_own_summary_endpoint
     learned = await _learned(case)
-    if settings.uses_local_model:
+    if talks.is_local:
         found += await _local(settings)
     else:
-        model, name = named_model(settings)
-        names = {"MODEL": name} | ({} if is_apart else _summaries(settings))
-        keys = (revealed(settings.anthropic_auth_token), revealed(settings.anthropic_api_key))
-        refused = learned.get((model.place, name))
-        endpoint = _Endpoint(
-            names, settings.anthropic_base_url, keys, limited_by=limit, has_refused=refused is not None
-        )
-        found += await _asked(case, model, endpoint)
-        found += _refused_more(settings, name, refused)
-    if is_apart:
-        model, _ = named_summary_model(settings)
+        link = link_to(talks, settings)
+        refused = learned.get((link.model.place, link.name))
+        if talks.provider == ANTHROPIC:
+            names = {"MODEL": link.name} | ({} if is_apart or writes.provider != ANTHROPIC else _summaries(settings))
+            found += await _at_anthropic(case, link, names, refused)
+        else:
+            await link.model.close()
+            found += await check_provider(case, asked(talks, settings))
+        found += _refused_more(settings, link.name, refused)
+    for other in [*others, *([] if is_apart or writes.provider in (ANTHROPIC, choice.LOCAL) else [writes])]:
+        if other.provider == ANTHROPIC:
+            found += await _at_anthropic(case, link_to(other, settings), {"MODEL_FALLBACK": other.name}, None)
+        elif not other.is_local and (other.provider, other.name) != (talks.provider, talks.name):
+            found += await check_provider(case, asked(other, settings, talks=other.setting != "COMPACTION_MODEL"))
+    if is_apart and (link_apart := summary_link(settings)):
         own = settings.compaction
         base = "COMPACTION__BASE_URL" if own.base_url or not settings.anthropic_base_url else "ANTHROPIC_BASE_URL"
         place = own.base_url or settings.anthropic_base_url
         keys = ("", revealed(own.api_key))
-        found += await _asked(
-            case, model, _Endpoint(_summaries(settings), place, keys, base, limits_conversations=False)
-        )
-    return found
+        endpoint = _Endpoint(_summaries(settings), place, keys, base, limits_conversations=False)
+        found += await _asked(case, link_apart.model, endpoint)
+    return [*found, *_unused(settings)]
+
+
+async def _at_anthropic(case: Case, link: Link, names: Mapping[str, str], refused: Learned | None) -> list[Finding]:
+    """The endpoint of `ANTHROPIC_*`, and what is asked there, by the setting that names it."""
+    settings = case.settings
+    keys = (revealed(settings.anthropic_auth_token), revealed(settings.anthropic_api_key))
+    endpoint = _Endpoint(
+        names,
+        settings.anthropic_base_url,
+        keys,
+        limited_by=settings.agents.emergency_context_limit,
+        has_refused=refused is not None,
+    )
+    return await _asked(case, link.model, endpoint)
+
+
+def _unused(settings: Settings) -> list[Finding]:
+    """What somebody may believe to be asked."""
+    names = choice.unused(settings)
+    if not names or settings.uses_local_model:  # there it is a doubt of the settings
+        return []
+    verb = "is" if len(names) == 1 else "are"
+    sentence = f"{' and '.join(names)} {verb} set and not used."
+    return [ok(PART, sentence, "MODEL, MODEL_FALLBACK and COMPACTION_MODEL say who is asked, each as provider/model.")]
 
 
 def _summaries(settings: Settings) -> dict[str, str]:
@@ -89,7 +122,7 @@ def _summaries(settings: Settings) -> dict[str, str]:
 async def _local(settings: Settings) -> list[Finding]:
     await asyncio.to_thread(find_weights)
     if settings.model:
-        advice = "Set ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL too."
+        advice = "Write it as provider/model, or set the key of its provider, e.g. ANTHROPIC_API_KEY."
         return [warning(PART, f"MODEL={settings.model} is ignored: the local toy model answers.", advice)]
     return [ok(PART, LOCAL_MODEL_NOTE)]
 
@@ -131,7 +164,10 @@ async def _asked(case: Case, model: Model, endpoint: _Endpoint) -> list[Finding]
         named: dict[str, str] = {}
         for setting, name in endpoint.names.items():
             named.setdefault(name, setting)
-        return [await _ask(case, endpoint, setting, name, await model.look_up(name)) for name, setting in named.items()]
+        windows = {name: await model.look_up(name) for name in named}
+        if not any(windows.values()) and (wrong := await _another_wire(case, endpoint)):
+            return [wrong]
+        return [await _ask(case, endpoint, setting, name, windows[name]) for name, setting in named.items()]
     except ModelRefused as error:
         return [problem(PART, f"{endpoint.whose}{error}", about or "Make a new key where you got this one.")]
     except ModelError as error:
@@ -139,6 +175,32 @@ async def _asked(case: Case, model: Model, endpoint: _Endpoint) -> list[Finding]
         return [problem(PART, f"{endpoint.whose}{error}", advice)]
     finally:
         await model.close()
+
+
+async def _another_wire(case: Case, endpoint: _Endpoint) -> Finding | None:
+    """An endpoint of one's own that does not speak the Messages API, and perhaps the other one: both have lists of
+    models, which look alike."""
+    base = (endpoint.base_url or "").rstrip("/")
+    if not base:
+        return None
+    token, key = endpoint.keys
+    headers = {"x-api-key": key, "Authorization": f"Bearer {token or key}"} if token or key else {}
+    try:
+        if not await is_nowhere(case, f"{base}/v1/messages", headers):
+            return None
+        root = base.removesuffix("/v1")
+        if root != base and not await is_nowhere(case, f"{root}/v1/messages", headers):
+            sentence = f"{endpoint.whose}There is no /v1/messages below {endpoint.host}{urlsplit(base).path}."
+            return problem(PART, sentence, _about_base(endpoint))
+        chats = not await is_nowhere(case, f"{root}/v1/chat/completions", headers)
+    except Unreachable:
+        return None
+    sentence = f"{endpoint.whose}{endpoint.host} does not speak the Messages API: there is no /v1/messages."
+    if not chats:
+        return problem(PART, sentence, f"Set {endpoint.base_setting} to an endpoint that does.")
+    setting, name = next(iter(endpoint.names.items()))
+    advice = f"It speaks Chat Completions: unset {endpoint.base_setting}, and set CUSTOM_BASE_URL={root}/v1 and "
+    return problem(PART, sentence, f"{advice}{setting}=custom/{name}.")
 
 
 async def _ask(case: Case, endpoint: _Endpoint, setting: str, name: str, window: int | None) -> Finding:

@@ -51,11 +51,16 @@ class Web:
         patience: float = PATIENCE,
     ) -> Answer:
         """Raises Unreachable."""
+        return await self._ask("GET", url, patience, headers=headers, params=query)
+
+    async def post(self, url: str, body: Any, *, headers: Mapping[str, str] | None = None) -> Answer:
+        """Of what is sent as JSON. Raises Unreachable."""
+        return await self._ask("POST", url, PATIENCE, headers=headers, json=body)
+
+    async def _ask(self, method: str, url: str, patience: float, **options: Any) -> Answer:
         limit = aiohttp.ClientTimeout(total=patience)
         try:
-            async with self._session.get(
-                url, headers=headers, params=query, timeout=limit, allow_redirects=False
-            ) as answer:
+            async with self._session.request(method, url, timeout=limit, allow_redirects=False, **options) as answer:
                 self._look_at_clock(urlsplit(url).hostname or "", answer.headers.get("Date", ""))
                 return Answer(answer.status, _json(await answer.content.read(_MOST_BYTES)))
         except (aiohttp.ClientError, OSError, ValueError) as error:

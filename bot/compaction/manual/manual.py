@@ -23,7 +23,7 @@ from bot.compaction.summary.frames import with_details
 from bot.estimate import Family, Meter, Part, estimate_tokens, family_of
 from bot.estimate.meter import SYSTEM_PROMPT, TOOLS
 from bot.history import Entry, EntryKind, History, as_request
-from bot.history.measure import entry_tokens
+from bot.history.entries import entry_tokens
 from bot.messages import Block
 
 __all__ = ["CompactionResult", "Embed", "Stats", "compact_history", "entries_of"]

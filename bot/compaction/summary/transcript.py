@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 from bot.estimate.cuts import middle_of
 from bot.estimate.text import Family, text_tokens
-from bot.history import Entry, EntryKind
+from bot.history import THINKING, Entry, EntryKind
 from bot.history.quotations import as_read
 from bot.history.server_tools import is_result, told
 from bot.messages import Block
@@ -81,7 +81,7 @@ def _piece(block: Block, speaker: str) -> str:
         case "tool_result" | "mcp_tool_result":
             label = "Tool error" if block.get("is_error") else "Tool result"
             return f"{label}: {_inside(block.get('content'))}"
-        case "thinking" | "redacted_thinking":
+        case kind if kind in THINKING:
             return ""
         case _ if is_result(block):
             return f"{speaker}: {told(block)}"

@@ -65,7 +65,8 @@ class Day:
     people waited for each compaction that stood before an answer, the shortest first; ``spent``: the usage of
     compactions by model; ``answered``: that of turns; ``last_failed``: whose turn failed last, if one did;
     ``failures``: failed turns by the word of their cause, empty where it was not kept; ``answers_fail``: the
-    provider failed the last one, as it would every other."""
+    provider failed the last one, as it would every other; ``models``: answers by who gave them, and ``answered_by``
+    the usage of turns likewise, under an empty name where that was not kept."""
 
     turns: Mapping[str, int]
     runs: Mapping[tuple[str, RunState], int]
@@ -75,6 +76,8 @@ class Day:
     last_failed: AgentId | None = None
     failures: Mapping[str, int] = field(default_factory=dict)
     answers_fail: bool = False
+    models: Mapping[str, int] = field(default_factory=dict)
+    answered_by: Mapping[str, Usage] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -125,10 +128,11 @@ async def open_runs(tx: Tx) -> list[OpenRun]:
 async def day(tx: Tx, since: float) -> Day:
     """What happened since then."""
     # One look at the turns for all that is counted of them: there are many, and each look reads them all.
-    told = with_usage(select(turns.c.state, turns.c.cause, func.count()), turns.c.usage)
-    told = told.where(turns.c.started_at >= since).group_by(turns.c.state, turns.c.cause)
+    kinds = (turns.c.state, turns.c.cause, turns.c.model)
+    told = with_usage(select(*kinds, func.count()), turns.c.usage)
+    told = told.where(turns.c.started_at >= since).group_by(*kinds)
     ended = (await tx.execute(told)).all()
-    failures = {row[1]: row[2] for row in ended if row[0] == "failed"}
+    failures = _sums((row[1], row[3]) for row in ended if row[0] == "failed")
     table = compactions.c
     ran = await tx.execute(
         select(table.trigger, table.state, func.count())
@@ -146,21 +150,31 @@ async def day(tx: Tx, since: float) -> Day:
         .group_by(table.model)
     )
     return Day(
-        turns=_by_state((row[0], row[2]) for row in ended),
+        turns=_sums((row[0], row[3]) for row in ended),
         runs={(row[0], RunState(row[1])): row[2] for row in ran},
         pauses=[row[0] for row in waited],
         spent={row[0]: Usage(*row[1:]) for row in spent},
-        answered=sum((Usage(*row[3:]) for row in ended), Usage()),
+        answered=sum((Usage(*row[4:]) for row in ended), Usage()),
         last_failed=await _last_failed(tx, since) if failures else None,
         failures=failures,
         answers_fail=bool(failures) and await _newest_cause(tx, since) in OF_PROVIDER,
+        models=_sums((row[2], row[3]) for row in ended if row[0] == "done"),
+        answered_by=usages((row[2], Usage(*row[4:])) for row in ended),
     )
 
 
-def _by_state(counted: Iterable[tuple[str, int]]) -> Mapping[str, int]:
+def _sums(counted: Iterable[tuple[str, int]]) -> Mapping[str, int]:
     found: dict[str, int] = {}
-    for state, number in counted:
-        found[state] = found.get(state, 0) + number
+    for name, number in counted:
+        found[name] = found.get(name, 0) + number
+    return found
+
+
+def usages(counted: Iterable[tuple[str, Usage]]) -> Mapping[str, Usage]:
+    """Those of each name together."""
+    found: dict[str, Usage] = {}
+    for name, usage in counted:
+        found[name] = found.get(name, Usage()) + usage
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Integer, case, cast, func, select
 
 from bot.history import Usage
-from bot.store.operators.overview import WAITED_FOR, with_usage
+from bot.store.operators.overview import WAITED_FOR, usages, with_usage
 from bot.store.runs import ERRANDS
 from bot.store.schema import compactions, turns
 from bot.store.tx import Tx
@@ -18,8 +18,8 @@ from bot.store.tx import Tx
 @dataclass(frozen=True)
 class Stretch:
     """One of them. ``turns`` by state; ``runs``: compactions, of which ``ahead`` ran while nobody waited; ``spent``:
-    their usage by model; ``answered``: that of turns; ``pauses``: seconds that people waited for each compaction before
-    an answer."""
+    their usage by model; ``answered``: that of turns, and ``answered_by`` by who answered; ``pauses``: seconds that
+    people waited for each compaction before an answer."""
 
     turns: Mapping[str, int] = field(default_factory=dict)
     runs: int = 0
@@ -27,6 +27,7 @@ class Stretch:
     spent: Mapping[str, Usage] = field(default_factory=dict)
     answered: Usage = field(default_factory=Usage)
     pauses: tuple[float, ...] = ()
+    answered_by: Mapping[str, Usage] = field(default_factory=dict)
 
     def __add__(self, other: Stretch) -> Stretch:
         """Both together."""
@@ -38,6 +39,7 @@ class Stretch:
             {name: self.spent.get(name, Usage()) + other.spent.get(name, Usage()) for name in models},
             self.answered + other.answered,
             (*self.pauses, *other.pauses),
+            usages([*self.answered_by.items(), *other.answered_by.items()]),
         )
 
 
@@ -51,7 +53,8 @@ async def stretches(tx: Tx, *, since: float, seconds: float, count: int) -> list
         found[number] += more
 
     for row in await tx.execute(_turns(tx, since, until, seconds)):
-        add(row[0], Stretch(turns={row[1]: row[2]}, answered=Usage(*row[3:])))
+        usage = Usage(*row[4:])
+        add(row[0], Stretch(turns={row[1]: row[3]}, answered=usage, answered_by={row[2]: usage}))
     for row in await tx.execute(_runs(tx, since, until, seconds)):
         add(row[0], Stretch(runs=row[2], ahead=row[3], spent={row[1]: Usage(*row[4:])}))
     for row in await tx.execute(_pauses(tx, since, until, seconds)):
@@ -61,8 +64,9 @@ async def stretches(tx: Tx, *, since: float, seconds: float, count: int) -> list
 
 def _turns(tx: Tx, since: float, until: float, seconds: float) -> Any:
     number = _number(tx, turns.c.started_at, since, seconds)
-    query = with_usage(select(number, turns.c.state, func.count()), turns.c.usage)
-    return query.where(turns.c.started_at >= since, turns.c.started_at < until).group_by(number, turns.c.state)
+    query = with_usage(select(number, turns.c.state, turns.c.model, func.count()), turns.c.usage)
+    began = query.where(turns.c.started_at >= since, turns.c.started_at < until)
+    return began.group_by(number, turns.c.state, turns.c.model)
 
 
 def _runs(tx: Tx, since: float, until: float, seconds: float) -> Any:

@@ -192,9 +192,9 @@ class Playing:
 
     async def _check(self, number: int) -> None:
         """The request that is sent now holds each pinned rule word for word, and none that was let go as one."""
-        model = self._services.model
+        model = self._services.chain.first.model
         assert isinstance(model, ScriptedModel)
-        requests = ModelRequests(self._context, model, self._services.folder(self._context.agent_id))
+        requests = ModelRequests(self._context, self._services.folder(self._context.agent_id))
         await requests.ask(lambda _: None)
         asked = model.asked.pop()
         self.played.requests += 1

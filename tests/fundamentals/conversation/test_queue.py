@@ -27,7 +27,7 @@ def texts(room: Room, chat: str) -> list[str]:
 
 
 def tell_soon(house: House) -> None:
-    model = house.resources.model
+    model = house.resources.chain.first.model
     assert isinstance(model, AnthropicModel)
     model.calls.queue.tell_seconds = 0.05
 
@@ -65,7 +65,7 @@ async def test_abort_takes_one_out_of_the_line_at_once(house: OpenHouse, room: R
         assert "Stopped" in await room.commands("/abort", chat="2")
         await room.until(lambda: ONE_BEFORE not in texts(room, "2"))
         assert room.replies("2") == []
-        assert h.resources.model.load.waiting == 0
+        assert h.resources.chain.first.model.load.waiting == 0
         model.release()
         await room.until(lambda: room.replies("1"))
         assert len(model.requests) == 1

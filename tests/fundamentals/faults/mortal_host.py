@@ -20,14 +20,14 @@ DIED = 9
 async def main(data_dir: Path, model_url: str, word: str) -> None:
     server: Any = SimpleNamespace(url=model_url)
     async with open_house(settings_for(server, data_dir), Room(), ("agents",)) as house:
-        ask = house.resources.model.ask
+        ask = house.resources.chain.first.model.ask
 
         async def kills(head: Any, messages: Any, *rest: Any, **more: Any) -> Any:
             if word in str(messages):
                 os._exit(DIED)
             return await ask(head, messages, *rest, **more)
 
-        house.resources.model.ask = kills  # type: ignore[method-assign]  # to break it
+        house.resources.chain.first.model.ask = kills  # type: ignore[method-assign]  # to break it
         await asyncio.Event().wait()
 
 

@@ -41,8 +41,8 @@ class Breaks:
         self._again = asyncio.Condition()
         self._word = word
         self._times = times
-        self._ask = house.resources.model.ask
-        house.resources.model.ask = self  # type: ignore[method-assign]  # to break it
+        self._ask = house.resources.chain.first.model.ask
+        house.resources.chain.first.model.ask = self  # type: ignore[method-assign]  # to break it
 
     async def __call__(self, head: Any, messages: Any, *rest: Any, **more: Any) -> Any:
         if self._word in str(messages) and self.broken != self._times:

@@ -2,6 +2,8 @@
 
 It refuses what the real one refuses, counts tokens by itself, keeps a prompt cache's
 account, and remembers nothing between requests: its brain knows only what it can read.
+On the same port it speaks Chat Completions as well (`tests.servers.chat`), with the same
+brain, window and records.
 """
 
 import asyncio
@@ -12,19 +14,18 @@ from typing import Self
 
 from aiohttp import web
 
+from tests.servers.chat.endpoint import ChatEndpoint
 from tests.servers.messages.brain import RememberingBrain, remembering_brain
 from tests.servers.messages.cache import PromptCache
 from tests.servers.messages.faults import (
     Cut,
     ErrorEvent,
     Fail,
-    Faults,
     Garbage,
     Hang,
     Slow,
     StreamFaults,
 )
-from tests.servers.messages.records import Records
 from tests.servers.messages.rules import Rules, has_merged_roles
 from tests.servers.messages.stream import Answer, answer
 from tests.servers.messages.wire import (
@@ -58,7 +59,7 @@ MEBIBYTE = 1024 * 1024
 LARGEST_BODY = 32 * MEBIBYTE
 
 
-class MessagesServer(Faults, Records):
+class MessagesServer(ChatEndpoint):
     """The server; `async with MessagesServer() as server`, then talk to `server.url`.
 
     `window` and `max_tokens` are tokens, `delta_delay` is seconds between two deltas,
@@ -90,7 +91,6 @@ class MessagesServer(Faults, Records):
         self.counts_for_others = True
         self.known_models: frozenset[str] | None = None
         self.cache = PromptCache()
-        self._closing = False
         self._runner: web.AppRunner | None = None
 
     async def __aenter__(self) -> Self:
@@ -98,7 +98,8 @@ class MessagesServer(Faults, Records):
         app = web.Application(client_max_size=2 * LARGEST_BODY)
         app.router.add_post("/v1/messages", self._messages)
         app.router.add_post("/v1/messages/count_tokens", self._count_tokens)
-        app.router.add_get("/v1/models/{id}", self._model)
+        app.router.add_get("/v1/models/{id:.+}", self._model)
+        self._add_chat_routes(app)
         self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.05, access_log=None)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", self.port).start()
@@ -110,11 +111,6 @@ class MessagesServer(Faults, Records):
         self._closing = True
         assert self._runner is not None
         await self._runner.cleanup()
-
-    @property
-    def url(self) -> str:
-        """The base URL for a client."""
-        return f"http://127.0.0.1:{self.port}"
 
     def count(self, body: Json) -> int:
         """Tokens of a request by this server's own tokenizer."""
@@ -210,6 +206,8 @@ class MessagesServer(Faults, Records):
         return web.json_response({"input_tokens": record.request.tokens})
 
     async def _model(self, http: web.Request) -> web.StreamResponse:
+        if "anthropic-version" not in http.headers and self.speaks_chat:
+            return await self._chat_model(http)
         try:
             self._authenticate(http)
             self._check_model(http.match_info["id"])

@@ -69,6 +69,10 @@ def _block_events(index: int, block: Json, pieces: int) -> Iterator[Json]:
         start = {**block, "text": ""} if "citations" not in block else {**block, "text": "", "citations": []}
         deltas = [{"type": "citations_delta", "citation": citation} for citation in block.get("citations") or ()]
         deltas += [{"type": "text_delta", "text": p} for p in split(block["text"], pieces)]
+    elif block["type"] == "thinking":
+        start = {**block, "thinking": "", "signature": ""}
+        deltas = [{"type": "thinking_delta", "thinking": p} for p in split(block["thinking"], pieces)]
+        deltas.append({"type": "signature_delta", "signature": block["signature"]})
     elif block["type"] in ("web_search_tool_result", "web_fetch_tool_result"):
         start, deltas = {**block}, []  # they come whole
     else:
@@ -98,6 +102,8 @@ def answer(reply: Reply, body: Json, prompt: Usage, window: int) -> Answer:
     allowed = min(body["max_tokens"], room)
     calls = tuple(ToolCall(c.name, c.input, c.id or f"toolu_{secrets.token_hex(12)}") for c in reply.tool_calls)
     text, stop_reason, blocks = reply.text, reply.stop_reason, tuple(reply.blocks)
+    if reply.thinking:
+        blocks = ({"type": "thinking", "thinking": reply.thinking, "signature": "signed"}, *blocks)
     tokens = tokens_of_text(text) + sum(tokens_of_text(str(b["text"])) for b in blocks if b["type"] == "text")
     tokens += sum(tokens_of_text(c.name + json.dumps(dict(c.input))) for c in calls)
     if tokens > allowed:

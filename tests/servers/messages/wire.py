@@ -154,6 +154,8 @@ class Reply:
     tool_calls: Sequence[ToolCall] = ()
     stop_reason: str | None = None
     blocks: Sequence[Json] = ()
+    thinking: str = ""
+    """What it thinks first, where its provider shows that."""
 
 
 @dataclass(frozen=True)
@@ -177,12 +179,15 @@ class Usage:
 
 @dataclass(frozen=True)
 class MessagesRequest:
-    """One request, as received."""
+    """One request, as received. Whatever its wire, `body` is in the form of the Messages API; `sent` is what came over
+    another one."""
 
     body: Json
     index: int
     tokens: int
     merged_roles: bool = False
+    wire: Literal["messages", "chat"] = "messages"
+    sent: Json | None = None
 
     @property
     def system(self) -> str:
@@ -256,6 +261,7 @@ class Record:
             "tokens": self.request.tokens,
             "is_summary": self.request.is_summary,
             "merged_roles": self.request.merged_roles,
+            "wire": self.request.wire,
             "usage": vars(self.usage),
             "error": self.error and {"type": self.error.type, "message": str(self.error)},
             "reply": self.reply and self.reply.text,

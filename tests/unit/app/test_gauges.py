@@ -17,6 +17,8 @@ from bot.bus.bus import Bus
 from bot.bus.jobs import Jobs
 from bot.compaction.plan import Plan
 from bot.messages import Address, AgentId, Inbound
+from bot.model import Link
+from bot.model.chain import Chain
 from bot.model.scripted import ScriptedModel
 from bot.runtime.settings import Settings
 from bot.store import Database, agents, inbox, outbox, runs, turns
@@ -40,7 +42,8 @@ async def resources(database: Database, tmp_path: Path) -> AsyncIterator[Resourc
     """A book, and no Redis."""
     bus, jobs, model = Bus(NOBODY, "test"), Jobs(NOBODY, "test"), ScriptedModel()
     settings = Settings(_env_file=None, data_dir=tmp_path)
-    yield Resources(settings, database, bus, NOBODY, jobs, model, "claude-sonnet-5", model, "claude-sonnet-5")
+    chain = Chain([Link(model, "claude-sonnet-5")])
+    yield Resources(settings, database, bus, NOBODY, jobs, chain, chain)
     await jobs.close()
     await bus.close()
 

@@ -154,6 +154,13 @@ def test_a_block_of_an_unknown_type_takes_its_json() -> None:
     assert block_tokens({"type": "hologram", "beam": "green " * 30}, family=Family.NEWER) > 30
 
 
+def test_what_was_reasoned_takes_its_text_only_where_it_is_sent_with_every_later_request() -> None:
+    reasoned = {"type": "reasoning", "place": "p", "model": "m", "field": "reasoning", "value": "green " * 30}
+    assert block_tokens(reasoned, family=Family.NEWER) == 0
+    words = text_tokens(reasoned["value"], family=Family.NEWER)
+    assert block_tokens({**reasoned, "lasting": True}, family=Family.NEWER) == words
+
+
 def test_a_picture_or_a_document_inside_a_tools_result_takes_what_it_takes_outside() -> None:
     source = {"type": "base64", "media_type": "image/png", "data": _png(600, 500)}
     page = {"type": "document", "source": {"type": "content", "content": [{"type": "image", "source": source}]}}

@@ -8,7 +8,8 @@ import pytest
 
 from bot.estimate import Family, Part, estimate_tokens
 from bot.history import Anchor, Entry, EntryKind, History, Layer, Usage
-from bot.history.measure import calibration, entry_tokens, guess, head_parts, measure
+from bot.history.entries import entry_tokens
+from bot.history.measure import calibration, guess, head_parts, measure
 from bot.messages import text_block
 from tests.unit.entries import history, replied, said
 

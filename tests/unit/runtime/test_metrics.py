@@ -16,6 +16,8 @@ from bot.app.resources import Resources
 from bot.bus.bus import Bus
 from bot.bus.jobs import Jobs
 from bot.history import Usage
+from bot.model import Link
+from bot.model.chain import Chain
 from bot.model.scripted import ScriptedModel
 from bot.runtime.metrics import METRICS, Metrics
 from bot.runtime.settings import Settings
@@ -62,8 +64,8 @@ def counted() -> Iterator[tuple[str, str, Any]]:
         yield family._name, family._type, family._labelnames
     bus = Bus(NOBODY, "test")
     settings, database = Settings(_env_file=None), Database("sqlite:///nowhere")
-    model = ScriptedModel()
-    gauges = Gauges(Resources(settings, database, bus, NOBODY, Jobs(NOBODY, "test"), model, "m", model, "m"), book=True)
+    chain = Chain([Link(ScriptedModel(), "m")])
+    gauges = Gauges(Resources(settings, database, bus, NOBODY, Jobs(NOBODY, "test"), chain, chain), book=True)
     for found in (*gauges._of_process(), *gauges._of_book()):
         yield found.name, found.type, found._labelnames  # type: ignore[attr-defined]  # of all families
 

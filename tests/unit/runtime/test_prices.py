@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot.history import Usage
-from bot.runtime.prices import cost
-from bot.runtime.settings import DEFAULT_MODEL
+from bot.runtime.prices import Price, cost, learn
+from bot.runtime.providers import DEFAULT_MODEL
 
 MILLION = 1_000_000
 
@@ -43,6 +43,16 @@ def test_the_default_model_has_a_price() -> None:
     assert cost(DEFAULT_MODEL, Usage(input=MILLION)) is not None
 
 
-@pytest.mark.parametrize("model", ["gpt-4o", "", "smollm2", "claude-haiku-5-5"])
+@pytest.mark.parametrize("model", ["a-model-of-2030", "", "smollm2", "claude-haiku-5-5"])
 def test_a_price_that_is_not_known_is_not_guessed(model: str) -> None:
     assert cost(model, Usage(input=MILLION)) is None
+
+
+def test_models_of_other_makers_cost_what_their_documentation_says() -> None:
+    usage = Usage(input=MILLION, cache_read=MILLION, output=MILLION)
+    assert cost("gpt-6-sol", usage) == pytest.approx(2.0 + 0.2 + 10.0)
+
+
+def test_a_price_that_a_provider_lists_is_learned() -> None:
+    learn("somebody/large", Price(1.0, 3.0, 0.5))
+    assert cost("somebody/large", Usage(input=MILLION, cache_read=MILLION)) == pytest.approx(1.5)

@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from bot.compaction import STRATEGIES
+from bot.runtime.providers import ANTHROPIC, providers
 from bot.runtime.settings import Settings
 from bot.runtime.strategies import configured
 
@@ -23,6 +24,8 @@ def names(group: type[BaseModel], prefix: str = "") -> Iterator[str]:
         kind = field.annotation
         if name == "strategy" and not prefix:
             yield from options_of_strategies()
+        elif name == "providers" and not prefix:
+            yield from (name for one in providers().values() if one.name != ANTHROPIC for name in one.variables)
         elif isinstance(kind, type) and issubclass(kind, BaseModel):
             yield from names(kind, f"{prefix}{name.upper()}__")
         else:

@@ -9,7 +9,11 @@ import pytest
 
 from bot.compaction import PlanContext
 from bot.compaction.strategies.reset import Reset
+from bot.errors import ModelUnavailable
 from bot.history import History
+from bot.model import Link
+from bot.model.chain import Chain
+from bot.model.scripted import ScriptedModel
 from bot.runtime.tasks import stop
 from bot.store import histories, runs
 from bot.store.runs import RunState
@@ -41,7 +45,7 @@ async def test_the_model_that_holds_the_conversation_is_asked_inside_of_it(desk:
 async def test_what_the_conversation_sent_before_is_read_from_the_cache(desk: Desk, server: MessagesServer) -> None:
     long = (said(1, "a story, " * 1_500), replied(2, "so long"), said(3, "now?"))
     server.brain = says("The story was told; so long. " * 20)
-    await desk.model.ask(HEAD, History(long[:1]).view())
+    await desk.summaries.first.model.ask(HEAD, History(long[:1]).view())
     result = await write_summary(desk, await planned(desk, long))
     assert result.usage
     assert result.usage.cache_read > 1_000
@@ -84,7 +88,8 @@ async def test_what_the_person_wants_kept_reaches_the_model(desk: Desk, server: 
 
 async def test_another_model_reads_a_transcript(desk: Desk, server: MessagesServer) -> None:
     server.brain = says(GOOD)
-    result = await write_summary(desk, await planned(desk, model="claude-small"))
+    small = Link(desk.summaries.first.model, "claude-small")
+    result = await write_summary(replace(desk, summaries=Chain([small])), await planned(desk, model="claude-small"))
     [request] = [record.request for record in server.requests]
     assert request.body["model"] == "claude-small"
     assert "tools" not in request.body
@@ -92,6 +97,48 @@ async def test_another_model_reads_a_transcript(desk: Desk, server: MessagesServ
     assert "Assistant called look({})\n\nTool result: a fox" in request.all_text
     assert "What now?" not in request.all_text, "the request that stays is not summarised"
     assert modes(result) == ["transcript"]
+
+
+async def test_the_next_model_writes_it_where_one_is_away_and_the_run_says_who_did(
+    desk: Desk, server: MessagesServer
+) -> None:
+    server.brain = says(GOOD)
+    away = Link(ScriptedModel(lambda _: ModelUnavailable("away")), "claude-small")
+    desk = replace(desk, summaries=Chain([away, *desk.talkers]))
+    run = await planned(desk, model="claude-small")
+    result = await write_summary(desk, run)
+    assert (result.summary, result.model, modes(result)) == (GOOD, HEAD.model, ["transcript", "conversation"])
+    async with desk.database.write() as tx:
+        await runs.name_job(tx, run.id, "job", now=1.0)
+        assert await runs.report(tx, run.id, "job", result)
+        found = await runs.get(tx, run.id)
+    assert found
+    assert found.model == HEAD.model
+
+
+async def test_where_all_are_away_it_is_waited_for_one_as_long_as_patience_goes(
+    desk: Desk, server: MessagesServer
+) -> None:
+    server.brain = says(GOOD)
+    tries = iter([ModelUnavailable("away"), ModelUnavailable("away")])
+    away = Link(ScriptedModel(lambda _: next(tries, GOOD)), HEAD.model)
+    run = await planned(desk)
+    result = await write_summary(replace(desk, summaries=Chain([away], FastClock()), patience=60.0), run)
+    assert (result.outcome, result.summary) == ("summary", GOOD)
+    tries = iter([ModelUnavailable("away")])
+    result = await write_summary(replace(desk, summaries=Chain([away], FastClock()), patience=0.0), run)
+    assert (result.outcome, result.reason) == ("failed", "away")
+
+
+class FastClock:
+    """A second goes by with every look at it."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 1.0
+        return self.now
 
 
 async def test_a_recovery_reads_a_transcript_too(desk: Desk, server: MessagesServer) -> None:

@@ -50,6 +50,7 @@ def test_every_turn_is_a_paragraph_that_says_who_spoke() -> None:
             "role": "assistant",
             "content": [
                 {"type": "thinking", "thinking": "hm", "signature": "s"},
+                {"type": "reasoning", "place": "p", "model": "m", "field": "reasoning", "value": "hm"},
                 {"type": "text", "text": "I look."},
                 {"type": "tool_use", "id": "t", "name": "read_file", "input": {"path": "a.txt", "note": "é"}},
             ],

@@ -97,11 +97,12 @@ async def test_calls_results_and_names_of_files_are_found(book: Database) -> Non
 
 async def test_thinking_bytes_and_what_recall_found_are_not_found(book: Database) -> None:
     thinking = {"type": "thinking", "thinking": "a kestrel", "signature": "c2ln"}
+    reasoned = {"type": "reasoning", "place": "p", "model": "m", "field": "reasoning", "value": "a kestrel"}
     picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "kestrel"}}
     asking = {"type": "tool_use", "id": "a", "name": "recall", "input": {"query": "kestrel"}}
     await write(
         book,
-        Entry(1, "assistant", (thinking, text_block("Hm."), asking), EntryKind.REPLY),
+        Entry(1, "assistant", (thinking, reasoned, text_block("Hm."), asking), EntryKind.REPLY),
         Entry(2, "user", (picture,), EntryKind.FILE),
         returned(3, "a", "[recall: messages out of view]\n#1: a kestrel"),
     )

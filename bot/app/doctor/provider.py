@@ -1,0 +1,296 @@
+"""A provider other than Anthropic: is it there, does it take our key, speak the wire that we would, and have the model.
+
+No request of a model is made. Whether a wire is spoken is seen from an empty request, which everybody refuses: who has
+no such place says 404.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlsplit
+
+from bot.app.doctor.case import Case, revealed
+from bot.app.doctor.web import Answer, Unreachable
+from bot.errors import Cause, cause_of
+from bot.model.base import Limits
+from bot.model.providers.windows import Unanswered, loaded_by_ollama, look
+from bot.runtime.checks import Finding, ok, problem, warning
+from bot.runtime.providers import Choice, Provider, providers
+from bot.runtime.providers.known_models import read_on
+from bot.runtime.settings import Settings
+
+PART = "model"
+_NOWHERE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED})
+_CHAT, _MESSAGES = "/chat/completions", "/v1/messages"
+_LITTLE = 8_192
+"""Tokens; a smaller window is hardly meant."""
+_START = {
+    "ollama": "Start it (`ollama serve`)",
+    "lmstudio": "Start its server (`lms server start`)",
+    "vllm": "Start it (`vllm serve NAME`)",
+    "llamacpp": "Start it (`llama-server -m FILE`)",
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A model at a provider, with what is needed to ask it."""
+
+    provider: Provider
+    choice: Choice
+    key: str
+    key_name: str
+    version: str = ""
+    limit: int | None = None
+    """What `AGENTS__EMERGENCY_CONTEXT_LIMIT` says."""
+    talks: bool = True
+
+    @property
+    def base(self) -> str:
+        return self.choice.base_url or ""
+
+    @property
+    def shown(self) -> str:
+        """The address, without a login."""
+        place = urlsplit(self.base)
+        return f"{place.netloc.rpartition('@')[2]}{place.path}"
+
+    @property
+    def whose(self) -> str:
+        """What a sentence about it begins with."""
+        return {"COMPACTION_MODEL": "Summaries: ", "MODEL_FALLBACK": "Fallback: "}.get(self.choice.setting, "")
+
+    @property
+    def is_own_address(self) -> bool:
+        """Whether it is where the provider itself is."""
+        return self.base == self.provider.base_url
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        if not self.key:
+            return {}
+        bearer = {"Authorization": f"Bearer {self.key}"}
+        return {**bearer, self.provider.key_header: self.key} if self.provider.key_header else bearer
+
+    @property
+    def query(self) -> Mapping[str, str] | None:
+        return {"api-version": self.version} if self.version else None
+
+
+def asked(choice: Choice, settings: Settings, *, talks: bool = True) -> Asked:
+    """What is to be looked at for this choice."""
+    provider = providers()[choice.provider]
+    own = settings.providers.get(provider.name)
+    return Asked(
+        provider,
+        choice,
+        key=revealed(own.key) if own else "",
+        key_name=(own.key_from if own else "") or provider.key,
+        version=(own.version if own else None) or "",
+        limit=settings.agents.emergency_context_limit,
+        talks=talks,
+    )
+
+
+async def check_provider(case: Case, one: Asked) -> list[Finding]:
+    """One finding, or more where there is more to say."""
+    try:
+        listed = await case.web.get(f"{one.base}/models", headers=one.headers, query=one.query)
+        if wrong := await _wrong_key(case, one, listed):
+            return [wrong]
+        if wrong := await _wrong_place(case, one, listed):
+            return [wrong]
+    except Unreachable as error:
+        return [_unreachable(one, error)]
+    if wrong := _unknown_model(one, listed):
+        return [wrong]
+    return [await _window(one), *await _without_tools(case, one, listed)]
+
+
+def _unreachable(one: Asked, error: Unreachable) -> Finding:
+    sentence = f"{one.whose}{one.provider.title} at {one.shown} cannot be reached: {error}."
+    if one.is_own_address and one.provider.needs_key:
+        return problem(PART, sentence, "Check the network, and the status page of the provider.")
+    start = _START.get(one.provider.name, "Start it")
+    return problem(PART, sentence, f"{start}, or set {one.provider.base_setting} to where it is.")
+
+
+# --- the key ---
+
+
+async def _wrong_key(case: Case, one: Asked, listed: Answer) -> Finding | None:
+    """A list may be open to everybody, as OpenRouter's is."""
+    answers = [listed]
+    if one.provider.name == "openrouter" and listed.status == HTTPStatus.OK:
+        answers.append(await case.web.get(f"{one.base}/key", headers=one.headers))
+    for answer in answers:
+        cause = cause_of(answer.status, _kinds(answer), _said(answer))
+        if cause in (Cause.KEY, Cause.FORBIDDEN):
+            return _refused_key(one, answer)
+        if cause is Cause.CREDIT:
+            sentence = f"{one.whose}Nothing is left to pay {one.provider.title} with{_in_words(answer)}."
+            return problem(PART, sentence, "Add credit, or raise the limit of what may be spent.")
+    return None
+
+
+def _refused_key(one: Asked, answer: Answer) -> Finding:
+    title, name = one.provider.title, one.key_name
+    if not one.key:
+        sentence = f"{one.whose}{title} at {one.shown} wants a key, and {name} is not set."
+        return problem(PART, sentence, f"Set {name}{_where_from(one)}.")
+    sentence = f"{one.whose}{title} at {one.shown} does not accept the key in {name}{_in_words(answer)}."
+    return problem(PART, sentence, f"Make a new one{_where_from(one, 'at')}, and set {name} to it.")
+
+
+def _where_from(one: Asked, word: str = "to a key from") -> str:
+    return f" {word} {one.provider.get_key}" if "://" in one.provider.get_key else ""
+
+
+# --- the place ---
+
+
+async def _wrong_place(case: Case, one: Asked, listed: Answer) -> Finding | None:
+    """There is nothing, or nobody who speaks this wire."""
+    if not await is_nowhere(case, f"{one.base}{_CHAT}", one.headers):
+        return None
+    setting = one.provider.base_setting
+    for other in _others(one.base):
+        if not await is_nowhere(case, f"{other}{_CHAT}", one.headers):
+            sentence = f"{one.whose}{setting}: there is no {_CHAT} at {one.shown}, but there is one at {other}."
+            return problem(PART, sentence, f"Write {setting}={other}.")
+    root = one.base.removesuffix("/v1")
+    if not await is_nowhere(case, f"{root}{_MESSAGES}", one.headers):
+        sentence = f"{one.whose}{one.shown} does not speak Chat Completions, but Anthropic's Messages API."
+        advice = f"Unset {setting}, and set ANTHROPIC_BASE_URL={root} and {one.choice.setting}={one.choice.name}."
+        return problem(PART, sentence, advice)
+    what = "answers" if listed.status == HTTPStatus.OK else f"answers {listed.status}"
+    sentence = f"{one.whose}{one.shown} {what}, and does not speak Chat Completions: there is no {_CHAT}."
+    return problem(PART, sentence, f"Set {setting} to the address of an endpoint that does, up to its /v1.")
+
+
+def _others(base: str) -> Sequence[str]:
+    """Where else it may be."""
+    place = urlsplit(base)
+    root = f"{place.scheme}://{place.netloc}"
+    candidates = [f"{base}/v1", base.removesuffix("/v1"), f"{root}/v1", f"{root}/api/v1", f"{root}/openai/v1"]
+    return [url for url in dict.fromkeys(candidates) if url != base]
+
+
+async def is_nowhere(case: Case, url: str, headers: Mapping[str, str]) -> bool:
+    """Whether nobody is there, as an empty request shows. Raises Unreachable."""
+    answer = await case.web.post(url, {}, headers=headers)
+    return answer.status in _NOWHERE and "model" not in _said(answer).lower()
+
+
+# --- the model ---
+
+
+def _unknown_model(one: Asked, listed: Answer) -> Finding | None:
+    """What a list does not have. Azure's is one of models, and deployments have names of their own."""
+    names = _names(listed)
+    wanted = one.choice.name
+    if not names or one.provider.version_setting or names & {wanted, f"{wanted}:latest", f"models/{wanted}"}:
+        return None
+    if wanted.partition(":")[0] in names and one.provider.name == "openrouter":  # variants, as in name:free
+        return None
+    near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5) or sorted(names)[:3]
+    meant = " or ".join(f"{one.provider.name}/{name.removeprefix('models/')}" for name in near)
+    sentence = f"{one.whose}{one.provider.title} at {one.shown} has no model {wanted}."
+    if one.provider.name == "ollama":
+        return problem(PART, sentence, f"Get it with `ollama pull {wanted}`, or set {one.choice.setting} to {meant}.")
+    return problem(PART, sentence, f"Set {one.choice.setting} to one that it has, e.g. {meant}.")
+
+
+def _names(listed: Answer) -> set[str]:
+    rows = listed.body.get("data") if isinstance(listed.body, dict) else listed.body
+    return (
+        {str(row["id"]) for row in rows if isinstance(row, dict) and row.get("id")} if isinstance(rows, list) else set()
+    )
+
+
+async def _window(one: Asked) -> Finding:
+    limits = await _limits(one)
+    name, said = one.choice.name, f"{one.whose}{one.choice.name} answers at {one.shown}"
+    if one.provider.name == "ollama" and limits is None:
+        return ok(PART, f"{said}; how much of it is loaded is seen at the first question.")
+    if limits is None or not limits.known:
+        if one.limit or not one.talks:
+            return ok(PART, f"{said}.")
+        sentence = f"{name} answers, and nobody says how large its window is: {Limits().window:,} tokens are assumed."
+        advice = "Set AGENTS__EMERGENCY_CONTEXT_LIMIT to the tokens that a conversation may fill."
+        return warning(PART, sentence, advice)
+    if one.limit and one.talks and one.limit > limits.window:
+        sentence = f"{name} answers at {one.shown}, and AGENTS__EMERGENCY_CONTEXT_LIMIT={one.limit} is above its window"
+        advice = f"Set it below {limits.window}, or unset it, unless you know that the server takes more than it says."
+        return warning(PART, f"{sentence} of {limits.window:,} tokens.", advice)
+    if limits.window < _LITTLE and (how := _MORE.get(one.provider.name)):
+        return warning(PART, f"{said} with a window of {limits.window:,} tokens, which is little.", how)
+    source = f" (documentation of {read_on():%B %Y})" if one.provider.windows == "table" and one.is_own_address else ""
+    return ok(PART, f"{said}, window {limits.window:,} tokens{source}.")
+
+
+_MORE = {
+    "ollama": "Start Ollama with OLLAMA_CONTEXT_LENGTH=32768, or set num_ctx in the model's file.",
+    "lmstudio": "Load it with a longer context (`lms load NAME --context-length 32768`).",
+    "llamacpp": "Start it with `-c 32768` (and fewer slots, `-np 1`).",
+    "vllm": "Start it with `--max-model-len 32768`.",
+}
+
+
+async def _limits(one: Asked) -> Limits | None:
+    """A doctor loads nothing."""
+    if one.provider.name != "ollama":
+        return await look(one.provider, one.base, one.key or None, one.choice.name)
+    try:
+        window = await loaded_by_ollama(one.base, one.choice.name)
+    except Unanswered:
+        return None
+    return Limits(window, window, known=True) if window else None
+
+
+async def _without_tools(case: Case, one: Asked, listed: Answer) -> list[Finding]:
+    """Some servers say what a model can do."""
+    if not one.talks:
+        return []
+    able: Any = None
+    if one.provider.name == "ollama":
+        root = one.base.removesuffix("/v1")
+        shown = await case.web.post(f"{root}/api/show", {"model": one.choice.name}, headers=one.headers)
+        able = shown.get("capabilities")
+    elif one.provider.name == "openrouter":
+        rows = listed.get("data") or []
+        row = next((row for row in rows if isinstance(row, dict) and row.get("id") == one.choice.name), {})
+        able = row.get("supported_parameters")
+    if not isinstance(able, list) or "tools" in able:
+        return []
+    sentence = f"{one.choice.name} takes no tools, and requests with tools are refused."
+    return [problem(PART, sentence, f"Set {one.choice.setting} to a model that takes tools.")]
+
+
+# --- what an answer says ---
+
+
+def _inner(answer: Answer) -> Mapping[str, Any]:
+    body = answer.body[0] if isinstance(answer.body, list) and answer.body else answer.body
+    inner = body.get("error", body) if isinstance(body, dict) else {}
+    return inner if isinstance(inner, dict) else {"message": inner}
+
+
+def _said(answer: Answer) -> str:
+    inner = _inner(answer)
+    found = inner.get("message") or inner.get("detail") or ""
+    return found if isinstance(found, str) else ""
+
+
+def _in_words(answer: Answer) -> str:
+    lines = _said(answer).strip().splitlines()
+    return f" ({lines[0][:200].rstrip('.')})" if lines else ""
+
+
+def _kinds(answer: Answer) -> tuple[str, ...]:
+    inner = _inner(answer)
+    return tuple(str(inner[name]) for name in ("type", "code", "status") if inner.get(name))

@@ -1,0 +1,297 @@
+"""Models behind Chat Completions endpoints, by the `openai` SDK. Nobody else knows that SDK.
+
+Of the SDK only its connection, its errors and its reading of events are used: chunks stay the JSON that they came as,
+since most endpoints differ from what its types say.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from bot.errors import Cause, ModelError, ModelRefused, ModelUnavailable
+from bot.estimate.learned_windows import Windows, place_of
+from bot.messages import Block, Message, tool_calls
+from bot.model.base import DEFAULT_ANSWER, Head, Limits, Load, Reply, SettingNames, Trouble, Wait
+from bot.model.calls import MOST_CALLS, SILENCE, Calls
+from bot.model.chat.chunks import ChatStream, ErrorInStream
+from bot.model.chat.conversion import ChatRequest, chat_request
+from bot.model.limits import KnownLimits
+from bot.model.provider_errors import in_stream, no_message, of_status, unreachable
+from bot.runtime.providers import Quirks
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI, AsyncStream
+
+_LOOK_SECONDS = 5.0
+_NO_KEY = "none"
+"""What a server of one's own is shown: the SDK sends no request without a key, and would look for one elsewhere."""
+_WINDOWS = ("max_model_len", "context_length", "context_window", "max_context_length", "max_input_tokens")
+"""What endpoints call a model's window in their lists."""
+_AGENT = "palimpsest"
+_EVENTS = "text/event-stream"
+
+
+class ChatModel:
+    """A client of one Chat Completions endpoint: a :class:`bot.model.base.Model`.
+
+    ``quirks``: what it wants otherwise than OpenAI; ``fixed`` limits are for servers that cannot tell; ``calls``: how
+    many are in flight at most; ``windows``: what refusals stated; ``names``: of the settings that say where and what it
+    is; ``look`` asks it for the limits of a model, where its list does not say them; ``headers`` and ``query`` go with
+    every request; ``silence``: seconds that nothing may come for.
+    """
+
+    def __init__(
+        self,
+        *,
+        api_key: str | None,
+        base_url: str,
+        names: SettingNames,
+        quirks: Quirks | None = None,
+        fixed: Limits | None = None,
+        calls: int = MOST_CALLS,
+        windows: Windows | None = None,
+        look: Callable[[str], Awaitable[Limits | None]] | None = None,
+        headers: Mapping[str, str] | None = None,
+        query: Mapping[str, str] | None = None,
+        silence: float = SILENCE,
+    ) -> None:
+        self._api_key = api_key
+        self._base_url = base_url
+        self._quirks = quirks or Quirks()
+        self._names = names
+        self._asked = look
+        self._headers = dict(headers or {})
+        self._query = dict(query or {})
+        self._silence = silence
+        self._limits = KnownLimits(place_of(base_url), self._look, windows=windows, fixed=fixed)
+        self.calls = Calls(self._limits, calls)
+        self._client: AsyncOpenAI | None = None
+
+    @property
+    def place(self) -> str:
+        """See :class:`bot.model.base.Model`."""
+        return self._limits.place
+
+    @property
+    def load(self) -> Load:
+        """See :class:`bot.model.base.Model`."""
+        return self.calls.load
+
+    @property
+    def troubles(self) -> Sequence[Trouble]:
+        """See :class:`bot.model.base.Model`."""
+        return self.calls.troubles
+
+    async def ask(
+        self,
+        head: Head,
+        messages: Sequence[Message],
+        on_text: Callable[[str], None] | None = None,
+        *,
+        may_call: bool = True,
+        who: str = "",
+        on_wait: Callable[[Wait], None] | None = None,
+        patience: float | None = None,
+    ) -> Reply:
+        """See :class:`bot.model.base.Model`."""
+        request = chat_request(head, messages, self._quirks, place=self.place, may_call=may_call)
+        used = {block["id"] for message in messages for block in _calls_in(message)}
+        attempt = partial(self._stream, request, used, on_text)
+        return await self.calls.make(head.model, attempt, who=who, on_wait=on_wait, patience=patience)
+
+    async def count(self, head: Head, messages: Sequence[Message]) -> int | None:  # noqa: ARG002  # no endpoint tells
+        """See :class:`bot.model.base.Model`. There is no such question on this wire."""
+        return None
+
+    async def limits(self, model: str) -> Limits:
+        """See :class:`bot.model.base.Model`."""
+        return await self._limits.of(model)
+
+    async def look_up(self, model: str) -> int | None:
+        """See :class:`bot.model.base.Model`."""
+        if self._asked:
+            found = await self._asked(model)
+            if found and found.known:
+                return found.window
+        listed = await self._listed(model)
+        return None if listed is None else _window(listed)
+
+    async def close(self) -> None:
+        """See :class:`bot.model.base.Model`."""
+        if self._client:
+            await self._client.close()
+
+    async def _look(self, model: str) -> Limits | None:
+        if self._asked:
+            return await self._asked(model)
+        try:
+            listed = await self._listed(model)
+        except ModelRefused:
+            return Limits()
+        except ModelError:
+            return None
+        window = _window(listed or {})
+        return Limits(window, DEFAULT_ANSWER, known=True) if window else Limits()
+
+    async def _listed(self, model: str) -> Mapping[str, Any] | None:
+        """What the endpoint lists of a model; None where it knows no such model. Raises a ModelError."""
+        import openai
+
+        options: Any = {"timeout": _LOOK_SECONDS, "headers": _unsent()}
+        get: Any = self._sdk().get
+        try:
+            try:
+                found = await get(f"/models/{quote(model, safe='')}", cast_to=object, options=options)
+                listed = found if isinstance(found, Mapping) else {}
+            except openai.NotFoundError:  # some have only the whole list
+                every = await get("/models", cast_to=object, options=options)
+                rows = every.get("data") if isinstance(every, Mapping) else every
+                same = (row for row in rows or () if isinstance(row, Mapping) and _is_named(row, model))
+                return next(same, None)
+        except openai.NotFoundError:
+            return None
+        except openai.APIStatusError as error:
+            raise of_status(error, model, self._names) from error
+        except (openai.OpenAIError, ValueError, TypeError) as error:
+            raise ModelUnavailable("The model's server cannot be reached.") from error
+        return listed
+
+    async def _stream(self, request: ChatRequest, used: set[str], on_text: Callable[[str], None] | None) -> Reply:
+        import httpx2
+        import openai  # most of a second to import: not before it is needed
+
+        model: str = request.body["model"]
+        answer = ChatStream()
+        if on_text:
+            on_text("")
+        try:
+            post: Any = self._sdk().post
+            body = {**request.body, "stream": True}
+            if self._quirks.reports_usage:
+                body["stream_options"] = {"include_usage": True}
+            stream = await post(
+                "/chat/completions",
+                body=body,
+                cast_to=object,
+                options={"headers": _unsent()},
+                stream=True,
+                stream_cls=_stream_class(),
+            )
+            async with stream:
+                async for chunk in _chunks(stream):
+                    if answer.take(chunk) and on_text:
+                        on_text(answer.text)
+            reply = answer.reply(
+                self._quirks,
+                place=self.place,
+                model=model,
+                names=request.names,
+                used=used,
+                new_id=_new_id,
+                ended=stream.ended,
+            )
+        except openai.APIStatusError as error:
+            raise of_status(error, model, self._names) from error
+        except (openai.APIConnectionError, httpx2.HTTPError, httpx2.StreamError) as error:
+            raise unreachable() from error
+        except openai.APIResponseValidationError as error:
+            raise no_message() from error
+        except (openai.APIError, ErrorInStream) as error:
+            raise in_stream(error, model, self._names) from error
+        except (openai.OpenAIError, ValueError, LookupError, TypeError, AttributeError) as error:
+            raise no_message() from error
+        return reply
+
+    def _sdk(self) -> AsyncOpenAI:
+        if self._client is None:
+            import openai
+
+            try:
+                self._client = _client_class(tuple(self._headers.items()))(
+                    api_key=self._api_key or _NO_KEY,
+                    base_url=self._base_url,
+                    max_retries=0,
+                    timeout=openai.Timeout(self._silence, connect=10),
+                    default_query=self._query,
+                )
+            except (openai.OpenAIError, ValueError) as error:
+                raise ModelRefused(f"The model cannot be used: {error}", cause=Cause.AWAY) from error
+        return self._client
+
+
+def _calls_in(message: Message) -> list[Block]:
+    content = message["content"]
+    return [] if isinstance(content, str) else tool_calls(content)
+
+
+def _new_id() -> str:
+    return f"call_{secrets.token_hex(12)}"
+
+
+def _window(listed: Mapping[str, Any]) -> int:
+    found = (listed.get(name) for name in _WINDOWS)
+    return next((int(one) for one in found if isinstance(one, int | float) and one > 0), 0)
+
+
+def _is_named(row: Mapping[str, Any], model: str) -> bool:
+    """Gemini's list has folders before the names."""
+    return str(row.get("id") or row.get("name")) in (model, f"models/{model}")
+
+
+async def _chunks(stream: AsyncStream[object]) -> AsyncIterator[Any]:
+    """What is streamed; of an endpoint that does not stream, its whole answer. Raises ValueError for another kind."""
+    kind = stream.response.headers.get("content-type", _EVENTS)
+    if kind.startswith("application/json"):
+        whole = json.loads(await stream.response.aread())
+        stream.ended = True  # type: ignore[attr-defined]  # of ours
+        yield whole
+        return
+    if kind.startswith("text/html"):
+        raise ValueError("a page")
+    async for chunk in stream:
+        yield chunk
+
+
+def _unsent() -> dict[str, Any]:
+    """Of the headers that the SDK adds to each request, those that only tell its makers something."""
+    import openai
+
+    return {"x-stainless-retry-count": openai.Omit(), "x-stainless-read-timeout": openai.Omit()}
+
+
+@cache
+def _stream_class() -> Any:
+    """The SDK's stream, which does not say whether the end was announced, and takes an empty event for a chunk."""
+    import openai
+
+    class Announced(openai.AsyncStream[object]):
+        """``ended``: the endpoint said that nothing follows."""
+
+        ended = False
+
+        async def _iter_events(self) -> AsyncIterator[Any]:
+            async for event in super()._iter_events():
+                self.ended = self.ended or event.data.startswith("[DONE]")
+                if event.data.strip():
+                    yield event
+
+    return Announced
+
+
+def _client_class(headers: Sequence[tuple[str, str]]) -> Any:
+    """The SDK's client without what it would tell any endpoint by itself: this machine's system, and what the variables
+    of another provider say (organisation, project, headers)."""
+    import openai
+
+    class Plain(openai.AsyncOpenAI):
+        @property
+        def default_headers(self) -> dict[str, Any]:
+            kind = "application/json"
+            return {"Accept": kind, "Content-Type": kind, "User-Agent": _AGENT, **dict(headers)}
+
+    return Plain

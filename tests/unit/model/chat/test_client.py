@@ -1,0 +1,277 @@
+"""The adapter of the second wire, with the real SDK against an endpoint on loopback: what it asks, what it gives back,
+what it says when it gets none."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from bot.errors import Cause, ModelError, ModelOverflow, ModelRefused, ModelUnavailable
+from bot.history import Usage
+from bot.messages import Message, text_block
+from bot.model import DEFAULT_ANSWER, Head, Limits, Model, SettingNames
+from bot.model.chat.client import ChatModel
+from bot.runtime.providers import Quirks
+from tests.unit.model.chat.endpoint import Answer, Endpoint, ended, refused, said, streamed
+
+TOOLS = ({"name": "look", "description": "Looks.", "input_schema": {"type": "object", "properties": {}}},)
+HEAD = Head("a-model", 500, "Be kind.", TOOLS)
+HELLO = [Message(role="user", content=[text_block("hello")])]
+NAMES = SettingNames("SOME_API_KEY", "SOME_BASE_URL")
+WORDS = (text_block("Hello, and how are you?"),)
+SPOKEN = (said("Hello,"), said(" and how"), said(" are you?"), ended())
+
+
+@pytest.fixture
+async def endpoint() -> AsyncIterator[Endpoint]:
+    async with Endpoint() as endpoint:
+        endpoint.answer = lambda _: streamed(SPOKEN)
+        yield endpoint
+
+
+def model_of(endpoint: Endpoint, **more: Any) -> ChatModel:
+    return ChatModel(**{"api_key": "test-key", "base_url": endpoint.url, "names": NAMES, **more})
+
+
+@pytest.fixture
+async def asked(endpoint: Endpoint) -> AsyncIterator[Model]:
+    model = model_of(endpoint)
+    yield model
+    await model.close()
+
+
+async def error_of(model: Model, expected: type[ModelError]) -> ModelError:
+    with pytest.raises(expected) as raised:
+        await model.ask(HEAD, HELLO)
+    return raised.value
+
+
+# --- asking ---
+
+
+async def test_a_reply_has_its_text_its_usage_and_why_it_ended(endpoint: Endpoint, asked: Model) -> None:
+    told = {"prompt_tokens": 100, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 60}}
+    endpoint.answer = lambda _: streamed([*SPOKEN, {"choices": [], "usage": told}])
+    reply = await asked.ask(HEAD, HELLO)
+    assert (reply.blocks, reply.stop_reason) == (WORDS, "end_turn")
+    assert reply.usage == Usage(input=40, cache_read=60, output=7)
+
+
+async def test_what_is_asked_is_sent_as_this_wire_has_it(endpoint: Endpoint, asked: Model) -> None:
+    await asked.ask(HEAD, HELLO)
+    [request] = endpoint.asked
+    assert request.path == "/v1/chat/completions"
+    assert request.body == {
+        "model": "a-model",
+        "messages": [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "hello"}],
+        "max_completion_tokens": 500,
+        "tools": [
+            {
+                "type": "function",
+                "function": {
+                    "name": "look",
+                    "description": "Looks.",
+                    "parameters": {"type": "object", "properties": {}},
+                },
+            }
+        ],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+
+
+async def test_the_text_so_far_is_told_while_it_is_written(asked: Model) -> None:
+    texts: list[str] = []
+    await asked.ask(HEAD, HELLO, texts.append)
+    assert texts == ["", "Hello,", "Hello, and how", "Hello, and how are you?"]
+    assert all(later.startswith(earlier) for earlier, later in pairwise(texts))
+
+
+async def test_nothing_is_told_of_this_machine_or_of_another_provider(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.setenv(name, "of-another")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Mine: of-another")
+    model = model_of(endpoint, api_key=None, headers={"X-Title": "Ours"}, query={"api-version": "1"})
+    await model.ask(HEAD, HELLO)
+    await model.close()
+    [request] = endpoint.asked
+    assert "of-another" not in str(request)
+    assert not [name for name in request.headers if "stainless" in name]
+    assert request.headers["x-title"] == "Ours"
+    assert request.path == "/v1/chat/completions?api-version=1"
+
+
+async def test_an_endpoint_that_does_not_stream_is_heard_too(endpoint: Endpoint, asked: Model) -> None:
+    whole = '{"choices": [{"message": {"role": "assistant", "content": "All at once."}, "finish_reason": "stop"}]}'
+    endpoint.answer = lambda _: Answer(whole.encode(), kind="application/json; charset=utf-8")
+    texts: list[str] = []
+    reply = await asked.ask(HEAD, HELLO, texts.append)
+    assert reply.blocks == (text_block("All at once."),)
+    assert texts == ["", "All at once."]
+
+
+async def test_what_keeps_a_connection_alive_is_no_part_of_the_answer(endpoint: Endpoint, asked: Model) -> None:
+    kept = [b": OPENROUTER PROCESSING\n\n", b"data:\n\n", *SPOKEN[:1], b": ping\n\n", b"event: ping\ndata: \n\n"]
+    endpoint.answer = lambda _: streamed([*kept, *SPOKEN[1:]])
+    assert (await asked.ask(HEAD, HELLO)).blocks == WORDS
+
+
+async def test_an_end_that_is_announced_needs_no_reason(endpoint: Endpoint, asked: Model) -> None:
+    endpoint.answer = lambda _: streamed(SPOKEN[:-1])
+    reply = await asked.ask(HEAD, HELLO)
+    assert (reply.blocks, reply.stop_reason) == (WORDS, "end_turn")
+
+
+async def test_an_answer_that_nobody_ended_is_asked_for_again(endpoint: Endpoint, asked: Model) -> None:
+    answers = iter([streamed(SPOKEN[:1], end=b""), streamed(SPOKEN)])
+    endpoint.answer = lambda _: next(answers)
+    texts: list[str] = []
+    assert (await asked.ask(HEAD, HELLO, texts.append)).blocks == WORDS
+    assert texts[:3] == ["", "Hello,", ""]
+
+
+async def test_cancelling_closes_the_stream(endpoint: Endpoint, asked: Model) -> None:
+    endpoint.answer = lambda _: streamed(SPOKEN[:1], end=b"", hangs=True)
+    begun = asyncio.Event()
+    asking = asyncio.create_task(asked.ask(HEAD, HELLO, lambda text: begun.set() if text else None))
+    await begun.wait()
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    await endpoint.wait_for(lambda it: it.hangups == 1)
+
+
+# --- what went wrong ---
+
+
+async def test_a_wrong_key_is_refused_once_and_the_setting_is_named(endpoint: Endpoint, asked: Model) -> None:
+    body = {"error": {"message": "Incorrect API key", "type": "invalid_request_error", "code": "invalid_api_key"}}
+    endpoint.answer = lambda _: refused(401, body)
+    error = await error_of(asked, ModelRefused)
+    assert "SOME_API_KEY" in str(error)
+    assert (error.cause, len(endpoint.asked)) == (Cause.KEY, 1)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "cause"),
+    [
+        (429, {"error": {"message": "Your quota", "code": "insufficient_quota"}}, Cause.CREDIT),
+        (402, {"error": {"message": "Insufficient Balance"}}, Cause.CREDIT),
+        (404, {"error": {"message": "no such model", "code": "model_not_found"}}, Cause.MODEL),
+        (400, {"error": {"message": "bad", "type": "invalid_request_error"}}, Cause.REQUEST),
+        (400, [{"error": {"code": 400, "message": "bad", "status": "INVALID_ARGUMENT"}}], Cause.REQUEST),
+    ],
+)
+async def test_what_does_not_help_to_try_again(
+    endpoint: Endpoint, asked: Model, status: int, body: Any, cause: Cause
+) -> None:
+    endpoint.answer = lambda _: refused(status, body)
+    assert (await error_of(asked, ModelRefused)).cause is cause
+    assert len(endpoint.asked) == 1
+
+
+async def test_a_context_that_is_too_long_is_an_overflow_that_says_its_size(endpoint: Endpoint, asked: Model) -> None:
+    words = "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."
+    body = {"error": {"message": words, "type": "invalid_request_error", "code": "context_length_exceeded"}}
+    endpoint.answer = lambda _: refused(400, body)
+    with pytest.raises(ModelOverflow) as overflow:
+        await asked.ask(HEAD, HELLO)
+    assert (overflow.value.asked, overflow.value.window) == (9000, 8192)
+    assert (await asked.limits("a-model")).window == 8192
+
+
+@pytest.mark.parametrize(
+    ("broken", "expected"),
+    [
+        ({"error": {"message": "context_length_exceeded: prompt is too long", "code": 400}}, ModelOverflow),
+        ({"error": {"message": "Insufficient credits", "code": 402}}, ModelRefused),
+        (
+            {"choices": [{"delta": {}, "finish_reason": "error", "error": {"code": 401, "message": "key"}}]},
+            ModelRefused,
+        ),
+        ({"object": "error", "message": "bad parameter", "code": 400}, ModelRefused),
+    ],
+)
+async def test_an_error_in_the_stream_is_what_its_code_says(
+    endpoint: Endpoint, asked: Model, broken: Mapping[str, Any], expected: type[ModelError]
+) -> None:
+    endpoint.answer = lambda _: streamed([*SPOKEN[:1], broken])
+    await error_of(asked, expected)
+    assert [it.path for it in endpoint.asked].count("/v1/chat/completions") == 1
+
+
+async def test_an_error_in_the_stream_that_passes_is_tried_again(endpoint: Endpoint, asked: Model) -> None:
+    answers = iter([streamed([*SPOKEN[:1], {"error": {"message": "busy", "code": 429}}]), streamed(SPOKEN)])
+    endpoint.answer = lambda _: next(answers)
+    assert (await asked.ask(HEAD, HELLO)).blocks == WORDS
+
+
+async def test_a_wait_that_the_endpoint_names_is_kept(endpoint: Endpoint, asked: Model) -> None:
+    endpoint.answer = lambda _: refused(429, {"error": {"message": "slow down"}}, retry_after="3600")
+    assert (await error_of(asked, ModelUnavailable)).cause is Cause.BUSY
+    assert len(endpoint.asked) == 1
+
+
+async def test_a_page_of_a_proxy_is_no_answer(endpoint: Endpoint, asked: Model) -> None:
+    answers = iter([Answer(b"<html>Welcome</html>", kind="text/html"), streamed(SPOKEN)])
+    endpoint.answer = lambda _: next(answers)
+    assert (await asked.ask(HEAD, HELLO)).blocks == WORDS
+    assert len(endpoint.asked) == 2
+
+
+# --- the window ---
+
+
+async def test_a_window_is_read_where_the_endpoint_lists_one(endpoint: Endpoint, asked: Model) -> None:
+    endpoint.answer = lambda _: Answer(b'{"id": "a/model", "max_model_len": 4096}', kind="application/json")
+    assert await asked.limits("a/model") == Limits(4096, DEFAULT_ANSWER, known=True)
+    assert await asked.look_up("a/model") == 4096
+    assert endpoint.asked[0].path == "/v1/models/a%2Fmodel"
+
+
+async def test_a_model_is_looked_for_in_the_whole_list_where_there_is_no_other(endpoint: Endpoint) -> None:
+    rows = b'{"data": [{"id": "models/here", "context_length": 9}, {"id": "there"}]}'
+    only_list = Answer(rows, kind="application/json")
+    endpoint.answer = lambda it: only_list if it.path == "/v1/models" else refused(404, {"detail": "Not Found"})
+    model = model_of(endpoint)
+    assert [await model.look_up(name) for name in ("here", "there", "nowhere")] == [9, 0, None]
+    assert await model.limits("there") == Limits()
+    await model.close()
+
+
+async def test_a_look_of_the_providers_own_comes_first(endpoint: Endpoint) -> None:
+    async def look(model: str) -> Limits | None:
+        return Limits(1234, 5, known=True) if model == "known" else Limits()
+
+    endpoint.answer = lambda _: refused(404, {})
+    model = model_of(endpoint, look=look)
+    assert await model.look_up("known") == 1234
+    assert await model.look_up("unknown") is None
+    assert await model.limits("known") == Limits(1234, 5, known=True)
+    await model.close()
+
+
+async def test_a_key_that_is_refused_is_said_when_a_model_is_looked_up(endpoint: Endpoint, asked: Model) -> None:
+    endpoint.answer = lambda _: refused(401, {"error": {"message": "no"}})
+    with pytest.raises(ModelRefused):
+        await asked.look_up("a-model")
+    assert await asked.limits("a-model") == Limits()
+
+
+async def test_no_endpoint_of_this_wire_counts(asked: Model) -> None:
+    assert await asked.count(HEAD, HELLO) is None
+
+
+async def test_usage_is_not_asked_for_where_that_is_no_parameter(endpoint: Endpoint) -> None:
+    model = model_of(endpoint, quirks=Quirks(reports_usage=False, answer_field="max_tokens"))
+    await model.ask(HEAD, HELLO)
+    await model.close()
+    body = endpoint.asked[0].body
+    assert "stream_options" not in body
+    assert body["max_tokens"] == 500
