@@ -109,7 +109,7 @@ class Ending:
             shown = sentence
             if wait is not None:
                 shown = await self._notices.failed(step, sentence, cause)
-                shown += f" The model's provider wants no calls before: try again {in_words(wait)}." if wait else ""
+                shown += f" Try again {in_words(wait)}." if wait else ""
             buttons = [Button(TRY_AGAIN, f"/retry {self._id}")] if cause in OF_PROVIDER else []
             await self._close(step, TurnState.FAILED, f"⚠️ {shown}", usage, cause, buttons=buttons)
 

@@ -198,7 +198,7 @@ async def test_a_wait_that_is_longer_than_anybodys_patience_is_told_at_once_with
     first = ScriptedModel(lambda _: ModelUnavailable("Come back later", cause=Cause.BUSY, wait=3_600.0))
     room = Room()
     async with open_house(settings_of(data_dir), room, model=first):
-        assert "try again in an hour" in await room.asks("Tell me.")
+        assert "Try again in an hour" in await room.asks("Tell me.")
     assert len(first.asked) == 1
 
 

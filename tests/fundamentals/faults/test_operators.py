@@ -152,7 +152,7 @@ async def test_of_a_proxy_that_answers_a_page_nobody_reads_the_page(
         await met(room, chat="ada")
         await met(room, chat="eve")
         model.page(502, PAGE, retry_after=0.01)
-        assert await met(room, chat="bob") == f"⚠️ {TOLD}"
+        assert await met(room, chat="bob") == f"⚠️ {TOLD} Try again in a moment."
         await room.until(lambda: told(room, "ada", BEGAN))
         assert "(502 Bad Gateway)" in await met(room, chat="eve")
     assert ["(502 Bad Gateway)" in text for text in told(room, "ada", BEGAN)] == [True]

@@ -22,7 +22,7 @@ from tests.servers.chat.manners import (
 )
 from tests.servers.chat.order_rules import SKIP
 from tests.servers.messages.server import MessagesRequest, MessagesServer, Reply, ToolCall
-from tests.servers.test_chat_rules import ASKED, call, calls, refused, result, tool
+from tests.servers.chat.test_rules import ASKED, call, calls, refused, result, tool
 
 EACH = pytest.mark.parametrize("manner", MANNERS.values(), ids=MANNERS)
 
