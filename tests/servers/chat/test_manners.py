@@ -21,8 +21,8 @@ from tests.servers.chat.manners import (
     Manner,
 )
 from tests.servers.chat.order_rules import SKIP
-from tests.servers.messages.server import MessagesRequest, MessagesServer, Reply, ToolCall
 from tests.servers.chat.test_rules import ASKED, call, calls, refused, result, tool
+from tests.servers.messages.server import MessagesRequest, MessagesServer, Reply, ToolCall
 
 EACH = pytest.mark.parametrize("manner", MANNERS.values(), ids=MANNERS)
 
