@@ -118,7 +118,7 @@ WIRES: tuple[Wire, ...] = ("messages", "chat")
 MODEL = "claude-sonnet-5"
 
 
-def settings_for(server: MessagesServer, data_dir: Path, wire: Wire = "messages", **changes: Any) -> Settings:
+def settings_for(server: MessagesServer, data_dir: Path, wire: Wire = "messages", /, **changes: Any) -> Settings:
     """Settings of a program that talks to this model server over this wire; nothing comes from the environment. A model
     has the same name on both."""
     values: dict[str, Any] = {"data_dir": data_dir, "access": "open", "model": MODEL, **changes}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bot.history import valid_request
-from bot.messages import Message, text_block, tool_calls
+from bot.messages import Block, Message, text_block, tool_calls
 from bot.model import Head, Model, SettingNames
 from bot.model.anthropic import AnthropicModel
 from bot.model.chat.client import ChatModel
@@ -160,7 +160,9 @@ async def goes_on(place: Place, page: list[Message], answers: list[str]) -> None
     reply = await place.model.ask(head, valid_request(page))
     page.append(Message(role="assistant", content=list(reply.blocks)))
     if calls := tool_calls(reply.blocks):
-        results = [{"type": "tool_result", "tool_use_id": call["id"], "content": "a mat"} for call in calls]
+        results: list[Block] = [
+            {"type": "tool_result", "tool_use_id": call["id"], "content": "a mat"} for call in calls
+        ]
         page.append(Message(role="user", content=results))
     else:
         answers.append("".join(block["text"] for block in reply.blocks if block["type"] == "text"))
