@@ -30,7 +30,7 @@ from bot.runtime.logs import LOUD
 from bot.runtime.settings import Settings
 from bot.store import Database
 from tests import ports
-from tests.house import House, Room, open_house, settings_for
+from tests.house import WIRES, House, Room, Wire, open_house, settings_for
 from tests.servers.messages.server import MessagesServer
 
 properties.register_profile("on a busy machine", deadline=None)
@@ -49,6 +49,17 @@ ON_ONE_BOOK = frozenset(
 )  # fmt: skip
 """Tests of the whole program that are not about the book or the bell: they run on the embedded pair, with LONG=1 on
 both."""
+
+ON_BOTH_WIRES = frozenset(
+    {
+        "test_bare_refusals", "test_busy", "test_compacting", "test_files", "test_pieces", "test_queue", "test_rolling",
+        "test_stopping", "test_strategies", "test_summaries", "test_talking", "test_tiers", "test_too_large",
+        "test_tools",
+    }
+)  # fmt: skip
+"""Tests of `fundamentals` and `dialogs` for which it matters how the model is spoken to: they run over both wires in
+`make test`, dialogs on the terminal alone. With LONG=1 every test of these folders does, on every platform and on both
+books, but for those that are about one wire and say why (`@pytest.mark.one_wire`)."""
 
 MakeSettings = Callable[..., Settings]
 OpenHouse = Callable[..., AbstractAsyncContextManager[House]]
@@ -96,9 +107,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in left_out]
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """The same tables over each wire."""
+    folder = metafunc.definition.path.relative_to(Path(__file__).parent).parts[0]
+    is_of_one = metafunc.definition.get_closest_marker("one_wire") is not None
+    if "wire" in metafunc.fixturenames and folder in ("fundamentals", "dialogs") and not is_of_one:
+        metafunc.parametrize("wire", WIRES, indirect=True)
+
+
 def _is_long(item: pytest.Item) -> bool:
-    on_both_books = item.path.stem in ON_ONE_BOOK and "[external" in item.name
-    return on_both_books or item.get_closest_marker("long") is not None
+    values = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    on_both_books = item.path.stem in ON_ONE_BOOK and values.get("book") == "external"
+    is_first_choice = values.get("book", "embedded") == "embedded" and values.get("stage", "terminal") == "terminal"
+    on_both_wires = values.get("wire") == "chat" and not (item.path.stem in ON_BOTH_WIRES and is_first_choice)
+    return on_both_books or on_both_wires or item.get_closest_marker("long") is not None
 
 
 def _is_first(item: pytest.Item) -> bool:
@@ -302,11 +324,17 @@ def room() -> Room:
 
 
 @pytest.fixture
-def settings(model: MessagesServer, tmp_path: Path, book: dict[str, Any]) -> MakeSettings:
+def wire(request: pytest.FixtureRequest) -> Wire:
+    """How the program speaks to the model: over the Messages API, unless :data:`ON_BOTH_WIRES` has it otherwise."""
+    return getattr(request, "param", "messages")
+
+
+@pytest.fixture
+def settings(model: MessagesServer, tmp_path: Path, book: dict[str, Any], wire: Wire) -> MakeSettings:
     """Makes settings on this test's stores and model."""
 
     def make(**changes: Any) -> Settings:
-        return settings_for(model, tmp_path / "data", **{**book, **changes})
+        return settings_for(model, tmp_path / "data", wire, **{**book, **changes})
 
     return make
 

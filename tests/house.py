@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from redis.exceptions import RedisError
 
@@ -20,10 +20,11 @@ from bot.gateway.gateway import Gateway
 from bot.history import History
 from bot.messages import Address, Attachment, Edit, Outbound, Say
 from bot.model import Link, Model
-from bot.runtime.settings import Settings
+from bot.runtime.settings import Settings, load_settings
 from bot.store import histories
 from connectors.memory import MemoryConnector
 from tests.leaks import lasting_keys, own_tasks
+from tests.servers.chat.manners import GATEWAY
 from tests.servers.messages.server import MessagesServer
 
 PATIENCE = 60.0
@@ -112,15 +113,24 @@ async def open_house(
     assert not (own_tasks() - before), "tasks are left"
 
 
-def settings_for(server: MessagesServer, data_dir: Path, **changes: Any) -> Settings:
-    """Settings of a program that talks to this model server; nothing comes from the environment."""
-    values: dict[str, Any] = {
-        "data_dir": data_dir,
-        "anthropic_api_key": "test-key",
-        "anthropic_base_url": server.url,
-        "model": "claude-sonnet-5",
-        "access": "open",
-        "model_patience": 0,
-        **changes,
-    }
-    return Settings(_env_file=None, **values)
+Wire = Literal["messages", "chat"]
+WIRES: tuple[Wire, ...] = ("messages", "chat")
+MODEL = "claude-sonnet-5"
+
+
+def settings_for(server: MessagesServer, data_dir: Path, wire: Wire = "messages", /, **changes: Any) -> Settings:
+    """Settings of a program that talks to this model server over this wire; nothing comes from the environment. A model
+    has the same name on both."""
+    values: dict[str, Any] = {"data_dir": data_dir, "access": "open", "model": MODEL, **changes}
+    if wire == "chat":
+        import openai  # noqa: F401  # takes a second the first time, which no test should wait for within its limits
+
+        server.manner = GATEWAY
+        server.listed |= {values["model"], *filter(None, [values.get("compaction_model")])}
+        values |= {
+            "model": f"openai/{values['model']}",
+            "providers": {"openai": {"key": "test-key", "base_url": server.chat_url}},
+        }
+    else:
+        values = {"anthropic_api_key": "test-key", "anthropic_base_url": server.url, **values}
+    return load_settings(_env_file=None, **values)

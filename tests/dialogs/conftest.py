@@ -18,7 +18,7 @@ from tests.dialogs.stages.discord import DiscordStage
 from tests.dialogs.stages.telegram import TelegramStage
 from tests.dialogs.stages.terminal import TerminalStage
 from tests.dialogs.table import Person
-from tests.house import settings_for
+from tests.house import Wire, settings_for
 from tests.servers.messages.server import MessagesServer
 
 Play = Callable[..., Awaitable[None]]
@@ -46,7 +46,9 @@ def stage(request: pytest.FixtureRequest) -> Stage:
 
 
 @pytest.fixture
-def play(stage: Stage, model: MessagesServer, external_valkey: str, data_dir: Path, tmp_path: Path) -> Play:
+def play(  # noqa: PLR0917  # a fixture is given what it is made of
+    stage: Stage, model: MessagesServer, wire: Wire, external_valkey: str, data_dir: Path, tmp_path: Path
+) -> Play:
     """Plays a table on a stage; arguments by name are settings of the program."""
 
     async def play_(
@@ -59,7 +61,7 @@ def play(stage: Stage, model: MessagesServer, external_valkey: str, data_dir: Pa
             changes |= await stage.open(people)
             changes["admins"] = ",".join(f"{stage.connector}:{person.number}" for person in admins)
             changes["agents"] = {"compact_ahead": False, **agents}
-            settings = settings_for(model, data_dir, redis_url=external_valkey, **changes)
+            settings = settings_for(model, data_dir, wire, redis_url=external_valkey, **changes)
             connectors = stage.connectors(settings)
             async with running(settings, connectors, lease=stage.lease, chat=stage.chat) as resources:
                 await stage.admit(resources)

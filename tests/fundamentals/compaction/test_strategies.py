@@ -192,6 +192,7 @@ async def test_a_strategy_of_ones_own_that_fails_is_told_and_the_conversation_go
         assert len(room.replies()) == 22
 
 
+@pytest.mark.one_wire("no endpoint of Chat Completions counts a prompt")
 async def test_a_guess_near_a_level_is_counted_by_the_provider_before_it_decides(
     house: OpenHouse, room: Room, model: MessagesServer
 ) -> None:
@@ -204,6 +205,7 @@ async def test_a_guess_near_a_level_is_counted_by_the_provider_before_it_decides
         assert "counted by the provider" in await room.commands("/context")
 
 
+@pytest.mark.one_wire("no endpoint of Chat Completions counts a prompt")
 async def test_where_nobody_counts_the_guess_decides_and_nobody_is_asked_again(
     house: OpenHouse, room: Room, model: MessagesServer
 ) -> None:

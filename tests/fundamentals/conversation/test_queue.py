@@ -10,6 +10,7 @@ from bot.agent.turns.incoming import MOST_MESSAGES
 from bot.bus import topics
 from bot.messages import Address, Inbound
 from bot.model.anthropic import AnthropicModel
+from bot.model.chat.client import ChatModel
 from bot.store import inbox
 from bot.store.inbox import MOST_SEEN
 from tests.conftest import OpenHouse
@@ -28,7 +29,7 @@ def texts(room: Room, chat: str) -> list[str]:
 
 def tell_soon(house: House) -> None:
     model = house.resources.chain.first.model
-    assert isinstance(model, AnthropicModel)
+    assert isinstance(model, AnthropicModel | ChatModel)
     model.calls.queue.tell_seconds = 0.05
 
 

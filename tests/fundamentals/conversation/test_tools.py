@@ -14,6 +14,7 @@ from bot.agent.tools.shell import FOR_ADMINS
 from bot.agent.tools.tool import INTERRUPTED
 from bot.agent.turn import NO_MORE_TOOLS
 from bot.history import EntryKind
+from bot.model.chat.conversion import FAILED
 from tests.conftest import OpenHouse
 from tests.house import House, Room
 from tests.servers.messages.server import MessagesServer
@@ -25,12 +26,18 @@ SECRET = "sk-ant-test-0123456789abcdefghij"
 def results(request: MessagesRequest) -> list[dict[str, Any]]:
     """What the tools came to, as the model reads it."""
     return [
-        block
+        _with_its_failure(block)
         for message in request.messages
         if message["role"] == "user" and not isinstance(message["content"], str)
         for block in message["content"]
         if block["type"] == "tool_result"
     ]
+
+
+def _with_its_failure(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Chat Completions has no place for it, so it stands in the text."""
+    before, is_error, after = str(result["content"]).partition(f"{FAILED}\n\n")
+    return {**result, "content": after, "is_error": True} if is_error and not before else dict(result)
 
 
 def calls_in_turn(*steps: ToolCall, then: str = "Done.") -> Callable[[MessagesRequest], Reply]:

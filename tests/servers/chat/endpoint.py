@@ -42,6 +42,8 @@ class ChatEndpoint(Faults, Records):
         self.manner: Manner = OPENAI
         self.shape: Shape | None = None
         self.reasoning = "First I look at what was asked."
+        self.listed: frozenset[str] = frozenset()
+        """What its list of models has besides its own; it answers in the place of every other one as well."""
         self.takes_tools = True
         self.speaks_chat = True
         self._prefixes = Prefixes()

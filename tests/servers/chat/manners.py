@@ -6,7 +6,7 @@ from __future__ import annotations
 import secrets
 import string
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from tests.servers.chat.refusals import FROM_MEMORY, Form, Wording
@@ -179,6 +179,8 @@ OPENAI_WORDINGS: Mapping[str, Wording] = {
 }
 
 OPENAI = Manner(wordings=OPENAI_WORDINGS)
+GATEWAY = replace(OPENAI, windows="vllm")
+"""As strict as OpenAI, and it says what a model takes: many gateways do."""
 AZURE = Manner(
     name="azure",
     title="Azure OpenAI",

@@ -38,7 +38,7 @@ class ModelPages:
             self._server.authenticate_chat(http)
         except Refused as refusal:
             return self._refuse(refusal)
-        names = sorted(self._server.known_models or {self._server.manner.model})
+        names = sorted(self._server.known_models or {self._server.manner.model, *self._server.listed})
         return web.json_response({"object": "list", "data": [self._entry(name) for name in names]})
 
     async def model(self, http: web.Request) -> web.StreamResponse:

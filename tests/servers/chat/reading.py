@@ -63,7 +63,7 @@ def _merged(messages: Sequence[Json]) -> Iterator[dict[str, Any]]:
 def _blocks(message: Json) -> Iterator[dict[str, Any]]:
     content = message.get("content")
     if message.get("role") == "tool":
-        inner = [{"type": "text", "text": text} for text in _texts(content)]
+        inner = content if isinstance(content, str) else [{"type": "text", "text": text} for text in _texts(content)]
         yield {"type": "tool_result", "tool_use_id": message.get("tool_call_id"), "content": inner}
         return
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content or ()
@@ -94,7 +94,9 @@ def _block(part: Json) -> dict[str, Any] | None:
     if found is None:
         return None
     source = {"type": "base64", "media_type": found["type"], "data": found["data"]}
-    return {"type": "image" if kind == "image_url" else "document", "source": source}
+    if kind == "image_url":
+        return {"type": "image", "source": source}
+    return {"type": "document", "source": source, "title": url.get("filename")}
 
 
 def _texts(content: object) -> list[str]:

@@ -68,7 +68,7 @@ async def test_one_brain_reads_both_wires_alike(
 
     server.brain = brain
     call = {"type": "tool_use", "id": "c1", "name": "look", "input": {"at": 1}}
-    result = {"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": "a mat"}]}
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": "a mat"}
     tool: Any = {"name": "look", "description": "Looks.", "input_schema": {"type": "object", "properties": {}}}
     blocks = [{"type": "text", "text": "Be."}]
     await ask(
