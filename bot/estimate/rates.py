@@ -10,6 +10,7 @@ and every language weighing about the same.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -73,6 +74,16 @@ class Rates:
     """The same at its end."""
     accents: dict[str, float] = field(default_factory=dict)
     """A letter with an accent, by kind."""
+    further_digit: float = 0.0
+    """The second and the third digit of three."""
+    closing_line: float = 1.0
+    """Line breaks after a mark."""
+    indent: float = 1.0
+    """Spaces after a line break."""
+    scripts: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """What differs from the tables of :mod:`bot.estimate.scripts`, by name: of letters what a letter, one that begins a
+    word and a mark take, of signs what one takes, and under ``Cyrillic`` three rates for a start, three for what comes
+    after each of four, and three for an end."""
 
 
 OLDER = Rates(
@@ -190,10 +201,10 @@ def charges(rates: Rates) -> NDArray[np.float32]:
     _charge_blanks_and_digits(table, rates)
     _charge_marks(table, rates)
     _charge_latin(table, rates)
-    _charge_scripts(table)
-    _charge_cyrillic(table)
+    _charge_scripts(table, rates)
+    _charge_cyrillic(table, rates)
     for name, signs in scripts.SIGNS.items():
-        table[:, CLASSES["signs", name]] = signs.sign
+        table[:, CLASSES["signs", name]] = rates.scripts.get(name, [signs.sign])[0]
     table[:, NOTHING] = 0
     whole = np.round(table.transpose(1, 0, 2) * EXACT) / EXACT
     return whole.astype(np.float32).ravel()
@@ -205,7 +216,9 @@ def _charge_blanks_and_digits(table: Table, rates: Rates) -> None:
     for blank in (SPACE, LINE, TAB, DIGIT):
         table[:, blank] = 1
         table[blank, blank] = 0
-    table[:, FURTHER_DIGIT] = 0
+    table[LINE, SPACE] = rates.indent
+    table[list(MARKS), LINE] = rates.closing_line
+    table[:, FURTHER_DIGIT] = table[DIGIT, DIGIT] = rates.further_digit
     inside = (*_WORDS, *_BORDERED)
     table[np.ix_(inside, [SPACE], [_WORD, _MARK])] = 0
     table[np.ix_(list(UNCLOSED), [SPACE], [_WORD, _MARK])] = rates.unclosed
@@ -259,26 +272,29 @@ def _but(some: tuple[int, ...]) -> NDArray[np.intp]:
     return np.flatnonzero(others)
 
 
-def _charge_scripts(table: Table) -> None:
+def _charge_scripts(table: Table, rates: Rates) -> None:
 
     first = _but(_WORDS)
     for name, found in scripts.LETTERS.items():
-        rows = {"letters": found.letter} | ({} if found.mark is None else {"marks": found.mark})
+        letter, word, mark = rates.scripts.get(name, [found.letter, found.word, found.mark or 0.0])
+        rows = {"letters": letter} | ({} if found.mark is None else {"marks": mark})
         for kind, rate in rows.items():
             table[:, CLASSES[kind, name]] = rate
-            table[first, CLASSES[kind, name]] += found.word
+            table[first, CLASSES[kind, name]] += word
 
 
-def _charge_cyrillic(table: Table) -> None:
+def _charge_cyrillic(table: Table, rates: Rates) -> None:
 
     capital = CLASSES["letters", "Cyrillic capitals"]
-    for name, start in scripts.CYRILLIC_START.items():
+    known = rates.scripts.get("Cyrillic", scripts.cyrillic())
+    for number, name in enumerate(scripts.CYRILLIC):
         this = CLASSES["cyrillic", name]
+        start, *after, end = known[number :: len(scripts.CYRILLIC)]
         table[:, this] = start
-        for before, rates in scripts.CYRILLIC_AFTER.items():
+        for before, rate in zip(("capital", *scripts.CYRILLIC), after, strict=True):
             behind = capital if before == "capital" else CLASSES["cyrillic", before]
-            table[behind, this] = rates[name]
-            table[behind, this, _ENDS] += scripts.CYRILLIC_END[name]
+            table[behind, this] = rate
+            table[behind, this, _ENDS] += end
 
 
 def codes(row: NDArray[np.uint8], kinds: NDArray[np.uint8]) -> NDArray[np.intp]:

@@ -276,7 +276,10 @@ def _image_tokens(source: Mapping[str, Any], family: Family) -> int:
             size = (_positive(source.get("width"), 0), _positive(source.get("height"), 0))
     if size is None or 0 in size:
         return UNKNOWN_IMAGE_TOKENS
-    return min(math.ceil(size[0] * size[1] / PIXELS_PER_TOKEN), LARGEST_IMAGE_TOKENS[family])
+    return min(
+        math.ceil(size[0] * size[1] / PIXELS_PER_TOKEN),
+        LARGEST_IMAGE_TOKENS.get(family, LARGEST_IMAGE_TOKENS[Family.NEWER]),
+    )
 
 
 def _positive(value: object, otherwise: int) -> int:

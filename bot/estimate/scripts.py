@@ -92,6 +92,13 @@ CYRILLIC_AFTER = {
 CYRILLIC_END = {"consonant": 0.88, "vowel": 0.0, "western": 0.53}
 """Beside that, of ending a word with it after another."""
 
+
+def cyrillic() -> list[float]:
+    """All rates of Cyrillic letters in a row: of a start, after each of four, of an end, each by kind of letter."""
+    rows = (CYRILLIC_START, *CYRILLIC_AFTER.values(), CYRILLIC_END)
+    return [row[name] for row in rows for name in CYRILLIC]
+
+
 SIGNS = {
     "signs of Latin-1": Signs(where="00A1-00BF 00D7 00F7", sign=1.15, bordered=True),
     "combining": Signs(where="20D0-20FF", sign=2.0),

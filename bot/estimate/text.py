@@ -1,4 +1,4 @@
-"""How many tokens a text takes in one of Claude's two tokenizer families, guessed from its characters.
+"""How many tokens a text takes in one of the tokenizer families that are known, guessed from its characters.
 
 A linear estimate: every character is charged by its class and those of its neighbours (:mod:`bot.estimate.rates`).
 Looking up and adding up is done for many texts at once, so that a megabyte takes milliseconds.
@@ -29,10 +29,32 @@ class Family(Enum):
     """Claude 3 to Claude 4.6, and what came before."""
     NEWER = "newer"
     """Claude 4.7 and later; also what is assumed of a model that is not known."""
+    O200K = "o200k"
+    """OpenAI's models since GPT-4o, and gpt-oss."""
+    GEMINI = "gemini"
+    """Gemini and Gemma."""
+    LLAMA = "llama"
+    """Llama 3 and 4. Grok is counted so as well, which is a guess: its tokenizer is not published."""
+    QWEN = "qwen"
+    MISTRAL = "mistral"
+    """Those that cut by Tekken: Mistral Nemo and later."""
+    DEEPSEEK = "deepseek"
 
 
 _VERSION = re.compile(r"claude[-_ ]?(?:[a-z]+[-_ ])?v?(\d{1,2})(?!\d)(?:[-._](\d{1,2})(?!\d))?", re.IGNORECASE)
 _LAST_OLDER = (4, 6)
+_OTHERS = tuple(
+    (re.compile(rf"(?<![a-z])(?:{names})", re.IGNORECASE), family)
+    for names, family in (
+        (r"(?:meta-?)?llama[-_ ]?[34](?!\d)|grok", Family.LLAMA),
+        (r"qwen|qwq", Family.QWEN),
+        (r"deepseek", Family.DEEPSEEK),
+        (r"(?:[a-z]*gemini|[a-z]*gemma)", Family.GEMINI),
+        (r"mistral(?![-:_]?7b)|ministral|magistral|codestral|devstral|pixtral", Family.MISTRAL),
+        (r"(?:chat)?gpt-?(?:4o|4\.[1-9]|[5-9]|oss)|chatgpt|o[1-9](?![\da-z])", Family.O200K),
+    )
+)
+"""The first that fits: a model that was made of another one's has the tokenizer of that one, as a rule."""
 
 _NUMBER = b"000"
 _ONE_TOKEN = b"011"
@@ -43,12 +65,13 @@ _BATCH = 1 << 16
 
 
 def family_of(model: str | None) -> Family:
-    """The family of a model's name as Anthropic, Bedrock, Vertex or OpenRouter write it; unknown names: the
-    newest.
+    """The family of a model's name, with or without providers before it, as ``openrouter/meta-llama/llama-4-scout``;
+    unknown names: Claude's newest.
     """
     found = _VERSION.search(model or "")
     if found is None:
-        return Family.NEWER
+        name = (model or "").rpartition("/")[2]
+        return next((family for names, family in _OTHERS if names.search(name)), Family.NEWER)
     return Family.OLDER if (int(found[1]), int(found[2] or 0)) <= _LAST_OLDER else Family.NEWER
 
 
@@ -123,4 +146,8 @@ def _charged(row: NDArray[np.uint8], family: Family) -> NDArray[np.float32]:
 
 @cache
 def _charges(family: Family) -> NDArray[np.float32]:
-    return charges(OLDER if family is Family.OLDER else NEWER)
+    if family in {Family.OLDER, Family.NEWER}:
+        return charges(OLDER if family is Family.OLDER else NEWER)
+    from bot.estimate import other_rates
+
+    return charges(getattr(other_rates, family.name))

@@ -34,7 +34,7 @@ def estimate(
         return
     for name, tokens in {"total": total, **parts}.items():
         print(f"{name:<14} {tokens:>11,}")
-    print(f"{count:,} messages, in tokens of {model or 'the newest models'} (the {family} of two tokenizer families)")
+    print(f"{count:,} messages, in tokens of {model or 'the newest models'} (tokenizer family: {family})")
 
 
 def parts_of(transcript: Transcript, model: str | None) -> dict[str, int]:
