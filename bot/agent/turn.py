@@ -229,11 +229,13 @@ class Turn:
 
     async def _use(self, calls: Sequence[Block]) -> None:
         for call in calls:
-            with self._timing.of("tools"):
+            kind = self._context.window.toolbox.kind_of(call["name"])
+            with self._timing.of("tools"), telemetry.tool_span(kind, call) as span:
                 done = await self._abort_signal.unless(self._try.tools.run(call, written=self._try.written))
+                span.returned(done.block)
             await self._record_result(done)
             failed = bool(done.block.get("is_error"))
-            telemetry.tool_called(self._context.window.toolbox.kind_of(call["name"]), failed=failed)
+            telemetry.tool_called(kind, failed=failed)
             log.info("tool_called", tool=call["name"], failed=failed)
 
     async def _record_result(self, done: Done, *, interrupted: bool = False) -> None:

@@ -191,6 +191,7 @@ def _on_messages(provider: Provider, chosen: Choice, settings: Settings, windows
         windows=windows,
         names=names_for(chosen, settings),
         look=partial(look, provider, chosen.base_url or "", _secret(own.key if own else None)),
+        provider=provider.name,
     )
 
 
@@ -221,6 +222,7 @@ def _on_chat(provider: Provider, chosen: Choice, settings: Settings, windows: Wi
         look=partial(look, provider, chosen.base_url or "", key),
         headers=headers,
         query=query,
+        provider=provider.name,
     )
     if not provider.cuts_prompts or windows is None:
         return model

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -22,7 +23,8 @@ from bot.model.chain import Chain
 from bot.runtime.providers import DEFAULT_MODEL
 from bot.runtime.settings import Settings
 from bot.runtime.tasks import patiently, stop
-from bot.store import Database, volume
+from bot.runtime.telemetry import telemetry
+from bot.store import Database, installation, volume
 from bot.store.book import bell_of, database_of
 from bot.store.windows import BookWindows
 
@@ -31,6 +33,9 @@ log = structlog.get_logger(__name__)
 _DATABASE_SECONDS = _REDIS_SECONDS = 10.0
 """They are waited for so long at the start; later, for ever."""
 _LOOK_SECONDS = 0.5
+NO_TRACES = (
+    "OTEL_EXPORTER_OTLP_ENDPOINT is set, and what writes traces is not installed: pip install 'palimpsest[otel]'."
+)
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,7 @@ async def open_resources(
         stack.push_async_callback(database.close)
         await _opened(database, settings)
         bell = await bell_of(database)
+        await _traced(settings, database, stack)
         valkey = None if settings.redis_url else EmbeddedValkey(settings.data_dir)
         if valkey:
             stack.push_async_callback(valkey.stop)
@@ -96,6 +102,31 @@ async def open_resources(
                 settings, stack, [Link(model, settings.talker.name or DEFAULT_MODEL), *fallback]
             )
         yield Resources(settings, database, bus, url, jobs, chain, summaries)
+
+
+async def _traced(settings: Settings, database: Database, stack: AsyncExitStack) -> None:
+    """Where somebody wants traces, what writes them is loaded, and told of all that happens until the end."""
+    endpoint = settings.otel_exporter_otlp_endpoint
+    if endpoint is None:
+        return
+    try:
+        tracing = await asyncio.to_thread(importlib.import_module, "bot.runtime.tracing")
+    except ImportError as error:
+        log.warning("traces_off", note=NO_TRACES, reason=str(error))
+        return
+    async with database.read() as tx:
+        known = await installation.id_of(tx)
+    traces = tracing.Traces(
+        endpoint,
+        known,
+        headers=_secret(settings.otel_exporter_otlp_headers) or "",
+        service=settings.otel_service_name,
+        content=settings.traces_content,
+        secrets=settings.secrets,
+    )
+    telemetry.trace_to(traces)
+    stack.push_async_callback(traces.close)
+    stack.callback(telemetry.trace_to, None)
 
 
 async def _opened(database: Database, settings: Settings) -> None:

@@ -199,16 +199,27 @@ class ChatDelivery:
         failures = self._failures.pop((row.id, row.version), 0)
         if failures >= most:
             raise DeliveryRefused(f"given up after {most} tries")
-        try:
-            return await self._bring_somehow(row)
-        except (DeliveryDelayed, DeliveryRefused):
-            raise
-        except (StoreUnavailable, DeliverySuperseded, _AtRestError, _LookAgainError):  # ours, not the platform's
-            self._failures[row.id, row.version] = failures
-            raise
-        except Exception:
-            self._failures[row.id, row.version] = failures + 1
-            raise
+        turn, run = await self._source_of(row)
+        with telemetry.delivery_span(self._connector.name, row.agent_id, turn=turn, run=run) as span:
+            try:
+                return await self._bring_somehow(row)
+            except (DeliveryDelayed, DeliveryRefused):
+                raise
+            except (StoreUnavailable, DeliverySuperseded, _AtRestError, _LookAgainError):  # ours, not the platform's
+                span.forget()
+                self._failures[row.id, row.version] = failures
+                raise
+            except Exception:
+                self._failures[row.id, row.version] = failures + 1
+                raise
+
+    async def _source_of(self, row: OutboxRow) -> tuple[str | None, str | None]:
+        """The turn and the compaction that this message is of, for a trace: nobody else asks."""
+        if telemetry.is_traced:
+            with suppress(StoreUnavailable):
+                async with self._database.glance() as tx:
+                    return await outbox.source_of(tx, row.agent_id, row.id)
+        return None, None
 
     async def _bring_somehow(self, row: OutboxRow) -> tuple[str, ...]:
         """What the platform refuses is told in other words, or as a file: silence is no answer."""

@@ -38,7 +38,7 @@ class AnthropicModel:
     cannot tell; ``calls``: how many are in flight at most; ``remembered``: for how long after its last use a prompt
     stays in the provider's cache; ``windows``: what refusals stated; ``names``: of the settings that say where and what
     it is; ``silence``: seconds that nothing may come for; ``look`` asks for a model's limits where the Models API does
-    not say them."""
+    not say them; ``provider``: whose it is, for traces."""
 
     def __init__(
         self,
@@ -53,6 +53,7 @@ class AnthropicModel:
         names: SettingNames | None = None,
         silence: float = SILENCE,
         look: Callable[[str], Awaitable[Limits | None]] | None = None,
+        provider: str = "anthropic",
     ) -> None:
         self._api_key = api_key
         self._auth_token = auth_token
@@ -63,7 +64,7 @@ class AnthropicModel:
         self._names = names or SettingNames(key, "ANTHROPIC_BASE_URL")
         self._asked = look
         self._limits = KnownLimits(place_of(base_url), self._look, windows=windows, fixed=fixed)
-        self.calls = Calls(self._limits, calls)
+        self.calls = Calls(self._limits, calls, provider)
         self._client: AsyncAnthropic | None = None
         self._counting = asyncio.Semaphore(_MOST_COUNTS)
         self._uncounted: set[str] = set()
@@ -97,7 +98,7 @@ class AnthropicModel:
     ) -> Reply:
         """See :class:`bot.model.base.Model`."""
         attempt = partial(self._stream, head, messages, on_text, may_call=may_call)
-        return await self.calls.make(head.model, attempt, who=who, on_wait=on_wait, patience=patience)
+        return await self.calls.make(head, messages, attempt, who=who, on_wait=on_wait, patience=patience)
 
     async def limits(self, model: str) -> Limits:
         """See :class:`bot.model.base.Model`."""
@@ -234,4 +235,4 @@ def _reply(answer: ReplyStream, place: str) -> Reply:
         raise ModelOverflow("The answer ran into the end of the model's window.")
     if answer.stop_reason is None:
         raise no_end()
-    return Reply(placed(answer.blocks, place), answer.usage, answer.stop_reason)
+    return Reply(placed(answer.blocks, place), answer.usage, answer.stop_reason, answer.model)

@@ -70,6 +70,8 @@ class Reply:
     blocks: tuple[Block, ...]
     usage: Usage
     stop_reason: str
+    model: str = field(default="", compare=False)
+    """What the provider calls who answered; empty where it does not say."""
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,12 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from bot.errors import OF_PROVIDER, Cause, ModelError, ModelOverflow, ModelRefused, ModelUnavailable
-from bot.model.base import Load, Reply, Trouble, Wait
+from bot.messages import Message
+from bot.model.base import Head, Load, Reply, Trouble, Wait
 from bot.model.limits import KnownLimits
 from bot.model.provider_errors import TryAgain
 from bot.model.queue import Call, ModelQueue
@@ -30,10 +31,12 @@ _OF_ALL_MODELS = frozenset({Cause.KEY, Cause.CREDIT, Cause.AWAY})
 
 
 class Calls:
-    """Those of one process; at most ``most`` of them are in flight. ``limits`` hear what refusals and answers say."""
+    """Those of one process; at most ``most`` of them are in flight. ``limits`` hear what refusals and answers say;
+    ``provider``: whose endpoint it is, for traces."""
 
-    def __init__(self, limits: KnownLimits, most: int = MOST_CALLS) -> None:
+    def __init__(self, limits: KnownLimits, most: int = MOST_CALLS, provider: str = "") -> None:
         self._limits = limits
+        self._provider = provider
         self.queue = ModelQueue(most)
         self._troubles = Troubles()
 
@@ -49,17 +52,20 @@ class Calls:
 
     async def make(
         self,
-        model: str,
+        head: Head,
+        messages: Sequence[Message],
         attempt: Callable[[], Awaitable[Reply]],
         *,
         who: str = "",
         on_wait: Callable[[Wait], None] | None = None,
         patience: float | None = None,
     ) -> Reply:
-        """Wait for a place and try, up to four times. Cancelling ends the try, or leaves the line. ``who``, ``on_wait``
-        and ``patience`` as in :meth:`bot.model.base.Model.ask`. Raises ModelOverflow, ModelRefused,
-        ModelUnavailable."""
-        call, began = self.queue.join(who), 0.0
+        """Wait for a place and try, up to four times: a request of ``head`` and ``messages``, which ``attempt`` makes.
+
+        Cancelling ends the try, or leaves the line. ``who``, ``on_wait`` and ``patience`` as in
+        :meth:`bot.model.base.Model.ask`. Raises ModelOverflow, ModelRefused, ModelUnavailable.
+        """
+        call, began, model = self.queue.join(who), 0.0, head.model
         if patience is not None and self.queue.pause > patience:
             sentence, wait = "The model's server wants no calls for a while.", self.queue.pause
             raise ModelUnavailable(sentence, cause=Cause.BUSY, wait=wait)
@@ -67,8 +73,9 @@ class Calls:
             try:
                 async with self.queue.place(call, on_wait):
                     began = began or time.monotonic()
-                    with telemetry.span("model_request") as span:
+                    with telemetry.model_span(self._provider, model, head.prompt, messages) as span:
                         reply = await attempt()
+                        span.answered(reply.usage, reply.stop_reason, reply.blocks, reply.model)
             except (ModelOverflow, ModelRefused) as error:
                 await self._refused(call, model, error)
                 raise

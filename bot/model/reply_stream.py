@@ -27,6 +27,8 @@ class ReplyStream:
     text: str = ""
     usage: Usage = field(default_factory=Usage)
     stop_reason: str | None = None
+    model: str = ""
+    """Who says so, as the provider calls it."""
     _blocks: dict[int, dict[str, Any]] = field(default_factory=dict)
     _pieces: dict[int, list[str]] = field(default_factory=dict)
     """By its block's number: what has come of a text, a thought or the arguments of a call."""
@@ -40,6 +42,7 @@ class ReplyStream:
             self._blocks[event.index] = event.content_block.model_dump(mode="json", exclude_unset=True)
         elif kind == "message_start":
             self._count(event.message.usage)
+            self.model = str(getattr(event.message, "model", None) or "")
         elif kind == "message_delta":
             self.stop_reason = event.delta.stop_reason
             self._count(event.usage)

@@ -91,7 +91,7 @@ class ScriptedModel:
         self._listed = limits or Limits(known=True)
         self._models = models
         self._limits = KnownLimits("script", self._look)
-        self.calls = Calls(self._limits, calls)
+        self.calls = Calls(self._limits, calls, "script")
         self._changed = asyncio.Condition()
 
     @property
@@ -123,7 +123,7 @@ class ScriptedModel:
         """See :class:`bot.model.base.Model`. Raises AssertionError where the script has no more lines."""
         asked = Asked(head, tuple(messages), may_call, who)
         attempt = partial(self._answer, asked, on_text or _nobody)
-        return await self.calls.make(head.model, attempt, who=who, on_wait=on_wait, patience=patience)
+        return await self.calls.make(head, messages, attempt, who=who, on_wait=on_wait, patience=patience)
 
     async def count(self, head: Head, messages: Sequence[Message]) -> int | None:
         """See :class:`bot.model.base.Model`: as :func:`bot.estimate.estimate_tokens` guesses."""

@@ -354,6 +354,15 @@ class Settings(BaseSettings):
     """Answers and summaries under way may take so long to come to their end when the program is told to."""
     log_format: Literal["console", "json"] = "console"
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    otel_exporter_otlp_endpoint: str | None = None
+    """Where traces go (bot.runtime.tracing); unset: there are none. These four are OpenTelemetry's own names."""
+    otel_exporter_otlp_headers: SecretStr | None = None
+    """`name=value`, separated by commas."""
+    otel_service_name: str = "palimpsest"
+    otel_instrumentation_genai_capture_message_content: Literal[
+        "false", "true", "no_content", "span_only", "event_only", "span_and_event"
+    ] = "false"
+    """Whether what is said is in them."""
     http_bind: str = "127.0.0.1:8080"
     page: PageSettings = PageSettings()
 
@@ -400,6 +409,16 @@ class Settings(BaseSettings):
     @classmethod
     def _split_models(cls, value: object) -> object:
         return _parts(value) if isinstance(value, str) else value
+
+    @field_validator("otel_exporter_otlp_endpoint")
+    @classmethod
+    def _takes_traces(cls, value: str | None) -> str | None:
+        return setting_values.address(value, "http", "https", example="http://127.0.0.1:4318") if value else value
+
+    @field_validator("otel_instrumentation_genai_capture_message_content", mode="before")
+    @classmethod
+    def _in_small_letters(cls, value: object) -> object:
+        return value.lower() if isinstance(value, str) else value
 
     @field_validator("log_level", mode="before")
     @classmethod
@@ -461,7 +480,15 @@ class Settings(BaseSettings):
             self.page.token,
             *(one.key for one in self.providers.values()),
         )
-        return tuple(secret.get_secret_value() for secret in held if secret and secret.get_secret_value())
+        sent = self.otel_exporter_otlp_headers
+        in_headers = [one.partition("=")[2].strip() for one in sent.get_secret_value().split(",")] if sent else []
+        secrets = [secret.get_secret_value() for secret in held if secret]
+        return tuple(secret for secret in (*secrets, *in_headers) if secret)
+
+    @property
+    def traces_content(self) -> bool:
+        """Whether traces tell what is said."""
+        return self.otel_instrumentation_genai_capture_message_content in ("true", "span_only", "span_and_event")
 
 
 def variables() -> Mapping[str, str]:

@@ -2,20 +2,21 @@
 
 Whoever does something says that it happened (``telemetry.lease_lost("agent")``), or that it takes its time
 (``with telemetry.span("model_request") as span:``), and knows nothing of who listens. That is Prometheus
-(:mod:`bot.runtime.metrics`); whatever else wants to know, such as traces, is told here too: which conversation and
+(:mod:`bot.runtime.metrics`) and, where somebody wants traces, :mod:`bot.runtime.tracing`: which conversation and
 which turn it was stands in structlog's context variables.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict
 from types import TracebackType
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from bot.errors import Cause
 from bot.history import Usage
+from bot.messages import Block, Message
 from bot.runtime.metrics import (
     METRICS,
     OTHER,
@@ -32,11 +33,30 @@ from bot.runtime.metrics import (
 from bot.runtime.prices import cost
 from bot.runtime.turn_seconds import TurnSeconds
 
-__all__ = ["Delivered", "GarbagePlace", "Known", "Outcome", "Purpose", "Span", "SpanName", "Telemetry", "telemetry"]
+if TYPE_CHECKING:
+    from bot.runtime.tracing import Traces
 
-SpanName = Literal["turn_compaction", "turn_model", "turn_tools", "first_token", "model_wait", "model_request"]
-"""Parts of a turn (waiting for room, asking the model with all that this takes, tools, and until the first text), and
-of a request to the model (in the line, and being answered)."""
+__all__ = [
+    "Delivered",
+    "DeliverySpan",
+    "GarbagePlace",
+    "Known",
+    "ModelSpan",
+    "Outcome",
+    "Purpose",
+    "Span",
+    "SpanName",
+    "Telemetry",
+    "ToolSpan",
+    "TracedSpan",
+    "telemetry",
+]
+
+SpanName = Literal[
+    "turn_compaction", "turn_model", "turn_tools", "first_token", "model_wait", "model_request", "tool", "delivery"
+]
+"""Parts of a turn (waiting for room, asking the model with all that this takes, tools, and until the first text), of a
+request to the model (in the line, and being answered), one call of a tool, and bringing one message to people."""
 
 
 class Span:
@@ -69,6 +89,87 @@ class Span:
         self.end()
 
 
+class TracedSpan(Span):
+    """One that is in the trace too, where there is one, with the name of the error that ended its block. ``error``:
+    what it came to nothing by."""
+
+    __slots__ = ("_traces", "began_at", "error")
+
+    def __init__(self, name: SpanName, traces: Traces | None) -> None:
+        super().__init__(name, time.monotonic)
+        self._traces = traces
+        self.began_at = time.time_ns()
+        """Nanoseconds since 1970."""
+        self.error = ""
+
+    def failed_by(self, error: str) -> None:
+        """What it came to nothing by; empty where it did not."""
+        self.error = error
+
+    def forget(self) -> None:
+        """It is in no trace: nothing was tried."""
+        self._traces = None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        super().__exit__(kind, error, trace)
+        if self._traces is None:
+            return
+        if error is not None:
+            cause, status = getattr(error, "cause", None), getattr(error, "status", None)
+            named = cause.value if isinstance(cause, Cause) else type(error).__name__
+            self.error = status if isinstance(status, str) else named
+        self._traces.ended(self)
+
+
+class ModelSpan(TracedSpan):
+    """One try of a request to a model."""
+
+    __slots__ = ("answered_by", "blocks", "messages", "model", "provider", "stop_reason", "system", "usage")
+
+    def __init__(
+        self, traces: Traces | None, provider: str, model: str, system: str, messages: Sequence[Message]
+    ) -> None:
+        super().__init__("model_request", traces)
+        self.provider, self.model = provider, model
+        self.system, self.messages = system, messages
+        self.usage: Usage | None = None
+        self.stop_reason = self.answered_by = ""
+        self.blocks: Sequence[Block] = ()
+
+    def answered(self, usage: Usage, stop_reason: str, blocks: Sequence[Block], model: str) -> None:
+        """What came. ``model``: what the provider calls who answered; empty where it does not say."""
+        self.usage, self.stop_reason, self.blocks, self.answered_by = usage, stop_reason, blocks, model
+
+
+class ToolSpan(TracedSpan):
+    """One call of a tool; what the model calls it is told only where there is such a tool."""
+
+    __slots__ = ("call", "result", "tool")
+
+    def __init__(self, traces: Traces | None, tool: str, call: Block) -> None:
+        super().__init__("tool", traces)
+        self.tool, self.call = tool, call
+        self.result: Block | None = None
+
+    def returned(self, result: Block) -> None:
+        """The block that the model gets."""
+        self.result = result
+        self.failed_by("tool_error" if result.get("is_error") else "")
+
+
+class DeliverySpan(TracedSpan):
+    """One try to bring a message of a conversation to people. ``turn`` and ``run``: what it is the reply of, or tells
+    of."""
+
+    __slots__ = ("agent", "connector", "run", "turn")
+
+    def __init__(self, traces: Traces | None, connector: str, agent: str, turn: str | None, run: str | None) -> None:
+        super().__init__("delivery", traces)
+        self.connector, self.agent, self.turn, self.run = connector, agent, turn, run
+
+
 class Telemetry:
     """One method for each thing that happens, and :meth:`span` for what takes its time."""
 
@@ -76,6 +177,28 @@ class Telemetry:
         self.metrics = metrics
         self._turns, self._compactions, self._model = metrics.turns, metrics.compactions, metrics.model
         self._gateway, self._process = metrics.gateway, metrics.process
+        self._traces: Traces | None = None
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether somebody wants traces."""
+        return self._traces is not None
+
+    def trace_to(self, traces: Traces | None) -> None:
+        """From now on; None: nowhere any more."""
+        self._traces = traces
+
+    def model_span(self, provider: str, model: str, system: str, messages: Sequence[Message]) -> ModelSpan:
+        """A try begins now."""
+        return ModelSpan(self._traces, provider, model, system, messages)
+
+    def tool_span(self, tool: str, call: Block) -> ToolSpan:
+        """A tool is called now. ``tool``: as :meth:`bot.agent.tools.toolbox.Toolbox.kind_of` names it."""
+        return ToolSpan(self._traces, call["name"] if tool != OTHER else OTHER, call)
+
+    def delivery_span(self, connector: str, agent: str, *, turn: str | None, run: str | None) -> DeliverySpan:
+        """A message is on its way now."""
+        return DeliverySpan(self._traces, connector, agent, turn, run)
 
     def started(self, version: str, roles: Collection[str], known: Known) -> None:
         """The process begins."""
@@ -88,6 +211,33 @@ class Telemetry:
     def span(self, name: SpanName, clock: Callable[[], float] = time.monotonic) -> Span:
         """It begins now. What it is counted as is said when it is over, with its ``seconds``."""
         return Span(name, clock)
+
+    def turn_traced(
+        self,
+        turn: str,
+        *,
+        agent: str,
+        connector: str,
+        state: str,
+        seconds: float,
+        model: str,
+        usage: Usage,
+        cause: str,
+        again: bool,
+    ) -> None:
+        """A turn's end is committed, ``seconds`` after its first message came. ``again``: it had failed before."""
+        if self._traces:
+            self._traces.turn(
+                turn,
+                agent=agent,
+                connector=connector,
+                state=state,
+                seconds=seconds,
+                model=model,
+                usage=usage,
+                cause=cause,
+                again=again,
+            )
 
     def turn_ended(self, connector: str, state: str, share: float, timing: TurnSeconds) -> None:
         """A turn's end is committed. ``share`` of the limit."""
@@ -117,6 +267,33 @@ class Telemetry:
     def tool_called(self, tool: str, *, failed: bool) -> None:
         """``tool``: as :meth:`bot.agent.tools.toolbox.Toolbox.kind_of` names it."""
         self._turns.tool_calls.labels(tool, "error" if failed else "ok").inc()
+
+    def compaction_traced(
+        self,
+        run: str,
+        *,
+        turn: str | None,
+        agent: str,
+        trigger: str,
+        strategy: str,
+        outcome: str,
+        seconds: float,
+        before: int,
+        after: int | None,
+    ) -> None:
+        """A run's end is committed. ``turn``: the one that it was begun for."""
+        if self._traces:
+            self._traces.compaction(
+                run,
+                turn=turn,
+                agent=agent,
+                trigger=trigger,
+                strategy=strategy,
+                outcome=outcome,
+                seconds=seconds,
+                before=before,
+                after=after,
+            )
 
     def compaction_ended(
         self, *, trigger: str, outcome: str, strategy: str, seconds: float, before: int, after: int | None

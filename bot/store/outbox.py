@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from sqlalchemy import ColumnElement, RowMapping, String, bindparam, cast, func, insert, literal, or_, select, update
 
 from bot.messages import Address, AgentId, Button, OutFile
-from bot.store.schema import agents, inbox, outbox, turns
+from bot.store.schema import agents, compactions, inbox, outbox, turns
 from bot.store.tx import Tx
 
 _THIS = outbox.c.id == bindparam("slot")
@@ -123,6 +123,18 @@ async def pending(tx: Tx, connector: str, chat: str) -> list[OutboxRow]:
     """What people in this chat do not see yet as it is, oldest first."""
     rows = await tx.execute(_ROWS, {"of": connector, "there": chat})
     return [_row(row) for row in rows.mappings()]
+
+
+async def source_of(tx: Tx, agent_id: AgentId, slot: int) -> tuple[str | None, str | None]:
+    """The turn that a message is the reply of, or the compaction whose status it is, with the turn that this was begun
+    for."""
+    of_turn = select(turns.c.id).where(turns.c.agent_id == agent_id, turns.c.slot == slot)
+    if turn := (await tx.execute(of_turn.limit(1))).scalar_one_or_none():
+        return str(turn), None
+    of_run = select(compactions.c.id, compactions.c.turn_id)
+    of_run = of_run.where(compactions.c.agent_id == agent_id, compactions.c.status_slot == slot)
+    found = (await tx.execute(of_run.limit(1))).first()
+    return (found.turn_id, str(found.id)) if found else (None, None)
 
 
 async def get_open(tx: Tx, slot: int, address: Address) -> OutboxRow | None:

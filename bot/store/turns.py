@@ -52,6 +52,8 @@ class TurnRow:
     started_at: float = 0.0
     received_at: float = 0.0
     stopped_upto: int = 0
+    reopened: bool = False
+    """It had failed, and somebody asked for another try just now."""
 
 
 async def begin(
@@ -86,7 +88,7 @@ async def reopen(tx: Tx, row: TurnRow, slot: int) -> TurnRow:
     values = {"state": TurnState.RUNNING, "ended_at": None, "cause": "", "stopped_run": "", **fresh}
     await tx.execute(update(turns).where(turns.c.id == row.id).values(**values))
     await tx.execute(update(inbox).where(inbox.c.turn_id == row.id).values(state="taken"))
-    return replace(row, slot=slot, recoveries=0, tries=1, stopped_upto=0)
+    return replace(row, slot=slot, recoveries=0, tries=1, stopped_upto=0, reopened=True)
 
 
 def _row(row: RowMapping) -> TurnRow:

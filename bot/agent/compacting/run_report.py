@@ -86,6 +86,17 @@ def count(run: Run, state: RunState, now: float, strategy: str, after: int | Non
         before=run.meter_before.total,
         after=after,
     )
+    telemetry.compaction_traced(
+        run.id,
+        turn=run.turn_id,
+        agent=run.agent_id,
+        trigger=run.trigger,
+        strategy=strategy,
+        outcome=state,
+        seconds=now - run.started_at,
+        before=run.meter_before.total,
+        after=after,
+    )
 
 
 def tell_begun(run_id: str, trigger: Trigger, meter: Meter, level: Level) -> None:

@@ -71,6 +71,7 @@ class Ending:
         self._secrets = secrets
         self._id = row.id
         self._slot = row.slot
+        self._again = row.reopened
         self._timing = timing
         self.state = TurnState.RUNNING
         self.said = False
@@ -176,7 +177,7 @@ class Ending:
         await outbox.release(step.tx, context.agent_id)
         step.rings.append(topics.settled(context.agent_id))
         self.state = state
-        step.afterwards.append(partial(self._tell, state, usage, meter.share, timing))
+        step.afterwards.append(partial(self._tell, state, usage, meter.share, timing, cause))
 
     async def _close_status(self, step: Step, state: TurnState) -> None:
         """The status of the compaction that a person stopped before this answer offers no more to stop the answer."""
@@ -187,8 +188,20 @@ class Ending:
             await step.change(run.status_slot, aborted(became))
             self.said = state is TurnState.ABORTED
 
-    def _tell(self, state: TurnState, usage: Usage, share: float, timing: TurnSeconds) -> None:
-        telemetry.turn_ended(self._context.address.connector, state, share, timing)
+    def _tell(self, state: TurnState, usage: Usage, share: float, timing: TurnSeconds, cause: str) -> None:
+        context = self._context
+        telemetry.turn_ended(context.address.connector, state, share, timing)
+        telemetry.turn_traced(
+            self._id,
+            agent=context.agent_id,
+            connector=context.address.connector,
+            state=state,
+            seconds=timing.total,
+            model=context.window.model_name,
+            usage=usage,
+            cause=cause,
+            again=self._again,
+        )
         log.info(
             "turn_ended", turn=self._id, state=state.value, tokens=usage.context, output=usage.output, **asdict(timing)
         )

@@ -69,11 +69,12 @@ class _Call:
 @dataclass
 class ChatStream:
     """``text``: all that was said so far; tokens in ``usage``; ``finish``: why it ended, in the endpoint's words; empty
-    until then."""
+    until then; ``answered_by``: what it calls the model that answers."""
 
     text: str = ""
     usage: Usage = field(default_factory=Usage)
     finish: str = ""
+    answered_by: str = ""
     _held: str = ""
     """Half a character."""
     _refused: bool = False
@@ -89,6 +90,7 @@ class ChatStream:
             raise TypeError("a chunk is an object")
         if problem := chunk.get("error") or (chunk if chunk.get("object") == "error" else None):
             raise ErrorInStream(problem)
+        self.answered_by = str(chunk.get("model") or self.answered_by)
         self._count(chunk.get("usage"))
         self._count(_mapping(chunk.get("x_groq")).get("usage"))
         grew = False
@@ -131,7 +133,7 @@ class ChatStream:
         if self.text.strip():
             blocks.append(text_block(self.text))
         usage = replace(self.usage, reasoning=0) if thoughts else self.usage
-        return Reply((*blocks, *calls), usage, self._stop_reason(calls=bool(calls)))
+        return Reply((*blocks, *calls), usage, self._stop_reason(calls=bool(calls)), self.answered_by)
 
     def _stop_reason(self, *, calls: bool) -> str:
         finish = self.finish.lower()

@@ -42,7 +42,7 @@ class ChatModel:
     ``quirks``: what it wants otherwise than OpenAI; ``fixed`` limits are for servers that cannot tell; ``calls``: how
     many are in flight at most; ``windows``: what refusals stated; ``names``: of the settings that say where and what it
     is; ``look`` asks it for the limits of a model, where its list does not say them; ``headers`` and ``query`` go with
-    every request; ``silence``: seconds that nothing may come for.
+    every request; ``silence``: seconds that nothing may come for; ``provider``: whose it is, for traces.
     """
 
     def __init__(
@@ -59,6 +59,7 @@ class ChatModel:
         headers: Mapping[str, str] | None = None,
         query: Mapping[str, str] | None = None,
         silence: float = SILENCE,
+        provider: str = "openai",
     ) -> None:
         self._api_key = api_key
         self._base_url = base_url
@@ -69,7 +70,7 @@ class ChatModel:
         self._query = dict(query or {})
         self._silence = silence
         self._limits = KnownLimits(place_of(base_url), self._look, windows=windows, fixed=fixed)
-        self.calls = Calls(self._limits, calls)
+        self.calls = Calls(self._limits, calls, provider)
         self._client: AsyncOpenAI | None = None
 
     @property
@@ -102,7 +103,7 @@ class ChatModel:
         request = chat_request(head, messages, self._quirks, place=self.place, may_call=may_call)
         used = {block["id"] for message in messages for block in _calls_in(message)}
         attempt = partial(self._stream, request, used, on_text)
-        return await self.calls.make(head.model, attempt, who=who, on_wait=on_wait, patience=patience)
+        return await self.calls.make(head, messages, attempt, who=who, on_wait=on_wait, patience=patience)
 
     async def count(self, head: Head, messages: Sequence[Message]) -> int | None:  # noqa: ARG002  # no endpoint tells
         """See :class:`bot.model.base.Model`. There is no such question on this wire."""
