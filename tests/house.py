@@ -121,7 +121,8 @@ MODEL = "claude-sonnet-5"
 def settings_for(server: MessagesServer, data_dir: Path, wire: Wire = "messages", /, **changes: Any) -> Settings:
     """Settings of a program that talks to this model server over this wire; nothing comes from the environment. A model
     has the same name on both."""
-    values: dict[str, Any] = {"data_dir": data_dir, "access": "open", "model": MODEL, **changes}
+    always = {"data_dir": data_dir, "access": "open", "model": MODEL, "model_patience": 0}
+    values: dict[str, Any] = {**always, **changes}
     if wire == "chat":
         import openai  # noqa: F401  # takes a second the first time, which no test should wait for within its limits
 
