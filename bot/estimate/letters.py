@@ -1,4 +1,4 @@
-"""How dear a Latin letter is after the one before it: the letter statistics of the two tokenizer families. Pure.
+"""How dear a Latin letter is after the one before it: the letter statistics of Claude's two tokenizer families. Pure.
 
 Frequent pairs stand inside tokens, rare ones are where a tokenizer has to cut. That tells English, which today's
 tokenizers know best, from German, Turkish, Finnish or a random id, and needs to know of no language. Fitted to texts
