@@ -54,7 +54,7 @@ class Requests:
     @classmethod
     def of(cls, desk: Desk, run: Run) -> Requests:
         """With what other jobs have asked for it."""
-        return cls(desk, run, Search(desk.summaries, desk.patience), inference=list(run.asked))
+        return cls(desk, run, Search(desk.summaries, desk.patience, run.agent_id), inference=list(run.asked))
 
     @property
     def link(self) -> Link:

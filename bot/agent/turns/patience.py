@@ -70,7 +70,7 @@ class Patience:
     @asynccontextmanager
     async def question(self) -> AsyncIterator[Question]:
         """One question, which is asked in this block until there is an answer."""
-        question = Question(self, Search(self._chain, self._seconds))
+        question = Question(self, Search(self._chain, self._seconds, self._context.agent_id))
         try:
             yield question
         finally:
