@@ -218,14 +218,13 @@ class Search:
         return min(map(self.chain.due_in, passing), default=float("inf"))
 
     @property
-    def has_failed(self) -> bool:
-        """Whether anybody met an outage."""
-        return bool(self._met)
-
-    @property
     def error(self) -> ModelError:
-        """Why there is no answer: what the one met that is wanted most."""
-        return next(self._met[link] for link in self.chain.links if link in self._met)
+        """Why there is no answer: what the one met that is wanted most, and in its words what the others did."""
+        first, *others = [(link, self._met[link]) for link in self.chain.links if link in self._met]
+        if not others:
+            return first[1]
+        sentence = " ".join([str(first[1]), *(f"{link.called}: {error}" for link, error in others)])
+        return ModelUnavailable(sentence, cause=first[1].cause, wait=self.wanted_wait)
 
     @property
     def wanted_wait(self) -> float:
