@@ -22,7 +22,7 @@ from bot.history import Usage
 from bot.history.server_tools import uses_server_tools
 from bot.messages import Message, text_of, tool_calls
 from bot.model import Head, Link, Reply
-from bot.model.chain import Search
+from bot.model.chain import Search, is_outage
 from bot.store import runs
 from bot.store.runs import Result, Run, SummaryRequest
 from workers.desk import Desk
@@ -54,7 +54,7 @@ class Requests:
     @classmethod
     def of(cls, desk: Desk, run: Run) -> Requests:
         """With what other jobs have asked for it."""
-        return cls(desk, run, Search(desk.summaries, desk.patience), inference=list(run.asked))
+        return cls(desk, run, Search(desk.summaries, desk.patience, run.agent_id), inference=list(run.asked))
 
     @property
     def link(self) -> Link:
@@ -72,9 +72,11 @@ class Requests:
             try:
                 found = await work()
             except ModelError as error:
-                if not self.search.failed(error):
+                if not is_outage(error):
                     raise
                 log.warning("model_down", model=self.link.name, cause=error.cause.value, reason=str(error))
+                if not self.search.failed(error):
+                    raise self.search.error from error
             except NoAnswerError:
                 self.search.answered()
                 raise

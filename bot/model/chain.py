@@ -68,6 +68,8 @@ class _Health:
     """When a probe began."""
     number: int = 0
     error: ModelError | None = None
+    met_by: str = ""
+    """The conversation that met the last of them."""
 
 
 class Chain:
@@ -124,16 +126,18 @@ class Chain:
             health.probed = float("-inf")
             health.number += 1
 
-    def failed(self, asked: Asked, error: ModelError) -> None:
-        """It met an outage. What began before the last change was known says nothing new."""
+    def failed(self, asked: Asked, error: ModelError, who: str = "") -> None:
+        """It met an outage, in this conversation. What began before the last change was known says nothing new; and
+        where one conversation alone meets it again and again, its words may be why: others wait no longer for that."""
         health = self._health[self.links.index(asked.link)]
         if asked.number != health.number:
             return
         now = self.clock()
-        soon = health.failures or now - health.since < STEADY_SECONDS
+        soon = health.failures or (now - health.since < STEADY_SECONDS and (not who or who != health.met_by))
         health.strikes = health.strikes + 1 if soon else 1
         health.failures += 1
         health.since, health.error, health.probed = now, error, float("-inf")
+        health.met_by = who
         health.wait = wait_of(error)
         health.number += 1
 
@@ -153,11 +157,12 @@ class Chain:
 
 @dataclass
 class Search:
-    """One question, until somebody has answered it. ``patience``: seconds from the first failure on for which it is
-    asked again where nobody answers; 0: each link is asked once."""
+    """One question of a conversation, until somebody has answered it. ``patience``: seconds from the first failure on
+    for which it is asked again where nobody answers; 0: each link is asked once."""
 
     chain: Chain
     patience: float = 0.0
+    who: str = ""
     asked: Asked | None = None
     """Who is asked now."""
     _began: float | None = None
@@ -199,7 +204,7 @@ class Search:
         """Whoever is asked met this; whether it is worth it to choose again."""
         if self.asked is None or not is_outage(error):
             return False
-        self.chain.failed(self.asked, error)
+        self.chain.failed(self.asked, error, self.who)
         self._met[self.asked.link] = error
         if self._began is None:
             self._began = self.chain.clock()
@@ -213,14 +218,13 @@ class Search:
         return min(map(self.chain.due_in, passing), default=float("inf"))
 
     @property
-    def has_failed(self) -> bool:
-        """Whether anybody met an outage."""
-        return bool(self._met)
-
-    @property
     def error(self) -> ModelError:
-        """Why there is no answer: what the one met that is wanted most."""
-        return next(self._met[link] for link in self.chain.links if link in self._met)
+        """Why there is no answer: what the one met that is wanted most, and in its words what the others did."""
+        first, *others = [(link, self._met[link]) for link in self.chain.links if link in self._met]
+        if not others:
+            return first[1]
+        sentence = " ".join([str(first[1]), *(f"{link.called}: {error}" for link, error in others)])
+        return ModelUnavailable(sentence, cause=first[1].cause, wait=self.wanted_wait)
 
     @property
     def wanted_wait(self) -> float:

@@ -42,6 +42,23 @@ async def test_an_answer_under_way_is_brought_to_its_end_before_the_only_program
     assert not telegram_programs.has_valkey()
 
 
+async def test_an_answer_that_waits_for_a_model_is_waited_for_by_the_next_program_after_a_kill(
+    telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer
+) -> None:
+    served = await telegram_programs.serve(MODEL_PATIENCE="120")
+    ada = Talk(telegram, model, 1001)
+    await ada.asks("The colour is blue.")
+    model.fail(529, "overloaded_error", "Overloaded", retry_after=0.01, times=None)
+    ada.says("What is the colour?")
+    await served.wait_for(lambda it: it.logged("model_down"), PATIENCE)
+    await served.kill()
+    again = await telegram_programs.serve(MODEL_PATIENCE="120")
+    await again.wait_for(lambda it: it.logged("model_down"), PATIENCE)
+    model.clear_faults()
+    await ada.reads("The colour is blue.", after=1)
+    assert ada.texts.count("The colour is blue.") == 1, "and answered once"
+
+
 @pytest.mark.long
 async def test_what_is_said_while_one_of_two_programs_ends_is_answered_by_the_other_at_once(
     telegram_programs: Programs, model: MessagesServer, telegram: BotApiServer

@@ -25,7 +25,7 @@ from bot.agent.live_view import LiveView
 from bot.errors import Cause, ModelError
 from bot.history.replies import noted
 from bot.model import Link
-from bot.model.chain import Chain, Search
+from bot.model.chain import Chain, Search, is_outage
 from bot.runtime.tasks import stop
 from bot.store.turns import TurnRow
 
@@ -70,7 +70,7 @@ class Patience:
     @asynccontextmanager
     async def question(self) -> AsyncIterator[Question]:
         """One question, which is asked in this block until there is an answer."""
-        question = Question(self, Search(self._chain, self._seconds))
+        question = Question(self, Search(self._chain, self._seconds, self._context.agent_id))
         try:
             yield question
         finally:
@@ -133,10 +133,12 @@ class Question:
     async def failed(self, error: ModelError, written: str) -> None:
         """Whoever was asked met this. Returns where it is worth it to ask again, and people are told in time; raises
         the error of the one that is wanted most where it is not. ``written``: what they see of the reply."""
-        if not self.search.failed(error):
-            raise self.search.error if self.search.has_failed else error
-        link = self.search.asked.link.name if self.search.asked else ""
-        log.warning("model_down", model=link, cause=error.cause.value, reason=str(error))
+        if not is_outage(error):
+            raise error
+        link, goes_on = self.search.asked, self.search.failed(error)
+        log.warning("model_down", model=link.link.name if link else "", cause=error.cause.value, reason=str(error))
+        if not goes_on:
+            raise self.search.error
         await self.hush()
         after = max(0.0, self._began + TELL_SECONDS - asyncio.get_running_loop().time())
         self._telling = self._patience.start_telling(error.cause, written, after)

@@ -11,6 +11,8 @@ from tests.house import Room
 from tests.servers.messages.server import MessagesRequest, MessagesServer, RememberingBrain, Reply, ToolCall
 from tests.servers.messages.wire import Usage, tokens_of_content, tokens_of_tools
 
+pytestmark = pytest.mark.one_wire("the cache marks of the Messages API")
+
 PROMPT = "You are a patient librarian, and know where everything is. " * 80
 """Long enough to be cached by itself."""
 STORY = "In this chapter the ship sails on, and nobody on board knows where to. " * 12

@@ -7,6 +7,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from bot.compaction.standing_rules import MOST_PINNED, Rule, pinned
 from bot.history import EntryKind
 from bot.messages import Address, text_of
@@ -293,6 +295,7 @@ def texts_of_system(request: MessagesRequest) -> Sequence[str]:
     return [block["text"] for block in request.body["system"]]
 
 
+@pytest.mark.one_wire("the cache marks of the Messages API; the other wire has none")
 async def test_what_stands_behind_the_system_prompt_leaves_the_head_in_the_cache(
     house: OpenHouse, room: Room, model: MessagesServer
 ) -> None:

@@ -136,16 +136,17 @@ async def test_a_small_model_at_an_endpoint_of_its_own_writes_the_summaries_and_
         assert small.refused == model.refused == []
 
 
-async def test_when_the_endpoint_of_the_summaries_refuses_whoever_talks_writes_the_summary(
+async def test_when_the_endpoint_of_the_summaries_refuses_the_model_that_talks_writes_them(
     house: OpenHouse, room: Room, model: MessagesServer
 ) -> None:
     async with MessagesServer(key="another-key") as small:
         own = {"base_url": small.url}
         async with house(agents=CAREFUL, compaction_model="llama3.2:3b", compaction=own):
             await talk(room, "The launch code is ZEBRA-4417.")
-            await room.commands("/compact")
-            await room.until(lambda: "Compacted" in room.notices()[-1])
+            await compacted(room)
             assert await room.asks("What is the launch code?") == "The launch code is ZEBRA-4417."
+    [refused] = small.requests
+    assert refused.outcome == "refused"
     assert len(summaries(model)) == 1
 
 

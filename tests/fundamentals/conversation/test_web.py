@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pytest
 from sqlalchemy import select
 
 from bot.store.schema import turns
@@ -14,6 +15,8 @@ from tests.house import Room
 from tests.servers.messages.server import MessagesServer
 from tests.servers.messages.server_tools import call, cited, fetched, found
 from tests.servers.messages.wire import MessagesRequest, Refused, Reply, ToolCall
+
+pytestmark = pytest.mark.one_wire("tools that Anthropic runs itself")
 
 PAGE = ("About Rex", "https://dogs.example/rex", "The dog is Rex.")
 

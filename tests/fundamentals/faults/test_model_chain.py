@@ -17,7 +17,8 @@ from bot.model import Limits, Link
 from bot.model.provider_errors import TryAgain
 from bot.model.scripted import Answer, Asked, Line, ScriptedModel
 from bot.runtime.settings import Settings
-from tests.house import House, Room, open_house
+from tests.house import House, Room, open_house, settings_for
+from tests.servers.messages.server import MessagesRequest, MessagesServer, Reply, ToolCall
 from tests.until import until
 
 WIDE, NARROW = Limits(200_000, 8_000, known=True), Limits(8_000, 1_000, known=True)
@@ -266,3 +267,23 @@ async def test_a_summary_is_written_by_the_next_model_of_its_chain(data_dir: Pat
 )
 def test_a_wait_in_words(seconds: float, words: str) -> None:
     assert in_words(seconds) == words
+
+
+async def test_a_fallback_of_the_settings_goes_on_over_the_other_wire_in_the_middle_of_a_tool_round(
+    data_dir: Path,
+) -> None:
+    def writes(_: MessagesRequest) -> Reply:
+        return Reply("I write.", [ToolCall("write_file", {"path": "note.txt", "content": "blue"})])
+
+    async with (
+        MessagesServer(brain=writes) as first,
+        MessagesServer(window=8_000, brain=lambda _: Reply("Written.")) as second,
+    ):
+        first.fail(529, "overloaded_error", "Overloaded", times=None, when=lambda one: "tool_result" in str(one.body))
+        there = {"openai": {"base_url": second.chat_url, "key": "test-key"}}
+        settings = settings_for(first, data_dir, model_fallback=("openai/gpt-6-sol",), providers=there)
+        room = Room()
+        async with open_house(settings, room) as house:
+            assert "Written." in await room.asks("Write it down.")
+            assert (house.folder() / "note.txt").read_text(encoding="utf-8") == "blue"
+    assert [(record.outcome, record.request.wire) for record in second.requests] == [("completed", "chat")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -52,6 +53,29 @@ def test_the_newest_report_counts() -> None:
         said(1, "hi"), replied(2, "a", anchor=anchor(400)), said(3, "so"), replied(4, "b", anchor=anchor(600, output=0))
     )
     assert measure(page, HEAD, limit=1_000).total == 600
+
+
+def test_a_report_of_another_model_does_not_count_and_that_ones_own_still_does() -> None:
+    one, other = replace(anchor(400), model="one"), replace(anchor(900), model="other")
+    page = history(
+        said(1, "hi", tokens=10), replied(2, "a", tokens=20, anchor=one), said(3, "so", tokens=7),
+        replied(4, "b", tokens=5, anchor=other),
+    )  # fmt: skip
+    assert measure(page.measured_for("one", Family.NEWER), HEAD, limit=1_000).total == 410 + 7 + 5
+    assert measure(page.measured_for("other", Family.NEWER), HEAD, limit=1_000).total == 910
+    assert measure(page.measured_for("third", Family.NEWER), HEAD, limit=1_000).source == "estimate"
+
+
+def test_a_model_of_another_family_counts_every_entry_by_its_own_rates_and_back() -> None:
+    page = History(tuple(counted(entry) for entry in (said(1, "hi there, all of you"), replied(2, "hello 12345"))))
+    older = page.measured_for("claude-3-opus", Family.OLDER)
+    assert older.tally.total == sum(entry_tokens(one.role, one.blocks, Family.OLDER) for one in page.entries)
+    assert older.tally.total != page.tally.total
+    assert older.measured_for("", Family.NEWER) == page
+
+
+def counted(entry: Entry) -> Entry:
+    return replace(entry, tokens=entry_tokens(entry.role, entry.blocks, Family.NEWER))
 
 
 def test_a_report_on_another_stack_of_layers_does_not_count() -> None:

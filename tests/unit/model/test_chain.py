@@ -98,6 +98,14 @@ def test_one_that_fails_again_soon_after_it_was_back_is_not_trusted_at_once(chai
     assert name(chain) == "first", "that is long ago"
 
 
+def test_one_conversation_whose_words_break_it_does_not_keep_the_others_from_it(chain: Chain, clock: Clock) -> None:
+    for _ in range(5):
+        chain.failed(asked(chain), AWAY, "the one that breaks it")
+        clock.now += FIRST_PAUSE
+        assert name(chain) == "first"
+        chain.answered(Asked(chain.first))
+
+
 def test_many_that_fail_at_once_are_one_failure(chain: Chain, clock: Clock) -> None:
     for one in [asked(chain) for _ in range(50)]:
         chain.failed(one, AWAY)
@@ -158,7 +166,7 @@ def test_each_link_is_asked_once_without_patience_also_one_that_is_known_to_be_d
         if not search.failed(AWAY):
             break
     assert sorted(names) == ["first", "second"]
-    assert search.error is AWAY
+    assert (str(search.error), search.error.cause) == ("away second: away", Cause.AWAY)
 
 
 def test_who_has_failed_is_not_asked_again_before_the_others(chain: Chain, clock: Clock) -> None:
