@@ -30,6 +30,7 @@ NEEDED_BY: Mapping[str, str] = {
     "MODEL_FALLBACK": "agents, worker",
     "COMPACTION_MODEL": "agents, worker",
     "MODEL_CALLS": "agents, worker",
+    "MODEL_PATIENCE": "agents, worker",
     "PROMPT_CACHE": "agents, worker",
     "TELEGRAM_": "gateway",
     "DISCORD_": "gateway",

@@ -1,7 +1,8 @@
 """What Chat Completions refuses of a request, in OpenAI's words where a provider has none of its own.
 
-The fields are those of https://github.com/openai/openai-openapi; wordings are of error messages quoted in public issue
-trackers, and their ``param`` and ``code`` with them.
+The fields are those of https://github.com/openai/openai-openapi. Wordings are of error messages quoted in public issue
+trackers where there was one at hand, and otherwise from memory (wrong types, empty arrays, files): what is refused is
+to be relied on, how exactly that is said is not.
 """
 
 from __future__ import annotations
