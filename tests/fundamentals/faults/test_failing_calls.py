@@ -90,22 +90,21 @@ async def test_each_message_gets_its_one_answer_and_the_page_says_whose(data_dir
         wide = await MessagesServer(window=200_000, brain=brain).__aenter__()
         break_in_every_way(wide, chance)
         settings = settings_for(
-            wide, data_dir, model_patience=2_400, agents={"compact_ahead": False}, rate={"person": 0, "chat": 0}
+            wide, data_dir, model_patience=120 * 60, agents={"compact_ahead": False}, rate={"person": 0, "chat": 0}
         )
         first = AnthropicModel(api_key="test-key", base_url=wide.url, silence=2.0)
         second = Link(AnthropicModel(api_key="test-key", base_url=spare.url), SPARE)
         async with open_house(settings, room, model=first, fallback=[second]) as house:
-            clock = house.resources.chain.clock
-            house.resources.chain.clock = lambda: 20 * clock()  # pauses (and patience) pass by: both are asked often
+            clock = house.resources.chain.clock = Minutes()
             third = MESSAGES // 3
             began = time.monotonic()
-            await said(room, 0, third)
+            await said(room, clock, 0, third)
             await wide.__aexit__()
-            await said(room, third, third + MESSAGES // 10)  # nobody listens there
+            await said(room, clock, third, third + MESSAGES // 10)  # nobody listens there
             again = MessagesServer(window=200_000, brain=brain, port=wide.port)
             break_in_every_way(again, chance)
             async with again:
-                await said(room, third + MESSAGES // 10, MESSAGES)
+                await said(room, clock, third + MESSAGES // 10, MESSAGES)
                 seconds = time.monotonic() - began
             await check(house, room)
             async with house.resources.database.read() as tx:
@@ -116,16 +115,30 @@ async def test_each_message_gets_its_one_answer_and_the_page_says_whose(data_dir
         assert len(+chance.used) >= (len(WAYS) if MESSAGES >= 1_000 else 6)
         [figure] = [one for one in figures(day, [], WIDE) if one.label == "Answers by model"]
         assert all("%" in share for share in (figure.value, *figure.notes))
-        too_long = [one for one in (*spare.requests, *wide.requests, *again.requests) if one.outcome == "refused"]
+        refused = [one for one in (*spare.requests, *wide.requests, *again.requests) if one.outcome == "refused"]
+        # A summary that is guessed too small is tried in a shorter form; nobody hears of that.
+        too_long = [one for one in refused if not one.request.is_summary]
         assert not too_long, too_long[0]
 
 
-async def said(room: Room, begin: int, end: int) -> None:
+class Minutes:
+    """The clock of the chain: a minute goes by with each message, however fast the machine is, so that pauses end and
+    both models are asked often."""
+
+    def __init__(self) -> None:
+        self.messages = 0
+
+    def __call__(self) -> float:
+        return 60.0 * self.messages
+
+
+async def said(room: Room, clock: Minutes, begin: int, end: int) -> None:
     """These messages, in twenty conversations at once; each waits for its answer."""
 
     async def one(chat: int) -> None:
         for number in range(begin, end):
             if number % CHATS == chat:
+                clock.messages += 1
                 answer = await room.asks(f"{FILLER} Message {number + 1}.", chat=str(chat))
                 assert answer.startswith(f"Answer {number + 1}."), answer
 
