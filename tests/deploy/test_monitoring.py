@@ -164,36 +164,51 @@ async def test_a_real_prometheus_takes_the_configuration_and_sees_every_role(
 @needs_alertmanager
 async def test_a_real_alertmanager_is_told_by_a_real_prometheus(tmp_path: Path) -> None:
     assert ALERTMANAGER
-    ports = [free_port(), free_port()]
-    told = on_loopback([f"127.0.0.1:{ports[1]}"])  # nobody is there
-    told["alerting"] = {"alertmanagers": [{"static_configs": [{"targets": [f"127.0.0.1:{ports[0]}"]}]}]}
+    told = on_loopback([f"127.0.0.1:{free_port()}"])  # nobody is there
     rule = next(one for one in rules() if one.get("alert") == "PalimpsestDown")
     (tmp_path / "rules.yml").write_text(yaml.safe_dump({"groups": [{"name": "one", "rules": [{**rule, "for": "0s"}]}]}))
     told["rule_files"] = [str(tmp_path / "rules.yml")]
-    options = ("--cluster.listen-address=", f"--web.listen-address=127.0.0.1:{ports[0]}")
-    manager = await asyncio.create_subprocess_exec(
-        ALERTMANAGER,
-        f"--config.file={ALERTMANAGER_YML}",
-        f"--storage.path={tmp_path / 'alertmanager'}",
-        *options,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-    try:
-        async with Prometheus(tmp_path / "prometheus", told) as prometheus, aiohttp.ClientSession() as session:
+    async with aiohttp.ClientSession() as session:
+        manager, port = await _alertmanager(tmp_path, session)
+        told["alerting"] = {"alertmanagers": [{"static_configs": [{"targets": [f"127.0.0.1:{port}"]}]}]}
+        try:
+            async with Prometheus(tmp_path / "prometheus", told) as prometheus:
 
-            async def is_told() -> bool:
-                try:
-                    async with session.get(f"http://127.0.0.1:{ports[0]}/api/v2/alerts") as answer:
-                        alerts = await answer.json()
-                except aiohttp.ClientError:
-                    return False
-                return [one["labels"]["alertname"] for one in alerts] == ["PalimpsestDown"]
+                async def is_told() -> bool:
+                    try:
+                        async with session.get(f"http://127.0.0.1:{port}/api/v2/alerts") as answer:
+                            alerts = await answer.json()
+                    except aiohttp.ClientError:
+                        return False
+                    return [one["labels"]["alertname"] for one in alerts] == ["PalimpsestDown"]
 
-            await prometheus.until(is_told, "the Alertmanager has the alert")
-    finally:
-        manager.terminate()
-        await manager.wait()
+                await prometheus.until(is_told, "the Alertmanager has the alert")
+        finally:
+            manager.terminate()
+            await manager.wait()
+
+
+async def _alertmanager(folder: Path, session: aiohttp.ClientSession) -> tuple[asyncio.subprocess.Process, int]:
+    """One that is ready, and its port: where somebody else was quicker to take a free one, on the next."""
+    for number in range(5):
+        port = free_port()
+        manager = await asyncio.create_subprocess_exec(
+            str(ALERTMANAGER),
+            f"--config.file={ALERTMANAGER_YML}",
+            f"--storage.path={folder / f'alertmanager-{number}'}",
+            "--cluster.listen-address=",
+            f"--web.listen-address=127.0.0.1:{port}",
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        while manager.returncode is None:
+            try:
+                async with session.get(f"http://127.0.0.1:{port}/-/ready") as answer:
+                    if answer.ok:
+                        return manager, port
+            except aiohttp.ClientError:
+                await asyncio.sleep(0.05)
+    raise AssertionError("the Alertmanager does not begin")
 
 
 def on_loopback(targets: list[str]) -> dict[str, Any]:

@@ -18,7 +18,10 @@ import yaml
 from tests.ports import free_port
 
 PROMETHEUS, PROMTOOL = shutil.which("prometheus"), shutil.which("promtool")
-AMTOOL, ALERTMANAGER = shutil.which("amtool"), shutil.which("prometheus-alertmanager") or shutil.which("alertmanager")
+AMTOOL, _DEBIANS = shutil.which("amtool"), shutil.which("prometheus-alertmanager")
+_TEMPLATES = Path("/usr/share/prometheus/alertmanager/default.tmpl")
+"""Without them Debian's Alertmanager does not begin, as where its package was unpacked and not installed."""
+ALERTMANAGER = (_DEBIANS if _TEMPLATES.exists() else None) or shutil.which("alertmanager")
 _INSTALL = "is not installed (Debian, Ubuntu: apt-get install prometheus prometheus-alertmanager)"
 needs_prometheus = pytest.mark.skipif(not PROMETHEUS, reason=f"prometheus {_INSTALL}")
 needs_promtool = pytest.mark.skipif(not PROMTOOL, reason=f"promtool {_INSTALL}")
