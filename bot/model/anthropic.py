@@ -14,9 +14,9 @@ from bot.errors import Cause, ModelError, ModelOverflow, ModelRefused, ModelUnav
 from bot.estimate.learned_windows import Windows, place_of
 from bot.history.server_tools import as_texts, is_server_tool
 from bot.messages import Message, text_block
-from bot.model.base import DEFAULT_ANSWER, DEFAULT_WINDOW, Head, Limits, Load, Reply, SettingNames, Trouble, Wait
+from bot.model.base import DEFAULT_ANSWER, DEFAULT_WINDOW, Head, Limits, Reply, SettingNames, Wait
 from bot.model.cache_marks import Life, mark_for, marked, marked_head
-from bot.model.calls import MOST_CALLS, SILENCE, Calls
+from bot.model.calls import MOST_CALLS, SILENCE, Calls, Endpoint
 from bot.model.foreign import for_messages, placed
 from bot.model.limits import KnownLimits
 from bot.model.provider_errors import in_stream, no_end, no_message, of_status, unreachable
@@ -33,7 +33,7 @@ _COUNT_SECONDS = 3.0
 _NOT_THERE = frozenset({404, 405, 501})
 
 
-class AnthropicModel:
+class AnthropicModel(Endpoint):
     """A client of one Messages API endpoint: a :class:`bot.model.base.Model`. ``fixed`` limits are for servers that
     cannot tell; ``calls``: how many are in flight at most; ``remembered``: for how long after its last use a prompt
     stays in the provider's cache; ``windows``: what refusals stated; ``names``: of the settings that say where and what
@@ -63,27 +63,12 @@ class AnthropicModel:
         key = "ANTHROPIC_AUTH_TOKEN" if auth_token else "ANTHROPIC_API_KEY"
         self._names = names or SettingNames(key, "ANTHROPIC_BASE_URL")
         self._asked = look
-        self._limits = KnownLimits(place_of(base_url), self._look, windows=windows, fixed=fixed)
-        self.calls = Calls(self._limits, calls, provider)
+        known = KnownLimits(place_of(base_url), self._look, windows=windows, fixed=fixed)
+        super().__init__(known, Calls(known, calls, provider))
         self._client: AsyncAnthropic | None = None
         self._counting = asyncio.Semaphore(_MOST_COUNTS)
         self._uncounted: set[str] = set()
         """Models whose endpoint does not count."""
-
-    @property
-    def place(self) -> str:
-        """See :class:`bot.model.base.Model`."""
-        return self._limits.place
-
-    @property
-    def load(self) -> Load:
-        """See :class:`bot.model.base.Model`."""
-        return self.calls.load
-
-    @property
-    def troubles(self) -> Sequence[Trouble]:
-        """See :class:`bot.model.base.Model`."""
-        return self.calls.troubles
 
     async def ask(
         self,
@@ -99,10 +84,6 @@ class AnthropicModel:
         """See :class:`bot.model.base.Model`."""
         attempt = partial(self._stream, head, messages, on_text, may_call=may_call)
         return await self.calls.make(head, messages, attempt, who=who, on_wait=on_wait, patience=patience)
-
-    async def limits(self, model: str) -> Limits:
-        """See :class:`bot.model.base.Model`."""
-        return await self._limits.of(model)
 
     async def _look(self, model: str) -> Limits | None:
         import anthropic

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from bot.errors import OF_PROVIDER, Cause, ModelError, ModelOverflow, ModelRefused, ModelUnavailable
 from bot.messages import Message
-from bot.model.base import Head, Load, Reply, Trouble, Wait
+from bot.model.base import Head, Limits, Load, Reply, Trouble, Wait
 from bot.model.limits import KnownLimits
 from bot.model.provider_errors import TryAgain
 from bot.model.queue import Call, ModelQueue
@@ -110,6 +110,33 @@ class Calls:
         self.queue.widen()
         self._troubles.answered(model)
         await self._limits.answered(model, reply.usage)
+
+
+class Endpoint:
+    """What every client of one endpoint has alike: most of :class:`bot.model.base.Model` but asking and counting."""
+
+    def __init__(self, limits: KnownLimits, calls: Calls) -> None:
+        self._limits = limits
+        self.calls = calls
+
+    @property
+    def place(self) -> str:
+        """See :class:`bot.model.base.Model`."""
+        return self._limits.place
+
+    @property
+    def load(self) -> Load:
+        """See :class:`bot.model.base.Model`."""
+        return self.calls.load
+
+    @property
+    def troubles(self) -> Sequence[Trouble]:
+        """See :class:`bot.model.base.Model`."""
+        return self.calls.troubles
+
+    async def limits(self, model: str) -> Limits:
+        """See :class:`bot.model.base.Model`."""
+        return await self._limits.of(model)
 
 
 class Troubles:

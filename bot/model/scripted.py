@@ -23,8 +23,8 @@ from bot.errors import ModelError
 from bot.estimate import block_tokens, estimate_tokens, family_of
 from bot.history import Usage
 from bot.messages import Block, Message, text_block, text_of, tool_calls
-from bot.model.base import Head, Limits, Load, Reply, Trouble, Wait
-from bot.model.calls import MOST_CALLS, Calls
+from bot.model.base import Head, Limits, Reply, Wait
+from bot.model.calls import MOST_CALLS, Calls, Endpoint
 from bot.model.limits import KnownLimits
 from bot.model.provider_errors import overflow
 
@@ -72,7 +72,7 @@ Line = str | Answer | ModelError
 Script = Callable[[Asked], Line]
 
 
-class ScriptedModel:
+class ScriptedModel(Endpoint):
     """A :class:`bot.model.base.Model`. ``script``: lines, each said once and in their order, or one function that is
     asked for each; ``limits``: of its ``models``, which are all that anybody names unless given; ``calls``: how
     many are in flight at most."""
@@ -90,24 +90,9 @@ class ScriptedModel:
         self._script = list(script)
         self._listed = limits or Limits(known=True)
         self._models = models
-        self._limits = KnownLimits("script", self._look)
-        self.calls = Calls(self._limits, calls, "script")
+        known = KnownLimits("script", self._look)
+        super().__init__(known, Calls(known, calls, "script"))
         self._changed = asyncio.Condition()
-
-    @property
-    def place(self) -> str:
-        """See :class:`bot.model.base.Model`."""
-        return self._limits.place
-
-    @property
-    def load(self) -> Load:
-        """See :class:`bot.model.base.Model`."""
-        return self.calls.load
-
-    @property
-    def troubles(self) -> Sequence[Trouble]:
-        """See :class:`bot.model.base.Model`."""
-        return self.calls.troubles
 
     async def ask(
         self,
@@ -128,10 +113,6 @@ class ScriptedModel:
     async def count(self, head: Head, messages: Sequence[Message]) -> int | None:
         """See :class:`bot.model.base.Model`: as :func:`bot.estimate.estimate_tokens` guesses."""
         return _size(head, messages)
-
-    async def limits(self, model: str) -> Limits:
-        """See :class:`bot.model.base.Model`."""
-        return await self._limits.of(model)
 
     async def look_up(self, model: str) -> int | None:
         """See :class:`bot.model.base.Model`."""

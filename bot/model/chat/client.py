@@ -16,8 +16,8 @@ from urllib.parse import quote
 from bot.errors import Cause, ModelError, ModelRefused, ModelUnavailable
 from bot.estimate.learned_windows import Windows, place_of
 from bot.messages import Block, Message, tool_calls
-from bot.model.base import DEFAULT_ANSWER, Head, Limits, Load, Reply, SettingNames, Trouble, Wait
-from bot.model.calls import MOST_CALLS, SILENCE, Calls
+from bot.model.base import DEFAULT_ANSWER, Head, Limits, Reply, SettingNames, Wait
+from bot.model.calls import MOST_CALLS, SILENCE, Calls, Endpoint
 from bot.model.chat.chunks import ChatStream, ErrorInStream
 from bot.model.chat.conversion import ChatRequest, chat_request
 from bot.model.limits import KnownLimits
@@ -36,7 +36,7 @@ _AGENT = "palimpsest"
 _EVENTS = "text/event-stream"
 
 
-class ChatModel:
+class ChatModel(Endpoint):
     """A client of one Chat Completions endpoint: a :class:`bot.model.base.Model`.
 
     ``quirks``: what it wants otherwise than OpenAI; ``fixed`` limits are for servers that cannot tell; ``calls``: how
@@ -69,24 +69,9 @@ class ChatModel:
         self._headers = dict(headers or {})
         self._query = dict(query or {})
         self._silence = silence
-        self._limits = KnownLimits(place_of(base_url), self._look, windows=windows, fixed=fixed)
-        self.calls = Calls(self._limits, calls, provider)
+        known = KnownLimits(place_of(base_url), self._look, windows=windows, fixed=fixed)
+        super().__init__(known, Calls(known, calls, provider))
         self._client: AsyncOpenAI | None = None
-
-    @property
-    def place(self) -> str:
-        """See :class:`bot.model.base.Model`."""
-        return self._limits.place
-
-    @property
-    def load(self) -> Load:
-        """See :class:`bot.model.base.Model`."""
-        return self.calls.load
-
-    @property
-    def troubles(self) -> Sequence[Trouble]:
-        """See :class:`bot.model.base.Model`."""
-        return self.calls.troubles
 
     async def ask(
         self,
@@ -108,10 +93,6 @@ class ChatModel:
     async def count(self, head: Head, messages: Sequence[Message]) -> int | None:  # noqa: ARG002  # no endpoint tells
         """See :class:`bot.model.base.Model`. There is no such question on this wire."""
         return None
-
-    async def limits(self, model: str) -> Limits:
-        """See :class:`bot.model.base.Model`."""
-        return await self._limits.of(model)
 
     async def look_up(self, model: str) -> int | None:
         """See :class:`bot.model.base.Model`."""
