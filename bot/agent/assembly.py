@@ -26,6 +26,7 @@ from bot.agent.inbox_loop import InboxLoop
 from bot.agent.live_view import LiveView
 from bot.agent.memory import AgentMemory
 from bot.agent.memory_gate import MemoryGate
+from bot.agent.model_choice import ModelChoice
 from bot.agent.model_requests import ModelRequests
 from bot.agent.quarantine import Quarantine
 from bot.agent.retries import Retries
@@ -78,6 +79,7 @@ class Assembly:
         self._services = services
         self._folder = folder
         self.context = Context(row, window, database, bus, services.strategies, warning=warning)
+        self.model_choice = ModelChoice(self.context, services.chains, row.model)
         self.live = LiveView(self.context, bus)
         self._memory = AgentMemory(self.context, database, settings.memory, settings.secrets)
         self._rules = StandingRules(self.context, database, services.access)
@@ -136,11 +138,13 @@ class Assembly:
             rules=self._rules,
             answers=answers,
             live=self.live,
+            model_choice=self.model_choice,
+            access=services.access,
             database=services.database,
             strategies=services.strategies,
             mcp=services.mcp,
             settings=settings,
-            summary_model=services.summary_model_name,
+            summaries=services.summaries,
             tasks=tasks,
         )
         return CommandDispatcher(
@@ -156,7 +160,7 @@ class Assembly:
         """What compacts, in these tasks."""
         services, context = self._services, self.context
         settings, database, bus = services.settings, services.database, services.bus
-        rows = RunRows(context, database, services.summary_model_name)
+        rows = RunRows(context, database, services.summaries.first.name)
         report = RunReport(context, database, bus, self._folder, settings.secrets)
         planner = Planner(context, database, self._memory, services.embedder, settings.compaction.must_keep)
         summary_job = partial(SummaryJob, context, rows, bus, services.jobs)
@@ -199,7 +203,12 @@ class Assembly:
         abort_signal, timing = AbortSignal(), Timing(row.received_at, row.started_at)
         requests = ModelRequests(context, self._folder)
         patience = Patience(
-            row, context, services.chain, live=self.live, abort_signal=abort_signal, seconds=settings.model_patience
+            row,
+            context,
+            self.model_choice.chain,
+            live=self.live,
+            abort_signal=abort_signal,
+            seconds=settings.model_patience,
         )
         room = RoomMaker(row, context, requests=requests, compactor=compactor, abort_signal=abort_signal, timing=timing)
         ending = Ending(
@@ -208,7 +217,7 @@ class Assembly:
             database=database,
             bus=services.bus,
             notices=self._notices,
-            chain=services.chain,
+            chain=self.model_choice.chain,
             timing=timing,
             secrets=settings.secrets,
         )

@@ -208,6 +208,15 @@ class Context:
         own: object = getattr(self.strategy.options, "warning", None)
         return is_automatic(own if isinstance(own, int | float) else self._warning)
 
+    async def choose_model(self, name: str, link: Link) -> None:
+        """From the next answer on this one is asked, and the context is measured for it; empty: as all. People know of
+        it: they are told of no change when it answers."""
+        await self.change_to(link)
+        async with self.step() as step:
+            await agents.choose_model(step.tx, self.agent_id, name)
+            step.answered_by = link.name
+            step.weigh()
+
     async def choose_strategy(self, name: str) -> None:
         """From the next compaction on; empty: as all do. The level in the book is that strategy's from now on."""
         before = self._chosen

@@ -13,6 +13,7 @@ from bot.files.blocks import folder_of
 from bot.files.parser_pool import ParserPool
 from bot.messages import AgentId
 from bot.model.chain import Chain
+from bot.model.chains import Chains
 from bot.runtime.access import Access
 from bot.runtime.settings import Settings
 from bot.runtime.strategies import Strategies
@@ -27,14 +28,20 @@ class Services:
     database: Database
     bus: Bus
     jobs: Jobs
-    chain: Chain
+    chains: Chains
     """The models that talk."""
-    summary_model_name: str
+    summaries: Chain
+    """Those that write summaries."""
     strategies: Strategies
     access: Access
     embedder: Embedder
     mcp: McpServers
     parser: ParserPool
+
+    @property
+    def chain(self) -> Chain:
+        """Those that talk where a conversation has not chosen."""
+        return self.chains.usual
 
     def folder(self, agent_id: AgentId) -> Path:
         """The agent's own folder: its files and its traces."""

@@ -134,12 +134,12 @@ class Turn:
             if not calls and reply.stop_reason != PAUSED:
                 await self._finish(reply)
                 return
+            self._try.tools.next_reply()
             await self._record(reply)
             self._try.rounds += 1
             self._steering.replied()
             if calls:
-                self._try.tools.next_reply()
-                await self._use(calls)
+                await self._use([call for call in calls if call["id"] not in reply.broken])
                 if await self._steering.join(self.id):
                     self._try.tools.forget_repeats()
             if stuck := self._try.tools.stuck:
@@ -166,8 +166,11 @@ class Turn:
                 except ModelOverflow as overflow:
                     if overflow.asked:
                         context.correct(overflow.asked)
+                    longest = context.window.head.max_tokens
                     await context.window.learn()
-                    await self._room.recover(str(overflow))
+                    if context.meter.over or context.window.head.max_tokens >= longest:
+                        await self._room.recover(str(overflow))
+                    # Else only the room for the answer was too large. It has become smaller, and it is asked again.
                 except ModelError as error:
                     await self._ask_another(question, error)
                 else:
@@ -217,15 +220,21 @@ class Turn:
         return True
 
     async def _record(self, reply: Reply) -> None:
-        """A reply with tool calls: written before any of them runs."""
+        """A reply with tool calls: written before any of them runs, with what becomes of those that cannot run."""
+        broken = [call for call in tool_calls(reply.blocks) if call["id"] in reply.broken]
+        results = [self._try.tools.broken(call) for call in broken]
 
         async def write() -> None:
             async with self._context.step() as step:
                 await self._append_reply(step, reply)
-                if not tool_calls(reply.blocks):  # what they come to decides whether it came further
+                for result in results:
+                    await step.append("user", [result], EntryKind.RESULT, turn=self.id)
+                if results or not tool_calls(reply.blocks):  # what they come to decides whether it came further
                     await self._progressed(step)
 
         await self._see_written(write)
+        for call in broken:
+            log.info("call_broken_off", tool=call["name"])
 
     async def _use(self, calls: Sequence[Block]) -> None:
         for call in calls:

@@ -39,9 +39,9 @@ class Window:
         self.link = link
         """Who is asked."""
         self._choice = tools
-        self._system = system_prompt or SYSTEM_PROMPT
+        self._own_system = system_prompt
         self._chosen_limit = chosen_limit
-        self.toolbox: Toolbox = tools.toolbox()
+        self.toolbox: Toolbox = self._toolbox()
         self.head = Head(link.name, ANSWER_TOKENS, self._system)
         self.parts: tuple[Part, Part] = (Part("system prompt", 0), Part("tools", 0))
         """What the head takes, as guessed."""
@@ -50,6 +50,10 @@ class Window:
         self.limit_is_known = True
         self.bound = UNBOUND
         """Where the limit comes from, in words for people."""
+
+    @property
+    def _system(self) -> str:
+        return self._own_system or self.link.prompt or SYSTEM_PROMPT
 
     @property
     def model_name(self) -> str:
@@ -70,21 +74,25 @@ class Window:
         """Another one is asked from now on: with as many tools as it has room for."""
         self.link = link
         await self.learn()
-        self.toolbox = self._choice.toolbox(self.limit)
+        self.toolbox = self._toolbox(self.limit)
         await self.learn()
 
     async def choose_tools(self, waited_for: Collection[str]) -> None:
         """Take over which tools there are. ``waited_for``: those whose calls are open."""
         await self._choice.look(waited_for)
-        self.toolbox = self._choice.toolbox(self.limit)
+        self.toolbox = self._toolbox(self.limit)
         await self.learn()
+
+    def _toolbox(self, limit: int = 0) -> Toolbox:
+        return self._choice.toolbox(limit) if self.link.uses_tools else self._choice.nothing()
 
     async def learn(self) -> None:
         """Take over what is known now of the model's window."""
         stands_in = self.link is not self._wanted
         limits = await self.link.model.limits(self.model_name)
         answer = min(ANSWER_TOKENS, limits.answer, max(1, limits.window // 4))
-        of_provider = () if stands_in and not self.link.is_by_anthropic else self._choice.by_provider
+        has_these = self.link.uses_tools and (self.link.is_by_anthropic or not stands_in)
+        of_provider = self._choice.by_provider if has_these else ()
         tools = (*self.toolbox.definitions, *of_provider)
         self.head = Head(self.model_name, answer, self._system, tools)
         # Only Anthropic itself adds a prompt of its own to requests with tools; elsewhere a model's name says nothing.

@@ -19,6 +19,11 @@ class DeferredConnector:
         self._intake: asyncio.Future[Intake] = asyncio.get_running_loop().create_future()
         self.running: asyncio.Task[None] = asyncio.create_task(inner.run(self))
 
+    @property
+    def is_received(self) -> bool:
+        """Whether what is said here is being stored."""
+        return self._intake.done()
+
     async def run(self, intake: Intake) -> None:
         """From here on what is said is stored; returns when the connector ends."""
         if self._intake.done():  # the lease was lost and taken again

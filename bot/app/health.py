@@ -11,9 +11,6 @@ from typing import TYPE_CHECKING
 
 from bot import __version__
 from bot.agent.commands.table import offered
-from bot.agent.services import Services
-from bot.agent.tools.choosing import tools_of
-from bot.agent.tools.mcp.state import State
 from bot.app.gauges import Gauges
 from bot.app.resources import Resources
 from bot.compaction import STRATEGIES
@@ -28,6 +25,7 @@ from bot.runtime.strategies import configured
 from bot.runtime.telemetry import Known, telemetry
 
 if TYPE_CHECKING:
+    from bot.agent.services import Services
     from bot.app.main import Role
 
 
@@ -59,6 +57,9 @@ class Health:
 
     def watch_tools(self, services: Services) -> None:
         """Say which MCP servers are away. Answers go on without them."""
+        from bot.agent.tools.choosing import tools_of
+        from bot.agent.tools.mcp.state import State
+
         mcp = services.mcp
         servers = [f"mcp:{status.name}" for status in mcp.status()]
         ours = tools_of(services.settings, services.database, mcp, AgentId(""))

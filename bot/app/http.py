@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import uvicorn
     from starlette.requests import Request
     from starlette.responses import Response
-    from starlette.types import ASGIApp
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 log = structlog.get_logger(__name__)
 
@@ -43,7 +43,7 @@ _HANG_UP_SECONDS = 0.4
 
 class HttpServer:
     """Serves on ``bind`` (host:port). ``checks`` are the parts by name, ``hooks`` what platforms call by its path;
-    ``page``: an ASGI application for every other path."""
+    ``page``: an ASGI application for every other path; ``setting``: what says ``bind``, as it stands before it."""
 
     def __init__(
         self,
@@ -54,8 +54,13 @@ class HttpServer:
         shutdown: Shutdown | None = None,
         metrics: Metrics | None = None,
         page: Page | None = None,
+        setting: str = "HTTP_BIND=",
     ) -> None:
         self._bind = bind
+        self._setting = setting
+        self.listens = asyncio.Event()
+        self.address = ""
+        """The host:port, once it listens."""
         self._metrics = metrics
         self._checks = checks
         self._hooks = dict(hooks or {})
@@ -87,7 +92,9 @@ class HttpServer:
         )
         server = _server(config)
         listening = self._listen()
-        log.info("http_listens", address="{}:{}".format(*listening.getsockname()[:2]))
+        self.address = "{}:{}".format(*listening.getsockname()[:2])
+        self.listens.set()
+        log.info("http_listens", address=self.address)
         try:
             await server.serve([listening])
         finally:
@@ -107,7 +114,7 @@ class HttpServer:
             number = getattr(error, "errno", None) or 0
             reason = os.strerror(number) if number > 0 else getattr(error, "strerror", None) or str(error)
             raise ConfigurationError(
-                f"HTTP_BIND={self._bind} cannot be listened on: {reason}. Choose another host:port."
+                f"{self._setting}{self._bind} cannot be listened on: {reason}. Choose another host:port."
             ) from error
 
     async def _healthz(self, _request: Request) -> Response:
@@ -133,6 +140,22 @@ class HttpServer:
         assert self._metrics
         exposition, content_type = await self._metrics(request.headers.get("accept", ""))
         return Response(exposition, headers={"content-type": content_type})
+
+
+class MadeWhenAsked:
+    """An ASGI application that its first request makes; whoever asks meanwhile waits for it."""
+
+    def __init__(self, make: Callable[[], Awaitable[ASGIApp]]) -> None:
+        self._make = make
+        self._made: ASGIApp | None = None
+        self._making = asyncio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See https://asgi.readthedocs.io/en/latest/specs/main.html."""
+        async with self._making:
+            if self._made is None:
+                self._made = await self._make()
+        await self._made(scope, receive, send)
 
 
 async def serve_where_free(server: HttpServer, *, needed: bool, beside: Path | None) -> None:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Literal
 import structlog
 
 from bot.app.folder_locks import beside_others
-from bot.app.loading import keep_what_is_loaded, load_what_is_heavy, without_collecting
-from bot.app.platforms import local_note, platforms
+from bot.app.loading import AGENTS, WORKER, Loading, begun, load, sdks, without_collecting
+from bot.app.platforms import local_note, modules_of, platform_names, platforms
+from bot.page.access.shut import why_shut
 from bot.runtime.access import WEB, Access
 from bot.runtime.settings import Settings
 from bot.runtime.shutdown import Shutdown, until_signal
@@ -45,27 +46,29 @@ async def run(settings: Settings, roles: Sequence[Role]) -> None:
 
 
 async def _run(settings: Settings, roles: Sequence[Role], *, are_others_here: bool) -> None:
-    from bot.app.health import Health
-    from bot.app.http import HttpServer, serve_where_free
     from bot.app.resources import open_resources
     from bot.bus.leases import CONNECTOR
 
-    connectors = platforms(settings) if "gateway" in roles else []
-    names = tuple(connector.name for connector in connectors)
+    names = platform_names(settings) if "gateway" in roles else ()
     shutdown = Shutdown(settings.shutdown_seconds, agents="agents" in roles)
     signals = until_signal(signal.SIGTERM, signal.SIGINT, shutdown=shutdown)
     asks = bool({"agents", "worker"} & set(roles))
-    async with signals, open_resources(settings, listen=names, asks=asks) as resources:
-        if asks:
-            await load_what_is_heavy()
+    loading_platforms = begun(load("platforms", *modules_of(names)))
+    opening = open_resources(settings, listen=names, asks=asks)
+    async with signals, loading_platforms as platforms_there, opening as resources:
+        await platforms_there
+        from bot.app.health import Health
+        from bot.app.http import HttpServer, serve_where_free
+
+        connectors = platforms(settings) if "gateway" in roles else []
         _announce(resources, roles, names)
-        keep_what_is_loaded()
         gateways = [
             gateway_for(resources, connector, CONNECTOR.of(connector.name), shutdown=shutdown)
             for connector in connectors
         ]
         health = Health(resources, roles, gateways)
-        work = inner_roles(resources, roles, shutdown, health)
+        loading = Loading(set(roles) - {"gateway"}, health.checks)
+        work = inner_roles(resources, roles, shutdown, health, loading)
         work += [gateway.run() for gateway in gateways]
         hooks = {gateway.hook_path: gateway.receive for gateway in gateways if gateway.hook_path}
         page = _page(resources, gateways) if "gateway" in roles else None
@@ -83,36 +86,52 @@ async def _run(settings: Settings, roles: Sequence[Role], *, are_others_here: bo
 
 
 def inner_roles(
-    resources: Resources, roles: Sequence[Role], shutdown: Shutdown | None = None, health: Health | None = None
+    resources: Resources,
+    roles: Sequence[Role],
+    shutdown: Shutdown | None = None,
+    health: Health | None = None,
+    loading: Loading | None = None,
 ) -> list[Work]:
     """The roles that hold no platform's token, as coroutines that run until cancelled, or until the end comes.
 
-    ``health`` is told what they need.
+    ``health`` is told what they need; ``loading`` sees to it that their code is there, or else whoever calls does.
     """
     work: list[Work] = []
     if "agents" in roles:
-        services = services_of(resources)
-        if health:
-            health.watch_tools(services)
-        work.append(_agents(services, shutdown))
+        work.append(_agents(resources, shutdown, health, loading))
     if "worker" in roles:
-        from workers.main import work as run_worker
-
-        work.append(run_worker(resources, shutdown, health.checks if health else None))
+        work.append(_worker(resources, shutdown, health, loading))
     return work
 
 
-async def _agents(services: Services, shutdown: Shutdown | None) -> None:
+async def _agents(
+    resources: Resources, shutdown: Shutdown | None, health: Health | None, loading: Loading | None
+) -> None:
     """The agents of this process, and after them what serves them, whose end no agent must see."""
+    if loading:
+        await loading.of("agents", *AGENTS, *sdks(resources.settings))
     from bot.agent.host import Host
     from bot.app.housekeeping import keep_house
 
+    services = services_of(resources)
+    if health:
+        health.watch_tools(services)
     async with services.mcp, services.parser:
         cleaning = services.bus.supervisor.start("housekeeping", partial(keep_house, services))
         try:
             await Host(services, shutdown).run()
         finally:
             await stop(cleaning)
+
+
+async def _worker(
+    resources: Resources, shutdown: Shutdown | None, health: Health | None, loading: Loading | None
+) -> None:
+    if loading:
+        await loading.of("worker", *WORKER, *sdks(resources.settings))
+    from workers.main import work
+
+    await work(resources, shutdown, health.checks if health else None)
 
 
 def services_of(resources: Resources) -> Services:
@@ -128,8 +147,8 @@ def services_of(resources: Resources) -> Services:
         database=resources.database,
         bus=resources.bus,
         jobs=resources.jobs,
-        chain=resources.chain,
-        summary_model_name=resources.summaries.first.name,
+        chains=resources.chains,
+        summaries=resources.summaries,
         strategies=configured(STRATEGIES, resources.settings),
         access=access_of(resources.settings),
         embedder=_embedder(resources.settings),
@@ -169,15 +188,24 @@ def gateway_for(
 def _page(resources: Resources, gateways: Sequence[Gateway]) -> Page | None:
     """The page, where its door lets anybody in; that it does not is said once. Its chat stores with the web's
     gateway."""
-    from bot.agent.commands.table import offered
-    from bot.page.context import why_shut
-    from bot.page.routes import page_app
+    from bot.app.http import MadeWhenAsked
 
     if reason := why_shut(resources.settings):
         log.info("page_off", reason=reason)
         return None
     store = next((gateway.intake.store for gateway in gateways if gateway.name == WEB), None)
-    return page_app(resources.settings, resources.database, resources.bus, resources.jobs, store, commands=offered())
+
+    async def make() -> Page:
+        """Its routes and templates: nothing of them is there before somebody looks."""
+        await load("page", "bot.page.routes")
+        from bot.agent.commands.table import offered
+        from bot.page.routes import page_app
+
+        return page_app(
+            resources.settings, resources.database, resources.bus, resources.jobs, store, commands=offered()
+        )
+
+    return MadeWhenAsked(make)
 
 
 def _embedder(settings: Settings) -> Embedder:

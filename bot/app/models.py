@@ -12,15 +12,23 @@ from functools import partial
 
 from pydantic import SecretStr
 
-from bot.app.embedded.local_model import LOCAL_CONTEXT, LOCAL_MODEL_NAME, LocalModel
+from bot.app.embedded.local_model import LOCAL_CONTEXT, LOCAL_INTRODUCTION, LOCAL_MODEL_NAME, LOCAL_PROMPT, LocalModel
+from bot.errors import ConfigurationError
 from bot.estimate.learned_windows import Windows
 from bot.model import Limits, Link, Model, SettingNames
 from bot.model.anthropic import AnthropicModel
+from bot.model.calls import Silence
 from bot.model.chain import Chain
+from bot.model.stand_in import StandIn
 from bot.runtime.providers import ANTHROPIC, Choice, Provider, Wire, choice, providers
 from bot.runtime.settings import LOCAL_API_KEY, Settings
 
-_LOCAL_ANSWER = 512
+NO_KEY = (
+    "No key is set, so there is only the small local model. Set ANTHROPIC_API_KEY, OPENAI_API_KEY, …, or name a model "
+    "of a server of your own, as ollama/NAME."
+)
+_LOCAL_ANSWER = 160
+"""Tokens: it has nothing more to say, and begins to babble."""
 LOCAL_CALLS = 2
 """As many conversations as its server holds at once."""
 
@@ -50,14 +58,27 @@ async def open_talker(
         stack.push_async_callback(local.stop)
         url = await local.start()
         fixed = Limits(LOCAL_CONTEXT, _LOCAL_ANSWER, known=True)
-        toy = AnthropicModel(api_key=LOCAL_API_KEY, base_url=url, fixed=fixed, calls=LOCAL_CALLS)
-        link = Link(toy, LOCAL_MODEL_NAME)
+        silence = _silence(settings, is_hosted=False)
+        toy = AnthropicModel(api_key=LOCAL_API_KEY, base_url=url, fixed=fixed, calls=LOCAL_CALLS, silence=silence)
+        link = _local_link(toy)
     elif chosen.is_local:
-        link = Link(AnthropicModel(api_key=LOCAL_API_KEY), LOCAL_MODEL_NAME)
+        link = _local_link(AnthropicModel(api_key=LOCAL_API_KEY))
     else:
         link = link_to(chosen, settings, windows)
     stack.push_async_callback(link.model.close)
     return link
+
+
+def _local_link(model: Model) -> Link:
+    """What it is offered is what it can use: no tools, whose definitions it would have to read before each answer."""
+    return Link(
+        StandIn(model),
+        LOCAL_MODEL_NAME,
+        is_local=True,
+        prompt=LOCAL_PROMPT,
+        uses_tools=False,
+        introduction=LOCAL_INTRODUCTION,
+    )
 
 
 def open_writer(settings: Settings, stack: AsyncExitStack, talker: Link, windows: Windows | None = None) -> Link:
@@ -87,6 +108,15 @@ def links(settings: Settings, windows: Windows | None = None) -> Sequence[Link]:
     """The models that answer where the one that talks does not, in the order of `MODEL_FALLBACK`; who calls closes
     them. Raises a ConfigurationError where one of them cannot be."""
     return [link_to(chosen, settings, windows) for chosen in choice.fallbacks(settings) if not chosen.is_local]
+
+
+def chosen_link(settings: Settings, windows: Windows | None, written: str) -> Link:
+    """A client for the model that a conversation chose, as :func:`bot.runtime.providers.choice.chosen` reads it; who
+    calls closes it. Raises a ConfigurationError where the settings do not say how it is asked."""
+    chosen = choice.chosen(settings, written)
+    if chosen.is_local:
+        raise ConfigurationError(NO_KEY)
+    return link_to(chosen, settings, windows)
 
 
 def link_to(chosen: Choice, settings: Settings, windows: Windows | None = None) -> Link:
@@ -141,6 +171,7 @@ def _of_anthropic(chosen: Choice, settings: Settings, windows: Windows | None) -
         remembered=settings.cache_life,
         windows=windows,
         names=names_for(chosen, settings),
+        silence=_silence(settings, is_hosted=not settings.anthropic_base_url),
         look=_look_at(settings.anthropic_base_url, key) if settings.anthropic_base_url else None,
     )
 
@@ -156,6 +187,17 @@ def _look_at(base_url: str, key: str | None) -> Callable[[str], Awaitable[Limits
     return ask
 
 
+_OWN_SILENCE = Silence(300.0, 300.0)
+"""Of a server of one's own: it may load the model first, and read a long prompt for minutes."""
+
+
+def _silence(settings: Settings, *, is_hosted: bool) -> Silence:
+    """For how long nothing may come. ``is_hosted``: at the provider's own address."""
+    usual = Silence() if is_hosted else _OWN_SILENCE
+    seconds = settings.model_silence
+    return Silence(seconds, max(seconds, usual.middle)) if seconds else usual
+
+
 def _by_compaction_settings(settings: Settings, windows: Windows | None) -> Link:
     """The model at the endpoint of `COMPACTION__*`. Without a base URL that is the endpoint of the one that talks, with
     another key."""
@@ -167,6 +209,7 @@ def _by_compaction_settings(settings: Settings, windows: Windows | None) -> Link
         calls=settings.model_calls,
         remembered="5m",
         windows=windows,
+        silence=_silence(settings, is_hosted=not base),
         names=SettingNames(
             key="COMPACTION__API_KEY",
             base="COMPACTION__BASE_URL" if own.base_url or not base else "ANTHROPIC_BASE_URL",
@@ -181,11 +224,12 @@ def _on_messages(provider: Provider, chosen: Choice, settings: Settings, windows
     from bot.model.providers.windows import look
 
     own = settings.providers.get(provider.name)
-    is_own_address = not (own and own.base_url)
+    is_hosted = not (own and own.base_url)
     return AnthropicModel(
         api_key=None,
         auth_token=_secret(own.key if own else None) or LOCAL_API_KEY,
-        base_url=provider.other_base_url if is_own_address else _root(chosen.base_url or ""),
+        base_url=provider.other_base_url if is_hosted else _root(chosen.base_url or ""),
+        silence=_silence(settings, is_hosted=is_hosted),
         calls=settings.model_calls,
         remembered="5m" if settings.prompt_cache == "auto" else settings.prompt_cache,
         windows=windows,
@@ -208,11 +252,11 @@ def _on_chat(provider: Provider, chosen: Choice, settings: Settings, windows: Wi
     own = settings.providers.get(provider.name)
     key = _secret(own.key if own else None)
     base_url = chosen.base_url or ""
-    headers = {provider.key_header: key} if provider.key_header and key else {}
     query = {"api-version": own.version} if provider.version_setting and own and own.version else {}
     if _is_by_deployment(provider, settings):
         base_url = f"{_root(base_url)}/deployments/{chosen.name}"
-    model = ChatModel(
+    cuts = CutPrompts(partial(loaded_by_ollama, base_url), windows) if provider.cuts_prompts and windows else None
+    return ChatModel(
         api_key=key,
         base_url=base_url,
         quirks=provider.quirks,
@@ -220,13 +264,14 @@ def _on_chat(provider: Provider, chosen: Choice, settings: Settings, windows: Wi
         windows=windows,
         names=names_for(chosen, settings),
         look=partial(look, provider, chosen.base_url or "", key),
-        headers=headers,
+        heard=cuts.look if cuts else None,
+        key_header=provider.key_header,
         query=query,
+        silence=_silence(
+            settings, is_hosted=provider.needs_key and chosen.base_url == (provider.base_url or chosen.base_url)
+        ),
         provider=provider.name,
     )
-    if not provider.cuts_prompts or windows is None:
-        return model
-    return CutPrompts(model, partial(loaded_by_ollama, base_url), windows)
 
 
 def _secret(value: SecretStr | None) -> str | None:

@@ -3,76 +3,118 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TextIO
 
-from bot.messages import Address
+from bot.messages import Address, Attachment
+from bot.page.access.shut import why_shut
+from bot.runtime.access import WEB
 from bot.runtime.settings import Settings
 
 if TYPE_CHECKING:
+    from pydantic import SecretStr
+
     from bot.connector import Connector
+    from connectors.terminal.connector import Terminal
 
 LOCAL_MODEL_NOTE = (
-    "No key is set, so a small local model answers: a toy brain in a real body. For Claude set ANTHROPIC_API_KEY; for "
-    "others OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY, …; for Ollama MODEL=ollama/NAME (docs/models.md)."
+    "No key is set, so a tiny stand-in answers, for everything to be tried: it reads only what was said last, and "
+    "much of what it says is wrong. For a real model: `palimpsest setup`, or set ANTHROPIC_API_KEY, OPENAI_API_KEY, "
+    "GEMINI_API_KEY, OPENROUTER_API_KEY, …; for Ollama MODEL=ollama/NAME (docs/models.md)."
 )
 
 
-def platforms(settings: Settings) -> list[Connector]:
+def platform_names(settings: Settings) -> tuple[str, ...]:
     """Those of `palimpsest run`: the platforms that have a token, and the web where its page is open."""
-    from bot.agent.commands.table import offered
-    from bot.page.context import why_shut
+    with_token = [name for name, token in _tokens(settings).items() if token]
+    return tuple(with_token if why_shut(settings) else [*with_token, WEB])
 
-    connectors: list[Connector] = []
-    if settings.telegram_token:
-        from connectors.telegram import Telegram
 
-        token = settings.telegram_token.get_secret_value()
-        secret = settings.telegram_webhook_secret
-        connectors.append(
-            Telegram(
-                token,
-                api_base=settings.telegram_api_base,
-                commands=offered(),
-                groups=settings.groups,
-                webhook_url=settings.telegram_webhook_url,
-                webhook_secret=secret.get_secret_value() if secret else None,
-            )
-        )
-    if settings.discord_token:
-        from connectors.discord import Discord
+def modules_of(names: Sequence[str]) -> tuple[str, ...]:
+    """What :func:`platform` imports for these."""
+    return ("bot.agent.commands.table", *(f"connectors.{name}" for name in names)) if names else ()
 
-        connectors.append(
-            Discord(
-                settings.discord_token.get_secret_value(),
-                api_base=settings.discord_api_base,
-                gateway=settings.discord_gateway,
-                commands=offered(),
-                groups=settings.groups,
-            )
-        )
-    if not why_shut(settings):
+
+def platforms(settings: Settings) -> list[Connector]:
+    """The connectors of :func:`platform_names`. Raises ConfigurationError for a token that cannot be one."""
+    return [platform(settings, name) for name in platform_names(settings)]
+
+
+def platform(settings: Settings, name: str) -> Connector:
+    """The one that is called so, whose token is set. Raises ConfigurationError for a token that cannot be one."""
+    if name == WEB:
         from connectors.web import Web
 
-        connectors.append(Web(settings.data_dir / "agents"))
-    return connectors
+        return Web(settings.data_dir / "agents")
+    from bot.agent.commands.table import offered
+
+    token = _tokens(settings)[name]
+    assert token
+    if name == "telegram":
+        from connectors.telegram import Telegram
+
+        secret = settings.telegram_webhook_secret
+        return Telegram(
+            token.get_secret_value(),
+            api_base=settings.telegram_api_base,
+            commands=offered(),
+            groups=settings.groups,
+            webhook_url=settings.telegram_webhook_url,
+            webhook_secret=secret.get_secret_value() if secret else None,
+        )
+    from connectors.discord import Discord
+
+    return Discord(
+        token.get_secret_value(),
+        api_base=settings.discord_api_base,
+        gateway=settings.discord_gateway,
+        commands=offered(),
+        groups=settings.groups,
+    )
 
 
-def terminal(settings: Settings, address: Address, notes: Sequence[str] = ()) -> Connector:
-    """The one of `palimpsest chat`: a prompt, or pipes. ``notes``: what is to be said of the settings."""
-    said = [*notes, local_note(settings)] if settings.uses_local_model else [*notes]
-    if not sys.stdin.isatty():
-        from connectors.terminal.pipe import Pipe
+def _tokens(settings: Settings) -> Mapping[str, SecretStr | None]:
+    return {"telegram": settings.telegram_token, "discord": settings.discord_token}
 
-        sys.stderr.writelines(f"{line}\n" for line in said)
-        return Pipe(address, out=sys.stdout, err=sys.stderr)
+
+def piped(
+    settings: Settings,
+    address: Address,
+    notes: Sequence[str] = (),
+    *,
+    says: Sequence[str] | None = None,
+    files: Sequence[Attachment] = (),
+    out: TextIO | None = None,
+    err: TextIO | None = None,
+) -> Connector:
+    """The one of `palimpsest chat` where nobody sits at a terminal. ``notes``: what is to be said of the settings;
+    ``says``: the messages, else the lines of standard input; ``files`` go with the first of them."""
+    from connectors.terminal.pipe import Pipe
+
+    sys.stderr.writelines(f"{line}\n" for line in _said(settings, notes))
+    return Pipe(address, says=says, files=files, out=out or sys.stdout, err=err or sys.stderr)
+
+
+def terminal(settings: Settings, address: Address, notes: Sequence[str] = ()) -> Terminal:
+    """The one of `palimpsest chat` with a prompt. ``notes``: what is to be said of the settings."""
     from bot.agent.commands.table import completions, offered
     from connectors.terminal.connector import Terminal
 
-    banner = f"Palimpsest · {address.agent_id} · /help lists commands, Ctrl-C stops an answer, Ctrl-D leaves."
-    banner = "\n".join([banner, *said])
+    about = "/help lists commands, @ attaches a file, Ctrl-C stops an answer, Ctrl-D leaves."
+    banner = "\n".join([f"Palimpsest · {address.agent_id}", about, *_said(settings, notes)])
     history = settings.data_dir / "agents" / address.agent_id / "input_history"
     return Terminal(address, history_file=history, commands=offered(), continues=completions, banner=banner)
+
+
+def write_line(file: TextIO, text: str) -> None:
+    """A text and the end of a line, as a pipe writes its answers."""
+    from connectors.terminal.pipe import write
+
+    write(file, text)
+
+
+def _said(settings: Settings, notes: Sequence[str]) -> Sequence[str]:
+    return [*notes, local_note(settings)] if settings.uses_local_model else notes
 
 
 def local_note(settings: Settings) -> str:

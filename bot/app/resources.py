@@ -7,19 +7,21 @@ import importlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from urllib.parse import urlsplit
 
 import structlog
 from pydantic import SecretStr
 
 from bot.app.embedded.valkey import EmbeddedValkey
-from bot.app.models import open_chains
+from bot.app.models import chosen_link, open_chains
 from bot.bus.bus import Bus
 from bot.bus.jobs import Jobs
 from bot.bus.redis_names import RedisNames
 from bot.errors import BusUnavailable, ConfigurationError, StoreUnavailable
 from bot.model import Link, Model
 from bot.model.chain import Chain
+from bot.model.chains import Chains
 from bot.runtime.providers import DEFAULT_MODEL
 from bot.runtime.settings import Settings
 from bot.runtime.tasks import patiently, stop
@@ -47,10 +49,15 @@ class Resources:
     bus: Bus
     redis_url: str
     jobs: Jobs
-    chain: Chain
-    """The models that talk, in the order in which they are asked."""
+    chains: Chains
+    """The models that talk: those of the settings, and what conversations chose."""
     summaries: Chain
     """Those that write summaries: `COMPACTION_MODEL`, and then those that talk."""
+
+    @property
+    def chain(self) -> Chain:
+        """The models of the settings that talk, in the order in which they are asked."""
+        return self.chains.usual
 
     @property
     def models(self) -> tuple[Model, ...]:
@@ -65,7 +72,7 @@ async def open_resources(
     listen: tuple[str, ...] = (),
     clear_leases: bool = True,
     asks: bool = True,
-    model: Model | None = None,
+    model: Model | Link | None = None,
     fallback: Sequence[Link] = (),
 ) -> AsyncIterator[Resources]:
     """Open everything, and close it at the end. ``listen``: connectors whose live events are wanted here; ``asks``:
@@ -96,12 +103,15 @@ async def open_resources(
         jobs = Jobs(url, bell)
         stack.push_async_callback(jobs.close)
         if model is None:
-            chain, summaries = await open_chains(settings, stack, BookWindows(database), asks=asks)
+            windows = BookWindows(database)
+            chain, summaries = await open_chains(settings, stack, windows, asks=asks)
+            chains = Chains(chain, partial(chosen_link, settings, windows))
         else:
-            chain, summaries = _chains_of(
-                settings, stack, [Link(model, settings.talker.name or DEFAULT_MODEL), *fallback]
-            )
-        yield Resources(settings, database, bus, url, jobs, chain, summaries)
+            first = model if isinstance(model, Link) else Link(model, settings.talker.name or DEFAULT_MODEL)
+            chain, summaries = _chains_of(settings, stack, [first, *fallback])
+            chains = Chains(chain, partial(Link, first.model))
+        stack.push_async_callback(chains.close)
+        yield Resources(settings, database, bus, url, jobs, chains, summaries)
 
 
 async def _traced(settings: Settings, database: Database, stack: AsyncExitStack) -> None:

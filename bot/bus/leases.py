@@ -49,7 +49,7 @@ still for two seconds keeps its agents, and one that stands still for longer onl
 waits for it looks when it must have run out, and up to ``retry_seconds`` later: hosts that wait for the same one do not
 all ask at the same moment."""
 AGENT_UNRENEWED = LeaseKind("agent", seconds=60.0, retry_seconds=0.1)
-"""The same lease for whoever renews nothing while it works: a conversation is being forgotten."""
+"""The same lease for whoever may stand still while it works: a conversation is being forgotten, or moved into."""
 CONNECTOR = LeaseKind("connector", seconds=3.0, retry_seconds=1.0)
 """Of a gateway; who stands by is also rung for when it is handed over."""
 HOUSEKEEPING = LeaseKind("housekeeping", seconds=600.0, retry_seconds=600.0)

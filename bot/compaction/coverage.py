@@ -37,15 +37,15 @@ _TELLING = re.compile(r"[\d@_]")
 _CODE = re.compile(r"[\w@](?:[\w@#%]|[-./:+,'’\\&=?](?=[\w@]))*")
 _LONGEST_CODE = 80
 _EDGES = ".,;:!?()[]{}<>\"'*“”‘’«»…¿¡"
-_CAPITALS = re.compile(r"\b(?:[A-ZÀ-ÞΑ-ΩЀ-Я]{2,8}|[^\W\d_]{0,20}[a-zß-ÿα-ωа-я][A-ZÀ-ÞΑ-ΩЀ-Я][^\W\d_]{0,20})\b")
-_CAPITAL_INSIDE = re.compile(r"[A-ZÀ-ÞΑ-ΩЀ-Я](?<=[^\W\d_][A-ZÀ-ÞΑ-ΩЀ-Я])")
 _COMPOUND = 12
 """Letters from which on a word has something to say at its end as well ("Rechnungsadresse")."""
 
 _FORMS = (0.3, 0.3, 0.3, 0.45, 0.75, 1.0)
 """What a word of so many letters tells: in every language the short ones are the common ones."""
 _PAIR = 0.5
-_NUMBER, _LONG_NUMBER, _IDENTIFIER, _CAPITAL = 1.5, 2.0, 2.5, 1.5
+_NUMBER, _LONG_NUMBER, _IDENTIFIER = 1.5, 2.0, 2.5
+AMOUNT = "#"
+"""Before a number that is so many of something, and tells as much as a long word: no term of a text begins with it."""
 _LONG = 3
 """Digits from which on a number is hardly said by chance."""
 _ID_DIGITS = 6
@@ -95,8 +95,6 @@ class Rarity:
 
     texts: int
     counts: Counter[str]
-    capitals: frozenset[str] = frozenset()
-    """Terms that were written with capitals inside, as abbreviations and names of things in programs are."""
     _weights: dict[str, float] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -106,18 +104,13 @@ class Rarity:
         counts: Counter[str] = Counter()
         for own in map(terms_of, texts) if terms is None else terms:
             counts.update(own)
-        # Who shouts names nothing by it. Most lines have no two capitals beside each other: to search takes longer.
-        spoken = (text for text in texts if _CAPITAL_INSIDE.search(text) and not text.isupper())
-        capitals = {beginning(word.casefold()) for text in spoken for word in _CAPITALS.findall(text)}
-        return cls(len(texts), counts, frozenset(capitals))
+        return cls(len(texts), counts)
 
     def weight(self, term: str) -> float:
         """How much a term tells: log(1 + N / df), times its form."""
         weight = self._weights.get(term)
         if weight is None:
             weight = log(1 + max(1, self.texts) / max(1, self.counts[term])) * form_of(term)
-            if term in self.capitals:
-                weight *= _CAPITAL
             self._weights[term] = weight
         return weight
 
@@ -140,6 +133,8 @@ def may_tell(text: str) -> bool:
 @lru_cache(maxsize=_KEPT)
 def form_of(term: str) -> float:
     """What a term tells by its form alone."""
+    if term.startswith(AMOUNT):
+        return _FORMS[-1]
     if is_telling(term):
         if any(map(str.isalpha, term)) or "@" in term or (term.isdigit() and len(term) >= _ID_DIGITS):
             return _IDENTIFIER

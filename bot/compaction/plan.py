@@ -10,7 +10,7 @@ from bot.compaction.facts.fact import Fact
 from bot.compaction.summary.checks import missing
 from bot.compaction.summary.details import demanded, texts_of
 from bot.estimate import Family, Level, Meter, text_tokens
-from bot.history import Entry, EntryKind, Layer, Ranges
+from bot.history import SET_ASIDE, Entry, EntryKind, Layer, Ranges, merge_ranges
 from bot.messages import Audience, Block, text_block
 
 SUMMARY = "\x02summary\x03"
@@ -210,6 +210,13 @@ def everything_but(kept: Sequence[Entry], upto: int) -> Ranges:
 def fresh_start(upto: int) -> Plan:
     """Nothing up to here is seen any more, and nothing stands in its place: `/new`."""
     return Plan("new", upto, upto + 1, everything_but((), upto), kind="new")
+
+
+def away_again(imported: Layer) -> Plan:
+    """What was brought over from elsewhere is in nobody's sight any more: `/undo` of the layer that said what it is.
+    What that layer left in view goes with the rest."""
+    hidden = merge_ranges((*imported.hidden, (imported.hidden[-1][1] + 1, imported.upto)))
+    return Plan("import", imported.upto, 0, hidden, kind=SET_ASIDE)
 
 
 _MOST_SPANS = 3

@@ -7,7 +7,6 @@ with every try: after three of them the events are stored one by one, and the on
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +21,7 @@ from bot.files.blocks import remove_sent
 from bot.gateway.admission import Admission
 from bot.gateway.chats import Chats
 from bot.gateway.ephemeral import EphemeralNotices
-from bot.messages import Address, AgentId, Inbound, Say, in_brackets
+from bot.messages import Address, AgentId, Inbound, Say, cleaned, in_brackets
 from bot.runtime.telemetry import telemetry
 from bot.store import Database, Tx, chats, inbox, outages, outbox, runs
 from bot.store.archive import dismissed
@@ -35,8 +34,6 @@ MOST_TRIES = 3
 UNREAD = "I could not read that: it is of a kind that I do not know yet. Say it in another way, and I will answer."
 SKIPPED = "I could not read that: something in me broke on it. Whoever runs me sees it; you can go on."
 _LONGEST_LINE = 300
-_LINE_ENDS = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-"""Whatever a reader may take for the end of a line."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +184,8 @@ class Intake:
             async with self._database.write() as tx:
                 fresh = await self._fresh(tx, inbounds)
                 people = [inbound for inbound in fresh if inbound.kind != "delete"]  # anybody may take back their own
-                welcome, told = await self._admission.admit(tx, people, now=now)
+                admitted = await self._admission.admit(tx, people, now=now)
+                welcome = admitted.welcome
                 unread = [inbound for inbound in welcome if inbound.is_unread]
                 welcome = [inbound for inbound in welcome if not inbound.is_unread]
                 # Whoever is let in later is not answered what was refused before, when the platform brings it again.
@@ -203,8 +201,9 @@ class Intake:
         for inbound in people:
             self._chats.heard_of(inbound.address.chat)
         self._tell(new, withdrawn)
+        self._bus.ring(*map(topics.outbox, admitted.rings))
         unreadable = [_notice(inbound, UNREAD) for inbound in unread]
-        return Stored(new, [*told, *unreadable], [file for one in withdrawn for file in one.files])
+        return Stored(new, [*admitted.told, *unreadable], [file for one in withdrawn for file in one.files])
 
     async def _fresh(self, tx: Tx, inbounds: Sequence[Inbound]) -> list[Inbound]:
         """Those that nobody has brought before, as they are kept."""
@@ -250,7 +249,7 @@ def _cleaned(inbound: Inbound) -> Inbound:
     """Whatever a platform lets people write, in a form that can be stored and shown."""
     return replace(
         inbound,
-        text=_clean(inbound.text),
+        text=cleaned(inbound.text),
         person_name=_line(inbound.person_name),
         speaker=in_brackets(_line(inbound.speaker).replace(":", " ")),
         quote=replace(inbound.quote, text=_quoted(inbound.quote.text)) if inbound.quote else None,
@@ -260,18 +259,10 @@ def _cleaned(inbound: Inbound) -> Inbound:
 
 def _quoted(text: str) -> str:
     """Each line of it marked, so that none can be taken for what is said below."""
-    return "\n".join(line if line.startswith(">") else f"> {line}".rstrip() for line in _clean(text).split("\n"))
+    return "\n".join(line if line.startswith(">") else f"> {line}".rstrip() for line in cleaned(text).split("\n"))
 
 
 def _line(text: str) -> str:
     """One line, without characters that are not seen or turn the text around."""
-    shown = "".join(character for character in _clean(text) if character.isprintable())
+    shown = "".join(character for character in cleaned(text) if character.isprintable())
     return shown[:_LONGEST_LINE]
-
-
-def _clean(text: str) -> str:
-    """Text that every store and every provider takes: no control characters but newline and tab, no lone surrogates,
-    and one kind of line end."""
-    lines = _LINE_ENDS.sub("\n", text)
-    kept = "".join(character for character in lines if character >= " " or character in "\n\t")
-    return kept.encode("utf-8", "replace").decode()

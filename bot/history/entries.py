@@ -47,6 +47,17 @@ class EntryKind(StrEnum):
     """The program tells the model something."""
 
 
+PARKED = "parked"
+"""The kind of a layer that takes a message that was put aside out of the model's view."""
+IMPORTED = "imported"
+"""… that says what was brought over from another program, and lies over it."""
+SET_ASIDE = "set_aside"
+"""… over what was brought over and is in nobody's sight: it is being written, or was taken away by `/undo`."""
+ELSEWHERE = "import:"
+"""What the keys of messages begin with that were brought over from another program."""
+LASTING = frozenset({PARKED, SET_ASIDE})
+"""Kinds of layers that `/undo` does not take off."""
+
 ASKED = frozenset({EntryKind.SAID, EntryKind.FILE})
 """What a request of a person is made of."""
 

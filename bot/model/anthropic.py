@@ -16,11 +16,12 @@ from bot.history.server_tools import as_texts, is_server_tool
 from bot.messages import Message, text_block
 from bot.model.base import DEFAULT_ANSWER, DEFAULT_WINDOW, Head, Limits, Reply, SettingNames, Wait
 from bot.model.cache_marks import Life, mark_for, marked, marked_head
-from bot.model.calls import MOST_CALLS, SILENCE, Calls, Endpoint
+from bot.model.calls import MOST_CALLS, Calls, Endpoint, Silence
 from bot.model.foreign import for_messages, placed
 from bot.model.limits import KnownLimits
-from bot.model.provider_errors import in_stream, no_end, no_message, of_status, unreachable
+from bot.model.provider_errors import in_stream, no_end, no_message, of_status, silent, unreachable
 from bot.model.reply_stream import ReplyStream
+from bot.runtime.tls import trusted
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic, AsyncStream
@@ -37,7 +38,7 @@ class AnthropicModel(Endpoint):
     """A client of one Messages API endpoint: a :class:`bot.model.base.Model`. ``fixed`` limits are for servers that
     cannot tell; ``calls``: how many are in flight at most; ``remembered``: for how long after its last use a prompt
     stays in the provider's cache; ``windows``: what refusals stated; ``names``: of the settings that say where and what
-    it is; ``silence``: seconds that nothing may come for; ``look`` asks for a model's limits where the Models API does
+    it is; ``silence``: for how long nothing may come; ``look`` asks for a model's limits where the Models API does
     not say them; ``provider``: whose it is, for traces."""
 
     def __init__(
@@ -51,7 +52,7 @@ class AnthropicModel(Endpoint):
         remembered: Life = "5m",
         windows: Windows | None = None,
         names: SettingNames | None = None,
-        silence: float = SILENCE,
+        silence: Silence | None = None,
         look: Callable[[str], Awaitable[Limits | None]] | None = None,
         provider: str = "anthropic",
     ) -> None:
@@ -59,7 +60,7 @@ class AnthropicModel(Endpoint):
         self._auth_token = auth_token
         self._base_url = base_url
         self._mark = mark_for(remembered)
-        self._silence = silence
+        self._silence = silence or Silence()
         key = "ANTHROPIC_AUTH_TOKEN" if auth_token else "ANTHROPIC_API_KEY"
         self._names = names or SettingNames(key, "ANTHROPIC_BASE_URL")
         self._asked = look
@@ -163,14 +164,15 @@ class AnthropicModel(Endpoint):
             on_text("")
         try:
             create: Any = self._sdk().messages.create  # what it is given is the API's own JSON
-            events: AsyncStream[RawMessageStreamEvent] = await create(
-                stream=True,
-                model=head.model,
-                max_tokens=head.max_tokens,
-                messages=marked(self._received(head.tools, messages), self._mark),
-                cache_control=self._mark,
-                **options,
-            )
+            async with asyncio.timeout(self._silence.begins):
+                events: AsyncStream[RawMessageStreamEvent] = await create(
+                    stream=True,
+                    model=head.model,
+                    max_tokens=head.max_tokens,
+                    messages=marked(self._received(head.tools, messages), self._mark),
+                    cache_control=self._mark,
+                    **options,
+                )
             async with events:
                 async for event in events:
                     if answer.take(event) and on_text:
@@ -178,6 +180,10 @@ class AnthropicModel(Endpoint):
             reply = _reply(answer, self.place)
         except anthropic.APIStatusError as error:
             raise of_status(error, head.model, self._names) from error
+        except TimeoutError as error:
+            raise silent(self._silence.begins) from error
+        except httpx2.ReadTimeout as error:
+            raise silent(self._silence.middle) from error
         except (anthropic.APIConnectionError, httpx2.HTTPError, httpx2.StreamError) as error:
             raise unreachable() from error
         except anthropic.APIResponseValidationError as error:
@@ -204,9 +210,10 @@ class AnthropicModel(Endpoint):
                     auth_token=self._auth_token,
                     base_url=self._base_url,
                     max_retries=0,
-                    timeout=anthropic.Timeout(self._silence, connect=10),
+                    timeout=anthropic.Timeout(self._silence.middle, connect=10),
+                    http_client=anthropic.DefaultAsyncHttpxClient(verify=trusted()),
                 )
-            except (anthropic.AnthropicError, ValueError) as error:
+            except (anthropic.AnthropicError, OSError, ValueError) as error:
                 raise ModelRefused(f"The model cannot be used: {error}", cause=Cause.AWAY) from error
         return self._client
 
@@ -216,4 +223,4 @@ def _reply(answer: ReplyStream, place: str) -> Reply:
         raise ModelOverflow("The answer ran into the end of the model's window.")
     if answer.stop_reason is None:
         raise no_end()
-    return Reply(placed(answer.blocks, place), answer.usage, answer.stop_reason, answer.model)
+    return Reply(placed(answer.blocks, place), answer.usage, answer.stop_reason, answer.model, answer.broken)

@@ -72,6 +72,9 @@ class Reply:
     stop_reason: str
     model: str = field(default="", compare=False)
     """What the provider calls who answered; empty where it does not say."""
+    broken: frozenset[str] = frozenset()
+    """The calls, by their ids, whose arguments are no whole JSON object: as a rule the answer ended in them. What is
+    there of those arguments is shown, and not to be acted on."""
 
 
 @dataclass(frozen=True)
@@ -182,15 +185,30 @@ class Link:
     a client of its own, also at the same endpoint: what it makes one of them wait for is none of the other's.
 
     ``title``: "OpenAI gpt-5.2"; empty where the name says enough. ``is_by_anthropic``: by Anthropic itself, and by
-    nobody who speaks like them: only there do requests with tools get a prompt besides ours.
+    nobody who speaks like them: only there do requests with tools get a prompt besides ours. ``is_local``: it is the
+    one that comes with the program. ``prompt``: the system prompt that it can follow, in the place of ours;
+    ``uses_tools``: whether it is offered any; ``introduction``: what people read once, below its first answer.
     """
 
     model: Model
     name: str
     title: str = ""
     is_by_anthropic: bool = False
+    prompt: str = ""
+    uses_tools: bool = True
+    introduction: str = ""
+    is_local: bool = False
 
     @property
     def called(self) -> str:
         """For people."""
         return self.title or self.name
+
+    @property
+    def described(self) -> str:
+        """With whose it is, for those who ask."""
+        if self.is_local:
+            return f"{self.name} (local)"
+        if self.title:
+            return self.title
+        return f"Anthropic {self.name}" if self.is_by_anthropic else f"{self.name} (at an endpoint of its own)"

@@ -11,23 +11,31 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from bot.errors import OF_PROVIDER, Cause, ModelError, ModelOverflow, ModelRefused, ModelUnavailable
 from bot.messages import Message
 from bot.model.base import Head, Limits, Load, Reply, Trouble, Wait
 from bot.model.limits import KnownLimits
-from bot.model.provider_errors import TryAgain
+from bot.model.provider_errors import SILENCE, TryAgain
 from bot.model.queue import Call, ModelQueue
 from bot.runtime.telemetry import Outcome, telemetry
 
 MOST_CALLS = 64
-SILENCE = 180.0
-"""Seconds without a byte after which a server is taken to be away."""
 _TRIES = 4
 _LONGEST_WAIT = 60.0
 _OF_ALL_MODELS = frozenset({Cause.KEY, Cause.CREDIT, Cause.AWAY})
 """An answer of any model shows that it is over; each of the others may be of one model alone."""
+
+
+@dataclass(frozen=True)
+class Silence:
+    """Seconds without a byte after which a server is taken to be away: before an answer ``begins`` (its headers, which
+    come before a model reasons), and in its ``middle``, which is no less: there some send a whole call of a tool at
+    once, and a model may reason without a word."""
+
+    begins: float = 90.0
+    middle: float = 180.0
 
 
 class Calls:
@@ -84,7 +92,7 @@ class Calls:
                 telemetry.model_retried(again.status)
                 pause = again.wait or random.uniform(0.5, 1.0) * 2 ** (number - 1)
                 spent = time.monotonic() - began
-                is_over = patience is not None and spent + pause > patience
+                is_over = again.status == SILENCE or (patience is not None and spent + pause > patience)
                 if number == _TRIES or again.wait > _LONGEST_WAIT or is_over:
                     telemetry.model_failed(call.purpose, "unavailable", again.cause)
                     raise ModelUnavailable(str(again), cause=again.cause, wait=again.wait) from again.__cause__

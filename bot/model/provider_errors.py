@@ -17,7 +17,9 @@ from bot.model.overflow.detection import is_context_overflow, stated_numbers
 
 _RETRIED = frozenset({408, 409, 429, 498, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 _RETRIED_TYPES = frozenset({"overloaded_error", "rate_limit_error", "api_error", "timeout_error"})
-RETRIED = (*map(str, sorted(_RETRIED)), *sorted(_RETRIED_TYPES), "connection", "stream", "invalid")
+SILENCE = "silence"
+"""What a try is counted as that took so long that nobody wants to wait for another one of the same."""
+RETRIED = (*map(str, sorted(_RETRIED)), *sorted(_RETRIED_TYPES), "connection", "stream", "invalid", SILENCE)
 """What a try that is worth another can be counted as."""
 _BUSY_TYPES = frozenset({"overloaded_error", "rate_limit_error"})
 _NOT_HERE = re.compile(r"^\W*(invalid url|unknown request url|(file |resource |page )?not found\b\W*$)", re.IGNORECASE)
@@ -29,10 +31,14 @@ _OF_A_MINUTE = re.compile(r"\btokens per minute\b.*?\blimit ([\d,]+), requested 
 
 
 _NO_TOOLS = re.compile(
-    r"does not support (?:tools|tool use|function calling)|support tool use|function tools with \S+ are not supported",
+    r"does not support (?:tools|tool use|function calling)|support tool use|function tools with \S+ are not supported"
+    r"|'reasoning_effort' does not support 'none'",
     re.IGNORECASE,
 )
-"""Ollama; OpenRouter ("No endpoints found that support tool use"); OpenAI of models that want another API for them."""
+"""Ollama; OpenRouter ("No endpoints found that support tool use"); OpenAI of models that want another API for them, or
+that reason whatever they are told: https://github.com/BerriAI/litellm/pull/34569."""
+_OTHER_API = re.compile(r"only supported in v1/|not a chat model", re.IGNORECASE)
+"""OpenAI of models that it offers over another of its APIs alone."""
 
 
 class TryAgain(ModelError):
@@ -65,6 +71,9 @@ def of_status(error: Any, model: str, names: SettingNames) -> ModelOverflow | Mo
     if _NO_TOOLS.search(said):
         sentence = f"The model {model!r} takes no tools there ({said})."
         return ModelRefused(f"{sentence} Set {names.model} to one that does.", cause=Cause.MODEL)
+    if _OTHER_API.search(said):
+        sentence = f"The model {model!r} is not offered over Chat Completions there ({said})."
+        return ModelRefused(f"{sentence} Set {names.model} to one that is.", cause=Cause.MODEL)
     if cause in (Cause.KEY, Cause.FORBIDDEN):
         sentence = f"The model's server does not accept our key ({said})."
         return ModelRefused(f"{sentence} Check {names.key} and {names.base}.", cause=cause)
@@ -122,6 +131,11 @@ def overflow(said: str) -> ModelOverflow:
 def unreachable() -> TryAgain:
     """What is to be raised where the connection broke, before or in the middle of an answer."""
     return TryAgain("The model's server cannot be reached or broke off its answer.", status="connection")
+
+
+def silent(seconds: float) -> TryAgain:
+    """What is to be raised where nothing came for so long."""
+    return TryAgain(f"The model's server said nothing for {seconds:.0f} seconds.", status=SILENCE)
 
 
 def no_message() -> TryAgain:

@@ -16,6 +16,7 @@ from pydantic_core import from_json
 from bot.history import Usage
 from bot.history.server_tools import CALL, is_result
 from bot.messages import Block
+from bot.model.base import CUT_OFF
 
 _GROWS = {"text_delta": "text", "thinking_delta": "thinking"}
 
@@ -53,6 +54,21 @@ class ReplyStream:
         """The answer, as JSON that can go back. Raises ValueError where the arguments of a call are no JSON."""
         return tuple(_plain(self._whole(number)) for number in sorted(self._blocks))
 
+    @property
+    def broken(self) -> frozenset[str]:
+        """The calls whose arguments are no whole object, by their ids."""
+        calls = ((number, block) for number, block in self._blocks.items() if block["type"] == "tool_use")
+        return frozenset(str(block["id"]) for number, block in calls if not self._is_whole(number))
+
+    def _is_whole(self, number: int) -> bool:
+        came = "".join(self._pieces.get(number, ()))
+        if not came:  # it may have none, but not where the answer ended in it
+            return bool(self._blocks[number].get("input")) or self.stop_reason != CUT_OFF or number < max(self._blocks)
+        try:
+            return isinstance(from_json(came), dict)
+        except ValueError:
+            return False
+
     def _grow(self, number: int, delta: Any) -> bool:
         block = self._blocks[number]
         if delta.type == "citations_delta":
@@ -75,7 +91,8 @@ class ReplyStream:
         if not came:
             return block
         if "input" in block:  # cut off in the middle, where the answer became too long: as far as it goes
-            return {**block, "input": from_json(came, allow_partial=True)}
+            found = from_json(came, allow_partial=True)
+            return {**block, "input": found if isinstance(found, dict) else {"arguments": found}}
         return {**block, block["type"]: came}
 
     def _count(self, told: Any) -> None:

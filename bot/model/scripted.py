@@ -23,7 +23,7 @@ from bot.errors import ModelError
 from bot.estimate import block_tokens, estimate_tokens, family_of
 from bot.history import Usage
 from bot.messages import Block, Message, text_block, text_of, tool_calls
-from bot.model.base import Head, Limits, Reply, Wait
+from bot.model.base import CUT_OFF, Head, Limits, Reply, Wait
 from bot.model.calls import MOST_CALLS, Calls, Endpoint
 from bot.model.limits import KnownLimits
 from bot.model.provider_errors import overflow
@@ -53,7 +53,7 @@ class Answer:
     """What the model says. ``calls``: tools with their arguments; ``blocks``: the whole answer, in place of both.
 
     ``after``: the answer stops after its first word until this is set. ``usage`` and ``stop_reason`` are as a provider
-    would say them, unless given.
+    would say them, unless given; ``is_broken``: it ends in the arguments of its last call.
     """
 
     text: str = ""
@@ -61,9 +61,12 @@ class Answer:
     blocks: Sequence[Block] = ()
     usage: Usage | None = None
     stop_reason: str = ""
+    is_broken: bool = False
     after: asyncio.Event | None = None
     delay: float = 0.0
     """Seconds before its first word."""
+    pace: float = 0.0
+    """Seconds after each word."""
 
 
 Line = str | Answer | ModelError
@@ -149,10 +152,13 @@ class ScriptedModel(Endpoint):
         answer = Answer(line) if isinstance(line, str) else line
         await asyncio.sleep(answer.delay)
         blocks = tuple(answer.blocks) or _blocks(answer)
-        await _written(blocks, on_text, answer.after)
+        await _written(blocks, on_text, answer.after, answer.pace)
         output = round(sum(block_tokens(block, family=family_of(asked.head.model)) for block in blocks))
-        stop_reason = "tool_use" if tool_calls(blocks) else "end_turn"
-        return Reply(blocks, answer.usage or Usage(input=size, output=output), answer.stop_reason or stop_reason)
+        calls = tool_calls(blocks)
+        stop_reason = answer.stop_reason or (CUT_OFF if answer.is_broken else "tool_use" if calls else "end_turn")
+        broken = frozenset({calls[-1]["id"]} if answer.is_broken else ())
+        usage = answer.usage or Usage(input=size, output=output)
+        return Reply(blocks, usage, stop_reason, broken=broken)
 
     def _next(self, asked: Asked) -> Line:
         if not self._script:
@@ -174,13 +180,15 @@ def _blocks(answer: Answer) -> tuple[Block, ...]:
     return (*said, *calls)
 
 
-async def _written(blocks: Sequence[Block], on_text: Callable[[str], None], after: asyncio.Event | None) -> None:
+async def _written(
+    blocks: Sequence[Block], on_text: Callable[[str], None], after: asyncio.Event | None, pace: float
+) -> None:
     """Word by word, as a stream would bring it."""
     text = ""
     for word in _WORDS.findall("".join(block["text"] for block in blocks if block["type"] == "text")):
         text += word
         on_text(text)
-        await (after.wait() if after else asyncio.sleep(0))
+        await (after.wait() if after else asyncio.sleep(pace))
     if after:
         await after.wait()
 

@@ -17,6 +17,7 @@ from bot.bus import topics
 from bot.compaction.plan import Plan, Trigger
 from bot.compaction.statistics import messages_text, statistics_of
 from bot.compaction.summary.checks import missing
+from bot.history import LASTING
 from bot.messages import AgentId
 from bot.page.context import PageContext
 from bot.page.diff import counts, difference, side_by_side
@@ -218,7 +219,7 @@ async def _about(tx: Tx, run: Run) -> dict[str, Any]:
 
 def _is_top(layers: Sequence[Any], mine: int | None) -> bool:
     """Whether an undo would take this one off."""
-    top = next((layer.number for layer in reversed(layers) if layer.kind != "parked"), None)
+    top = next((layer.number for layer in reversed(layers) if layer.kind not in LASTING), None)
     return mine is not None and top == mine
 
 

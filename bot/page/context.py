@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse
 
 from bot.bus.bus import Bus
 from bot.bus.jobs import Jobs
-from bot.page.access.caller import Callers, is_loopback
+from bot.page.access.caller import Callers
 from bot.page.access.keys import Keys
 from bot.page.access.visitor import Visitor, visitor_of
 from bot.page.rendering import Rendering
@@ -79,17 +79,3 @@ class PageContext:
             return visitor.known
         async with self.database.read() as tx:
             return await sessions.is_open(tx, self.keys.kept(visitor.session), now=self.database.clock())
-
-
-def why_shut(settings: Settings) -> str:
-    """Why this process shows no page, with what to do; empty when it does."""
-    page, host = settings.page, settings.http_bind.rpartition(":")[0]
-    if page.password or page.token:
-        return ""
-    if not is_loopback(host):
-        return f"HTTP_BIND={settings.http_bind} is reached from elsewhere: set PAGE__PASSWORD to have the page there."
-    if not page.local:
-        return "PAGE__LOCAL is off: set PAGE__PASSWORD to have the page."
-    if settings.telegram_webhook_url:
-        return "Something forwards Telegram's calls to this address: set PAGE__PASSWORD to have the page there."
-    return ""

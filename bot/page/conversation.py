@@ -25,6 +25,7 @@ from bot.compaction.memory_report import REASONS
 from bot.compaction.standing_rules import pinned
 from bot.estimate.meter import MeterRecord
 from bot.files.blocks import FOLDER, folder_of
+from bot.history import LASTING
 from bot.messages import AgentId
 from bot.page.context import PageContext
 from bot.page.entries import shown
@@ -212,7 +213,7 @@ async def _existing(tx: Tx, agent_id: AgentId) -> Conversation:
 def _top(covers: Sequence[Cover]) -> int | None:
     """The layer that an undo would take off; what was put aside stays aside."""
     on = (cover.layer for cover in reversed(covers) if cover.is_on)
-    return next((layer.number for layer in on if layer.kind != "parked"), None)
+    return next((layer.number for layer in on if layer.kind not in LASTING), None)
 
 
 def _parts(meter: MeterRecord | None) -> list[Part]:

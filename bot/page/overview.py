@@ -20,7 +20,7 @@ from bot.page.figures import DAY, Week, counts, figures, spent
 from bot.page.format import duration, plural
 from bot.page.query import Slice, chosen, text
 from bot.page.updates import Updates
-from bot.store import Tx, outages, windows
+from bot.store import Tx, outages, people, windows
 from bot.store.operators import conversations, overview
 from bot.store.operators.overview import Day, Helpless, OpenRun, Queue, Waits
 from bot.store.outages import MODEL_IS_DOWN
@@ -115,6 +115,7 @@ class Overview:
                 *_refused(self._context.database.refusal),
                 *problems(waits, open_runs, helpless, day, now, worker=worker, down=down),
                 *_overruled(self._context, await self._learned(tx, now)),
+                *_at_the_door(await people.waiting(tx, now=now)),
             ],
         }
 
@@ -141,7 +142,9 @@ class Overview:
     async def _state(self, tx: Tx, waits: Waits, open_runs: Sequence[OpenRun], worker: Worker) -> str:
         happened = await overview.state(tx, waits, open_runs)
         refused, down = self._context.database.refusal, ",".join(await outages.named(tx, MODEL_IS_DOWN))
-        return f"{happened}|{worker}|{refused}|{down}|{late_sign(waits, open_runs, self._context.database.clock())}"
+        now = self._context.database.clock()
+        asking = await people.waiting(tx, now=now)
+        return f"{happened}|{worker}|{refused}|{down}|{asking}|{late_sign(waits, open_runs, now)}"
 
     async def _stream(self, request: Request) -> Response:
         async def state() -> str:
@@ -200,6 +203,13 @@ def _overruled(context: PageContext, learned: Learned | None) -> list[Problem]:
     name, window = context.model_name, f"{learned.window:,}"
     takes = f"{name} takes no more than {window} tokens, as its server said when it refused more"
     return [Problem("warning", f"{takes}: AGENTS__EMERGENCY_CONTEXT_LIMIT={limit} is above that.")]
+
+
+def _at_the_door(waiting: int) -> list[Problem]:
+    if not waiting:
+        return []
+    who = f"{plural(waiting, 'person', 'people')} {'waits' if waiting == 1 else 'wait'}"
+    return [Problem("warning", f"{who} to be let in.", "/people")]
 
 
 def _down(models: Mapping[str, float], now: float) -> list[Problem]:

@@ -39,14 +39,15 @@ def static_files() -> Mapping[str, StaticFile]:
 
 
 class Rendering:
-    """Makes the text of pages. ``secrets``: values of our own that must be in none of them."""
+    """Makes the text of pages. ``secrets``: values of our own that must be in none of them; ``templates``: folders of
+    others than those beside this module."""
 
-    def __init__(self, secrets: Sequence[str]) -> None:
+    def __init__(self, secrets: Sequence[str], *, templates: Sequence[Path] = ()) -> None:
         self._secrets = tuple(secrets)
         self.files = static_files()
         self._shown_often = lru_cache(4_096)(self.shown)
         self._environment = Environment(
-            loader=FileSystemLoader(_HERE / "templates"),
+            loader=FileSystemLoader([_HERE / "templates", *templates]),
             autoescape=True,
             undefined=StrictUndefined,
             trim_blocks=True,

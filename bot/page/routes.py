@@ -27,6 +27,7 @@ from bot.page.context import PageContext
 from bot.page.conversation import ConversationPage
 from bot.page.overview import Overview
 from bot.page.parked import ParkedPage
+from bot.page.people import PeoplePage
 from bot.page.refusal import Refused, refusal
 from bot.page.search import Search
 from bot.page.updates import Updates
@@ -57,6 +58,7 @@ def page_app(
         *Compactions(context, updates).routes,
         *Search(context).routes,
         *ParkedPage(context).routes,
+        *PeoplePage(context).routes,
         *Login(context, rate).routes,
         *(Chat(context, updates, store, commands).routes if store else ()),
         Route("/static/{name}", _static_of(context), methods=["GET"]),

@@ -74,6 +74,18 @@ def refusal(inbound: Inbound, mode: Mode, code: str | None) -> str:
     )
 
 
+LET_IN = "Let in"
+MANY_WAIT = (
+    "More people wait to be let in, of whom I tell you no more in this hour. /pair lists who waits, and so do the page "
+    "and `palimpsest pair list`."
+)
+
+
+def somebody_waits(name: str, who: str, code: str) -> str:
+    """What admins are told of somebody unknown, above a button that lets them in. ``who``: as ``connector:id``."""
+    return f"{name or 'Somebody'} ({who}) waits to be let in, with the code {code}. Let in only whom you know."
+
+
 def welcome() -> str:
     """What somebody is told who was just let in."""
     return "You are let in. Write to me; what you wrote before was not kept. /help lists what I can do."

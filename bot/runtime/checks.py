@@ -24,6 +24,11 @@ class Finding:
     advice: str = ""
 
 
+@dataclass(frozen=True)
+class Unreached(Finding):
+    """A problem: nobody answered, so it is not known whether the rest is right."""
+
+
 def ok(part: str, sentence: str, advice: str = "") -> Finding:
     """As it should be."""
     return Finding(part, "ok", sentence, advice)
@@ -37,6 +42,11 @@ def warning(part: str, sentence: str, advice: str) -> Finding:
 def problem(part: str, sentence: str, advice: str) -> Finding:
     """It does not work."""
     return Finding(part, "problem", sentence, advice)
+
+
+def unreached(part: str, sentence: str, advice: str) -> Unreached:
+    """It does not work, because nobody answers."""
+    return Unreached(part, "problem", sentence, advice)
 
 
 def as_line(finding: Finding) -> str:

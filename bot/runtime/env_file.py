@@ -19,6 +19,7 @@ from dotenv.parser import Binding, parse_stream
 from bot.errors import ConfigurationError
 
 ENV_FILE: Final = Path(".env")
+_PROGRAM = "palimpsest"
 ENCODING: Final = "utf-8-sig"
 """Editors on Windows begin a file with a mark, which would become part of the first name."""
 
@@ -32,9 +33,33 @@ class EnvFile:
     lines: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
-def read_env_file(path: Path = ENV_FILE) -> EnvFile:
-    """What stands there; nothing, where there is no such file. Raises ConfigurationError with a sentence, which quotes
-    no line: it may be a secret."""
+def env_file() -> Path:
+    """The `.env` that counts: that of the current folder; where there is none, the one of this user, which `palimpsest
+    setup` makes for a program that has no folder of its own."""
+    if ENV_FILE.exists():
+        return ENV_FILE
+    own = user_env_file()
+    return own if own.is_file() else ENV_FILE
+
+
+def user_env_file() -> Path:
+    """Where systems keep what one user has set: `~/.config/palimpsest/.env`, or as macOS has it."""
+    import platformdirs  # not needed where there is a `.env`
+
+    return Path(platformdirs.user_config_dir(_PROGRAM), ENV_FILE)
+
+
+def user_data_folder() -> Path:
+    """Where systems keep the data of one user: `~/.local/share/palimpsest`, or as macOS has it."""
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir(_PROGRAM))
+
+
+def read_env_file(path: Path | None = None) -> EnvFile:
+    """What stands there, or in the one that counts; nothing, where there is no such file. Raises ConfigurationError
+    with a sentence, which quotes no line: it may be a secret."""
+    path = path or env_file()
     try:
         text = path.read_text(encoding=ENCODING)
     except FileNotFoundError:

@@ -26,7 +26,7 @@ from pydantic_settings import (
 
 from bot.errors import ConfigurationError
 from bot.runtime import setting_values
-from bot.runtime.env_file import ENCODING, ENV_FILE, read_env_file
+from bot.runtime.env_file import ENCODING, env_file, read_env_file
 from bot.runtime.providers import choice
 from bot.runtime.settings_errors import unreadable, wrong_values
 
@@ -280,7 +280,6 @@ class Settings(BaseSettings):
     """All of it. Fields of nested groups are set with two underscores: `AGENTS__WARNING=0.6`."""
 
     model_config = SettingsConfigDict(
-        env_file=ENV_FILE,
         env_file_encoding=ENCODING,
         env_nested_delimiter="__",
         extra="ignore",
@@ -312,6 +311,8 @@ class Settings(BaseSettings):
     """Calls of the model that this process makes at once; whoever else wants an answer waits in line."""
     model_patience: float = Field(default=120.0, ge=0)
     """Seconds for which an answer is tried again while no model gives one; 0: a few tries, in five seconds."""
+    model_silence: float | None = Field(default=None, gt=0)
+    """Seconds after which a model that has not begun to answer is taken to be away."""
     prompt_cache: Literal["auto", "5m", "1h"] = "auto"
     """For how long the provider is to remember a conversation after each request; auto: for an hour at Anthropic, and
     elsewhere for five minutes, which everybody takes (docs/cost.md)."""
@@ -491,9 +492,10 @@ class Settings(BaseSettings):
         return self.otel_instrumentation_genai_capture_message_content in ("true", "span_only", "span_and_event")
 
 
-def variables() -> Mapping[str, str]:
-    """What is set, in `.env` and in the environment, which wins."""
-    return {name: value or "" for name, value in {**dotenv_values(ENV_FILE, encoding=ENCODING), **os.environ}.items()}
+def variables(file: Path | None = None) -> Mapping[str, str]:
+    """What is set, in this `.env`, or in the one that counts, and in the environment, which wins."""
+    in_file = dotenv_values(file or env_file(), encoding=ENCODING)
+    return {name: value or "" for name, value in {**in_file, **os.environ}.items()}
 
 
 def load_settings(**overrides: object) -> Settings:
@@ -502,8 +504,9 @@ def load_settings(**overrides: object) -> Settings:
     What only all of them together show, and names that are no settings, is for :mod:`bot.runtime.settings_check`.
     """
     try:
-        if overrides.get("_env_file", ENV_FILE) is not None:
-            read_env_file()
+        file = overrides.setdefault("_env_file", env_file())
+        if file is not None:
+            read_env_file(file if isinstance(file, Path) else None)
         if "providers" in overrides:
             overrides[_NOT_A_VARIABLE] = overrides.pop("providers")
         return Settings(**overrides)  # type: ignore[arg-type]  # names and values are checked by pydantic itself

@@ -331,7 +331,10 @@ def _chosen(settings: Settings) -> Iterator[Finding]:
             if str(error) not in said:
                 yield problem(PART, error.sentence, error.advice)
             said.add(str(error))
-    if said or not settings.uses_local_model:
+    if said:
+        return
+    yield from _stand_ins(settings)
+    if not settings.uses_local_model:
         return
     if settings.compaction_model and not settings.has_own_summary_endpoint and choice.summaries(settings).is_local:
         sentence = f"COMPACTION_MODEL={settings.compaction_model} is ignored: the local model answers."
@@ -339,6 +342,22 @@ def _chosen(settings: Settings) -> Iterator[Finding]:
     for name in choice.unused(settings):
         sentence = f"{name} is set, and the small local model answers: nothing says which model to ask."
         yield warning(PART, sentence, f"Set MODEL, e.g. MODEL={_example(name)}.")
+
+
+def _stand_ins(settings: Settings) -> Iterator[Finding]:
+    """Whether those that `MODEL_FALLBACK` names can stand in."""
+    talks = choice.talker(settings)
+    for written, one in zip(settings.model_fallback, choice.fallbacks(settings), strict=True):
+        if re.search(r"[\s;]", written):
+            whole = ",".join(filter(None, re.split(r"[\s;,]+", written)))
+            sentence = f"MODEL_FALLBACK={written}: the names in it are separated by commas alone."
+            yield problem(PART, sentence, f"Write MODEL_FALLBACK={whole}.")
+        elif one.is_local:
+            sentence = f"MODEL_FALLBACK={written} is ignored: nothing says where that is to be asked."
+            yield warning(PART, sentence, f"Write MODEL_FALLBACK=provider/{written}, and set that provider's key.")
+        elif (one.provider, one.name, one.base_url) == (talks.provider, talks.name, talks.base_url):
+            sentence = f"MODEL_FALLBACK={written} is the model that talks, and stands in for nobody."
+            yield warning(PART, sentence, "Name another one, best of another provider.")
 
 
 def _example(variable: str) -> str:

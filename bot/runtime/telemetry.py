@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -48,7 +48,9 @@ __all__ = [
     "SpanName",
     "Telemetry",
     "ToolSpan",
+    "TracedCompaction",
     "TracedSpan",
+    "TracedTurn",
     "telemetry",
 ]
 
@@ -170,6 +172,38 @@ class DeliverySpan(TracedSpan):
         self.connector, self.agent, self.turn, self.run = connector, agent, turn, run
 
 
+@dataclass(frozen=True)
+class TracedTurn:
+    """A turn whose end is committed, ``seconds`` after its first message came. ``again``: it had failed before;
+    ``cause``: why there was no answer, empty where there was."""
+
+    id: str
+    agent: str
+    connector: str
+    state: str
+    seconds: float
+    model: str
+    usage: Usage
+    cause: str = ""
+    again: bool = False
+
+
+@dataclass(frozen=True)
+class TracedCompaction:
+    """A run whose end is committed. ``turn``: the one that it was begun for; tokens, ``after`` None where nothing was
+    changed."""
+
+    id: str
+    turn: str | None
+    agent: str
+    trigger: str
+    strategy: str
+    outcome: str
+    seconds: float
+    before: int
+    after: int | None
+
+
 class Telemetry:
     """One method for each thing that happens, and :meth:`span` for what takes its time."""
 
@@ -212,32 +246,10 @@ class Telemetry:
         """It begins now. What it is counted as is said when it is over, with its ``seconds``."""
         return Span(name, clock)
 
-    def turn_traced(
-        self,
-        turn: str,
-        *,
-        agent: str,
-        connector: str,
-        state: str,
-        seconds: float,
-        model: str,
-        usage: Usage,
-        cause: str,
-        again: bool,
-    ) -> None:
-        """A turn's end is committed, ``seconds`` after its first message came. ``again``: it had failed before."""
+    def traced(self, ended: TracedTurn | TracedCompaction) -> None:
+        """A turn or a compaction has just ended."""
         if self._traces:
-            self._traces.turn(
-                turn,
-                agent=agent,
-                connector=connector,
-                state=state,
-                seconds=seconds,
-                model=model,
-                usage=usage,
-                cause=cause,
-                again=again,
-            )
+            self._traces.ended(ended)
 
     def turn_ended(self, connector: str, state: str, share: float, timing: TurnSeconds) -> None:
         """A turn's end is committed. ``share`` of the limit."""
@@ -267,33 +279,6 @@ class Telemetry:
     def tool_called(self, tool: str, *, failed: bool) -> None:
         """``tool``: as :meth:`bot.agent.tools.toolbox.Toolbox.kind_of` names it."""
         self._turns.tool_calls.labels(tool, "error" if failed else "ok").inc()
-
-    def compaction_traced(
-        self,
-        run: str,
-        *,
-        turn: str | None,
-        agent: str,
-        trigger: str,
-        strategy: str,
-        outcome: str,
-        seconds: float,
-        before: int,
-        after: int | None,
-    ) -> None:
-        """A run's end is committed. ``turn``: the one that it was begun for."""
-        if self._traces:
-            self._traces.compaction(
-                run,
-                turn=turn,
-                agent=agent,
-                trigger=trigger,
-                strategy=strategy,
-                outcome=outcome,
-                seconds=seconds,
-                before=before,
-                after=after,
-            )
 
     def compaction_ended(
         self, *, trigger: str, outcome: str, strategy: str, seconds: float, before: int, after: int | None

@@ -44,7 +44,7 @@ from bot import __version__
 from bot.history import Usage
 from bot.messages import Block, Message
 from bot.runtime.redact import redact
-from bot.runtime.telemetry import DeliverySpan, ModelSpan, ToolSpan, TracedSpan
+from bot.runtime.telemetry import DeliverySpan, ModelSpan, ToolSpan, TracedCompaction, TracedSpan, TracedTurn
 
 log = structlog.get_logger(__name__)
 
@@ -103,70 +103,51 @@ class Traces:
             async with asyncio.timeout(FLUSH_SECONDS):
                 await sent.wait()
 
-    def turn(
-        self,
-        turn: str,
-        *,
-        agent: str,
-        connector: str,
-        state: str,
-        seconds: float,
-        model: str,
-        usage: Usage,
-        cause: str,
-        again: bool,
-    ) -> None:
-        """A turn has just ended. ``again``: it had failed once, and its trace has a root already."""
+    def ended(self, what: TracedTurn | TracedCompaction | TracedSpan) -> None:
+        """This is over, since just now."""
+        match what:
+            case TracedTurn():
+                self._turn(what)
+            case TracedCompaction():
+                self._compaction(what)
+            case _:
+                self._span(what)
+
+    def _turn(self, turn: TracedTurn) -> None:
+        """One that had failed once has a root in its trace already."""
         ended = time.time_ns()
         attributes = {
             "gen_ai.operation.name": "invoke_agent",
             "gen_ai.agent.name": NAME,
-            "gen_ai.conversation.id": agent,
-            "gen_ai.request.model": model,
-            "palimpsest.connector": connector,
-            "palimpsest.turn.id": turn,
-            "palimpsest.turn.state": state,
-            **_usage(usage),
+            "gen_ai.conversation.id": turn.agent,
+            "gen_ai.request.model": turn.model,
+            "palimpsest.connector": turn.connector,
+            "palimpsest.turn.id": turn.id,
+            "palimpsest.turn.state": turn.state,
+            **_usage(turn.usage),
         }
-        own = None if again else turn
-        parent = turn if again else None
-        began = ended - _nanoseconds(seconds)
-        self._write(f"invoke_agent {NAME}", attributes, began, ended, error=cause, trace=turn, own=own, parent=parent)
+        own, parent = (None, turn.id) if turn.again else (turn.id, None)
+        began, name = ended - _nanoseconds(turn.seconds), f"invoke_agent {NAME}"
+        self._write(name, attributes, began, ended, error=turn.cause, trace=turn.id, own=own, parent=parent)
 
-    def compaction(
-        self,
-        run: str,
-        *,
-        turn: str | None,
-        agent: str,
-        trigger: str,
-        strategy: str,
-        outcome: str,
-        seconds: float,
-        before: int,
-        after: int | None,
-    ) -> None:
-        """A compaction has just ended."""
+    def _compaction(self, run: TracedCompaction) -> None:
         ended = time.time_ns()
         attributes: dict[str, Any] = {
             "gen_ai.agent.name": NAME,
-            "gen_ai.conversation.id": agent,
-            "palimpsest.compaction.id": run,
-            "palimpsest.compaction.trigger": trigger,
-            "palimpsest.compaction.strategy": strategy,
-            "palimpsest.compaction.outcome": outcome,
-            "palimpsest.compaction.tokens_before": before,
+            "gen_ai.conversation.id": run.agent,
+            "palimpsest.compaction.id": run.id,
+            "palimpsest.compaction.trigger": run.trigger,
+            "palimpsest.compaction.strategy": run.strategy,
+            "palimpsest.compaction.outcome": run.outcome,
+            "palimpsest.compaction.tokens_before": run.before,
         }
-        if after is not None:
-            attributes["palimpsest.compaction.tokens_after"] = after
-        error = outcome if outcome in ("failed", "empty") else ""
-        began = ended - _nanoseconds(seconds)
-        self._write(
-            f"compact {strategy}", attributes, began, ended, error=error, trace=turn or run, own=run, parent=turn
-        )
+        if run.after is not None:
+            attributes["palimpsest.compaction.tokens_after"] = run.after
+        error = run.outcome if run.outcome in ("failed", "empty") else ""
+        began, name = ended - _nanoseconds(run.seconds), f"compact {run.strategy}"
+        self._write(name, attributes, began, ended, error=error, trace=run.turn or run.id, own=run.id, parent=run.turn)
 
-    def ended(self, span: TracedSpan) -> None:
-        """This one is over."""
+    def _span(self, span: TracedSpan) -> None:
         bound = structlog.contextvars.get_contextvars()
         turn, run = bound.get("turn"), bound.get("run")
         kind = SpanKind.CLIENT

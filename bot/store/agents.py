@@ -13,7 +13,7 @@ from bot.store.schema import agents, cursors
 from bot.store.tx import InEach, Tx, insert_into
 
 _NEW = ("id", "connector", "chat", "thread", "epoch", "touched_at", "paused", "cooldown", "calibration",
-        "calibrated_for", "strategy")  # fmt: skip
+        "calibrated_for", "strategy", "model")  # fmt: skip
 _IF_NEW = select(*(bindparam(name, type_=agents.c[name].type) for name in _NEW)).where(
     ~exists().where(agents.c.id == bindparam("id", type_=agents.c.id.type))
 )
@@ -36,9 +36,9 @@ _REMEMBER = update(agents).where(_THIS)
 @dataclass(frozen=True)
 class AgentRow:
     """One agent. ``paused``: after an undo; ``cooldown``: messages that automatic compaction still skips;
-    ``calibration``: what the provider counts over what we guess, of the model ``calibrated_for``; ``strategy``: what
-    the agent chose, empty for none; ``starts``: how often it was begun, this time counted, since it last wrote
-    anything."""
+    ``calibration``: what the provider counts over what we guess, of the model ``calibrated_for``; ``strategy`` and
+    ``model``: what the agent chose, empty for none; ``starts``: how often it was begun, this time counted, since it
+    last wrote anything."""
 
     id: AgentId
     address: Address
@@ -48,6 +48,7 @@ class AgentRow:
     calibration: float
     calibrated_for: str
     strategy: str
+    model: str = ""
     starts: int = 1
 
 
@@ -67,6 +68,7 @@ async def ensure(tx: Tx, address: Address, *, now: float) -> None:
             "calibration": 1.0,
             "calibrated_for": "",
             "strategy": "",
+            "model": "",
         },
     )
 
@@ -86,6 +88,7 @@ async def claim(tx: Tx, agent_id: AgentId) -> AgentRow | None:
         calibration=row["calibration"],
         calibrated_for=row["calibrated_for"],
         strategy=row["strategy"],
+        model=row["model"],
         starts=row["starts"],
     )
 
@@ -142,3 +145,8 @@ async def remember(tx: Tx, agent_id: AgentId, **changed: Unpack[Remembered]) -> 
 async def choose_strategy(tx: Tx, agent_id: AgentId, name: str) -> None:
     """From now on this agent compacts so; empty: as all that have not chosen."""
     await tx.execute(update(agents).where(agents.c.id == agent_id).values(strategy=name))
+
+
+async def choose_model(tx: Tx, agent_id: AgentId, name: str) -> None:
+    """From now on this agent is answered by this model; empty: as all that have not chosen."""
+    await tx.execute(update(agents).where(agents.c.id == agent_id).values(model=name))

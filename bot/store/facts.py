@@ -188,7 +188,7 @@ def _values(item: Known) -> dict[str, Any]:
         "number": fact.number,
         "kind": fact.kind,
         "text": _storable(fact.text),
-        "brief": _storable(fact.brief),
+        "brief": "",  # nobody reads it any more
         "seqs": list(fact.seqs),
         "key": _storable(fact.key),
         "status": fact.status,
@@ -210,7 +210,6 @@ def known_of(row: RowMapping | Mapping[str, Any]) -> Known:
         key=row["key"],
         status=FactStatus(row["status"]),
         speaker=Speaker(row["speaker"]),
-        brief=row["brief"],
         weight=row["weight"],
         number=row["number"],
     )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy import RowMapping, bindparam, func, or_, select, update
 
 from bot.estimate.text import Family
-from bot.history import Anchor, Entry, EntryKind, History, Layer, Usage, merge_ranges
+from bot.history import IMPORTED, SET_ASIDE, Anchor, Entry, EntryKind, History, Layer, Ranges, Usage, merge_ranges
 from bot.history.quotations import quoted_in
 from bot.messages import AgentId, Audience, Block, Quote
 from bot.store.schema import entries, heads, layers
@@ -20,6 +20,9 @@ _LAYERS = (
     select(layers)
     .where(layers.c.agent_id == bindparam("agent"), layers.c.removed_at.is_(None))
     .order_by(layers.c.number)
+)
+_BROUGHT = select(layers.c.number, layers.c.kind, layers.c.hidden, layers.c.removed_at).where(
+    layers.c.agent_id == bindparam("agent"), layers.c.kind.in_((IMPORTED, SET_ASIDE))
 )
 _LAST = select(func.max(entries.c.seq)).where(entries.c.agent_id == bindparam("agent"))
 _APPEND = entries.insert()
@@ -68,8 +71,13 @@ async def last_seq(tx: Tx, agent_id: AgentId) -> int:
 
 async def append(tx: Tx, agent_id: AgentId, added: Sequence[Entry], *, now: float) -> None:
     """Add entries, and what they are found by; their seqs are the caller's, who is the only writer."""
-    if not added:
-        return
+    if added:
+        await append_dated(tx, agent_id, [(entry, now) for entry in added])
+        await word_index.add(tx, agent_id, added)
+
+
+async def append_dated(tx: Tx, agent_id: AgentId, added: Sequence[tuple[Entry, float]]) -> None:
+    """Add entries that were written at these times. What they are found by is the caller's to add."""
     await tx.execute(
         _APPEND,
         [
@@ -86,15 +94,31 @@ async def append(tx: Tx, agent_id: AgentId, added: Sequence[Entry], *, now: floa
                 "place": entry.place,
                 "anchor": asdict(entry.anchor) if entry.anchor else None,
                 "interrupted": entry.interrupted,
-                "created_at": now,
+                "created_at": at,
                 "person": entry.person,
                 "key": entry.key,
                 **quoted_columns(entry.blocks),
             }
-            for entry in added
+            for entry, at in added
         ],
     )
-    await word_index.add(tx, agent_id, added)
+
+
+@dataclass(frozen=True)
+class OutOfSight:
+    """What was brought over from elsewhere and taken away again, or is being written: nobody finds it. ``ranges``: what
+    was said; ``layers``: whose entries say what that was."""
+
+    ranges: Ranges
+    layers: frozenset[int]
+
+
+async def out_of_sight(tx: Tx, agent_id: AgentId) -> OutOfSight:
+    """What nobody finds in this conversation."""
+    rows = (await tx.execute(_BROUGHT, {"agent": agent_id})).all()
+    aside = (row.hidden for row in rows if row.kind == SET_ASIDE and row.removed_at is None)
+    gone = frozenset(row.number for row in rows if row.kind == IMPORTED and row.removed_at is not None)
+    return OutOfSight(merge_ranges((low, high) for hidden in aside for low, high in hidden), gone)
 
 
 def quoted_columns(blocks: Sequence[Block]) -> dict[str, str]:
@@ -111,6 +135,12 @@ async def next_layer(tx: Tx, agent_id: AgentId) -> int:
 
 async def put(tx: Tx, agent_id: AgentId, layer: Layer, inserted: Sequence[Entry], *, now: float) -> None:
     """Put a layer on top."""
+    await put_alone(tx, agent_id, layer, now=now)
+    await append(tx, agent_id, inserted, now=now)
+
+
+async def put_alone(tx: Tx, agent_id: AgentId, layer: Layer, *, now: float) -> None:
+    """Put a layer on top; what it inserts is the caller's to add."""
     await tx.execute(
         layers.insert().values(
             agent_id=agent_id,
@@ -124,7 +154,6 @@ async def put(tx: Tx, agent_id: AgentId, layer: Layer, inserted: Sequence[Entry]
             created_at=now,
         )
     )
-    await append(tx, agent_id, inserted, now=now)
 
 
 async def take_off(tx: Tx, agent_id: AgentId, number: int, *, now: float) -> None:

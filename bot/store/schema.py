@@ -22,7 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0022"
+VERSION = "0023"
 """The newest migration's, which makes these tables."""
 
 metadata = MetaData()
@@ -43,6 +43,7 @@ agents = Table(
     Column("calibration", Double, nullable=False),  # what the provider counts over what we guess
     Column("strategy", String(200), nullable=False, server_default=text("''")),
     Column("calibrated_for", Text, nullable=False, server_default=text("''")),
+    Column("model", Text, nullable=False, server_default=text("''")),  # it chose, as MODEL would name it
     Column("starts", Integer, nullable=False, server_default=text("0")),  # of its actor since it last wrote anything
     Column("meter", JSON),  # how full its context was when it last changed
 )

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import RowMapping, bindparam, or_, select, update
 
 from bot.compaction.standing_rules import Rule, RuleState
-from bot.history import Entry, EntryKind
+from bot.history import ELSEWHERE, Entry, EntryKind
 from bot.messages import AgentId
 from bot.store.histories import entry_of
 from bot.store.schema import entries, standing_rules
@@ -49,6 +49,7 @@ async def said(tx: Tx, agent_id: AgentId, *, after: int, most: int, besides: Col
     """What people wrote after this entry, the last so many in their order; and ``besides`` these entries, if they are
     of that kind."""
     own = (entries.c.agent_id == agent_id) & (entries.c.kind == EntryKind.SAID) & entries.c.layer.is_(None)
+    own &= ~entries.c.key.startswith(ELSEWHERE)  # what was said to another program is no rule here
     latest = select(entries.c.seq).where(own, entries.c.seq > after).order_by(entries.c.seq.desc()).limit(most)
     chosen = select(entries).where(own, or_(entries.c.seq.in_(latest), entries.c.seq.in_(list(besides))))
     return tuple(entry_of(row) for row in (await tx.execute(chosen.order_by(entries.c.seq))).mappings())

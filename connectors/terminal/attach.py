@@ -1,9 +1,12 @@
-"""`/attach PATH [words]`: a file of this machine, sent from a terminal."""
+"""A file of this machine, sent from a terminal: `/attach PATH [words]`, or `@PATH` somewhere in a message."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import re
 import shutil
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,6 +15,11 @@ from bot.messages import Attachment, OutFile
 
 ATTACH = "/attach"
 HOW = "/attach PATH [words] sends a file; a path with spaces stands in quotes."
+_MENTION = re.compile(r"""(?<!\S)@(?:"([^"\n]+)"|'([^'\n]+)'|(\S+))""")
+_BEGUN = re.compile(r"""(?<!\S)@(?:(["'])([^"'\n]*)|([^\s"']*))\Z""")
+_AFTER_WORDS = ".,;:!?)]}»”'\""
+"""What may stand behind a path in a sentence, and is not of it."""
+_MOST_OFFERED = 200
 
 
 class CannotAttachError(Exception):
@@ -49,6 +57,54 @@ def _name_and_words(rest: str) -> tuple[str, str]:
             return rest, ""
     name, _, words = rest.partition(" ")
     return name, words.strip()
+
+
+def mentioned(text: str) -> tuple[Attachment, ...]:
+    """The files that a message names with an `@` before them, each once. An `@` before anything else says nothing.
+    Looks at the disk."""
+    found: dict[str, Attachment] = {}
+    for mention in _MENTION.finditer(text):
+        written = next(filter(None, mention.groups()))
+        for name in dict.fromkeys((written, written.rstrip(_AFTER_WORDS))):
+            with suppress(OSError, RuntimeError, ValueError):
+                path = Path(name).expanduser().absolute()
+                if name and path.is_file():
+                    found.setdefault(str(path), Attachment(str(path), path.name, size=path.stat().st_size))
+                    break
+    return tuple(found.values())
+
+
+def begun(text: str) -> bool:
+    """Whether a text ends in an `@` with the beginning of a path."""
+    return _BEGUN.search(text) is not None
+
+
+def offered_paths(text: str) -> Iterator[tuple[str, str, int]]:
+    """What the path that a text ends in may become: how it is written, its own name, and how many characters at the
+    end of the text it replaces. Hidden ones where a dot is typed. Looks at the disk."""
+    found = _BEGUN.search(text)
+    if found is None:
+        return
+    quote, typed = found[1] or "", found[2] if found[1] else found[3]
+    folder, slash, name = typed.rpartition("/")
+    before = f"{folder}{slash}"
+    try:
+        place = Path(before or ".").expanduser()
+        items = sorted(os.scandir(place), key=lambda item: item.name.lower())
+    except (OSError, RuntimeError, ValueError):
+        return
+    fitting = (item for item in items if item.name.startswith(name) and (name or not item.name.startswith(".")))
+    for item, _ in zip(fitting, range(_MOST_OFFERED), strict=False):
+        try:
+            shown = f"{item.name}/" if item.is_dir() else item.name
+        except OSError:
+            continue
+        if not shown.isprintable():
+            continue
+        whole = f"{before}{shown}"
+        mark = quote or ('"' if " " in whole else "")
+        end = "" if shown.endswith("/") else mark
+        yield f"@{mark}{whole}{end}", shown, len(found[0])
 
 
 async def copy(attachment: Attachment, target: Path, *, most_bytes: int) -> None:

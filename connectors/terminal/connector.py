@@ -36,18 +36,31 @@ from bot.messages import (
     Typing,
     Withdraw,
 )
-from connectors.terminal.attach import ATTACH, CannotAttachError, attached, copy, told
+from connectors.terminal.attach import ATTACH, CannotAttachError, attached, copy, mentioned, told
+from connectors.terminal.clipboard import by_terminal, by_tool
 from connectors.terminal.prompt import Continues, Prompt
-from connectors.terminal.typeset import clean, finished, last_rows, meter_line, typeset, wrapped
+from connectors.terminal.typeset import clean, finished, last_code, last_rows, meter_line, typeset, wrapped
 
 LEAVING: Final = {"/exit": "leave", "/quit": "leave"}
-_OWN: Final = {ATTACH: "send a file: /attach PATH, and what you say of it", **LEAVING}
+_SPOKEN_LEAVING: Final = frozenset({*LEAVING, "exit", "quit"})
+"""Alone on a line."""
+COPY, COPY_CODE, EDITOR = "/copy", "/copy code", "/editor"
+_OWN: Final = {
+    ATTACH: "send a file: /attach PATH, and what you say of it (or @PATH in a message)",
+    COPY: "copy the last answer; /copy code copies its last block of code",
+    EDITOR: "write in your editor ($EDITOR); so does Ctrl-X Ctrl-E",
+    **LEAVING,
+}
+_ROWS_SAID, _ROWS_ANSWERED = 3, 8
+"""Of what was said and answered before, at the beginning."""
 _TYPING_SECONDS = 6.0
 _AGAIN_SECONDS = 3.0
 _DRAIN_SECONDS = 5.0
 _ELSEWHERE_SECONDS = 60.0
 _LIVE_ROWS = 24
 _REMEMBERED = 1000
+_KEYS = ("Enter sends", "Alt-Enter starts a new line", "@ attaches a file", "/help")
+"""What the bottom line says before it has a meter, as much as fits."""
 _STOPS_COMPACTION = "Stopping the compaction… (Ctrl-C again stops the answer)"
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _NEVER = float("-inf")
@@ -108,6 +121,8 @@ class Terminal:
         self._marks: dict[str, str] = {}
         self._said: dict[str, str] = {}
         self._facts: Mapping[str, str | int | float] = {}
+        self._answer = ""
+        """The last one, as the model wrote it."""
         self._unanswered = False
         self._typing_until = self._again_until = _NEVER
         self._begun = 0
@@ -143,6 +158,20 @@ class Terminal:
                     await asyncio.wait_for(storing, _DRAIN_SECONDS)
             for reply in self._replies.values():
                 await self._settle(reply, len(reply.text))
+
+    async def show_before(self, note: str, said: str, answer: str) -> None:
+        """Where the conversation stood when it is gone on with, unless the person was faster: a line that says so, and
+        what was said and answered last, cut."""
+        self._answer = self._answer or answer
+        if self._begun:
+            return
+        width = max(1, self._prompt.columns - 2)
+        shown = [
+            _indented("> ", wrapped(clean(said), width), _ROWS_SAID),
+            _indented("  ", wrapped(clean(answer), width), _ROWS_ANSWERED),
+        ]
+        text = "\n".join(filter(None, shown))
+        await self._prompt.print([("class:notice", "\n" + self._wrapped(clean(note))), ("class:before", f"\n{text}")])
 
     def pace(self, address: Address) -> float:  # noqa: ARG002 - the Protocol's
         """See :class:`bot.connector.Connector`."""
@@ -230,6 +259,7 @@ class Terminal:
         self._unanswered, self._typing_until = False, _NEVER
         await self._settle(reply, len(text))
         self._replies.pop(key, None)
+        self._answer = text
         self._remember(key, text)
         if buttons:
             await self._prompt.print([("class:notice", self._wrapped(buttons))])
@@ -267,7 +297,10 @@ class Terminal:
             if echo:
                 shown = wrapped(clean(line), self._prompt.columns - 2).replace("\n", "\n  ")
                 await self._prompt.print([("class:prompt", "\n> "), ("class:person", shown)])
-            await self._store(intake, line)
+            if line in (COPY, COPY_CODE):
+                await self._copy(code=line == COPY_CODE)
+            else:
+                await self._store(intake, line)
 
     async def _store(self, intake: Intake, line: str) -> None:
         self._order = max(self._order + 1, time.time_ns())
@@ -277,20 +310,47 @@ class Terminal:
         try:
             if file := await asyncio.to_thread(attached, line):
                 inbound = replace(inbound, text=file[1], attachments=(file[0],))
+            elif not inbound.is_command and (files := await asyncio.to_thread(mentioned, line)):
+                inbound = replace(inbound, attachments=files)
+                await self._hint_at(" ".join(f"📎 {file.name}" for file in files))
             new = await intake.store([inbound])
         except CannotAttachError as error:
-            await self._prompt.print([("class:hint", self._wrapped(clean(str(error))))])
+            await self._hint_at(str(error))
         except StoreUnavailable as error:
-            told = f"Not stored: {clean(str(error))}. It is in the prompt again."
-            await self._prompt.print([("class:hint", self._wrapped(told))])
+            await self._hint_at(f"Not stored: {error}. It is in the prompt again.")
             self._prompt.put_back(line)
         finally:
             self._unanswered = self._unanswered and (bool(new) or not _is_for_model(line))
 
+    async def _hint_at(self, text: str) -> None:
+        await self._prompt.print([("class:hint", self._wrapped(clean(text)))])
+
+    async def _copy(self, *, code: bool) -> None:
+        """Put the last answer, or its last block of code, into the clipboard."""
+        text = last_code(self._answer) if code else self._answer
+        if not text.strip():
+            await self._hint_at("There is no code in the last answer." if code else "There is no answer to copy yet.")
+            return
+        tool, sequence = await asyncio.to_thread(by_tool, text), by_terminal(text)
+        if sequence:
+            self._prompt.ask_terminal(sequence)
+        what = f"{len(text):,} characters"
+        if tool:
+            await self._hint_at(f"Copied {what}.")
+        elif sequence:
+            await self._hint_at(f"Gave {what} to the terminal to copy; some terminals do not take that (OSC 52).")
+        else:
+            await self._hint_at(f"{what} are too many for the terminal, and there is no wl-copy, xclip or pbcopy here.")
+
     def _enter(self, text: str) -> None:
         line = clean(text).strip("\n").rstrip()
-        if line in LEAVING:
+        command, _, rest = line.partition(" ")
+        if line in _SPOKEN_LEAVING:
             self._prompt.leave()
+        elif line in (COPY, COPY_CODE):
+            self._lines.put_nowait((line, True))
+        elif command == EDITOR:
+            self._prompt.edit(rest)
         elif line:
             self._begun += 1
             self._unanswered = self._unanswered or _is_for_model(line)
@@ -371,7 +431,9 @@ class Terminal:
         return [fragment for line in lines[-room:] for fragment in (("", "\n"), *line)]
 
     def _bottom(self) -> StyleAndTextTuples:
-        line = meter_line(self._facts, self._prompt.columns) or "Enter sends · Alt-Enter starts a new line · /help"
+        columns = self._prompt.columns
+        hints = (" · ".join(_KEYS[:count]) for count in range(len(_KEYS), 0, -1))
+        line = meter_line(self._facts, columns) or next((hint for hint in hints if len(hint) <= columns), "")
         return [(f"class:facts,facts.{self._facts.get('level', 'ok')}", line)]
 
     def _wrapped(self, text: str) -> str:
@@ -380,6 +442,14 @@ class Terminal:
 
 def _is_for_model(line: str) -> bool:
     return not line.startswith("/") or line.startswith(ATTACH)
+
+
+def _indented(first: str, text: str, most: int) -> str:
+    """Rows behind two columns, so many at most."""
+    rows = text.strip().split("\n") if text.strip() else []
+    if len(rows) > most:
+        rows = [*rows[:most], "…"]
+    return "\n".join(f"{first if at == 0 else '  '}{row}" for at, row in enumerate(rows))
 
 
 def _row(buttons: tuple[Button, ...]) -> str:

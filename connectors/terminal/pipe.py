@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +21,10 @@ from connectors.terminal.attach import CannotAttachError, attached, copy, told
 from connectors.terminal.typeset import clean
 
 LEAVING: Final = frozenset({"/quit", "/exit"})
+SEVERAL: Final = (
+    "Each line is a message of its own. For one message: palimpsest chat -p - < FILE; to ask something about a file: "
+    'palimpsest chat -p "QUESTION" < FILE.'
+)
 _CHUNK_BYTES = 65536
 _ELSEWHERE_SECONDS = 60.0
 _REMEMBERED = 1000
@@ -36,14 +40,19 @@ class Pipe:
         self,
         address: Address,
         *,
+        says: Iterable[str] | None = None,
         lines: AsyncIterator[str] | None = None,
+        files: Sequence[Attachment] = (),
         out: TextIO,
         err: TextIO,
         retry_every: float = 1.0,
     ) -> None:
-        """``out`` gets the final replies, ``err`` what the program says; ``retry_every`` is in seconds."""
+        """``says``: the messages; else each of the ``lines``, by default of standard input, is one. ``files`` go with
+        the first of them. ``out`` gets the final replies, ``err`` what the program says; ``retry_every`` is in
+        seconds."""
         self._address = address
-        self._lines = lines
+        self._messages = _each(says) if says is not None else lines
+        self._files = tuple(files)
         self._out = out
         self._err = err
         self._retry_every = retry_every
@@ -106,7 +115,7 @@ class Pipe:
             text = told(file, outbound.text) if file else outbound.text
             aside = outbound.notice or file is not None
             try:
-                await asyncio.to_thread(_write, self._err if aside else self._out, text)
+                await asyncio.to_thread(write, self._err if aside else self._out, text)
             except (OSError, ValueError) as error:  # a broken pipe, a full disk, a closed file
                 if not aside:
                     if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
@@ -134,24 +143,28 @@ class Pipe:
 
     async def _ask(self, intake: Intake) -> None:
         order = 0
-        async for line in self._lines if self._lines is not None else _standard_input():
+        async for line in self._messages if self._messages is not None else self._standard_input():
             text = clean(line.replace("\r", "\n")).rstrip()  # as machines once ended lines
             if text in LEAVING:
                 break
-            if text:
+            if text or self._files:
                 order = max(order + 1, time.time_ns())
                 try:
                     file = await asyncio.to_thread(attached, text)
                 except CannotAttachError as error:
-                    await asyncio.to_thread(_write, self._err, str(error))
+                    await asyncio.to_thread(write, self._err, str(error))
                     continue
-                inbound = Inbound(self._address, uuid4().hex, "message", order, "me", text)
+                inbound = Inbound(self._address, uuid4().hex, "message", order, "me", text, attachments=self._files)
+                self._files = ()
                 if file:
-                    inbound = replace(inbound, text=file[1], attachments=(file[0],))
+                    inbound = replace(inbound, text=file[1], attachments=(*inbound.attachments, file[0]))
                 await self._store(intake, inbound)
                 await intake.settled(self._address)
         if not order:  # what the process before it left open is seen through too, and not cut off once more
             await intake.settled(self._address)
+
+    def _standard_input(self) -> AsyncIterator[str]:
+        return lines_of(sys.stdin.fileno(), on_several=lambda: write(self._err, SEVERAL))
 
     async def _store(self, intake: Intake, inbound: Inbound) -> None:
         for _ in range(_STORE_ATTEMPTS - 1):
@@ -171,20 +184,21 @@ class Pipe:
             os.dup2(os.open(os.devnull, os.O_WRONLY), self._out.fileno())
 
 
-def _write(file: TextIO, text: str) -> None:
+def write(file: TextIO, text: str) -> None:
+    """A text and the end of a line, without what a terminal would obey; what the file cannot encode is replaced."""
     encoding = file.encoding or "utf-8"
     file.write(clean(text).encode(encoding, "replace").decode(encoding) + "\n")
     file.flush()
 
 
-async def _standard_input() -> AsyncIterator[str]:
-    if sys.stdin is not None:
-        async for line in lines_of(sys.stdin.fileno()):
-            yield line
+async def _each(texts: Iterable[str]) -> AsyncIterator[str]:
+    for text in texts:
+        yield text
 
 
-async def lines_of(descriptor: int) -> AsyncIterator[str]:
-    """The lines of a file descriptor, without their ends; what is no UTF-8 is replaced.
+async def lines_of(descriptor: int, on_several: Callable[[], None] = lambda: None) -> AsyncIterator[str]:
+    """The lines of a file descriptor, without their ends; what is no UTF-8 is replaced. ``on_several`` is called once,
+    before the first of several lines that are there together.
 
     A thread reads, because a file cannot be awaited, and only when a line is wanted. It may stay blocked for
     ever without keeping the process: it is a daemon, and it reads the descriptor because the lock of a Python
@@ -207,6 +221,7 @@ async def lines_of(descriptor: int) -> AsyncIterator[str]:
 
     threading.Thread(target=read, name="standard-input", daemon=True).start()
     begun: list[bytes] = []
+    is_told = False
     while True:
         wanted.release()
         chunk = await chunks.get()
@@ -215,6 +230,9 @@ async def lines_of(descriptor: int) -> AsyncIterator[str]:
         if others or not chunk:
             whole = [b"".join(begun), *others[:-1]]
             begun = others[-1:]
+            if not is_told and sum(bool(line.strip()) for line in (*whole, *begun)) > 1:
+                is_told = True
+                on_several()
             for line in whole:
                 yield line.decode("utf-8", "replace").removeprefix("\ufeff").removesuffix("\r")
         if not chunk:

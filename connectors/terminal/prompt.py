@@ -6,6 +6,7 @@ take a round trip after every block that is printed, and some terminals never gi
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +16,14 @@ from pathlib import Path
 
 from prompt_toolkit.application import Application, create_app_session, run_in_terminal
 from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.completion import CompleteEvent, Completer, Completion, ConditionalCompleter
+from prompt_toolkit.completion import (
+    CompleteEvent,
+    Completer,
+    Completion,
+    ConditionalCompleter,
+    ThreadedCompleter,
+    merge_completers,
+)
 from prompt_toolkit.document import Document
 from prompt_toolkit.filters import Condition, Filter
 from prompt_toolkit.formatted_text import FormattedText, StyleAndTextTuples
@@ -42,6 +50,8 @@ from prompt_toolkit.styles import Style
 from prompt_toolkit.widgets import SearchToolbar
 from typing_extensions import override
 
+from connectors.terminal.attach import begun, offered_paths
+
 _MENU_ROWS = 8
 _STYLE = Style.from_dict(
     {
@@ -49,6 +59,7 @@ _STYLE = Style.from_dict(
         "person": "bold",
         "notice": "ansicyan",
         "hint": "ansiyellow",
+        "before": "ansibrightblack",
         "facts": "ansibrightblack",
         "facts.warning": "ansiyellow",
         "facts.critical": "bold ansired",
@@ -77,6 +88,15 @@ class _Words(Completer):
                 yield Completion(whole, start_position=-len(word), display_meta=about)
 
 
+class _Paths(Completer):
+    """Files behind an `@`."""
+
+    @override
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
+        for whole, name, replaced in offered_paths(document.text_before_cursor):
+            yield Completion(whole, start_position=-replaced, display=name)
+
+
 class Prompt:
     """Reads keys and draws. A line goes to ``enter``, Ctrl-C to ``interrupt``; Ctrl-D on nothing leaves."""
 
@@ -99,18 +119,26 @@ class Prompt:
         self._enter = enter
         self._interrupt = interrupt
         is_command = Condition(lambda: self._buffer.text.startswith("/"))
+        is_path = Condition(lambda: begun(self._buffer.document.text_before_cursor))
+        completers = [
+            ConditionalCompleter(_Words(commands, continues), is_command & ~is_path),
+            ConditionalCompleter(ThreadedCompleter(_Paths()), is_path),
+        ]
         self._buffer = Buffer(
-            completer=ConditionalCompleter(_Words(commands, continues), is_command),
-            complete_while_typing=is_command,
+            completer=merge_completers(completers),
+            complete_while_typing=is_command | is_path,
             history=_history(history_file),
             multiline=True,
+            tempfile_suffix=".md",
         )
+        self._input = input or _keyboard()
+        self._editing: asyncio.Task[None] | None = None
         self._app: Application[None] = Application(
             self._layout(),
             style=_STYLE,
             key_bindings=self._keys(),
             erase_when_done=True,
-            input=input or _keyboard(),
+            input=self._input,
             output=output or _terminal(),
         )
         self._context = copy_context()
@@ -146,6 +174,30 @@ class Prompt:
     def redraw(self) -> None:
         """Draw again soon; may be called more often than the screen can follow."""
         self._app.invalidate()
+
+    def edit(self, text: str | None = None) -> None:
+        """Open what is typed in the person's editor (`$VISUAL`, `$EDITOR`); ``text``: in its place."""
+        if self._editing and not self._editing.done():
+            return
+        if text is not None:
+            self._buffer.document = Document(text)
+        self._editing = asyncio.get_running_loop().create_task(self._edit())
+
+    async def _edit(self) -> None:
+        """What else is printed waits until the editor is closed, which has the terminal as a program expects it."""
+        keys = self._input
+        if isinstance(keys, _Keys):
+            keys.lent = True
+        try:
+            await self._buffer.open_in_editor()
+        finally:
+            if isinstance(keys, _Keys):
+                keys.lent = False
+
+    def ask_terminal(self, sequence: str) -> None:
+        """Send the terminal an escape sequence that shows nothing."""
+        self._app.output.write_raw(sequence)
+        self._app.output.flush()
 
     async def print(self, text: StyleAndTextTuples, then: Callable[[], object] = lambda: None) -> None:
         """Print above the prompt; ``then`` runs before that is drawn again, so that nothing is seen twice."""
@@ -206,6 +258,7 @@ class Prompt:
 
         on(Keys.Enter, when=typing, do=entered)
         on(Keys.Escape, Keys.Enter, when=typing, do=lambda: self._buffer.insert_text("\n"))
+        on(Keys.ControlX, Keys.ControlE, when=typing, do=self.edit)
         on(Keys.ControlC, when=typing, do=self._interrupt)
         on(Keys.SIGINT, when=typing, do=self._interrupt)
         on(Keys.ControlD, when=typing & Condition(lambda: not self._buffer.text), do=self.leave)
@@ -219,9 +272,12 @@ class _Keys(Vt100Input):
     there. None does here, and what is typed meanwhile would be edited by the terminal: Ctrl-R and Ctrl-D are gone.
     """
 
+    lent = False
+    """An editor has the terminal: it gets it with its line editing."""
+
     @override
     def cooked_mode(self) -> AbstractContextManager[None]:
-        return nullcontext()
+        return super().cooked_mode() if self.lent else nullcontext()
 
 
 class _Steady(Vt100_Output):

@@ -70,6 +70,14 @@ def typeset(text: str, width: int) -> str:
     return "\n".join(rows[inked[0] : inked[-1] + 1]) if inked else ""
 
 
+def last_code(text: str) -> str:
+    """The last block of code in a Markdown text, without its fence; empty where there is none."""
+    from rich.markdown import Markdown
+
+    blocks = [token.content for token in Markdown(text).parsed if token.type in ("fence", "code_block")]
+    return blocks[-1] if blocks else ""
+
+
 def wrapped(text: str, width: int) -> str:
     """The lines of a text, none longer than ``width`` columns, broken between words where there are any."""
     rows = [

@@ -14,6 +14,8 @@ class Screen(DummyOutput):
         self._cells: list[list[str]] = [[]]
         self._x = self._y = 0
         self.seen: list[str] = []
+        self.asked: list[str] = []
+        """What the terminal was asked for that shows nothing (OSC)."""
 
     @property
     def text(self) -> str:
@@ -38,7 +40,10 @@ class Screen(DummyOutput):
                 self._x += 1
 
     def write_raw(self, data: str) -> None:
-        self.write(data)
+        if data.startswith("\x1b]"):
+            self.asked.append(data)
+        else:
+            self.write(data)
 
     def flush(self) -> None:
         if not self.seen or self.seen[-1] != self.text:

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from bot.errors import DeliveryDelayed, StoreUnavailable
-from bot.messages import Address, Edit, Inbound, Say, Status, Typing
+from bot.messages import Address, Attachment, Edit, Inbound, Say, Status, Typing
 from connectors.memory import MemoryIntake
-from connectors.terminal.pipe import Pipe, lines_of
+from connectors.terminal.pipe import SEVERAL, Pipe, lines_of
 from tests.until import until
 
 HERE = Address("terminal", "me")
@@ -235,4 +235,19 @@ async def test_a_process_answers_its_standard_input_line_by_line() -> None:
     with started() as process:
         answer, errors = await asyncio.to_thread(process.communicate, b"a\n\nb")
     assert answer.split() == [b"A" * 10000, b"B" * 10000]
+    assert errors.decode() == f"{SEVERAL}\n", "said once"
+
+
+async def test_one_line_or_one_at_a_time_says_nothing_of_lines() -> None:
+    with started() as process:
+        answer, errors = await asyncio.to_thread(process.communicate, b"a\n\n")
+    assert answer.split() == [b"A" * 10000]
     assert errors == b""
+
+
+async def test_files_go_with_the_first_message_also_without_a_word() -> None:
+    files = (Attachment("/tmp/a", "a"),)
+    piped = Piped()
+    piped.pipe = Pipe(HERE, says=["", "two"], files=files, out=piped.out, err=piped.err)
+    await piped.run()
+    assert [(one.text, one.attachments) for one in piped.intake.inbounds] == [("", files), ("two", ())]

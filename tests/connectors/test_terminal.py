@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import stat
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -357,6 +358,70 @@ async def test_ctrl_c_asks_before_it_leaves_when_nothing_runs(desk: Desk) -> Non
 async def test_a_person_can_leave(desk: Desk, keys: str) -> None:
     await desk.type(keys)
     await desk.leaves()
+    assert desk.intake.texts == []
+
+
+@pytest.mark.parametrize("word", ["exit", "quit"])
+async def test_the_word_alone_leaves_and_in_a_sentence_it_is_a_word(desk: Desk, word: str) -> None:
+    await desk.type(f"how do I {word}?" + ENTER + word + ENTER)
+    await desk.leaves()
+    assert desk.intake.texts == [f"how do I {word}?"]
+
+
+async def test_a_conversation_that_is_gone_on_with_shows_where_it_stood_cut(desk: Desk) -> None:
+    desk.screen.size = Size(rows=40, columns=30)
+    answer = "\n".join(f"line {number}" for number in range(20))
+    await desk.terminal.show_before(
+        "Going on from yesterday; /new starts afresh.", "What is it, in twenty lines?", answer
+    )
+    shown = "\n".join(f"  line {number}" for number in range(8))
+    await desk.shows(f"starts afresh.\n> What is it, in twenty lines?\n{shown}\n  …\n")
+    await desk.type("/copy" + ENTER)
+    await desk.shows(f"{len(answer)} characters")
+
+
+async def test_who_was_faster_is_not_shown_where_it_stood(desk: Desk) -> None:
+    await desk.type("hello" + ENTER)
+    await desk.stored("hello")
+    await desk.terminal.show_before("Going on from yesterday.", "What?", "That.")
+    await desk.type("again" + ENTER)
+    await desk.stored("hello", "again")
+    assert "Going on" not in desk.screen.text
+
+
+async def test_a_file_that_a_message_names_goes_along_and_is_said(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "plan.txt").write_text("the plan")
+    line = f"what does @{tmp_path}/plan.txt say to @nobody?"
+    await desk.type(line + ENTER)
+    await desk.stored(line)
+    await desk.shows("📎 plan.txt")
+    (file,) = desk.intake.inbounds[0].attachments
+    assert (file.name, file.ref) == ("plan.txt", str(tmp_path / "plan.txt"))
+    await desk.type(f"/abort @{tmp_path}/plan.txt" + ENTER)
+    await desk.stored(line, f"/abort @{tmp_path}/plan.txt")
+    assert not desk.intake.inbounds[1].attachments
+
+
+async def test_a_path_is_completed_behind_an_at(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "my plan.txt").write_text("the plan")
+    await desk.type(f"see @{tmp_path}/my")
+    await desk.shows("my plan.txt")
+    await desk.type("\t!" + ENTER)
+    await desk.stored(f'see @"{tmp_path}/my plan.txt"!')
+    assert [file.name for file in desk.intake.inbounds[0].attachments] == ["my plan.txt"]
+
+
+async def test_the_last_answer_or_its_code_is_copied(desk: Desk) -> None:
+    await desk.type("/copy" + ENTER)
+    await desk.shows("There is no answer to copy yet.")
+    await desk.deliver(Say(HERE, "Try *this*.", "t1"))
+    await desk.type("/copy code" + ENTER)
+    await desk.shows("There is no code in the last answer.")
+    await desk.deliver(Say(HERE, REPLY, "t2"))
+    await desk.type("/copy code" + ENTER + "/copy" + ENTER)
+    await until(lambda: len(desk.screen.asked) == 2)
+    copied = [base64.b64decode(asked.removeprefix("\x1b]52;c;").removesuffix("\x07")) for asked in desk.screen.asked]
+    assert copied == [b"print(1)\n", REPLY.encode()]
     assert desk.intake.texts == []
 
 

@@ -30,6 +30,10 @@ KNOWN = {
 """Of the compose specification, what is used here."""
 
 
+LONGEST = 150.0
+"""Seconds for which a service is waited for: three of them load all of the program at once, on whatever is free."""
+
+
 def seconds(duration: str) -> int:
     assert re.fullmatch(r"\d+s", duration)
     return int(duration.removesuffix("s"))
@@ -111,21 +115,24 @@ async def healthy(programs: Programs, role: str, environment: Mapping[str, str])
     return await asked.ends() == 0
 
 
-async def becomes_healthy(programs: Programs, role: str, environment: Mapping[str, str]) -> None:
-    """The check is asked again and again, as it is there."""
-    async with asyncio.timeout(60):
-        while not await healthy(programs, role, environment):
-            pass
+async def become_healthy(programs: Programs, services: Mapping[str, Mapping[str, str]]) -> None:
+    """The checks are asked again and again, as they are there: one after the other and with a pause, since each is a
+    process too, and what is waited for needs the same processors."""
+    for role, environment in services.items():
+        async with asyncio.timeout(LONGEST):
+            while not await healthy(programs, role, environment):  # noqa: ASYNC110  # the check is a process
+                await asyncio.sleep(0.5)
 
 
 async def started(programs: Programs, role: str, environment: Mapping[str, str]) -> Program:
     command = [sys.executable, "-S", "-m", "bot.app.cli.main", *SERVICES[role]["command"]]
     program = await programs.execute(command, **environment)
-    await program.wait_for(lambda it: it.process.returncode is not None or it.logged("http_listens"), 60)
+    await program.wait_for(lambda it: it.process.returncode is not None or it.logged("http_listens"), LONGEST)
     assert program.process.returncode is None, program.describe()
     return program
 
 
+@pytest.mark.timeout(600)
 async def test_its_services_start_at_once_on_an_empty_database_and_answer(
     tmp_path: Path, image: str, postgres_database: str, external_valkey: str
 ) -> None:
@@ -134,12 +141,14 @@ async def test_its_services_start_at_once_on_an_empty_database_and_answer(
         platform = Programs(tmp_path, model, telegram)
         inside = Programs(tmp_path, model)
         try:
-            told = {role: environment_of(role, image, model, book) | {"DATA_DIR": str(tmp_path)} for role in ROLES}
+            told: dict[str, dict[str, str]] = {
+                role: environment_of(role, image, model, book) | {"DATA_DIR": str(tmp_path)} for role in ROLES
+            }
             told["gateway"]["TELEGRAM_TOKEN"] = telegram.token
             where = {role: platform if role == "gateway" else inside for role in ROLES}
             assert not await healthy(inside, "agents", told["agents"])
             roles = await asyncio.gather(*(started(where[role], role, told[role]) for role in ROLES))
-            await asyncio.gather(*(becomes_healthy(inside, role, told[role]) for role in ROLES))
+            await become_healthy(inside, told)
             ada = Talk(telegram, model, 1001)
             await ada.asks("The colour is blue.")
             await ada.says_much(600, lines=3)

@@ -14,7 +14,7 @@ async def test_each_command_is_answered_and_reaches_no_model(play: Play) -> None
         ada("/help"),
         bot("/help: what I can do*/compact*/abort*/undo*/new*"),
         ada("/status"),
-        bot("Model: claude-sonnet-5*Now: waiting for you"),
+        bot("Model: *claude-sonnet-5*Now: waiting for you"),
         ada("/context"),
         bot("Context: * of * tokens*level ok*Last compaction: none yet*"),
         ada("/start"),

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from scripts.site import BESIDE
 from tests.docs.pages import DOCS, ROOT, Page, all_pages
 
 PAGES = {str(page.path.relative_to(ROOT)): page for page in all_pages()}
@@ -80,9 +81,11 @@ def test_every_file_of_ours_that_a_page_names_exists() -> None:
 
 
 def test_the_sites_navigation_has_every_page_once() -> None:
-    nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    nav = (ROOT / "properdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
     listed = _ON_ONE_LINE.findall(nav)
-    assert sorted(listed) == sorted(str(page.path.relative_to(DOCS)) for page in OF_THE_SITE.values())
+    assert sorted(listed) == sorted(
+        [*BESIDE.values(), *(str(page.path.relative_to(DOCS)) for page in OF_THE_SITE.values())]
+    )
 
 
 def test_what_is_wrong_with_a_page_is_found(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def minutes(folder: Path) -> Strategy:
     return named("my_strategies:Minutes", STRATEGIES)
 
 
-@settings(max_examples=int(os.environ.get("EXAMPLES", "100")), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=int(os.environ.get("EXAMPLES", "50")), deadline=None, suppress_health_check=list(HealthCheck))
 @given(history=histories(), data=st.data())
 def test_its_plans_hold_what_every_plan_holds(history: History, data: st.DataObject, minutes: Strategy) -> None:
     plan = planner_of(minutes)(history, data.draw)

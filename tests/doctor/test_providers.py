@@ -95,6 +95,39 @@ WRONG = {
         manner="ollama",
         change={"key": None, "takes_tools": False},
     ),
+    "a model that takes no tools on this wire": Wrong(
+        {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": "URL/v1", "MODEL": "openai/gpt-5.4-pro"},
+        ("takes no tools", "Set MODEL to another one", "openrouter/openai/gpt-5.4-pro"),
+        change={"known_models": frozenset({"gpt-5.4-pro"})},
+    ),
+    "a fallback whose key is not set": Wrong(
+        {
+            "OPENAI_API_KEY": KEY,
+            "OPENAI_BASE_URL": "URL/v1",
+            "MODEL": "openai/gpt-5.2",
+            "MODEL_FALLBACK": "groq/openai/gpt-oss-120b",
+        },
+        ("Fallback: ", "has no model groq/openai/gpt-oss-120b", "at Groq, set GROQ_API_KEY"),
+    ),
+    "fallbacks that are not separated by commas": Wrong(
+        {"OPENAI_API_KEY": KEY, "MODEL": "openai/gpt-5.2", "MODEL_FALLBACK": "openai/gpt-6-sol; ollama/qwen3:8b"},
+        ("separated by commas", "Write MODEL_FALLBACK=openai/gpt-6-sol,ollama/qwen3:8b."),
+    ),
+    "a fallback that is the model itself": Wrong(
+        {"OPENAI_API_KEY": KEY, "MODEL": "openai/gpt-5.2", "MODEL_FALLBACK": "gpt-5.2"},
+        ("MODEL_FALLBACK=gpt-5.2 is the model that talks",),
+    ),
+    "a fallback of nobody": Wrong(
+        {"MODEL_FALLBACK": "banana"}, ("MODEL_FALLBACK=banana is ignored", "MODEL_FALLBACK=provider/banana")
+    ),
+    "a misspelt provider": Wrong(
+        {"OPENAI_API_KEY": "a", "GROQ_API_KEY": "b", "MODEL": "opanai/gpt-5.2"},
+        ("there is no provider opanai", "Write MODEL=openai/gpt-5.2."),
+    ),
+    "https where http is spoken": Wrong(
+        {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": "SECURE/v1", "MODEL": "openai/gpt-5.2"},
+        ("It speaks http", "write OPENAI_BASE_URL=URL/v1."),
+    ),
     "a server that does not run": Wrong(
         {"OLLAMA_HOST": "NOBODY", "MODEL": "ollama/llama3.2"}, ("cannot be reached", "`ollama serve`", "OLLAMA_HOST")
     ),
@@ -126,7 +159,8 @@ async def test_a_wrong_configuration_ends_in_a_sentence_that_leads_to_a_right_on
     nobody = f"http://127.0.0.1:{free_port()}"
 
     def placed(text: str) -> str:
-        return text.replace("=URL/", f"={server.url}/").replace("NOBODY", nobody)
+        secure = server.url.replace("http:", "https:")
+        return text.replace("=URL/", f"={server.url}/").replace("NOBODY", nobody).replace("SECURE", secure)
 
     given = {name: placed(re.sub("^URL", server.url, value)) for name, value in wrong.given.items()}
     for variable, value in given.items():

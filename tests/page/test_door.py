@@ -13,14 +13,23 @@ from structlog.testing import capture_logs
 from bot.errors import ConfigurationError, StoreUnavailable
 from bot.page.access.keys import Keys
 from bot.page.access.login_rate import OF_ONE
-from bot.page.context import why_shut
+from bot.page.access.shut import why_shut
 from bot.runtime.settings import PageSettings, Settings, load_settings
 from bot.store import Database, inbox
 from bot.store.schema import page_sessions
 from tests.page.conftest import PASSWORD, browser_of, csrf_of, log_in
 
 TOKEN = "t0ken-" * 8
-PAGES = ("/", "/compactions", "/search?q=a", "/parked", "/conversations/room-1", "/compactions/ab", "/overview.json")
+PAGES = (
+    "/",
+    "/compactions",
+    "/search?q=a",
+    "/parked",
+    "/people",
+    "/conversations/room-1",
+    "/compactions/ab",
+    "/overview.json",
+)
 
 
 async def test_nobody_sees_a_page_before_they_have_logged_in(page: Any) -> None:

@@ -247,7 +247,16 @@ async def test_only_the_commands_of_the_page_are_given(scene: Scene, fields: dic
 
 
 async def test_every_page_has_one_heading_landmarks_labels_and_tables_with_headers(scene: Scene) -> None:
-    for path in ("/", PAGE, "/compactions", f"/compactions/{scene.run}", "/search?q=weather", "/parked", "/nowhere"):
+    for path in (
+        "/",
+        PAGE,
+        "/compactions",
+        f"/compactions/{scene.run}",
+        "/search?q=weather",
+        "/parked",
+        "/people",
+        "/nowhere",
+    ):
         page = Read((await scene.client.get(path)).text)
         assert len(page.all("h1")) == 1, path
         assert len(page.all("main")) == 1, path

@@ -22,6 +22,9 @@ WITHOUT = {
     "bot.store": HEAVY,
     "bot.model": HEAVY | {"sqlalchemy"},
     "bot.app.cli.main": HEAVY | {"sqlalchemy"},
+    "bot.app.chat": TALKING | {"aiohttp", "alembic", "sqlalchemy"},  # until the prompt is shown
+    "connectors.terminal.connector": HEAVY | {"aiohttp", "sqlalchemy"},
+    "connectors.web": HEAVY | {"aiohttp", "sqlalchemy"},
 }
 
 

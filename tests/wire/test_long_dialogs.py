@@ -37,8 +37,10 @@ def _check_statuses(finished: list[str]) -> None:
 
 
 def _finished(chat: Program) -> list[str]:
-    """The last line about each compaction; there are no others than these and one at each beginning."""
-    notices = [line for line in chat.err if line]
+    """The last line about each compaction; there are no others than these, one at each beginning, and the first of all,
+    which says what a line is."""
+    hint, *notices = [line for line in chat.err if line]
+    assert hint.startswith("Each line is a message of its own.")
     started = [line for line in notices if line.startswith("🗜 Compacting")]
     finished = [line for line in notices if line.startswith("🗜 Compacted")]
     assert len(started) == len(finished)

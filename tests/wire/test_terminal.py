@@ -8,8 +8,9 @@ import os
 import struct
 import sys
 import termios
+from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,8 @@ from tests.servers.watched import Watched
 from tests.wire.program import KEY, PATIENCE, Programs
 
 CTRL_C, CTRL_D, CTRL_R, ENTER = "\x03", "\x04", "\x12", "\r"
+EDIT = "\x18\x05"
+"""Ctrl-X Ctrl-E."""
 COLUMNS, ROWS = 50, 30
 HAIKU = "An old silent pond\nA frog jumps into the pond\nSplash! Silence again."
 
@@ -104,16 +107,29 @@ def _own_terminal() -> None:
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
-async def test_a_person_reads_poems_searches_stops_two_answers_and_leaves(
-    programs: Programs, model: MessagesServer, desk: Desk
-) -> None:
+@asynccontextmanager
+async def sitting_at(desk: Desk, programs: Programs, **environment: str) -> AsyncIterator[Process]:
+    """`palimpsest chat` at this terminal; it has left by itself at the end of the block."""
     program = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bot.app.cli.main", "chat", stdin=desk.theirs, stdout=desk.theirs, stderr=desk.theirs,
-        cwd=programs.folder, env={**programs._environment(), "TERM": "xterm"}, start_new_session=True,
+        cwd=programs.folder, env={**programs._environment(), "TERM": "xterm", **environment}, start_new_session=True,
         preexec_fn=_own_terminal,
     )  # fmt: skip
     try:
-        await desk.shows("/help lists commands,\nCtrl-C stops an answer")
+        yield program
+        async with asyncio.timeout(PATIENCE):
+            assert await program.wait() == 0
+    finally:
+        if program.returncode is None:
+            program.kill()
+            await program.wait()
+
+
+async def test_a_person_reads_poems_searches_stops_two_answers_and_leaves(
+    programs: Programs, model: MessagesServer, desk: Desk
+) -> None:
+    async with sitting_at(desk, programs) as program:
+        await desk.shows("/help lists commands, @ attaches a file, Ctrl-C\nstops an answer")
         desk.type("A haiku about a pond, please." + ENTER)
         await desk.shows(HAIKU)
 
@@ -130,9 +146,28 @@ async def test_a_person_reads_poems_searches_stops_two_answers_and_leaves(
         await desk.shows("> A haiku about a pond, please.", times=2)
         desk.type(CTRL_C)
         desk.type(CTRL_D)
-        async with asyncio.timeout(PATIENCE):
-            assert await program.wait() == 0
-    finally:
-        if program.returncode is None:
-            program.kill()
-            await program.wait()
+
+
+async def test_a_person_comes_back_reads_where_it_stood_writes_in_an_editor_and_reads_what_it_took(
+    programs: Programs, model: MessagesServer, desk: Desk
+) -> None:
+    editor = programs.folder / "editor"
+    editor.write_text('#!/bin/sh\nprintf "%s\\nas a haiku" "$(cat "$1")" > "$1.new" && mv "$1.new" "$1"\n')
+    editor.chmod(0o700)
+    async with sitting_at(desk, programs):
+        desk.type("A haiku about a pond, please." + ENTER)
+        await desk.shows(HAIKU)
+        desk.type(CTRL_D)
+    await desk.shows("This session: 1 answer · ")
+    await desk.shows(" out · less than $0.01")
+    async with sitting_at(desk, programs, EDITOR=str(editor), VISUAL=""):
+        await desk.shows("Going on with terminal-me, last used just now;")
+        await desk.shows("> A haiku about a pond, please.\n  An old silent pond\n  A frog jumps into the pond\n")
+        desk.type("The same" + EDIT)
+        await desk.shows("as a haiku")
+        desk.type(ENTER)
+        await model.wait_for(_was_asked(2), PATIENCE)
+        assert model.requests[1].request.last_user_text.strip().endswith("The same\nas a haiku")
+        await desk.shows(HAIKU, times=2)
+        desk.type("exit" + ENTER)
+    await desk.shows("This session: 1 answer · ", times=2)

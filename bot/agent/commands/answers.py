@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 
@@ -12,6 +12,7 @@ from bot.agent.retries import Retries
 from bot.bus import topics
 from bot.bus.bus import Bus
 from bot.errors import StaleEpoch, StoreUnavailable
+from bot.messages import Button
 from bot.store.inbox import Waiting
 
 log = structlog.get_logger(__name__)
@@ -28,13 +29,13 @@ class Answers:
         self.in_hand: set[int] = set()
         """Commands that are being answered, or rest before another try, by their rows in the inbox."""
 
-    async def give(self, message: Waiting, text: str | None) -> None:
+    async def give(self, message: Waiting, text: str | None, *, buttons: Sequence[Button] = ()) -> None:
         """Nothing is said where people see already what came of it (empty), or will read it elsewhere (None)."""
         if text is None:
             return
         async with self._context.step() as step:
             if text:
-                await step.say(text, answers=message.ref)
+                await step.say(text, buttons=buttons, answers=message.ref)
             else:
                 await step.leave_unsaid(message.ref)
             await step.close([message.id])

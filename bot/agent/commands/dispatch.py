@@ -15,14 +15,15 @@ from bot.agent.context import Context
 from bot.agent.retries import DIED, Retries
 from bot.agent.turns.runner import TurnRunner
 from bot.errors import StaleEpoch, StoreUnavailable
+from bot.messages import Button
 from bot.runtime.access import Access
 from bot.runtime.telemetry import telemetry
 from bot.store.inbox import Waiting
 
 log = structlog.get_logger(__name__)
 
-BUSY = "Busy: I am still answering. Wait for the answer, or stop it with /abort."
-COMPACTING = "Busy: a compaction is under way. Wait for it, or stop it with /abort."
+_LONGEST_BUTTON = 60
+"""Bytes of a command that every platform takes behind a button."""
 MOST_ASIDE = 4
 """Commands that take a moment, answered at once for one conversation."""
 
@@ -90,7 +91,7 @@ class CommandDispatcher:
         if spec.runs is Runs.OF_THE_PAST:
             await self._runner.settled()  # whoever reads the answer may say what comes next
         if spec.runs is Runs.OF_THE_PAST and self._handlers.is_busy:
-            await self._answers.give(message, BUSY if self._runner.turn else COMPACTING)
+            await self._answers.give(message, texts.BUSY if self._runner.turn else texts.COMPACTING)
         elif spec.runs is Runs.ASIDE:
             self._answers.aside(message, carry_out)
         else:
@@ -99,6 +100,8 @@ class CommandDispatcher:
     async def _leave(self, command: Command, message: Waiting) -> None:
         """Nobody's command. In a group it may be meant for another bot; a button is under a message of ours."""
         if not message.speaker or message.kind == "press":
-            await self._answers.give(message, texts.unknown(command.name))
+            meant = command.meant
+            buttons = [Button("Yes", meant)] if 0 < len(meant.encode()) <= _LONGEST_BUTTON else []
+            await self._answers.give(message, texts.unknown(command.name, meant), buttons=buttons)
         else:
             await self._answers.ignore(message)

@@ -19,19 +19,22 @@ from bot.agent.compacting.compactor import Compactor, Outcome, Request, Stopped
 from bot.agent.context import Context
 from bot.agent.live_view import LiveView
 from bot.agent.memory import AgentMemory
+from bot.agent.model_choice import ModelChoice
 from bot.agent.standing_rules import StandingRules
 from bot.agent.step import Step
 from bot.agent.tools.mcp.servers import McpServers
 from bot.agent.turn import Turn
 from bot.agent.turns.beginning import Beginning
-from bot.agent.turns.ending import PARKED
 from bot.agent.turns.runner import TurnRunner
 from bot.compaction.notices import taken_back
-from bot.compaction.plan import fresh_start
+from bot.compaction.plan import away_again, fresh_start
 from bot.compaction.standing_rules import out_of_view, pinned
-from bot.errors import StrategyFailed
+from bot.errors import ConfigurationError, ModelError, StrategyFailed
+from bot.history import IMPORTED, LASTING
 from bot.messages import ANSWER, COMPACTION
+from bot.model.chain import Chain
 from bot.runtime import access
+from bot.runtime.access import Access
 from bot.runtime.settings import Settings
 from bot.runtime.strategies import Strategies
 from bot.runtime.telemetry import telemetry
@@ -57,11 +60,13 @@ class CommandHandlers:
         rules: StandingRules,
         answers: Answers,
         live: LiveView,
+        model_choice: ModelChoice,
+        access: Access,
         database: Database,
         strategies: Strategies,
         mcp: McpServers,
         settings: Settings,
-        summary_model: str,
+        summaries: Chain,
         tasks: asyncio.TaskGroup,
     ) -> None:
         self._context = context
@@ -72,11 +77,13 @@ class CommandHandlers:
         self._rules = rules
         self._answers = answers
         self._live = live
+        self._model_choice = model_choice
+        self._access = access
         self._database = database
         self._strategies = strategies
         self._mcp = mcp
         self._settings = settings
-        self._summary_model = summary_model
+        self._summaries = summaries
         self._tasks = tasks
 
     @property
@@ -184,13 +191,15 @@ class CommandHandlers:
 
     async def _undo(self, argument: str, message: Waiting) -> str | None:
         context = self._context
-        layers = [layer for layer in context.history.layers if layer.kind != PARKED]  # that would break it again
+        layers = [layer for layer in context.history.layers if layer.kind not in LASTING]
         if not layers:
             return "There is nothing to undo."
         top, before = layers[-1], context.meter
         if argument and not (top.run or "").startswith(argument):
             return "That is not the last compaction any more. /undo takes back the last one."
         async with context.step() as step:
+            if top.kind == IMPORTED:
+                await step.put(away_again(top))  # before it goes: what it hides is not for a memory
             await step.take_off(top.number)
             step.restraint = step.restraint.undone()
             after = context.measured(step.history)
@@ -224,7 +233,7 @@ class CommandHandlers:
 
     def _is_fresh(self) -> bool:
         history = self._context.history
-        new = next((layer for layer in reversed(history.layers) if layer.kind != PARKED), None)
+        new = next((layer for layer in reversed(history.layers) if layer.kind not in LASTING), None)
         return history.last_seq == 0 or (new is not None and new.kind == "new" and new.upto == history.last_seq)
 
     async def _recall(self, argument: str, _message: Waiting) -> str:
@@ -252,13 +261,28 @@ class CommandHandlers:
         self._live.show_meter()
         return None
 
+    async def _choose_model(self, argument: str, message: Waiting) -> str | None:
+        """Show who answers this conversation, or choose it; that is for those who run the program."""
+        choice, settings = self._model_choice, self._settings
+        may_choose = self._access.is_admin(self._context.address, message.person)
+        if not argument:
+            return texts.model_text(choice, settings, self._context.window.link, may_choose=may_choose)
+        if not may_choose:
+            return texts.MODEL_IS_NOT_YOURS
+        if self._runner.turn or self._compactor.running:
+            return texts.BUSY if self._runner.turn else texts.COMPACTING
+        try:
+            await choice.choose("" if argument.lower() == DEFAULT else argument)
+        except (ConfigurationError, ModelError) as error:
+            return texts.unknown_model(argument, str(error))
+        self._live.show_meter()
+        return texts.model_chosen(choice, self._context.meter)
+
     async def _status(self, _argument: str, _message: Waiting) -> str:
-        settings, context = self._settings, self._context
-        apart = " (at an endpoint of its own)" if settings.has_own_summary_endpoint else ""
+        context = self._context
         doing = "answering" if self._runner.turn else "compacting" if self._compactor.running else "waiting for you"
         lines = [
-            f"Model: {context.window.model_name}" + (" (local)" if settings.uses_local_model else ""),
-            f"Summaries by: {self._summary_model}" + apart,
+            *texts.models_text(self._model_choice.chain, self._summaries),
             f"Strategy: {context.strategy.name}",
             f"Context: {context.meter.total:,} of {context.window.limit:,} tokens",
             *([context.window.bound.told] if context.window.bound.told else []),
@@ -278,16 +302,32 @@ class CommandHandlers:
         return None
 
     async def _pair(self, argument: str, message: Waiting) -> None:
-        """An admin lets somebody in."""
+        """An admin lets somebody in, by a code or, as a button does, by who it is; or asks who waits."""
         async with self._context.step() as step:
-            found = await people.approve(step.tx, argument.upper(), now=step.now)
-            if found is None:
-                text = "I know no such code, or it has expired. /pair CODE lets somebody in."
-                await step.say(text, answers=message.ref)
+            if not argument and message.speaker:
+                await step.say(texts.ASK_IN_PRIVATE, answers=message.ref)
+            elif argument:
+                await step.say(await self._let_in(step, argument), answers=message.ref)
             else:
-                await step.say(f"{found.name or found.person} is let in.", answers=message.ref)
-                await step.say_to(found.address, access.welcome())
+                found = [one for one in await people.everybody(step.tx, now=step.now) if one.state == "pending"]
+                await step.say(texts.who_waits(found), buttons=texts.let_in_buttons(found), answers=message.ref)
             await step.close([message.id])
+
+    async def _let_in(self, step: Step, argument: str) -> str:
+        connector, colon, person = argument.strip().partition(":")
+        if colon:
+            found = await people.approve_person(step.tx, connector.lower(), person, now=step.now)
+        else:
+            found = await people.approve(step.tx, argument, now=step.now)
+        if found is None and colon:
+            return f"{argument} does not wait. Whoever writes to me gets a code; /pair lists who waits."
+        if found is None:
+            return "I know no such code, or it has expired. /pair CODE lets somebody in."
+        name = found.name or found.person
+        if found.changed_at != step.now:
+            return f"{name} was let in before."
+        await step.say_to(found.address, access.welcome())
+        return f"{name} is let in."
 
     BY_NAME: ClassVar[Mapping[str, Callable[[CommandHandlers, str, Waiting], Awaitable[str | None]]]] = {
         "help": _help,
@@ -300,6 +340,7 @@ class CommandHandlers:
         "memory": _remember,
         "rules": _obey_rules,
         "strategy": _choose_strategy,
+        "model": _choose_model,
         "status": _status,
         "retry": _retry,
         "start": _start,

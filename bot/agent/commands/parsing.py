@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.agent.commands.table import SPECS, CommandSpec, Runs, Who
+from bot.agent.commands.table import SPECS, CommandSpec, Runs, Who, meant
 
 if TYPE_CHECKING:
     from bot.store.inbox import Waiting
@@ -20,7 +20,7 @@ OLD_BUTTON = "button"
 @dataclass(frozen=True)
 class Command:
     """A command and what stands behind it. ``known`` is False for a slash and a word that is no command, or none that
-    everybody may give."""
+    everybody may give; ``meant`` says what was meant instead."""
 
     name: str
     argument: str = ""
@@ -30,6 +30,12 @@ class Command:
     def spec(self) -> CommandSpec | None:
         """Its row in the table."""
         return SPECS.get(self.name)
+
+    @property
+    def meant(self) -> str:
+        """The command that this is, mistyped, as it would have been written; empty where it is like none."""
+        near = None if self.spec else meant(self.name)
+        return f"/{near} {self.argument}".rstrip() if near else ""
 
     @property
     def is_of_the_past(self) -> bool:
@@ -45,7 +51,8 @@ def command_in(message: Waiting) -> Command | None:
 
 
 def parse(text: str) -> Command | None:
-    """The command that a text is, or None for something to say to the model."""
+    """The command that a text is, or None for something to say to the model: a slash, a word that is like no command,
+    and more words behind it."""
     stripped = text.strip()
     if _SENTENCE.fullmatch(stripped):
         return Command("compact")
@@ -56,10 +63,10 @@ def parse(text: str) -> Command | None:
     spec = SPECS.get(name)
     if spec:
         return Command(spec.name, argument, known=spec.who is Who.EVERYBODY)
-    return None if argument else Command(name, known=False)
+    return None if argument and not meant(name) else Command(name, argument, known=False)
 
 
 def pressed(data: str) -> Command:
     """The command of a button. One of an earlier version, or of another bot, has none: it is not known."""
     command = parse(data)
-    return command if command and command.known else Command(OLD_BUTTON, known=False)
+    return command if command and command.spec else Command(OLD_BUTTON, known=False)

@@ -6,12 +6,16 @@ from these rows. What a command does is a method of :class:`bot.agent.commands.h
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
 from bot.agent.commands.arguments import STRATEGY, complete_compact, complete_strategy, strategies_in_words
 from bot.connector import CommandField, OfferedCommand
+
+_ALIKE = 0.7
+"""As `difflib` compares two words: from there on one is the other, mistyped."""
 
 Completion = Callable[[Sequence[str]], Mapping[str, str]]
 """What the last of these words may become, and a few words about each."""
@@ -50,6 +54,8 @@ class CommandSpec:
     forms: Sequence[str] = ()
     """How it is written, where that is more than its name."""
     synonyms: Sequence[str] = ()
+    understood: Sequence[str] = ()
+    """What it is called elsewhere: means the same, and is offered nowhere."""
     who: Who = Who.EVERYBODY
     runs: Runs = Runs.AT_ONCE
     is_urgent: bool = False
@@ -62,6 +68,7 @@ class CommandSpec:
 _WHAT_TO_RECALL = CommandField("what", "Words, or numbers: 12-40")
 _WHAT_OF_MEMORY = CommandField("what", "pin 3, unpin 3, forget 3, add and a text, or the number of a page")
 _WHAT_OF_RULES = CommandField("what", "pin 3, pin and a text, forget 3, or the number of a page")
+_MODEL_NAME = CommandField("name", "A model, as MODEL names it, or default")
 _STRATEGY_NAME = CommandField("name", "One of those that /strategy names, or default")
 _HOW_TO_COMPACT = (
     CommandField("strategy", f"How, for this time: {strategies_in_words()}", prefix=f"{STRATEGY}="),
@@ -72,6 +79,7 @@ _HOW_TO_COMPACT = (
 TABLE: tuple[CommandSpec, ...] = (
     CommandSpec(
         name="help",
+        understood=("commands",),
         about="what I can do",
         details="lists the commands",
     ),
@@ -88,6 +96,7 @@ TABLE: tuple[CommandSpec, ...] = (
     CommandSpec(
         name="abort",
         synonyms=("stop",),
+        understood=("cancel",),
         about="stop what I am doing",
         details="stops what is under way",
         is_urgent=True,
@@ -106,6 +115,7 @@ TABLE: tuple[CommandSpec, ...] = (
     ),
     CommandSpec(
         name="new",
+        understood=("clear", "reset"),
         about="start afresh; /undo brings the conversation back",
         details="starts afresh",
         runs=Runs.OF_THE_PAST,
@@ -142,6 +152,15 @@ TABLE: tuple[CommandSpec, ...] = (
         completion=complete_strategy,
     ),
     CommandSpec(
+        name="model",
+        about="which model answers; /model NAME chooses another one for this conversation",
+        details="shows which [model](models.md#another-one-for-one-conversation) answers; whoever runs the program "
+        "chooses another one for this conversation",
+        forms=("/model [NAME]",),
+        runs=Runs.ASIDE,
+        fields=(_MODEL_NAME,),
+    ),
+    CommandSpec(
         name="status",
         about="what I run on",
         details="model, summary model, strategy, context, layers, what it is doing, each [MCP server](mcp.md)",
@@ -161,14 +180,16 @@ TABLE: tuple[CommandSpec, ...] = (
     CommandSpec(
         name="pair",
         about="let somebody in",
-        details="lets somebody in",
-        forms=("/pair CODE",),
+        details="lets somebody in; alone, it lists who waits",
+        forms=("/pair CODE", "/pair"),
         who=Who.ADMINS,
     ),
 )
 
-SPECS: Mapping[str, CommandSpec] = {word: spec for spec in TABLE for word in (spec.name, *spec.synonyms)}
-"""A row by its name or a synonym."""
+SPECS: Mapping[str, CommandSpec] = {
+    word: spec for spec in TABLE for word in (spec.name, *spec.synonyms, *spec.understood)
+}
+"""A row by each of its names."""
 
 
 def offered() -> tuple[OfferedCommand, ...]:
@@ -178,6 +199,14 @@ def offered() -> tuple[OfferedCommand, ...]:
         *(OfferedCommand(spec.name, spec.about, spec.fields) for spec in known),
         *(OfferedCommand(same, f"the same as /{spec.name}", spec.fields) for spec in known for same in spec.synonyms),
     )
+
+
+def meant(name: str) -> str | None:
+    """The command that everybody may give and that whoever wrote this most likely meant; None where it is like none."""
+    known = {word: spec.name for word, spec in SPECS.items() if spec.who is Who.EVERYBODY}
+    swapped = (word for word in known if sorted(word) == sorted(name))
+    near = next(swapped, None) or next(iter(difflib.get_close_matches(name, known, n=1, cutoff=_ALIKE)), None)
+    return known[near] if near else None
 
 
 def urgent() -> frozenset[str]:

@@ -7,15 +7,28 @@ from collections.abc import Sequence
 from bot.agent.commands.arguments import ABOUT_STRATEGIES, DEFAULT
 from bot.agent.commands.parsing import OLD_BUTTON
 from bot.agent.commands.table import offered
+from bot.agent.model_choice import ModelChoice
 from bot.agent.tools.mcp.state import ServerStatus, State
 from bot.compaction import Strategy
 from bot.compaction.gate import Restraint, ahead_margin
 from bot.compaction.statistics import messages_text, statistics_of
 from bot.estimate import Level, Meter
 from bot.estimate.meter import percent
+from bot.history import IMPORTED
+from bot.messages import Button
+from bot.model import Link
+from bot.model.chain import Chain
+from bot.runtime import access
+from bot.runtime.settings import Settings
+from bot.store.people import Person
 from bot.store.runs import Run
 
+BUSY = "Busy: I am still answering. Wait for the answer, or stop it with /abort."
+COMPACTING = "Busy: a compaction is under way. Wait for it, or stop it with /abort."
+MODEL_IS_NOT_YOURS = "Which model answers is chosen by those who run me. /model alone says which one it is."
 _BAR = 20
+_LONGEST_LABEL = 60
+"""Characters on a button."""
 
 
 def hello() -> str:
@@ -31,10 +44,19 @@ def help_text() -> str:
     return "\n".join(f"/{command.name}: {command.about}" for command in offered())
 
 
-def unknown(name: str) -> str:
-    """The answer to a command that does not exist, or to a button without one."""
+_LEAVING = ("exit", "quit", "bye")
+_LONGEST_MEANT = 200
+
+
+def unknown(name: str, meant: str = "") -> str:
+    """The answer to a command that does not exist, or to a button without one. ``meant``: the one that there is."""
     if name == OLD_BUTTON:
         return "That button does nothing any more. /help lists what I can do."
+    if name in _LEAVING:
+        return "There is nothing to leave: I answer whenever you write. /new starts afresh, /abort stops what I do."
+    if meant:
+        shown = meant if len(meant) <= _LONGEST_MEANT else f"{meant[:_LONGEST_MEANT].rstrip()} …"
+        return f"I do not know /{name}. Did you mean {shown}?"
     return f"I do not know /{name}. /help lists what I know."
 
 
@@ -43,6 +65,53 @@ def strategy_text(name: str, names: Sequence[str], *, chosen: bool) -> str:
     lines = [f"From the next compaction on: {name}." if chosen else f"I compact this conversation by: {name}."]
     lines += [f"/strategy {other}: {ABOUT_STRATEGIES.get(other, 'your own')}" for other in names if other != name]
     return "\n".join([*lines, f"/strategy {DEFAULT}: as all conversations"])
+
+
+def models_text(chain: Chain, summaries: Chain) -> list[str]:
+    """Who answers now, as far as this process knows, who stands in, and who writes summaries."""
+    first, down = chain.first, chain.down
+    up = [link for link in chain.links if link not in down]
+    model = f"Model: {first.described}"
+    if first in down:
+        model += f", which is down: {up[0].described} answers" if up else ", which does not answer just now"
+    others = [f"{link.described}{' (down)' if link in down else ''}" for link in chain.links[1:]]
+    writer = summaries.first
+    summary = f"Summaries by: {writer.described}" + (" (down)" if writer in summaries.down else "")
+    return [model, *([f"Where it is down: {', '.join(others)}"] if others else []), summary]
+
+
+def model_text(choice: ModelChoice, settings: Settings, asked: Link, *, may_choose: bool) -> str:
+    """The answer to /model alone. ``asked``: who answers just now."""
+    first, *others = choice.chain.links
+    lines = [f"{_named(first)} answers here" + (", as chosen for this conversation." if choice.chosen else ".")]
+    if choice.problem:
+        lines = [f"{_named(first)} answers here. {choice.chosen} was chosen, and cannot be asked: {choice.problem}"]
+    if asked is not first:
+        lines.append(f"Just now it does not, and {_named(asked)} does.")
+    if others:
+        lines.append(f"When it does not: {', then '.join(map(_named, others))}.")
+    if may_choose:
+        lines += [f"/model {name}" for name in settings.model_fallback if name != choice.chosen]
+        lines.append("/model NAME: another one for this conversation, as MODEL names it (provider/name)")
+        if choice.chosen:
+            lines.append(f"/model {DEFAULT}: as all conversations")
+    return "\n".join(lines)
+
+
+def model_chosen(choice: ModelChoice, meter: Meter) -> str:
+    """The answer to /model NAME."""
+    who = f"{_named(choice.chain.first)} answers from now on"
+    full = f"The context is {percent(meter.share)} full for it ({meter.total:,} of {meter.limit:,} tokens)."
+    return f"{who}{', as in all conversations' if not choice.chosen else ''}. {full}"
+
+
+def unknown_model(written: str, why: str) -> str:
+    """The answer to /model with a name that nobody can be asked by."""
+    return f"I did not change to {written[:80]}: {why}"
+
+
+def _named(link: Link) -> str:
+    return link.called or "The local model"
 
 
 def servers_text(servers: Sequence[ServerStatus]) -> list[str]:
@@ -65,6 +134,7 @@ _UNDONE = {
     "new": "The earlier conversation is back",
     "excerpt": "The message that was too large is back whole",
     "unseen": "The files are in view again",
+    IMPORTED: "What was brought over is away again, and no longer found; importing the file again brings it back",
 }
 LIMIT_ASSUMED = (
     "The limit is assumed: the model's server does not say how large its window is. "
@@ -138,6 +208,26 @@ def _first_level(meter: Meter, strategy: Strategy) -> float | None:
     empty = Meter.of([], limit=meter.limit)
     shares = (hundredth / 100 for hundredth in range(101))
     return next((share for share in shares if strategy.level(empty.raised(share)) is not Level.OK), None)
+
+
+_MOST_BUTTONS = 5
+ASK_IN_PRIVATE = "Others read along here: ask me that in a private chat."
+
+
+def who_waits(waiting: Sequence[Person]) -> str:
+    """The answer to /pair alone."""
+    if not waiting:
+        return "Nobody waits to be let in."
+    lines = [f"{one.name or one.person} ({one.connector}:{one.person}) waits with {one.code}" for one in waiting]
+    return "\n".join([*lines, "/pair CODE lets somebody in."])
+
+
+def let_in_buttons(waiting: Sequence[Person]) -> list[Button]:
+    """One for each of the latest."""
+    return [
+        Button(f"{access.LET_IN}: {one.name or one.person}"[:_LONGEST_LABEL], f"/pair {one.connector}:{one.person}")
+        for one in waiting[:_MOST_BUTTONS]
+    ]
 
 
 def _last(run: Run | None, *, taken_back: bool) -> str:

@@ -20,7 +20,7 @@ from bot.compaction.statistics import statistics_of
 from bot.estimate.meter import Level, Meter
 from bot.model import Head
 from bot.runtime.redact import redact
-from bot.runtime.telemetry import telemetry
+from bot.runtime.telemetry import TracedCompaction, telemetry
 from bot.store import Database, facts, histories, runs
 from bot.store.runs import Run, RunState
 
@@ -86,16 +86,18 @@ def count(run: Run, state: RunState, now: float, strategy: str, after: int | Non
         before=run.meter_before.total,
         after=after,
     )
-    telemetry.compaction_traced(
-        run.id,
-        turn=run.turn_id,
-        agent=run.agent_id,
-        trigger=run.trigger,
-        strategy=strategy,
-        outcome=state,
-        seconds=now - run.started_at,
-        before=run.meter_before.total,
-        after=after,
+    telemetry.traced(
+        TracedCompaction(
+            run.id,
+            turn=run.turn_id,
+            agent=run.agent_id,
+            trigger=run.trigger,
+            strategy=strategy,
+            outcome=state,
+            seconds=now - run.started_at,
+            before=run.meter_before.total,
+            after=after,
+        )
     )
 
 

@@ -56,6 +56,10 @@ class ToolChoice:
         tools = tools_of(self._settings, self._database, self._mcp, self._agent_id, limit)
         return Toolbox(self._folder, self._parser, tools)
 
+    def nothing(self) -> Toolbox:
+        """For a model that can use none."""
+        return Toolbox(self._folder, self._parser, ())
+
 
 def tools_of(
     settings: Settings, database: Database, mcp: McpServers, agent_id: AgentId, limit: int = 0

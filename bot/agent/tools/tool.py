@@ -13,6 +13,10 @@ from bot.files.parser_pool import Parser
 from bot.messages import Block, OutFile
 
 INTERRUPTED = "[interrupted: the program stopped while this tool ran; it may have run]"
+NOT_WHOLE = (
+    "[not run: your answer ended before the arguments of this call were a whole JSON object. An answer can only be so"
+    " long: do it in smaller parts.]"
+)
 
 
 @dataclass(frozen=True)

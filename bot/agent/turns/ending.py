@@ -21,12 +21,12 @@ from bot.compaction import Plan
 from bot.compaction.notices import STAYS, WAS_ON_ALL, aborted
 from bot.compaction.plan import Inserted
 from bot.errors import OF_PROVIDER, Cause, StaleEpoch, StoreUnavailable
-from bot.history import Entry, EntryKind, Usage, ranges_of
+from bot.history import PARKED, Entry, EntryKind, Usage, ranges_of
 from bot.history.replies import closed, noted
 from bot.messages import Button, text_block
 from bot.model.chain import Chain
 from bot.runtime.redact import redact
-from bot.runtime.telemetry import telemetry
+from bot.runtime.telemetry import TracedTurn, telemetry
 from bot.runtime.turn_seconds import TurnSeconds
 from bot.store import Database, inbox, outbox, runs, turns
 from bot.store.operators import parked
@@ -36,8 +36,6 @@ log = structlog.get_logger(__name__)
 
 MOST_TRIES = 3
 """Of a message; then it is put aside."""
-PARKED = "parked"
-"""The kind of the layer that takes a message that was put aside out of the model's view."""
 PUT_ASIDE = (
     f"⚠️ Something in me broke {MOST_TRIES} times on this, so it was put aside. Whoever runs me sees it; "
     "you can go on. (If what you write next breaks me too, /new starts afresh.)"
@@ -191,16 +189,18 @@ class Ending:
     def _tell(self, state: TurnState, usage: Usage, share: float, timing: TurnSeconds, cause: str) -> None:
         context = self._context
         telemetry.turn_ended(context.address.connector, state, share, timing)
-        telemetry.turn_traced(
-            self._id,
-            agent=context.agent_id,
-            connector=context.address.connector,
-            state=state,
-            seconds=timing.total,
-            model=context.window.model_name,
-            usage=usage,
-            cause=cause,
-            again=self._again,
+        telemetry.traced(
+            TracedTurn(
+                self._id,
+                agent=context.agent_id,
+                connector=context.address.connector,
+                state=state,
+                seconds=timing.total,
+                model=context.window.model_name,
+                usage=usage,
+                cause=cause,
+                again=self._again,
+            )
         )
         log.info(
             "turn_ended", turn=self._id, state=state.value, tokens=usage.context, output=usage.output, **asdict(timing)

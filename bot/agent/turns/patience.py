@@ -26,6 +26,7 @@ from bot.errors import Cause, ModelError
 from bot.history.replies import noted
 from bot.model import Link
 from bot.model.chain import Chain, Search, is_outage
+from bot.runtime.access import TERMINAL
 from bot.runtime.tasks import stop
 from bot.store.turns import TurnRow
 
@@ -60,7 +61,7 @@ class Patience:
         self.wanted_wait = 0.0
         """Seconds for which nobody of the chain wants calls, where that ended it."""
         self.changed = ""
-        """That another model answers than before, in a sentence for people; empty where none does."""
+        """What people are told of who answers: that it is another model than before, or what the first one is."""
 
     @property
     def has_others(self) -> bool:
@@ -103,6 +104,8 @@ class Patience:
         first = self._chain.first
         if link is not first:
             return f"Answering with {link.called}: {first.called} is down."
+        if link.introduction and self._context.address.connector != TERMINAL:  # there it is said before the first word
+            return link.introduction
         return f"{first.called} answers again." if before in {one.name for one in self._chain.links} else ""
 
     def start_telling(self, cause: Cause, written: str, after: float) -> asyncio.Task[None]:

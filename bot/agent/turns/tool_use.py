@@ -9,7 +9,7 @@ from bot.agent.context import Context
 from bot.agent.live_view import LiveView
 from bot.agent.memory_gate import MemoryGate
 from bot.agent.tools.calls import Progress, Repeats, with_note
-from bot.agent.tools.tool import Done
+from bot.agent.tools.tool import NOT_WHOLE, Done, result_block
 from bot.history import replies
 from bot.messages import Block
 from bot.runtime.access import Access
@@ -58,6 +58,10 @@ class ToolUse:
     def forget_repeats(self) -> None:
         """Somebody said something that may help."""
         self._repeats.forget()
+
+    def broken(self, call: Block) -> Block:
+        """What the model is told of a call whose arguments are not whole; it is not run."""
+        return self._repeats.noted(call, result_block(call, NOT_WHOLE, error=True), is_known=False)
 
     async def run(self, call: Block, *, written: str) -> Done:
         """What a call comes to. ``written``: so much of the reply people see already."""

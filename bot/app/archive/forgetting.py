@@ -5,9 +5,8 @@
     epoch raised, its host told ─▶ its lease taken ─▶ one transaction: rows gone, folder renamed ─▶ folder removed
                                                                              ... of each ─▶ the disk scrubbed
 
-Whoever forgets is a host for a moment: while it has the lease nobody else sets the agent up, and whoever had it in
-memory can write no more. A message that comes meanwhile is removed with the rest, or the first of a new conversation.
-All of it may be done again, also after it was cut off.
+A conversation is taken first (:mod:`bot.app.archive.taking`). A message that comes meanwhile is removed with the rest,
+or the first of a new conversation. All of it may be done again, also after it was cut off.
 """
 
 from __future__ import annotations
@@ -26,23 +25,20 @@ from typing import Any
 from uuid import uuid4
 
 from bot.agent.compacting import trace_files
+from bot.app.archive.taking import Hold, taken, wake
 from bot.app.embedded.valkey import EmbeddedValkey
-from bot.bus import topics
 from bot.bus.bus import Bus
-from bot.bus.leases import AGENT_UNRENEWED, Lease
 from bot.bus.redis_server import forget_past
-from bot.bus.topics import Topic
 from bot.compaction.notices import aborted
-from bot.errors import BusUnavailable, PalimpsestError
+from bot.errors import PalimpsestError
 from bot.files.blocks import folder_of, remove_sent
 from bot.files.contents import LOCK, contents
 from bot.messages import AgentId
 from bot.runtime.settings import Settings
-from bot.store import Database, agents, work
+from bot.store import Database
 from bot.store.archive import forgetting, forgetting_person, whereabouts
 from bot.store.operators import parked, traces
 
-_PATIENCE_SECONDS = 10.0
 _ASIDE = ".forgotten-"
 """What folders are called that are about to be removed."""
 NOBODY_TOLD = "Redis cannot be reached, so no process could be told. What one has in memory it cannot write any more."
@@ -121,7 +117,7 @@ class Forgetting:
         with _closed(folder):
             async with self._taken(agent_id):
                 await self._remove(agent_id, folder)
-        await self._wake(agent_id)
+        await wake(self._database, self._bus, agent_id)
         await asyncio.to_thread(_strike_from_log, self._settings.data_dir, agent_id)
 
     async def person(self, connector: str, person: str) -> None:
@@ -194,7 +190,7 @@ class Forgetting:
                 written = await asyncio.to_thread(trace_files.put, trace_files.path_of(data_dir, day), wanted)
                 self.done.parts["daily files written anew"] += written
             count, size = await asyncio.to_thread(remove_sent, folder_of(data_dir, agent_id), removed.files)
-        await self._wake(agent_id)
+        await wake(self._database, self._bus, agent_id)
         if removed.counts or count:
             self.done.shared.append(agent_id)
         self.done.parts += Counter(removed.counts)
@@ -203,38 +199,12 @@ class Forgetting:
     @asynccontextmanager
     async def _taken(self, agent_id: AgentId) -> AsyncIterator[None]:
         """Nobody else has it until the end of the block, as far as they can be told."""
-        async with self._database.write() as tx:
-            await agents.raise_epoch(tx, agent_id)
-        lease = self._bus.lease(AGENT_UNRENEWED.of(agent_id), AGENT_UNRENEWED.seconds)
-        try:
-            is_ours = await self._take(lease, topics.epoch(agent_id))
-            if not is_ours:
+        async with taken(self._database, self._bus, agent_id) as hold:
+            if hold is Hold.HELD:
                 self.done.note(STILL_HELD)
-        except BusUnavailable:
-            is_ours = False
-            if self._settings.redis_url:
+            elif hold is Hold.UNREACHED and self._settings.redis_url:
                 self.done.note(NOBODY_TOLD)
-        try:
             yield
-        finally:
-            if is_ours:
-                await lease.drop()
-
-    async def _wake(self, agent_id: AgentId) -> None:
-        """Whoever wrote meanwhile need not wait for a sweep."""
-        async with self._database.read() as tx:
-            waits = await work.has_work(tx, agent_id)
-        if waits:
-            self._bus.ring(topics.inbox(agent_id))
-
-    async def _take(self, lease: Lease, topic: Topic) -> bool:
-        patience = asyncio.get_running_loop().time() + _PATIENCE_SECONDS
-        while not await lease.take():
-            if asyncio.get_running_loop().time() > patience:
-                return False
-            self._bus.ring(topic)
-            await asyncio.sleep(AGENT_UNRENEWED.retry_seconds)
-        return True
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from bot.app.cli.process import one_line_errors, run_to_its_end
 from bot.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from bot.app.cli.transcript_file import Transcript
+    from bot.app.cli.transcripts.file import Transcript
     from bot.compaction import CompactionResult, Strategy
     from bot.compaction.manual.refusals import NeedsSummary
     from bot.model import Model
@@ -50,7 +50,7 @@ def compact(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
     """Compact a transcript by hand. No model is asked, and the file is not changed, unless you say so."""
-    from bot.app.cli import transcript_file
+    from bot.app.cli.transcripts import file as transcript_file
 
     if out == transcript_file.STANDARD_INPUT:
         raise typer.BadParameter("--out takes a file; --json prints the messages on standard output")
@@ -202,7 +202,7 @@ def _show(strategy: str, transcript: Transcript, result: CompactionResult) -> No
     from rich.console import Console
     from rich.text import Text
 
-    from bot.app.cli.transcript_difference import lines_of
+    from bot.app.cli.transcripts.difference import lines_of
 
     stats = result.stats
     share = stats["compactedTokens"] / stats["originalTokens"] if stats["originalTokens"] else 1.0

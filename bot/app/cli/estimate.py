@@ -10,7 +10,7 @@ import typer
 from bot.app.cli.process import one_line_errors
 
 if TYPE_CHECKING:
-    from bot.app.cli.transcript_file import Transcript
+    from bot.app.cli.transcripts.file import Transcript
 
 
 def estimate(
@@ -19,7 +19,7 @@ def estimate(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
     """How many tokens a transcript takes as a request, and where they are."""
-    from bot.app.cli.transcript_file import json_text, read_transcript
+    from bot.app.cli.transcripts.file import json_text, read_transcript
     from bot.compaction.manual.given import Given
     from bot.estimate import family_of
 

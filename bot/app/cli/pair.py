@@ -78,19 +78,17 @@ async def _everybody(settings: Settings) -> list[Person]:
 
 
 async def _approve(settings: Settings, code: str) -> Person:
-    from bot.runtime import access
-    from bot.store import outbox, people
+    from bot.store import people
 
     async with opened(settings) as database:
         async with database.write() as tx:
             now = database.clock()
-            person = await people.approve(tx, code, now=now)
+            person = await people.let_in(tx, code, now=now)
             if person is None:
                 raise NobodyFound(
                     f"I know no code {code}, or it has expired. `palimpsest pair list` shows who waits; whoever writes "
                     "to the bot an hour later gets a new code."
                 )
-            await outbox.say(tx, person.address, access.welcome(), now=now)
         await ring(settings, database, topics.outbox(person.connector))
         return person
 

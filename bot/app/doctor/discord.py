@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from bot.app.doctor.case import Case, revealed
 from bot.app.doctor.web import Answer, Unreachable
-from bot.runtime.checks import Finding, ok, problem, warning
+from bot.runtime.checks import Finding, ok, problem, unreached, warning
 from bot.runtime.settings import Settings
 
 PART = "discord"
@@ -51,6 +51,13 @@ async def check_discord(case: Case) -> Sequence[Finding]:
     return [*findings, await _gateway(case)]
 
 
+async def application_of(case: Case) -> tuple[str, str]:
+    """The application's id, and what the bot is called; empty where the token is none. Raises Unreachable."""
+    me = await _call(case, "/users/@me")
+    application = await _call(case, "/applications/@me")
+    return str(application.get("id") or me.get("id") or ""), str(me.get("username") or "")
+
+
 async def _call(case: Case, path: str, **query: str) -> Answer:
     base = (case.settings.discord_api_base or "https://discord.com/api/v10").rstrip("/")
     headers: Mapping[str, str] = {
@@ -70,7 +77,7 @@ def _strange(settings: Settings, answer: Answer) -> Finding:
 def _unreachable(settings: Settings, error: Unreachable) -> Finding:
     name = "DISCORD_API_BASE" if settings.discord_api_base else "Discord"
     advice = "Check DISCORD_API_BASE." if settings.discord_api_base else "Check the network, DNS and firewall."
-    return problem(PART, f"{name} cannot be reached: {error}.", advice)
+    return unreached(PART, f"{name} cannot be reached: {error}.", advice)
 
 
 def _intent(application: Answer, bot_id: str) -> list[Finding]:

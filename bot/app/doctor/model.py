@@ -11,13 +11,13 @@ from urllib.parse import urlsplit
 from bot.app.doctor.case import Case, revealed
 from bot.app.doctor.provider import asked, check_provider, is_nowhere
 from bot.app.doctor.web import Unreachable
-from bot.app.embedded.local_model import find_weights
+from bot.app.embedded.weights import find_weights
 from bot.app.models import link_to, summary_link
 from bot.app.platforms import LOCAL_MODEL_NOTE
 from bot.errors import ModelError, ModelRefused, StoreUnavailable
 from bot.estimate.learned_windows import Learned
 from bot.model import Link, Model
-from bot.runtime.checks import Finding, ok, problem, warning
+from bot.runtime.checks import Finding, ok, problem, unreached, warning
 from bot.runtime.providers import ANTHROPIC, Unresolved, choice
 from bot.runtime.settings import Settings
 from bot.store import windows
@@ -55,6 +55,11 @@ class _Endpoint:
 
 async def check_model(case: Case) -> Sequence[Finding]:
     """No request is made of a model, so this costs nothing."""
+    return [*await check_asked(case), *_unused(case.settings)]
+
+
+async def check_asked(case: Case) -> Sequence[Finding]:
+    """The models that are asked, and nothing of what else is set."""
     settings = case.settings
     try:
         talks, others = choice.talker(settings), choice.fallbacks(settings)
@@ -88,7 +93,7 @@ async def check_model(case: Case) -> Sequence[Finding]:
         keys = ("", revealed(own.api_key))
         endpoint = _Endpoint(_summaries(settings), place, keys, base, limits_conversations=False)
         found += await _asked(case, link_apart.model, endpoint)
-    return [*found, *_unused(settings)]
+    return found
 
 
 async def _at_anthropic(case: Case, link: Link, names: Mapping[str, str], refused: Learned | None) -> list[Finding]:
@@ -120,7 +125,7 @@ def _summaries(settings: Settings) -> dict[str, str]:
 
 
 async def _local(settings: Settings) -> list[Finding]:
-    await asyncio.to_thread(find_weights)
+    await asyncio.to_thread(find_weights, settings.data_dir)
     if settings.model:
         advice = "Write it as provider/model, or set the key of its provider, e.g. ANTHROPIC_API_KEY."
         return [warning(PART, f"MODEL={settings.model} is ignored: the local toy model answers.", advice)]
@@ -172,7 +177,7 @@ async def _asked(case: Case, model: Model, endpoint: _Endpoint) -> list[Finding]
         return [problem(PART, f"{endpoint.whose}{error}", about or "Make a new key where you got this one.")]
     except ModelError as error:
         advice = about or "Check the network, and the status page of the provider."
-        return [problem(PART, f"{endpoint.whose}{error}", advice)]
+        return [unreached(PART, f"{endpoint.whose}{error}", advice)]
     finally:
         await model.close()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot.app.doctor.case import Case
-from bot.page.context import why_shut
+from bot.page.access.shut import why_shut
 from bot.runtime.checks import Finding, ok, warning
 
 PART = "page"

@@ -7,6 +7,7 @@ no such place says 404.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -18,7 +19,7 @@ from bot.app.doctor.web import Answer, Unreachable
 from bot.errors import Cause, cause_of
 from bot.model.base import Limits
 from bot.model.providers.windows import Unanswered, loaded_by_ollama, look
-from bot.runtime.checks import Finding, ok, problem, warning
+from bot.runtime.checks import Finding, ok, problem, unreached, warning
 from bot.runtime.providers import Choice, Provider, providers
 from bot.runtime.providers.known_models import read_on
 from bot.runtime.settings import Settings
@@ -73,8 +74,11 @@ class Asked:
     def headers(self) -> Mapping[str, str]:
         if not self.key:
             return {}
-        bearer = {"Authorization": f"Bearer {self.key}"}
-        return {**bearer, self.provider.key_header: self.key} if self.provider.key_header else bearer
+        return (
+            {self.provider.key_header: self.key}
+            if self.provider.key_header
+            else {"Authorization": f"Bearer {self.key}"}
+        )
 
     @property
     def query(self) -> Mapping[str, str] | None:
@@ -113,10 +117,13 @@ async def check_provider(case: Case, one: Asked) -> list[Finding]:
 
 def _unreachable(one: Asked, error: Unreachable) -> Finding:
     sentence = f"{one.whose}{one.provider.title} at {one.shown} cannot be reached: {error}."
+    if "WRONG_VERSION_NUMBER" in str(error):  # what TLS says of an answer that is none of it
+        http = one.base.replace("https:", "http:", 1)
+        return problem(PART, sentence, f"It speaks http, as it seems: write {one.provider.base_setting}={http}.")
     if one.is_own_address and one.provider.needs_key:
-        return problem(PART, sentence, "Check the network, and the status page of the provider.")
+        return unreached(PART, sentence, "Check the network, and the status page of the provider.")
     start = _START.get(one.provider.name, "Start it")
-    return problem(PART, sentence, f"{start}, or set {one.provider.base_setting} to where it is.")
+    return unreached(PART, sentence, f"{start}, or set {one.provider.base_setting} to where it is.")
 
 
 # --- the key ---
@@ -191,7 +198,7 @@ async def is_nowhere(case: Case, url: str, headers: Mapping[str, str]) -> bool:
 
 def _unknown_model(one: Asked, listed: Answer) -> Finding | None:
     """What a list does not have. Azure's is one of models, and deployments have names of their own."""
-    names = _names(listed)
+    names = names_in(listed)
     wanted = one.choice.name
     if not names or one.provider.version_setting or names & {wanted, f"{wanted}:latest", f"models/{wanted}"}:
         return None
@@ -202,10 +209,15 @@ def _unknown_model(one: Asked, listed: Answer) -> Finding | None:
     sentence = f"{one.whose}{one.provider.title} at {one.shown} has no model {wanted}."
     if one.provider.name == "ollama":
         return problem(PART, sentence, f"Get it with `ollama pull {wanted}`, or set {one.choice.setting} to {meant}.")
-    return problem(PART, sentence, f"Set {one.choice.setting} to one that it has, e.g. {meant}.")
+    advice = f"Set {one.choice.setting} to one that it has, e.g. {meant}"
+    other = providers().get(wanted.partition("/")[0])
+    if other and other != one.provider:
+        advice += f", or, if it is to be asked at {other.title}, set {other.key} too"
+    return problem(PART, sentence, f"{advice}.")
 
 
-def _names(listed: Answer) -> set[str]:
+def names_in(listed: Answer) -> set[str]:
+    """The models that an answer to `/models` lists; none where it is no list."""
     rows = listed.body.get("data") if isinstance(listed.body, dict) else listed.body
     return (
         {str(row["id"]) for row in rows if isinstance(row, dict) and row.get("id")} if isinstance(rows, list) else set()
@@ -253,9 +265,16 @@ async def _limits(one: Asked) -> Limits | None:
 
 
 async def _without_tools(case: Case, one: Asked, listed: Answer) -> list[Finding]:
-    """Some servers say what a model can do."""
+    """Some servers say what a model can do; of some it is known."""
     if not one.talks:
         return []
+    pattern = one.provider.without_tools
+    if pattern and re.match(pattern, one.choice.name):
+        where = f"over {one.provider.title}'s Chat Completions"
+        sentence = f"{one.choice.name} takes no tools {where}, as far as is known: questions are then refused."
+        advice = f"Set {one.choice.setting} to another one, e.g. {one.provider.name}/{one.provider.default_model}"
+        through = f"openrouter/{one.provider.name}/{one.choice.name}"
+        return [warning(PART, sentence, f"{advice}, or to {through} with OPENROUTER_API_KEY.")]
     able: Any = None
     if one.provider.name == "ollama":
         root = one.base.removesuffix("/v1")

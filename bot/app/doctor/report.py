@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 from bot.runtime.checks import Finding, State
 
-_MARKS: dict[State, str] = {"ok": "✓", "warning": "!", "problem": "✗"}
+MARKS: dict[State, str] = {"ok": "✓", "warning": "!", "problem": "✗"}
 _WORST: tuple[State, ...] = ("problem", "warning", "ok")
 
 
@@ -22,9 +22,9 @@ def as_text(findings: Sequence[Finding]) -> str:
     width = max((len(finding.part) for finding in findings), default=0)
     lines = []
     for finding in findings:
-        lines.append(f"{_MARKS[finding.state]} {finding.part:{width}}  {_plain(finding.sentence)}")
+        lines.append(f"{MARKS[finding.state]} {finding.part:{width}}  {plain(finding.sentence)}")
         if finding.advice:
-            lines.append(f"  {'':{width}}  → {_plain(finding.advice)}")
+            lines.append(f"  {'':{width}}  → {plain(finding.advice)}")
     return "\n".join(lines)
 
 
@@ -34,6 +34,6 @@ def as_json(findings: Sequence[Finding]) -> str:
     return json.dumps(document, ensure_ascii=False, indent=2)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """What servers say may hold anything; a terminal obeys some of it."""
     return "".join(letter if letter.isprintable() else " " for letter in text)

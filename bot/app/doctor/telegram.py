@@ -11,7 +11,7 @@ from bot.app.doctor.redis import is_held
 from bot.app.doctor.telegram_webhook import check_webhook
 from bot.app.doctor.web import Answer, Unreachable
 from bot.bus.leases import CONNECTOR
-from bot.runtime.checks import Finding, ok, problem, warning
+from bot.runtime.checks import Finding, ok, problem, unreached, warning
 from bot.runtime.settings import Settings
 
 PART = "telegram"
@@ -42,6 +42,18 @@ async def check_telegram(case: Case) -> Sequence[Finding]:
     return [ok(PART, f"The token is that of @{bot.get('username')}."), *findings]
 
 
+async def username_of(case: Case) -> str:
+    """What the bot is called there, without @; empty where the token is none. Raises Unreachable."""
+    bot = (await _call(case, "getMe")).get("result")
+    return str(bot.get("username", "")) if isinstance(bot, dict) else ""
+
+
+async def waiting_updates(case: Case) -> int:
+    """How many updates nobody has received yet. Raises Unreachable."""
+    hook = (await _call(case, "getWebhookInfo")).get("result")
+    return int(hook.get("pending_update_count", 0)) if isinstance(hook, dict) else 0
+
+
 async def _call(case: Case, method: str, *, patience: float = 4.0, **query: str) -> Answer:
     base = (case.settings.telegram_api_base or "https://api.telegram.org").rstrip("/")
     url = f"{base}/bot{revealed(case.settings.telegram_token)}/{method}"
@@ -65,12 +77,12 @@ def _unreachable(settings: Settings, error: Unreachable) -> Finding:
     if settings.telegram_api_base:
         host = urlsplit(settings.telegram_api_base).netloc.rpartition("@")[2]
         advice = f"Check TELEGRAM_API_BASE, and that a Bot API server runs at {host}; unset, it is Telegram's own."
-        return problem(PART, f"TELEGRAM_API_BASE cannot be reached: {error}.", advice)
+        return unreached(PART, f"TELEGRAM_API_BASE cannot be reached: {error}.", advice)
     advice = (
         "Check the network, DNS and firewall (https to api.telegram.org); where it is blocked, TELEGRAM_API_BASE names "
         "a Bot API server elsewhere."
     )
-    return problem(PART, f"Telegram cannot be reached: {error}.", advice)
+    return unreached(PART, f"Telegram cannot be reached: {error}.", advice)
 
 
 def _privacy(settings: Settings, bot: dict[str, object]) -> list[Finding]:

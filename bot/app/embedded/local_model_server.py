@@ -67,6 +67,9 @@ def _parameters(weights: Path, port: int) -> Any:
     parameters.n_parallel = CONVERSATIONS
     parameters.ctx_shift = False  # an overflow is to be an error and not a silent loss of the beginning
     parameters.use_jinja = True
+    # One thread: two wait for each other after every layer, and where the cores are busy that takes ten times as long.
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 1
+    _sample_with_care(parameters.sampling)
     parameters.cache_ram_mib = CACHE
     parameters.verbosity = 2
     # Nothing but the API: the others on this machine need not see what is being said.
@@ -74,6 +77,18 @@ def _parameters(weights: Path, port: int) -> Any:
     parameters.endpoint_slots = False
     parameters.cors_origins = parameters.cors_methods = parameters.cors_headers = ""
     return parameters
+
+
+def _sample_with_care(sampling: Any) -> None:
+    """A model so small repeats itself for ever unless it is kept from it. What it has said weighs the more the oftener
+    it was said, so that no loop lasts; a penalty that is the same from the first time on makes it avoid the words of
+    the question, and answer in emojis."""
+    sampling.temp = 0.1
+    sampling.penalty_freq = 0.15
+    sampling.penalty_last_n = 128
+    sampling.dry_multiplier = 0.8
+    sampling.dry_allowed_length = 3
+    sampling.dry_penalty_last_n = 2048
 
 
 if __name__ == "__main__":

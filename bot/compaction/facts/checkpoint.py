@@ -145,13 +145,13 @@ class Names:
 
     @classmethod
     def of(cls, facts: Iterable[Fact]) -> Names:
-        """Nearly all messages of people begin with a name then. Elsewhere nobody is named."""
+        """Nearly all messages of people begin with one of several names then. Elsewhere nobody is named."""
         first: dict[int, str] = {}
         for at, fact in enumerate(facts):
             if fact.kind in PROSE and fact.speaker is Speaker.PERSON:
                 first.setdefault(_number(fact) or -at - 1, _name_in(fact))
         named = {message: name for message, name in first.items() if name}
-        is_group = len(named) > 1 and len(named) >= _NEARLY_ALL * len(first)
+        is_group = len(set(named.values())) > 1 and len(named) >= _NEARLY_ALL * len(first)
         return cls(named, frozenset(named.values())) if is_group else cls()
 
     def who(self, fact: Fact) -> str:

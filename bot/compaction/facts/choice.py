@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from bot.compaction.coverage import Line, Rarity, chosen, terms_of
 from bot.compaction.facts.brief import Vocabulary, forms_of
@@ -73,7 +74,7 @@ def checkpoint_of(
     choice = _Choice.of(facts)
     order = chosen(choice.lines, room * _SPARE, rarity=choice.rarity, covered=covered, needs=choice.needs)
     best, fits, most = "", 0, len(order)
-    count = most
+    count = sum(1 for spent in accumulate(choice.lines[at].price for at in order) if spent <= room) or most
     for _ in range(_TRIES):
         if fits >= most:
             break
@@ -93,7 +94,8 @@ def checkpoint_of(
 def most_telling(facts: Sequence[Fact], count: int) -> frozenset[int]:
     """The indices of so many facts: those that tell most for their length, together."""
     newest = max((fact.seqs[-1] for fact in facts if fact.seqs), default=0)
-    terms = [_terms(fact, fact.text) for fact in facts]
+    vocabulary = Vocabulary.of(facts)
+    terms = [_terms(fact, fact.text, vocabulary) for fact in facts]
     groups = _groups(facts)
     lines = [
         Line(
@@ -135,10 +137,10 @@ class _Choice:
         vocabulary = Vocabulary.of(facts)
         of_fact = [(at, form) for at, fact in enumerate(facts) for form in forms_of(fact, vocabulary)]
         first = {at: number for number, (at, _) in reversed(list(enumerate(of_fact)))}
-        terms = [_terms(fact, fact.text) for fact in facts]
+        terms = [_terms(fact, fact.text, vocabulary) for fact in facts]
         rarity = Rarity.of([fact.text for fact in facts], terms=terms)
         names = Names.of(facts)
-        lines = list(_lines(facts, terms, of_fact, names=names, rarity=rarity))
+        lines = list(_lines(facts, terms, of_fact, vocabulary, names=names, rarity=rarity))
         return cls(facts, lines, of_fact, first, Updates(facts, terms, rarity), leanings(facts, terms), names, rarity)
 
     def needs(self, number: int) -> Iterator[int]:
@@ -148,8 +150,7 @@ class _Choice:
             yield number - 1
             return
         yield from (self.first[other] for other in self.together.get(at, ()))
-        if (newer := self.updates.of(at)) is not None:
-            yield self.first[newer]
+        yield from (self.first[newer] for newer in self.updates.of(at))
 
     def shown(self, taken: Sequence[int]) -> str:
         """The checkpoint with these lines."""
@@ -167,6 +168,7 @@ def _lines(
     facts: Sequence[Fact],
     terms: Sequence[tuple[str, ...]],
     of_fact: Sequence[tuple[int, str]],
+    vocabulary: Vocabulary,
     *,
     names: Names,
     rarity: Rarity,
@@ -178,7 +180,7 @@ def _lines(
     before, paid, factor, there = -1, 0.0, 1.0, frozenset[str]()
     for (at, form), text in zip(of_fact, priced, strict=True):
         fact = facts[at]
-        own = terms[at] if form is fact.text else _terms(fact, form)
+        own = terms[at] if form is fact.text else _terms(fact, form, vocabulary)
         is_first, price = at != before, tokens[text]
         if is_first:
             paid, there = 0.0, frozenset()
@@ -212,11 +214,8 @@ def _priced(facts: Sequence[Fact], of_fact: Sequence[tuple[int, str]], names: Na
         )
 
 
-def _terms(fact: Fact, text: str) -> tuple[str, ...]:
-    """Of a record those of its values: what they are called tells nothing new."""
-    if fact.kind not in RECORDS:
-        return terms_of(text)
-    return tuple(dict.fromkeys(term for cell in fields_of(text).values() for term in terms_of(cell)))
+def _terms(fact: Fact, text: str, vocabulary: Vocabulary) -> tuple[str, ...]:
+    return vocabulary.terms(text) if fact.kind in RECORDS else terms_of(text)
 
 
 def _factor(fact: Fact, newest: int, groups: Mapping[_Group, int]) -> float:

@@ -68,8 +68,6 @@ class Fact:
     """What it is about: of two facts with one key, the newer holds. Empty: only what it says counts."""
     status: FactStatus = FactStatus.ACTIVE
     speaker: Speaker = Speaker.PERSON
-    brief: str = ""
-    """The same in fewer words, for when room is short; empty: there is no shorter form."""
     weight: float = 5.0
     """How much a later step would miss it, from 0 (not at all) to 10."""
     number: int = 0

@@ -35,44 +35,51 @@ _SHORT = 2.2
 
 
 class Updates:
-    """By line, the newest later one about the same thing that says something else. It is looked for when it is asked
+    """By line, the later ones about the same thing that say something else. They are looked for when they are asked
     for: most lines of a long talk are never chosen."""
 
     def __init__(self, facts: Sequence[Fact], terms: Sequence[tuple[str, ...]], rarity: Rarity) -> None:
         self._facts, self._terms, self._rarity = facts, terms, rarity
         self._by_word: dict[str, list[int]] = {}
-        self._found: dict[int, int | None] = {}
+        self._found: dict[int, Sequence[int]] = {}
+        self._words_of: dict[int, dict[str, float]] = {}
         for at in range(len(facts) - 1, -1, -1):
             for word in terms[at] if _may_change(facts[at]) else ():
                 postings = self._by_word.setdefault(word, [])
                 if len(postings) < _NEWEST:
                     postings.append(at)
 
-    def of(self, at: int) -> int | None:
-        """The index of that line, if there is one."""
+    def of(self, at: int) -> Sequence[int]:
+        """The indices of these lines: the newest, and the most alike if that is another one."""
         if at not in self._found:
-            self._found[at] = self._newest(at) if _may_change(self._facts[at]) else None
+            self._found[at] = self._later(at) if _may_change(self._facts[at]) else ()
         return self._found[at]
 
-    def _newest(self, at: int) -> int | None:
+    def _later(self, at: int) -> Sequence[int]:
         own = self._words(at)
         known = sorted((word for word in own if self._by_word[word][0] > at), key=lambda word: (own[word], word))
         later = {one for word in known[-_LOOKED_UP:] for one in self._by_word[word] if one > at}
-        return next((one for one in sorted(later, reverse=True) if self._updates(one, at, own)), None)
+        alike = {one: share for one in sorted(later, reverse=True) if (share := self._alike(one, at, own))}
+        return tuple(dict.fromkeys((max(alike), max(alike, key=alike.__getitem__)))) if alike else ()
 
-    def _updates(self, newer: int, at: int, own: Mapping[str, float]) -> bool:
+    def _alike(self, newer: int, at: int, own: Mapping[str, float]) -> float:
+        """The share of the words of the shorter of two lines that both have, by weight; 0 where that is too little, or
+        the newer says nothing else."""
         others = self._words(newer)
         shared = [word for word in own if word in others]
-        return (
-            sum(map(own.__getitem__, shared)) >= _ALIKE * min(sum(own.values()), sum(others.values()))
-            and sum(told for word in shared if (told := form_of(word)) >= _TELLS) >= _LEAST
-            and _says_else(self._facts[newer], self._terms[newer], self._facts[at], self._terms[at])
-        )
+        share = sum(map(own.__getitem__, shared)) / min(sum(own.values()), sum(others.values()))
+        is_told = share >= _ALIKE and sum(told for word in shared if (told := form_of(word)) >= _TELLS) >= _LEAST
+        if is_told and _says_else(self._facts[newer], self._terms[newer], self._facts[at], self._terms[at]):
+            return share
+        return 0.0
 
     def _words(self, at: int) -> dict[str, float]:
         """What a line may be about, with its weight: values are of something, and by themselves name nothing."""
-        speaking = (term for term in self._terms[at] if not is_telling(term) or _names_one_thing(term))
-        return {term: self._rarity.weight(term) for term in speaking}
+        known = self._words_of.get(at)
+        if known is None:
+            speaking = (term for term in self._terms[at] if not is_telling(term) or _names_one_thing(term))
+            known = self._words_of[at] = {term: self._rarity.weight(term) for term in speaking}
+        return known
 
 
 def _may_change(fact: Fact) -> bool:
@@ -123,8 +130,8 @@ def in_order(chosen: Sequence[int], updates: Updates) -> list[int]:
     there = frozenset(chosen)
 
     def place(at: int) -> int:
-        while (later := updates.of(at)) is not None and later in there:
-            at = later
+        while (later := updates.of(at)[:1]) and there.issuperset(later):
+            at = later[0]
         return at
 
     return sorted(chosen, key=lambda at: (place(at), at))

@@ -40,8 +40,6 @@ MOST_ROWS = 400
 """Rows of one result that become records: the first of them."""
 
 _DEEPEST = 12
-_FEWEST_KEYED = 12
-"""Plain values by their names from which on they are rows, and no object's fields."""
 _SOME = 2
 _KEPT = 4_096
 """Names whose form is kept."""
@@ -216,19 +214,13 @@ def _keyed(value: Mapping[Any, Any], title: str) -> list[Mapping[Any, Any]] | No
     if items and all(isinstance(item, dict) and item for _, item in items):
         if all(_is_key(key) for key, _ in items) or (len(items) > 1 and len({tuple(item) for _, item in items}) == 1):
             return [item if key in map(str, item.values()) else {name: key, **item} for key, item in items]
-    elif items and not any(isinstance(item, dict | list) for _, item in items):
-        plain = len(items) > 1 and all(_is_key(key) for key, _ in items)
-        if plain or (len(items) >= _FEWEST_KEYED and len({type(item) for _, item in items}) == 1 and _are_ids(items)):
-            return [{name: key, "value": item} for key, item in items]
+    elif len(items) > 1 and all(_is_key(key) and not isinstance(item, dict | list) for key, item in items):
+        return [{name: key, "value": item} for key, item in items]
     return None
 
 
 def _is_key(key: str) -> bool:
     return bool(_IS_KEY.match(key)) and not _ENDS_IN_ONE_DIGIT.match(key)
-
-
-def _are_ids(items: Sequence[tuple[str, Any]]) -> bool:
-    return all(isinstance(item, str) and looks_like_an_id(str(item)) for _, item in items)
 
 
 def one_line(value: Any) -> str:

@@ -124,7 +124,7 @@ class ChatStream:
             raise ModelOverflow("The answer ran into the end of the model's window.")
         if _BROKEN.search(self.finish.lower()) or not (self.finish or ended):
             raise no_end()
-        calls, given = self._whole_calls(names, used, new_id)
+        calls, given, broken = self._all_calls(names, used, new_id)
         thoughts = self._thoughts(quirks, given) if keeps_reasoning(quirks, calls=bool(calls)) else None
         blocks: list[Block] = []
         if thoughts:
@@ -133,7 +133,7 @@ class ChatStream:
         if self.text.strip():
             blocks.append(text_block(self.text))
         usage = replace(self.usage, reasoning=0) if thoughts else self.usage
-        return Reply((*blocks, *calls), usage, self._stop_reason(calls=bool(calls)), self.answered_by)
+        return Reply((*blocks, *calls), usage, self._stop_reason(calls=bool(calls)), self.answered_by, broken)
 
     def _stop_reason(self, *, calls: bool) -> str:
         finish = self.finish.lower()
@@ -141,7 +141,7 @@ class ChatStream:
             return REFUSED
         if calls:
             return "tool_use"
-        return CUT_OFF if finish in _CUT else "end_turn"
+        return CUT_OFF if self._is_cut else "end_turn"
 
     def _grow(self, delta: Mapping[str, Any]) -> bool:
         before = len(self.text)
@@ -226,14 +226,14 @@ class ChatStream:
         brings = isinstance(given, Mapping) or (isinstance(given, str) and given.lstrip().startswith("{"))
         return None if name != known.name or brings or not has_own else known
 
-    def _whole_calls(
+    def _all_calls(
         self, names: Mapping[str, str], used: Collection[str], new_id: Callable[[], str]
-    ) -> tuple[list[Block], dict[str, Mapping[str, Any]]]:
-        """The calls, and what came with each besides, by its id."""
+    ) -> tuple[list[Block], dict[str, Mapping[str, Any]], frozenset[str]]:
+        """The calls, what came with each besides, by its id, and which of them are broken."""
         taken = set(used)
         calls: list[Block] = []
         extras: dict[str, Mapping[str, Any]] = {}
-        cut = self.finish.lower() in _CUT or bool(_DECLINED.search(self.finish.lower()))
+        broken = set[str]()
         for call in self._calls:
             if not call.name and not call.arguments and not call.given:
                 continue
@@ -241,12 +241,21 @@ class ChatStream:
             own = call.id if is_own else new_id()
             assert re.fullmatch(CALL_ID, own)
             taken.add(own)
-            given = call.given if call.given is not None else _arguments(_mended(call.arguments), cut=cut)
+            given = call.given
+            if given is None:
+                given, is_whole = _arguments(_mended(call.arguments))
+                never_began = not call.arguments.strip() and call is self._calls[-1] and self._is_cut
+                if never_began or not is_whole:
+                    broken.add(own)
             name = _mended(names.get(call.name, call.name)) or "unnamed"
             calls.append({"type": "tool_use", "id": own, "name": name, "input": dict(given)})
             if call.extra:
                 extras[own] = call.extra
-        return calls, extras
+        return calls, extras, frozenset(broken)
+
+    @property
+    def _is_cut(self) -> bool:
+        return self.finish.lower() in _CUT
 
     def _thoughts(self, quirks: Quirks, extras: Mapping[str, Any]) -> Any:
         match quirks.reasoning:
@@ -312,17 +321,19 @@ def _is_object(arguments: str) -> bool:
         return False
 
 
-def _arguments(given: str, *, cut: bool) -> Mapping[str, Any]:
-    """What the JSON says, as far as it goes where the answer was ``cut``. What is no object stays as it is, for the
-    tool to refuse."""
-    try:
-        found = from_json(given or "{}", allow_inf_nan=False, allow_partial=cut)
-        found = from_json(found, allow_inf_nan=False) if isinstance(found, str) else found
-    except ValueError:
-        found = None
-    if found is None and given.strip() in ("", "null"):
-        return {}
-    return found if isinstance(found, dict) else {"arguments": given}
+def _arguments(given: str) -> tuple[Mapping[str, Any], bool]:
+    """What the JSON says, and whether it is a whole object; of one that breaks off what is there."""
+    if given.strip() in ("", "null"):
+        return {}, True
+    for is_whole in (True, False):
+        try:
+            found = from_json(given, allow_inf_nan=False, allow_partial=not is_whole)
+            found = from_json(found, allow_inf_nan=False) if isinstance(found, str) else found
+        except ValueError:
+            continue
+        if isinstance(found, dict):
+            return found, is_whole
+    return {"arguments": given}, False
 
 
 def _mended(text: str) -> str:

@@ -6,6 +6,7 @@ since most endpoints differ from what its types say.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -16,13 +17,14 @@ from urllib.parse import quote
 from bot.errors import Cause, ModelError, ModelRefused, ModelUnavailable
 from bot.estimate.learned_windows import Windows, place_of
 from bot.messages import Block, Message, tool_calls
-from bot.model.base import DEFAULT_ANSWER, Head, Limits, Reply, SettingNames, Wait
-from bot.model.calls import MOST_CALLS, SILENCE, Calls, Endpoint
+from bot.model.base import DEFAULT_ANSWER, Head, Limits, Model, Reply, SettingNames, Wait
+from bot.model.calls import MOST_CALLS, Calls, Endpoint, Silence
 from bot.model.chat.chunks import ChatStream, ErrorInStream
-from bot.model.chat.conversion import ChatRequest, chat_request
+from bot.model.chat.conversion import EFFORT, ChatRequest, chat_request, other_effort
 from bot.model.limits import KnownLimits
-from bot.model.provider_errors import in_stream, no_message, of_status, unreachable
+from bot.model.provider_errors import in_stream, no_message, of_status, said_in, silent, unreachable
 from bot.runtime.providers import Quirks
+from bot.runtime.tls import trusted
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, AsyncStream
@@ -33,6 +35,8 @@ _NO_KEY = "none"
 _WINDOWS = ("max_model_len", "context_length", "context_window", "max_context_length", "max_input_tokens")
 """What endpoints call a model's window in their lists."""
 _AGENT = "palimpsest"
+Heard = Callable[[Model, Head, Sequence[Message], Reply], Awaitable[None]]
+"""Is told what was asked of a model and what it answered."""
 _EVENTS = "text/event-stream"
 
 
@@ -41,8 +45,9 @@ class ChatModel(Endpoint):
 
     ``quirks``: what it wants otherwise than OpenAI; ``fixed`` limits are for servers that cannot tell; ``calls``: how
     many are in flight at most; ``windows``: what refusals stated; ``names``: of the settings that say where and what it
-    is; ``look`` asks it for the limits of a model, where its list does not say them; ``headers`` and ``query`` go with
-    every request; ``silence``: seconds that nothing may come for; ``provider``: whose it is, for traces.
+    is; ``look`` asks it for the limits of a model, where its list does not say them; ``heard`` is told of each answer;
+    ``key_header``: where its key goes, if not as a bearer's; ``query`` goes with every request; ``silence``: for how
+    long nothing may come; ``provider``: whose it is, for traces.
     """
 
     def __init__(
@@ -56,9 +61,10 @@ class ChatModel(Endpoint):
         calls: int = MOST_CALLS,
         windows: Windows | None = None,
         look: Callable[[str], Awaitable[Limits | None]] | None = None,
-        headers: Mapping[str, str] | None = None,
+        heard: Heard | None = None,
+        key_header: str = "",
         query: Mapping[str, str] | None = None,
-        silence: float = SILENCE,
+        silence: Silence | None = None,
         provider: str = "openai",
     ) -> None:
         self._api_key = api_key
@@ -66,9 +72,12 @@ class ChatModel(Endpoint):
         self._quirks = quirks or Quirks()
         self._names = names
         self._asked = look
-        self._headers = dict(headers or {})
+        self._heard = heard
+        self._key_header = key_header
         self._query = dict(query or {})
-        self._silence = silence
+        self._silence = silence or Silence()
+        self._efforts: dict[str, list[str]] = {}
+        """What models were told beside tools as their effort, the last is what they are told now; empty: nothing."""
         known = KnownLimits(place_of(base_url), self._look, windows=windows, fixed=fixed)
         super().__init__(known, Calls(known, calls, provider))
         self._client: AsyncOpenAI | None = None
@@ -87,8 +96,11 @@ class ChatModel(Endpoint):
         """See :class:`bot.model.base.Model`."""
         request = chat_request(head, messages, self._quirks, place=self.place, may_call=may_call)
         used = {block["id"] for message in messages for block in _calls_in(message)}
-        attempt = partial(self._stream, request, used, on_text)
-        return await self.calls.make(head, messages, attempt, who=who, on_wait=on_wait, patience=patience)
+        attempt = partial(self._with_effort, request, used, on_text)
+        reply = await self.calls.make(head, messages, attempt, who=who, on_wait=on_wait, patience=patience)
+        if self._heard:
+            await self._heard(self, head, messages, reply)
+        return reply
 
     async def count(self, head: Head, messages: Sequence[Message]) -> int | None:  # noqa: ARG002  # no endpoint tells
         """See :class:`bot.model.base.Model`. There is no such question on this wire."""
@@ -124,7 +136,7 @@ class ChatModel(Endpoint):
         """What the endpoint lists of a model; None where it knows no such model. Raises a ModelError."""
         import openai
 
-        options: Any = {"timeout": _LOOK_SECONDS, "headers": _unsent()}
+        options: Any = {"timeout": _LOOK_SECONDS, "headers": self._headers()}
         get: Any = self._sdk().get
         try:
             try:
@@ -143,6 +155,24 @@ class ChatModel(Endpoint):
             raise ModelUnavailable("The model's server cannot be reached.") from error
         return listed
 
+    async def _with_effort(self, request: ChatRequest, used: set[str], on_text: Callable[[str], None] | None) -> Reply:
+        """One try. A model that takes tools with another effort alone says so when it is first asked, whatever it is
+        called: it is asked again with that, and from then on."""
+        body = request.body
+        if "tools" not in body:
+            return await self._stream(request, used, on_text)
+        efforts = self._efforts.setdefault(body["model"], [body.get(EFFORT, "")])
+        while True:
+            now = efforts[-1]
+            told = {name: value for name, value in body.items() if name != EFFORT} | ({EFFORT: now} if now else {})
+            try:
+                return await self._stream(ChatRequest(told, request.names), used, on_text)
+            except ModelRefused as refused:
+                other = other_effort(now, said_in(refused.__cause__)) if refused.__cause__ else None
+                if other is None or other in efforts:
+                    raise
+                efforts.append(other)
+
     async def _stream(self, request: ChatRequest, used: set[str], on_text: Callable[[str], None] | None) -> Reply:
         import httpx2
         import openai  # most of a second to import: not before it is needed
@@ -156,14 +186,15 @@ class ChatModel(Endpoint):
             body = {**request.body, "stream": True}
             if self._quirks.reports_usage:
                 body["stream_options"] = {"include_usage": True}
-            stream = await post(
-                "/chat/completions",
-                body=body,
-                cast_to=object,
-                options={"headers": _unsent()},
-                stream=True,
-                stream_cls=_stream_class(),
-            )
+            async with asyncio.timeout(self._silence.begins):
+                stream = await post(
+                    "/chat/completions",
+                    body=body,
+                    cast_to=object,
+                    options={"headers": self._headers()},
+                    stream=True,
+                    stream_cls=_stream_class(),
+                )
             async with stream:
                 async for chunk in _chunks(stream):
                     if answer.take(chunk) and on_text:
@@ -179,6 +210,11 @@ class ChatModel(Endpoint):
             )
         except openai.APIStatusError as error:
             raise of_status(error, model, self._names) from error
+        except TimeoutError as error:
+            raise silent(self._silence.begins) from error
+        except openai.APITimeoutError as error:
+            is_silent = isinstance(error.__cause__, httpx2.ReadTimeout)  # and not one that could not be connected to
+            raise (silent(self._silence.middle) if is_silent else unreachable()) from error
         except (openai.APIConnectionError, httpx2.HTTPError, httpx2.StreamError) as error:
             raise unreachable() from error
         except openai.APIResponseValidationError as error:
@@ -189,19 +225,30 @@ class ChatModel(Endpoint):
             raise no_message() from error
         return reply
 
+    def _headers(self) -> dict[str, Any]:
+        """What goes with each request, or does not: the SDK adds some that only tell its makers something, and shows a
+        key as a bearer's."""
+        import openai
+
+        unsent = {"x-stainless-retry-count": openai.Omit(), "x-stainless-read-timeout": openai.Omit()}
+        if not (self._key_header and self._api_key):
+            return unsent
+        return {**unsent, "Authorization": openai.Omit(), self._key_header: self._api_key}
+
     def _sdk(self) -> AsyncOpenAI:
         if self._client is None:
             import openai
 
             try:
-                self._client = _client_class(tuple(self._headers.items()))(
+                self._client = _client_class()(
                     api_key=self._api_key or _NO_KEY,
                     base_url=self._base_url,
                     max_retries=0,
-                    timeout=openai.Timeout(self._silence, connect=10),
+                    timeout=openai.Timeout(self._silence.middle, connect=10),
                     default_query=self._query,
+                    http_client=openai.DefaultAsyncHttpxClient(verify=trusted()),
                 )
-            except (openai.OpenAIError, ValueError) as error:
+            except (openai.OpenAIError, OSError, ValueError) as error:
                 raise ModelRefused(f"The model cannot be used: {error}", cause=Cause.AWAY) from error
         return self._client
 
@@ -239,13 +286,6 @@ async def _chunks(stream: AsyncStream[object]) -> AsyncIterator[Any]:
         yield chunk
 
 
-def _unsent() -> dict[str, Any]:
-    """Of the headers that the SDK adds to each request, those that only tell its makers something."""
-    import openai
-
-    return {"x-stainless-retry-count": openai.Omit(), "x-stainless-read-timeout": openai.Omit()}
-
-
 @cache
 def _stream_class() -> Any:
     """The SDK's stream, which does not say whether the end was announced, and takes an empty event for a chunk."""
@@ -265,7 +305,8 @@ def _stream_class() -> Any:
     return Announced
 
 
-def _client_class(headers: Sequence[tuple[str, str]]) -> Any:
+@cache
+def _client_class() -> Any:
     """The SDK's client without what it would tell any endpoint by itself: this machine's system, and what the variables
     of another provider say (organisation, project, headers)."""
     import openai
@@ -274,6 +315,6 @@ def _client_class(headers: Sequence[tuple[str, str]]) -> Any:
         @property
         def default_headers(self) -> dict[str, Any]:
             kind = "application/json"
-            return {"Accept": kind, "Content-Type": kind, "User-Agent": _AGENT, **dict(headers)}
+            return {"Accept": kind, "Content-Type": kind, "User-Agent": _AGENT}
 
     return Plain

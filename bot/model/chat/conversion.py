@@ -30,6 +30,9 @@ from bot.runtime.providers import Quirks
 Json = dict[str, Any]
 
 LONGEST_NAME = 64
+EFFORT = "reasoning_effort"
+_NONE_WITH_TOOLS = re.compile(rf"tools with {EFFORT} are not supported")
+"""https://github.com/openai/openai-openapi/issues/541"""
 _NAME = "[a-zA-Z_][a-zA-Z0-9_-]{0,63}"
 """Gemini's names begin with a letter or an underscore; elsewhere any of these may begin one."""
 _ID = "[a-zA-Z0-9_-]{1,40}"
@@ -65,8 +68,16 @@ def chat_request(
         if not may_call:
             body["tool_choice"] = "none"
         if quirks.effort_with_tools and re.match(quirks.effort_models, head.model):
-            body["reasoning_effort"] = quirks.effort_with_tools
+            body[EFFORT] = quirks.effort_with_tools
     return ChatRequest(body, names)
+
+
+def other_effort(now: str, said: str) -> str | None:
+    """The effort that a model is to be told where this one was refused in these words, empty for none at all; None
+    where they say nothing of it."""
+    if _NONE_WITH_TOOLS.search(said):
+        return "none" if now != "none" else None
+    return "" if now and EFFORT in said else None
 
 
 def keeps_reasoning(quirks: Quirks, *, calls: bool) -> bool:
@@ -217,7 +228,7 @@ class _Page:
         if kind == "image" and self._quirks.images and given in ("base64", "url"):
             return {"type": "image_url", "image_url": {"url": source["url"] if given == "url" else _data_url(source)}}
         if kind == "document" and self._quirks.documents and given == "base64":
-            name = str(block.get("title") or "document.pdf").rpartition("/")[2]
+            name = str(block.get("title") or "document.pdf")
             return {"type": "file", "file": {"filename": name, "file_data": _data_url(source)}}
         return _text(unseen(block))
 

@@ -18,6 +18,7 @@ from bot.model.base import DEFAULT_ANSWER, Limits
 from bot.runtime import prices
 from bot.runtime.providers import Provider
 from bot.runtime.providers.known_models import known
+from bot.runtime.tls import trusted
 
 _SECONDS = 5.0
 _LOADING_SECONDS = 90.0
@@ -214,7 +215,7 @@ def _root(base_url: str) -> str:
 async def _client(key: str | None) -> AsyncIterator[Get]:
     import httpx2
 
-    async with httpx2.AsyncClient(timeout=_SECONDS) as client:
+    async with httpx2.AsyncClient(timeout=_SECONDS, verify=trusted()) as client:
 
         async def get(url: str, *, body: Any = None, google: bool = False, seconds: float = _SECONDS) -> Any:
             headers = (

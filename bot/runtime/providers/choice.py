@@ -8,14 +8,15 @@ key was set for: what it meant before there was a second provider, it means now.
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from bot.errors import ConfigurationError
+from bot.runtime.providers.table import Provider, Wire, providers
 
 if TYPE_CHECKING:
-    from bot.runtime.providers.table import Provider
     from bot.runtime.settings import Settings
 
 ANTHROPIC = "anthropic"
@@ -78,6 +79,13 @@ def talker(settings: Settings) -> Choice:
     return Choice(one.name, one.default_model, base_url=base)
 
 
+def chosen(settings: Settings, written: str) -> Choice:
+    """The model that a conversation chose: at the endpoint of the one that talks unless it names another provider.
+    Raises Unresolved."""
+    talks = talker(settings)
+    return _named(settings, written, "MODEL", beside=None if talks.is_local else talks)
+
+
 def fallbacks(settings: Settings) -> tuple[Choice, ...]:
     """The models that answer where the one that talks does not, in their order. Raises Unresolved."""
     return tuple(_named(settings, written, "MODEL_FALLBACK") for written in settings.model_fallback)
@@ -90,6 +98,18 @@ def summaries(settings: Settings) -> Choice:
     if not settings.compaction_model:
         return talks
     return _named(settings, settings.compaction_model, "COMPACTION_MODEL", beside=talks)
+
+
+def wires(settings: Settings) -> frozenset[Wire]:
+    """How the models are spoken to that may be asked. Raises Unresolved."""
+    found = {_wire(one) for one in (talker(settings), *fallbacks(settings))}
+    return frozenset({*found, Wire.MESSAGES if settings.has_own_summary_endpoint else _wire(summaries(settings))})
+
+
+def _wire(choice: Choice) -> Wire:
+    if choice.is_local or choice.provider == ANTHROPIC:
+        return Wire.MESSAGES
+    return providers()[choice.provider].wire_of(choice.name)
 
 
 def unused(settings: Settings) -> tuple[str, ...]:
@@ -135,6 +155,11 @@ def _named(settings: Settings, written: str, setting: str, beside: Choice | None
     if not able:
         return Choice(LOCAL)
     if len(able) > 1:
+        first, slash, rest = written.partition("/")
+        if slash and (meant := difflib.get_close_matches(first, providers(), 1, _ALIKE)):
+            raise Unresolved(
+                f"{setting}={written}: there is no provider {first}.", f"Write {setting}={meant[0]}/{rest}."
+            )
         titles = " or ".join(one.title for one in able)
         names = " or ".join(f"{setting}={one.name}/{written}" for one in able)
         raise Unresolved(f"{setting}={written} may be at {titles}.", f"Write {names}.")
@@ -143,8 +168,6 @@ def _named(settings: Settings, written: str, setting: str, beside: Choice | None
 
 def _of_provider(settings: Settings, written: str, setting: str, beside: Choice | None) -> Choice | None:
     """The model behind a provider's name; None where what stands there is a part of the model's."""
-    from bot.runtime.providers.table import providers
-
     first, _, rest = written.partition("/")
     provider = providers().get(first) if rest else None
     if provider is None:
@@ -191,6 +214,8 @@ def _at(settings: Settings, provider: Provider, name: str, setting: str) -> Choi
     return Choice(provider.name, name, setting, base)
 
 
+_ALIKE = 0.75
+"""So much alike are a name and its misspelling."""
 _EXAMPLES = {"azure": "https://my-resource.openai.azure.com"}
 
 
@@ -202,8 +227,6 @@ def _given(settings: Settings) -> list[Provider]:
     """The providers of which something is set, in the table's order."""
     if not settings.providers:
         return []
-    from bot.runtime.providers.table import providers
-
     return [provider for name, provider in providers().items() if name in settings.providers]
 
 

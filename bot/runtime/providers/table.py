@@ -93,13 +93,15 @@ class Provider:
     get_key: str = ""
     """Where somebody gets a key."""
     key_header: str = ""
-    """Where its key goes besides ``Authorization``."""
+    """Where its key goes in place of ``Authorization``."""
     version_setting: str = ""
     """The environment variable of its API's version, if it has one."""
     other_wire: Wire | None = None
     """A second wire, for models whose names begin with ``other_models``, at ``other_base_url``."""
     other_base_url: str = ""
     other_models: str = ""
+    without_tools: str = ""
+    """A pattern of models that take no tools over this wire, or are not offered on it."""
     cuts_prompts: bool = False
     """It cuts a prompt that is too long, and says nothing."""
     quirks: Quirks = Quirks()

@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import RowMapping, delete, null, select, update
 
 from bot.estimate import Family, message_tokens
-from bot.history import Entry, EntryKind
+from bot.history import IMPORTED, Entry, EntryKind
 from bot.history.entry_text import RECALLED, text_to_read
 from bot.history.file_headers import sent_path
 from bot.history.quotations import apart
@@ -198,12 +198,21 @@ async def _take_layers_off(tx: Tx, agent_id: AgentId, own: Collection[int], runs
     """Of the layers of these runs only the numbers stay, so that none is used twice; returns what they inserted. Of
     the others goes what they put in the place of these entries."""
     rows = await tx.execute(
-        select(layers.c.number, layers.c.run_id, layers.c.replaced, layers.c.removed_at, layers.c.created_at).where(
-            layers.c.agent_id == agent_id
-        )
+        select(
+            layers.c.number,
+            layers.c.run_id,
+            layers.c.replaced,
+            layers.c.removed_at,
+            layers.c.created_at,
+            layers.c.kind,
+            layers.c.hidden,
+        ).where(layers.c.agent_id == agent_id)
     )
     emptied = list[int]()
-    for number, run, replaced, removed_at, created_at in rows.all():
+    for number, run, replaced, removed_at, created_at, kind, hidden in rows.all():
+        if kind == IMPORTED and any(low <= seq <= high for low, high in hidden for seq in own):
+            emptied.append(number)  # what it lies over stays there: only what it says of that goes
+            continue
         this = (layers.c.agent_id == agent_id) & (layers.c.number == number)
         if run in runs:
             emptied.append(number)

@@ -9,12 +9,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from heapq import nlargest
 
-from sqlalchemy import RowMapping, func, or_, select
+from sqlalchemy import RowMapping, func, not_, or_, select
 
-from bot.history import ASKED, Entry, EntryKind, History, Layer
+from bot.history import ASKED, Entry, EntryKind, History, Layer, Ranges
 from bot.history.entry_text import is_result, text_to_read
 from bot.messages import AgentId, Audience, tool_calls
 from bot.store import histories
+from bot.store.histories import OutOfSight
 from bot.store.schema import entries, inbox
 from bot.store.search import ranking, word_index
 from bot.store.search.word_index import Count, Hits
@@ -95,9 +96,12 @@ async def search(
     low, high = min(_LAST, max(1, low)), newest if high is None else min(high, newest)
     if not words or low > high:
         return []
-    scores = await _Search(tx, agent_id, words, low, high).scores()
+    scores: dict[int, _Score] = {}
+    away = await histories.out_of_sight(tx, agent_id)
+    for first, last_one in _in_sight(low, high, away.ranges):
+        scores |= await _Search(tx, agent_id, words, first, last_one).scores()
     pool = nlargest(_POOL, scores, key=lambda seq: (round(scores[seq].weight, _DIGITS), seq))
-    found = [item for item in await _load(tx, agent_id, pool) if item.entry.audience in audience]
+    found = [item for item in await _load(tx, agent_id, pool) if _is_for(item.entry, audience, away)]
     if unseen:
         in_front = _in_front(found, stack)
         found = [item for item in found if item.seq not in in_front]
@@ -110,18 +114,21 @@ async def read(
     tx: Tx, agent_id: AgentId, *, audience: frozenset[Audience], low: int, high: int, most: int = MOST_READ
 ) -> list[Recalled]:
     """The entries of this agent from ``low`` to ``high``, in their order; the first ``most``."""
+    away = await histories.out_of_sight(tx, agent_id)
     chosen = (
         select(entries)
         .where(
             entries.c.agent_id == agent_id,
             entries.c.seq.between(min(_LAST, max(1, low)), min(_LAST, high)),
             entries.c.audience.in_(audience),
+            *(not_(entries.c.seq.between(first, last_one)) for first, last_one in away.ranges),
         )
         .order_by(entries.c.seq)
         .limit(most)
     )
     rows = await tx.execute(chosen)
-    return await _with_names(tx, agent_id, [_recalled(row) for row in rows.mappings()])
+    found = [_recalled(row) for row in rows.mappings()]
+    return await _with_names(tx, agent_id, [item for item in found if _is_for(item.entry, audience, away)])
 
 
 async def these(tx: Tx, agent_id: AgentId, seqs: Sequence[int]) -> list[Recalled]:
@@ -132,6 +139,20 @@ async def these(tx: Tx, agent_id: AgentId, seqs: Sequence[int]) -> list[Recalled
 async def last(tx: Tx, agent_id: AgentId) -> int:
     """The newest entry's number."""
     return await histories.last_seq(tx, agent_id)
+
+
+def _is_for(entry: Entry, audience: frozenset[Audience], away: OutOfSight) -> bool:
+    return entry.audience in audience and entry.layer not in away.layers
+
+
+def _in_sight(low: int, high: int, away: Ranges) -> list[tuple[int, int]]:
+    """What is left of these numbers without those that nobody is to find."""
+    left: list[tuple[int, int]] = []
+    for first, last_one in away:
+        if low < first:
+            left.append((low, min(high, first - 1)))
+        low = max(low, last_one + 1)
+    return [*left, (low, high)] if low <= high else left
 
 
 @dataclass(frozen=True)

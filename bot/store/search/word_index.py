@@ -133,7 +133,11 @@ class Hits:
 
 async def add(tx: Tx, agent_id: AgentId, entries: Sequence[Entry]) -> None:
     """Index entries that are written in this transaction."""
-    words = await _counted({entry.seq: text_to_find(entry.blocks) for entry in entries})
+    await add_counted(tx, agent_id, await _counted({entry.seq: text_to_find(entry.blocks) for entry in entries}))
+
+
+async def add_counted(tx: Tx, agent_id: AgentId, words: Mapping[int, Counted]) -> None:
+    """The same of entries whose words were counted already, by their seqs; each has some."""
     if words:
         number = await _number(tx, agent_id) or await _new_number(tx, agent_id)
         await tx.execute(*insertion(tx.dialect.name, number, {seq: one.words for seq, one in words.items()}))

@@ -93,10 +93,13 @@ def counted(text: str) -> Counted:
     normal = _normal(text)
     latin = _latin_stemmers(normal)
     found: dict[str, None] = {}
-    times: Counter[str] = Counter()
+    times: dict[str, int] = {}
     length, left = 0, MOST_BYTES
-    for token in _TOKENS.finditer(normal):
-        words, counts = _run_words(token[0]) if token["run"] else _token_words(token[0], latin)
+    is_plain = normal.isascii()
+    tokens = _PLAIN_TOKENS.findall(normal) if is_plain else [token[0] for token in _TOKENS.finditer(normal)]
+    for token, count in Counter(tokens).items():
+        is_run = not is_plain and _RUN.match(token) is not None
+        words, counts = _run_words(token) if is_run else _token_words(token, latin)
         for word in words:
             if word not in found:
                 left -= len(word.encode()) + 1
@@ -105,8 +108,9 @@ def counted(text: str) -> Counted:
                 found[word] = None
         if left < 0:
             break
-        times.update(counts)
-        length += max(1, len(words) - 1) if token["run"] else 1
+        for word in counts:
+            times[word] = times.get(word, 0) + count
+        length += count * (max(1, len(words) - 1) if is_run else 1)
     return Counted(tuple(found), {word: count for word, count in times.items() if count > 1}, length)
 
 
@@ -166,6 +170,8 @@ _MARKS = "".join(
 )
 _LETTER = rf"(?:[^\W{_UNSPACED}]|[{_MARKS}])"
 _TOKENS = re.compile(rf"(?P<run>[{_UNSPACED}]+)|[^\W_{_UNSPACED}]{_LETTER}*(?:[{JOINERS}]{_LETTER}+)*[{SIGNS}]{{0,2}}")
+_PLAIN_TOKENS = re.compile(rf"[^\W_]\w*(?:[{JOINERS}]\w+)*[{SIGNS}]{{0,2}}", re.ASCII)
+"""The same in ASCII, which has none of the former; the set of letters is quickly looked at."""
 _RUN = re.compile(f"[{_UNSPACED}]")
 _SPOKEN = re.compile(r"\w+")
 _DIGIT_GROUPS = re.compile(r"(?<=\d)[,\u00a0\u202f](?=\d{3}(?!\d))")

@@ -5,15 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from sqlalchemy import NullPool, event, text
 from sqlalchemy.exc import DisconnectionError
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from bot.store.servers.failures import see_what_it_means
 from bot.store.tx import Tx
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncEngine
 
 Pooler: TypeAlias = Literal["none", "session", "transaction"]
 """What stands between us and the server, and for how long it gives us one of its connections: a session has the same
@@ -118,6 +120,8 @@ def _engine(url: str, pooler: Pooler, *, connect_args: dict[str, Any], **options
             "prepared_statement_cache_size": 0,
             "prepared_statement_name_func": str,
         }
+    from sqlalchemy.ext.asyncio import create_async_engine  # with all of the ORM, a tenth of a second
+
     engine = create_async_engine(url, hide_parameters=True, connect_args=connect_args, **options)
     event.listen(engine.sync_engine, "handle_error", see_what_it_means)
     return engine

@@ -55,6 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--turns", type=int, default=50_000, help="of the replay; from 40,000 on it is warm where it begins to compare"
     )
+    parser.add_argument("--rounds", type=int, default=3, help="of the starts; each figure is their median")
+    parser.add_argument("--beside", type=Path, metavar="CLONE", help="whose starts are measured in turn with ours")
     parser.add_argument("--even", action="store_true", help="messages at equal distances, not at random moments")
     parser.add_argument("--apart", action="store_true", help="a process for each role")
     parser.add_argument("--profile", default="", metavar="PATH", help="sample with py-spy, into PATH-<role>.txt")

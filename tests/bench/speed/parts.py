@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from bot.store import Database
-from tests.bench.speed import abort, capacity, counts, growth, memory, pause, recovery, replay, turns
+from tests.bench.speed import abort, capacity, counts, growth, memory, pause, recovery, replay, start, turns
 from tests.bench.speed.figures import Figure
 from tests.bench.speed.rig import open_rig
 from tests.bench.speed.stores import STORES
@@ -16,6 +16,10 @@ Part: TypeAlias = Callable[[Namespace, str], Awaitable[list[Figure]]]
 """Takes the arguments of the command line and the name of a store."""
 
 _ACTIVE = 1_000
+
+
+async def _start(chosen: Namespace, _: str) -> list[Figure]:
+    return await start.measure(rounds=chosen.rounds, beside=chosen.beside)
 
 
 async def _floor(chosen: Namespace, _: str) -> list[Figure]:
@@ -93,6 +97,7 @@ async def _replay(chosen: Namespace, store: str) -> list[Figure]:
 
 
 PARTS: Mapping[str, Part] = {
+    "start": _start,
     "floor": _floor,
     "turns": _turns,
     "capacity": _capacity,
@@ -109,6 +114,6 @@ PARTS: Mapping[str, Part] = {
 def stores_of(part: str, chosen: Sequence[str] | None) -> Sequence[str]:
     """What a part is measured on: what was chosen, or every store. How much memory the program takes hardly depends
     on it, and takes long to measure, so by default that is measured on the first alone."""
-    if part == "floor":
+    if part in ("floor", "start"):
         return ("none",)
     return chosen or (STORES[:1] if part in ("memory", "replay") else STORES)

@@ -29,7 +29,7 @@ SUMMARISING = frozenset({"reset", "segmented", "two_phase"})
 _courses: dict[str, Course] = {}
 
 
-HELD = sorted(STRATEGIES) if "LONG" in os.environ else ["memory", "monologue", "two_phase"]
+HELD = sorted(STRATEGIES) if "LONG" in os.environ else ["memory", "two_phase"]
 """Each conversation takes a third of a minute, so that only those that differ most are held; with LONG=1 all are."""
 
 

@@ -192,7 +192,7 @@ async def test_a_worker_that_is_told_twice_to_end_gives_its_run_back_all_the_sam
             model.hang(lambda request: request.is_summary)
             await room.says("/compact")
             await model.wait_for(lambda _: summaries(model))
-            [worker] = [task for task in opened.tasks if getattr(task.get_coro(), "__name__", "") == "work"]
+            [worker] = [task for task in opened.tasks if getattr(task.get_coro(), "__name__", "") == "_worker"]
             worker.cancel()
             await asyncio.sleep(0)  # it stops what takes jobs
             worker.cancel()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from bot.messages import Address
 from bot.store import runs
-from tests.conftest import OpenHouse
-from tests.house import Room
+from tests.conftest import MakeSettings, OpenHouse
+from tests.house import Room, open_house
+from tests.servers.chat.manners import MANNERS
 from tests.servers.messages.server import MessagesServer
 
 LINE = "This is line {} and it talks about the weather in a town, which is mild, and about nothing else at all."
@@ -70,6 +72,20 @@ async def test_the_window_that_a_refusal_states_bounds_the_limit_from_then_on(
         assert learned in await room.commands("/context", chat="2"), "and to everybody"
     async with house(agents=ABOVE, model="claude-opus-5"):
         assert "of 16,000 tokens" in await room.commands("/context"), "of another model it says nothing"
+
+
+@pytest.mark.one_wire  # only there the longest answer counts, and the window may be nobody's to tell
+async def test_where_only_the_answer_would_have_no_room_it_is_asked_again_with_less(
+    settings: MakeSettings, room: Room, model: MessagesServer
+) -> None:
+    providers = {"vllm": {"key": "test-key", "base_url": model.chat_url}}
+    made = settings(model="vllm/some-alias", providers=providers, anthropic_api_key=None, anthropic_base_url=None)
+    model.manner = replace(MANNERS["vllm"], windows="")
+    async with open_house(made, room):
+        assert (await room.asks(LINE.format(1))).startswith("Noted (")
+        assert [text for text in room.notices() if "compact" in text.casefold()] == []
+    assert len(model.refused) == 1, "the refusal said how much it takes"
+    assert model.requests[-1].request.body["max_tokens"] < 3_000
 
 
 async def test_a_head_above_the_window_is_named_also_after_a_new_session(

@@ -13,7 +13,7 @@ from pypdf import PdfWriter
 
 from tests.conftest import OpenHouse
 from tests.hostile import hostile_pdf
-from tests.house import Room, Wire
+from tests.house import Room
 from tests.servers.messages.server import MessagesServer
 from tests.servers.messages.wire import MessagesRequest, Reply, ToolCall
 
@@ -73,13 +73,12 @@ async def test_a_picture_that_is_large_or_of_another_kind_is_made_to_fit(
     assert [(image.format, max(image.size)) for image in seen] == [("JPEG", 1568), ("JPEG", 8)]
 
 
-async def test_a_pdf_is_a_document(house: OpenHouse, room: Room, model: MessagesServer, wire: Wire) -> None:
+async def test_a_pdf_is_a_document(house: OpenHouse, room: Room, model: MessagesServer) -> None:
     model.window = 20_000
     async with house(agents={"emergency_context_limit": 20_000}):
         await asks_with(room, "read this", {"paper.pdf": pdf(3)})
         [block] = blocks(model, "document")
-    called = "files/paper.pdf" if wire == "messages" else "paper.pdf"
-    assert (block["source"]["media_type"], block["title"]) == ("application/pdf", called)
+    assert (block["source"]["media_type"], block["title"]) == ("application/pdf", "files/paper.pdf")
 
 
 async def test_a_text_file_is_shown_with_its_place(house: OpenHouse, room: Room, model: MessagesServer) -> None:

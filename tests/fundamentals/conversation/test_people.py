@@ -6,6 +6,7 @@ import re
 
 from sqlalchemy import func, select
 
+from bot.messages import Address
 from bot.store import people
 from bot.store.schema import agents, inbox
 from bot.store.schema import people as people_table
@@ -104,6 +105,50 @@ async def test_a_crowd_cannot_fill_the_book(house: OpenHouse, room: Room) -> Non
             await room.says("let me in", chat=f"stranger{number}", person=f"stranger{number}")
         await room.asks("hello")
         assert await rows(opened) == {"people": 100, "agents": 1, "inbox": 1}
+
+
+async def test_admins_are_told_of_each_once_and_of_a_crowd_in_one_line(house: OpenHouse, room: Room) -> None:
+    async with house(access="pairing", admins="room:ada") as opened:
+        await room.asks("hello")
+        for _ in range(3):
+            for number in range(20):
+                await room.says("let me in", chat=f"stranger{number}", person=f"stranger{number}")
+        await room.until(lambda: len(room.notices()) == 6)
+        named = [re.findall(r"room:stranger\d+", text) for text in room.notices()]
+        assert sorted(map(len, named)) == [0, 1, 1, 1, 1, 1]
+        assert "waits" in room.notices()[0]
+        async with opened.resources.database.write() as tx:
+            asked = await people.everybody(tx, now=opened.resources.database.clock())
+        assert len(asked) == 20
+        await room.asks("and?")
+        assert len(room.notices()) == 6
+
+
+async def test_who_asks_again_when_their_code_has_expired_is_nobody_new(house: OpenHouse, room: Room) -> None:
+    async with house(access="pairing") as opened:
+        database, address = opened.resources.database, Address("room", "eve")
+        async with database.write() as tx:
+            first = await people.ask(tx, address, "eve", "Eve", code="AAAA-AAAA", expires_at=3600, now=0)
+            later = await people.ask(tx, address, "eve", "Eve", code="BBBB-BBBB", expires_at=7300, now=3700)
+            gone = await people.ask(tx, address, "eve", "Eve", code="CCCC-CCCC", expires_at=200_000, now=190_000)
+            assert (first, later, gone) == (
+                people.Asked("AAAA-AAAA", is_new=True, lately=1),
+                people.Asked("BBBB-BBBB", is_new=False, lately=0),
+                people.Asked("CCCC-CCCC", is_new=True, lately=1),
+            )
+            assert await people.approve(tx, "AAAA-AAAA", now=190_001) is None
+            let_in = await people.approve_person(tx, "room", "eve", now=300_000)
+            assert let_in
+            assert let_in.changed_at == 300_000
+
+
+async def test_in_a_group_an_admin_is_not_told_who_waits(house: OpenHouse, room: Room) -> None:
+    async with house(access="pairing", admins="room:ada"):
+        await room.says("let me in", chat="eve", person="eve")
+        await room.until(lambda: room.notices("eve"))
+        await room.says("/pair", person="ada", speaker="Ada")
+        await room.until(room.notices)
+        assert room.notices() == ["Others read along here: ask me that in a private chat."]
 
 
 async def test_in_a_group_the_person_counts(house: OpenHouse, room: Room, model: MessagesServer) -> None:

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from bot.agent.tools.calls import MOST_FAILURES
 from bot.agent.tools.shell import FOR_ADMINS
-from bot.agent.tools.tool import INTERRUPTED
+from bot.agent.tools.tool import INTERRUPTED, NOT_WHOLE
 from bot.agent.turn import NO_MORE_TOOLS
 from bot.history import EntryKind
 from bot.model.chat.conversion import FAILED
@@ -78,6 +79,41 @@ async def test_the_model_writes_a_file_reads_it_and_sends_it(
         assert sent.file.name == "trip.md"
         assert Path(sent.file.path).read_text() == "To Rome.\nBy train.\n"
         assert (opened.folder() / "plans" / "trip.md").exists()
+
+
+async def test_a_call_in_which_the_answer_ended_is_not_run_and_the_model_is_told(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    whole = ToolCall("write_file", {"path": "one.txt", "content": "whole"})
+    broken = ToolCall("write_file", {"path": "two.txt", "content": "the beginning, and never the end"}, cut=50)
+
+    def brain(request: MessagesRequest) -> Reply:
+        return Reply("Done.") if results(request) else Reply("I write.", [whole, broken], "max_tokens")
+
+    model.brain = brain
+    async with house() as opened:
+        await room.asks("write them")
+        assert sorted(path.name for path in opened.folder().rglob("*.txt")) == ["one.txt"]
+    told = results(model.requests[-1].request)
+    assert sorted(bool(result.get("is_error")) for result in told) == [False, True]
+    assert [NOT_WHOLE in str(result["content"]) for result in told if result.get("is_error")] == [True]
+    assert model.refused == []
+
+
+async def test_a_model_whose_calls_always_break_off_has_to_do_without_tools(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    def brain(request: MessagesRequest) -> Reply:
+        if NO_MORE_TOOLS in str(request.messages[-1]):
+            return Reply("It is too long for me.")
+        content = f"Once upon a time, {len(results(request))} of them" * 9
+        return Reply("", [ToolCall("write_file", {"path": "a.txt", "content": content}, cut=90)], "max_tokens")
+
+    model.brain = brain
+    async with house() as opened:
+        assert "It is too long for me." in await room.asks("write a long story")
+        assert not list(opened.folder().rglob("a.txt"))
+    assert len(model.requests) == MOST_FAILURES + 1
 
 
 async def test_a_result_that_is_too_long_is_shown_in_part_and_can_be_read_on(

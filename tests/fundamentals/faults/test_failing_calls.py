@@ -17,6 +17,7 @@ from bot.history import EntryKind
 from bot.messages import text_of
 from bot.model import Link
 from bot.model.anthropic import AnthropicModel
+from bot.model.calls import Silence
 from bot.page.figures import figures
 from bot.store.operators import overview
 from tests.house import House, Room, open_house, settings_for
@@ -92,7 +93,7 @@ async def test_each_message_gets_its_one_answer_and_the_page_says_whose(data_dir
         settings = settings_for(
             wide, data_dir, model_patience=120 * 60, agents={"compact_ahead": False}, rate={"person": 0, "chat": 0}
         )
-        first = AnthropicModel(api_key="test-key", base_url=wide.url, silence=2.0)
+        first = AnthropicModel(api_key="test-key", base_url=wide.url, silence=Silence(2.0, 2.0))
         second = Link(AnthropicModel(api_key="test-key", base_url=spare.url), SPARE)
         async with open_house(settings, room, model=first, fallback=[second]) as house:
             clock = house.resources.chain.clock = Minutes()

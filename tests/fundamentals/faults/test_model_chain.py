@@ -76,6 +76,29 @@ async def test_the_first_is_asked_again_by_itself_and_people_are_told_that_it_is
         assert await room.asks("Go on.") == "Back.\n\n(first-model answers again.)"
 
 
+async def test_who_answers_now_and_who_stands_in_is_told_when_somebody_asks(data_dir: Path) -> None:
+    first, second = ScriptedModel(fails(OUTAGES[0]), fails(OUTAGES[0]), "Back."), spare("One.", fails(OUTAGES[0]))
+    room = Room()
+    own = "first-model (at an endpoint of its own)"
+
+    async def told() -> list[str]:
+        lines = (await room.commands("/status")).splitlines()
+        return [line for line in lines if line.startswith(("Model: ", "Where it is down: ", "Summaries by: "))]
+
+    async with open_house(settings_of(data_dir, model_patience=0.0), room, model=first, fallback=[second]) as house:
+        stands_in, writes = "Where it is down: Spare", f"Summaries by: {own}"
+        assert await told() == [f"Model: {own}", stands_in, writes]
+        await room.asks("Count.")
+        assert await told() == [f"Model: {own}, which is down: Spare answers", stands_in, f"{writes} (down)"]
+        let_pass(house, 60.0)
+        await room.asks("Go on.")
+        away = [f"Model: {own}, which does not answer just now", f"{stands_in} (down)", f"{writes} (down)"]
+        assert await told() == away
+        let_pass(house, 600.0)
+        await room.asks("And now?")
+        assert await told() == [f"Model: {own}", f"{stands_in} (down)", writes]
+
+
 async def test_admins_are_told_which_model_took_over_and_when_that_is_over(data_dir: Path) -> None:
     first, second = ScriptedModel("Hello.", fails(OUTAGES[3]), "Back."), spare("One.", "Two.")
     room = Room()

@@ -109,7 +109,7 @@ class Extras:
 
 def arguments_of(call: ToolCall, shape: Shape) -> str:
     """A call's arguments, as JSON."""
-    return json.dumps(dict(call.input), ensure_ascii=False) if call.input else shape.no_arguments
+    return json.dumps(dict(call.input), ensure_ascii=False)[: call.cut] if call.input else shape.no_arguments
 
 
 def calls_of(answer: Answer, shape: Shape, extras: Extras) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ import json
 import math
 import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.servers.messages.wire import Json, Reply, ToolCall, Usage, tokens_of_text
 
@@ -51,8 +51,9 @@ class Answer:
         """
         first = Usage(**{**vars(self.usage), "output_tokens": 1})
         yield {"type": "message_start", "message": self._envelope([], None, first)}
+        cuts = {call.id: call.cut for call in self.tool_calls}
         for index, block in enumerate(self.content()):
-            yield from _block_events(index, block, pieces)
+            yield from _block_events(index, block, pieces, cuts.get(block.get("id")))
             if index == 0:
                 yield {"type": "ping"}
         yield {
@@ -63,7 +64,7 @@ class Answer:
         yield {"type": "message_stop"}
 
 
-def _block_events(index: int, block: Json, pieces: int) -> Iterator[Json]:
+def _block_events(index: int, block: Json, pieces: int, cut: int | None = None) -> Iterator[Json]:
     deltas: list[Json]
     if block["type"] == "text":
         start = {**block, "text": ""} if "citations" not in block else {**block, "text": "", "citations": []}
@@ -77,7 +78,7 @@ def _block_events(index: int, block: Json, pieces: int) -> Iterator[Json]:
         start, deltas = {**block}, []  # they come whole
     else:
         start = {**block, "input": {}}
-        parts = split(json.dumps(block["input"]), pieces) if block["input"] else []
+        parts = split(json.dumps(block["input"])[:cut], pieces) if block["input"] else []
         # The real one begins with an empty piece, and sends only that for no arguments.
         deltas = [{"type": "input_json_delta", "partial_json": part} for part in ["", *parts]]
     yield {"type": "content_block_start", "index": index, "content_block": start}
@@ -100,7 +101,7 @@ def answer(reply: Reply, body: Json, prompt: Usage, window: int) -> Answer:
     """
     room = window - prompt.prompt_tokens
     allowed = min(body["max_tokens"], room)
-    calls = tuple(ToolCall(c.name, c.input, c.id or f"toolu_{secrets.token_hex(12)}") for c in reply.tool_calls)
+    calls = tuple(replace(c, id=c.id or f"toolu_{secrets.token_hex(12)}") for c in reply.tool_calls)
     text, stop_reason, blocks = reply.text, reply.stop_reason, tuple(reply.blocks)
     if reply.thinking:
         blocks = ({"type": "thinking", "thinking": reply.thinking, "signature": "signed"}, *blocks)

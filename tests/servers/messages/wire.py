@@ -138,11 +138,13 @@ def count(body: Json) -> int:
 
 @dataclass(frozen=True)
 class ToolCall:
-    """A tool that the model calls."""
+    """A tool that the model calls. ``cut``: so many characters of its arguments come before the answer ends; wants
+    `stop_reason="max_tokens"`."""
 
     name: str
     input: Json = field(default_factory=dict)
     id: str | None = None
+    cut: int | None = None
 
 
 @dataclass(frozen=True)

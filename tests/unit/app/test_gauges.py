@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from bot.compaction.plan import Plan
 from bot.messages import Address, AgentId, Inbound
 from bot.model import Link
 from bot.model.chain import Chain
+from bot.model.chains import Chains
 from bot.model.scripted import ScriptedModel
 from bot.runtime.settings import Settings
 from bot.store import Database, agents, inbox, outbox, runs, turns
@@ -43,7 +45,7 @@ async def resources(database: Database, tmp_path: Path) -> AsyncIterator[Resourc
     bus, jobs, model = Bus(NOBODY, "test"), Jobs(NOBODY, "test"), ScriptedModel()
     settings = Settings(_env_file=None, data_dir=tmp_path)
     chain = Chain([Link(model, "claude-sonnet-5")])
-    yield Resources(settings, database, bus, NOBODY, jobs, chain, chain)
+    yield Resources(settings, database, bus, NOBODY, jobs, Chains(chain, partial(Link, model)), chain)
     await jobs.close()
     await bus.close()
 

@@ -15,7 +15,6 @@ from bot.messages import Message, text_block
 from bot.model import Head
 from bot.model.anthropic import AnthropicModel
 from bot.model.chat.client import ChatModel
-from bot.model.providers.cut_prompts import CutPrompts
 from bot.runtime.providers import providers
 from bot.runtime.settings import Settings, load_settings
 from tests.servers.chat.manners import MANNERS
@@ -78,7 +77,7 @@ def test_each_wire_has_its_client(tmp_path: Path) -> None:
         ),
     )
     found = links(settings, OwnWindows())
-    assert [type(link.model) for link in found] == [AnthropicModel, ChatModel, CutPrompts, AnthropicModel]
+    assert [type(link.model) for link in found] == [AnthropicModel, ChatModel, ChatModel, AnthropicModel]
     assert [link.model.place for link in found] == [
         "openrouter.ai/api",
         "openrouter.ai/api/v1",

@@ -50,11 +50,6 @@ def test_a_number_that_is_as_long_as_an_id_tells_as_much_as_a_code() -> None:
     assert rarity.weight("6117189161") == rarity.weight("qx-77a") > rarity.weight("2026") == rarity.weight("481")
 
 
-def test_who_shouts_names_nothing_by_capitals() -> None:
-    assert Rarity.of(["CALL ME NOW PLEASE"]).weight("call") == Rarity.of(["call me now please"]).weight("call")
-    assert Rarity.of(["the SKU of it"]).weight("sku") > Rarity.of(["the sku of it"]).weight("sku")
-
-
 def test_what_was_said_is_not_chosen_again_while_something_else_is_left() -> None:
     lines = _lines("The gate code is 4471.", "The gate code is 4471.", "Deliver to Rosenstraße.")
     assert set(chosen(lines, 20, rarity=_rarity(lines))) == {0, 2}

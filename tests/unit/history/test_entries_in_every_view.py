@@ -27,8 +27,8 @@ from tests.unit.any_plan import (
     without_top,
 )
 
-EXAMPLES = int(os.environ.get("EXAMPLES", "200"))
-"""`EXAMPLES=2000 make test ARGS=tests/unit/history/test_entries_in_every_view.py` looks harder."""
+EXAMPLES = int(os.environ.get("EXAMPLES", "200" if "LONG" in os.environ else "60"))
+"""Each run has others. `EXAMPLES=2000 make test ARGS=tests/unit/history/test_entries_in_every_view.py` looks harder."""
 
 OWN = os.environ.get("OWN_STRATEGY")
 """`OWN_STRATEGY=my_strategies:Minutes` holds one's own to it too."""
@@ -36,7 +36,7 @@ OWN = os.environ.get("OWN_STRATEGY")
 HELD: Mapping[str, Strategy] = {**STRATEGIES, **({OWN: named(OWN, STRATEGIES)} if OWN else {})}
 
 often = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-seldom = settings(often, max_examples=30)
+seldom = settings(often, max_examples=max(15, EXAMPLES // 6))
 
 
 def oldest_planner(history: History, draw: Draw) -> Plan | None:

@@ -124,6 +124,21 @@ async def test_an_answer_that_was_cut_off_at_its_longest_says_so(server: Message
     assert (await asked.ask(HEAD, HELLO)).stop_reason == "max_tokens"
 
 
+async def test_a_call_in_which_the_answer_ended_is_shown_and_not_to_be_acted_on(
+    server: MessagesServer, asked: Model
+) -> None:
+    calls = [ToolCall("look", {"at": "a"}, "toolu_1"), ToolCall("look", {"at": "a", "in": "the wood"}, "toolu_2", 22)]
+    server.brain = lambda _: Reply("I look.", calls, "max_tokens")
+    reply = await asked.ask(HEAD, HELLO)
+    assert reply.blocks[-1]["input"]["at"] == "a"
+    assert reply.broken == {"toolu_2"}
+    assert reply.stop_reason == "max_tokens"
+    server.brain = lambda _: Reply("", [ToolCall("look", {}, "toolu_1"), ToolCall("look", {}, "toolu_2")], "max_tokens")
+    assert (await asked.ask(HEAD, HELLO)).broken == {"toolu_2"}
+    server.brain = lambda _: Reply("", [ToolCall("look", {}, "toolu_1")])
+    assert (await asked.ask(HEAD, HELLO)).broken == set()
+
+
 async def test_cancelling_closes_the_stream(server: MessagesServer, asked: Model) -> None:
     server.hang(after=2)
     asking = asyncio.create_task(asked.ask(HEAD, HELLO))

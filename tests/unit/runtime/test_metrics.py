@@ -18,6 +18,7 @@ from bot.bus.jobs import Jobs
 from bot.history import Usage
 from bot.model import Link
 from bot.model.chain import Chain
+from bot.model.chains import Chains
 from bot.model.scripted import ScriptedModel
 from bot.runtime.metrics import METRICS, Metrics
 from bot.runtime.settings import Settings
@@ -65,7 +66,8 @@ def counted() -> Iterator[tuple[str, str, Any]]:
     bus = Bus(NOBODY, "test")
     settings, database = Settings(_env_file=None), Database("sqlite:///nowhere")
     chain = Chain([Link(ScriptedModel(), "m")])
-    gauges = Gauges(Resources(settings, database, bus, NOBODY, Jobs(NOBODY, "test"), chain, chain), book=True)
+    chains = Chains(chain, lambda name: Link(ScriptedModel(), name))
+    gauges = Gauges(Resources(settings, database, bus, NOBODY, Jobs(NOBODY, "test"), chains, chain), book=True)
     for found in (*gauges._of_process(), *gauges._of_book()):
         yield found.name, found.type, found._labelnames  # type: ignore[attr-defined]  # of all families
 

@@ -24,7 +24,6 @@ FACT = Fact(
     key="entity:order_id=W7",
     status=FactStatus.REPLACED,
     speaker=Speaker.TOOL,
-    brief="order_id=W7",
     weight=7.5,
     number=3,
 )
@@ -66,7 +65,7 @@ async def test_a_fact_comes_back_as_it_was(book: Database) -> None:
 
 
 async def test_what_is_in_it_may_be_any_text(book: Database) -> None:
-    odd = Known(Fact(FactKind.STATEMENT, "预算 500 ₽ 😀 \ud800 a\0b", (), number=1, brief="\0"))
+    odd = Known(Fact(FactKind.STATEMENT, "预算 500 ₽ 😀 \ud800 a\0b", (), number=1))
     await keep(book, ADA, odd)
     (back,) = await loaded(book, ADA)
     assert back.fact.text == "预算 500 ₽ 😀 ? ab"

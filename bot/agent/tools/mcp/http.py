@@ -13,6 +13,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from bot.agent.tools.mcp.allowance import MOST_MESSAGE_BYTES, Allowance, Flooding
 from bot.agent.tools.mcp.config import ServerConfig
+from bot.runtime.tls import trusted
 
 _CONNECT_SECONDS = 30.0
 _SILENT_SECONDS = 300.0
@@ -51,6 +52,7 @@ def _client(config: ServerConfig) -> httpx2.AsyncClient:
         headers={"Accept-Encoding": "identity", **config.headers},  # a compressed flood would be bounded too late
         timeout=httpx2.Timeout(_CONNECT_SECONDS, read=max(_SILENT_SECONDS, config.timeout)),
         event_hooks={"response": [bounded.watch]},
+        verify=trusted(),
     )
 
 

@@ -20,6 +20,7 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp_types import (
     CONNECTION_CLOSED,
     METHOD_NOT_FOUND,
+    REQUEST_TIMEOUT,
     CallToolResult,
     Implementation,
     PaginatedRequestParams,
@@ -174,6 +175,7 @@ class Session:
 
     async def begin(self, *, legacy: bool) -> None:
         """Agree on a version of the protocol: the newer way is tried first, unless it is known not to work."""
+        was_slow = False
         if not legacy:
             try:
                 await self._session.discover()
@@ -181,9 +183,15 @@ class Session:
             except MCPError as error:
                 if error.code == CONNECTION_CLOSED:
                     raise
+                was_slow = error.code == REQUEST_TIMEOUT
             except (RuntimeError, ValidationError):
                 pass
-        await self._session.initialize()
+        try:
+            await self._session.initialize()
+        except MCPError as error:
+            if not was_slow or error.code == CONNECTION_CLOSED:
+                raise
+            await self._session.discover()  # it was only slow to start, and has taken the first question meanwhile
 
     @property
     def tells_changes(self) -> bool:

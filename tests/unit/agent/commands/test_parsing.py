@@ -49,6 +49,10 @@ COMMANDS = {command.name: command.about for command in offered()}
         ("please compact this CONVERSATION!!", Command("compact")),
         ("/frobnicate", Command("frobnicate", known=False)),
         ("/frobnicate@my_bot", Command("frobnicate", known=False)),
+        ("/clear", Command("new")),
+        ("/reset", Command("new")),
+        ("/cancel", Command("abort")),
+        ("/compct the recipe", Command("compct", "the recipe", known=False)),
     ],
 )
 def test_what_is_a_command(text: str, command: Command) -> None:
@@ -69,6 +73,9 @@ def test_what_is_a_command(text: str, command: Command) -> None:
         "/ compact",
         "please compact this conversation and tell me a joke",
         "/frobnicate the thing",
+        "/test this",
+        "/now that you say it",
+        "/me goes home",
         "/42",
         "/" + "x" * 40,
     ],
@@ -90,6 +97,32 @@ def test_every_command_is_known_and_in_the_help(name: str) -> None:
     assert command
     assert command.known
     assert f"/{name}: " in help_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("/compct now", "/compact now"),
+        ("/comapct", "/compact"),
+        ("/contxt", "/context"),
+        ("/nwe", "/new"),
+        ("/claer", "/new"),
+        ("/strategie tiered", "/strategy tiered"),
+        ("/hlep", "/help"),
+        ("/par K7QM-2XWD", ""),
+        ("/frobnicate", ""),
+        ("/compact", ""),
+    ],
+)
+def test_a_mistyped_command_is_told_what_was_meant(text: str, meant: str) -> None:
+    command = parse(text)
+    assert (command.meant if command else "") == meant
+
+
+def test_an_answer_offers_what_was_meant() -> None:
+    assert unknown("compct", "/compact now") == "I do not know /compct. Did you mean /compact now?"
+    assert len(unknown("compct", "/compact " + "x" * 5_000)) < 300
+    assert "/new starts afresh" in unknown("quit")
 
 
 def test_an_unknown_command_is_answered_with_where_to_look() -> None:

@@ -30,7 +30,7 @@ def test_every_row_has_a_handler_and_every_handler_a_row() -> None:
 
 
 def test_no_two_commands_have_the_same_name() -> None:
-    assert len(SPECS) == sum(1 + len(spec.synonyms) for spec in TABLE)
+    assert len(SPECS) == sum(1 + len(spec.synonyms) + len(spec.understood) for spec in TABLE)
 
 
 @pytest.mark.parametrize("word", SPECS)
@@ -50,7 +50,8 @@ def test_what_is_offered_fits_into_every_menu() -> None:
 
 def test_what_admins_alone_may_do_is_offered_to_nobody() -> None:
     names = {command.name for command in offered()}
-    assert names == {word for word, spec in SPECS.items() if spec.who is Who.EVERYBODY}
+    offered_words = {word for spec in TABLE for word in (spec.name, *spec.synonyms) if spec.who is Who.EVERYBODY}
+    assert names == offered_words
     assert "pair" not in names
 
 
@@ -74,7 +75,7 @@ def test_what_the_page_of_a_conversation_orders_are_commands() -> None:
 
 
 def test_what_is_urgent_is_so_by_every_name() -> None:
-    assert urgent() == {"/abort", "/stop"}
+    assert urgent() == {"/abort", "/stop", "/cancel"}
 
 
 def test_a_synonym_is_completed_like_its_command() -> None:

@@ -129,7 +129,6 @@ def test_where_room_is_short_a_record_keeps_what_nobody_could_guess() -> None:
             f"order_id=O-{at}7\tnote={'long words of no use ' * 5}",
             (at,),
             speaker=Speaker.TOOL,
-            brief=f"order_id=O-{at}7",
         )
         for at in range(9)
     )
@@ -181,6 +180,15 @@ def test_in_a_group_each_line_says_who_it_was_also_when_it_is_read_back() -> Non
         "#2 Bob: Mine is RX-2210, by the way.",
     ]
     assert checkpoint_of(merged(facts_in(text, 9)).facts, 1_000) == text
+
+
+def test_a_word_before_a_colon_is_nobodys_name_where_no_other_stands_there() -> None:
+    entries = [said(1, "Note: the deadline is 3 March."), said(2, "Note: the code is RX-2210.")]
+    text = checkpoint_of(merged(candidates_of(entries)).facts, 1_000)
+    assert text.splitlines()[3:] == [
+        "#1 person: Note: the deadline is 3 March.",
+        "#2 person: Note: the code is RX-2210.",
+    ]
 
 
 def test_an_older_line_about_the_same_thing_comes_only_with_the_newer_and_next_to_it() -> None:

@@ -47,8 +47,15 @@ def test_a_long_number_names_one_thing_and_a_year_does_not() -> None:
     assert lines_of(dated, later) == []
 
 
+def test_an_older_line_stands_with_what_is_most_like_it_and_not_with_the_newest_alone() -> None:
+    wanted = Fact(FactKind.STATEMENT, "The babysitter on Thursdays is Remedios.", (3,))
+    changed = Fact(FactKind.STATEMENT, "Remedios moves, the babysitter on Thursdays will be Candela.", (9,))
+    newest = Fact(FactKind.STATEMENT, "Remedios and Thursdays made me smile.", (21,))
+    assert lines_of(wanted, changed, newest)[:3] == [wanted.text, newest.text, changed.text]
+
+
 def lines_of(*facts: Fact) -> list[str]:
-    """The older line with what brings it up to date."""
+    """Each older line with what brings it up to date."""
     terms = [terms_of(fact.text) for fact in facts]
     updates = Updates(facts, terms, Rarity.of([fact.text for fact in facts], terms=terms))
-    return [facts[one].text for at in range(len(facts)) if (newer := updates.of(at)) is not None for one in (at, newer)]
+    return [facts[one].text for at in range(len(facts)) if (newer := updates.of(at)) for one in (at, *newer)]

@@ -52,7 +52,7 @@ def test_older_segments_keep_request_and_answer_and_the_last_one_is_whole() -> N
     ]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(histories(layers=0))
 def test_on_any_history_requests_and_answers_stay_and_the_last_segment_is_untouched(page: History) -> None:
     plan = Monologue().plan(page.visible, full(900), PlanContext())

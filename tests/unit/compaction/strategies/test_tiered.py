@@ -260,7 +260,7 @@ def pages(draw: Draw) -> tuple[History, dict[int, list[float]]]:
     return page, draw(st.dictionaries(st.integers(1, len(entries)), wide))
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 @given(pages(), st.floats(0.3, 1.5), st.sampled_from(("auto", "ahead", "manual", "recovery")), st.integers(1, 4_000))
 def test_no_page_gets_larger_loses_what_is_open_or_has_a_pair_split(
     drawn: tuple[History, dict[int, list[float]]], share: float, trigger: Trigger, target: int

@@ -25,13 +25,14 @@ class Asked:
 
 @dataclass(frozen=True)
 class Answer:
-    """``hangs``: after these bytes nothing comes, and the connection stays open."""
+    """``hangs``: after these bytes nothing comes, and the connection stays open; ``begins=False``: no byte comes."""
 
     data: bytes = b""
     status: int = 200
     kind: str = "text/event-stream"
     headers: Mapping[str, str] = field(default_factory=dict)
     hangs: bool = False
+    begins: bool = True
 
 
 def streamed(chunks: Sequence[Any], end: bytes = DONE, **more: Any) -> Answer:
@@ -94,8 +95,9 @@ class Endpoint:
             answer = self.answer(asked)
             named = {"content-type": answer.kind, "connection": "close", **answer.headers}
             lines = [f"HTTP/1.1 {answer.status} Any", *(f"{name}: {value}" for name, value in named.items())]
-            writer.write(("\r\n".join(lines) + "\r\n\r\n").encode() + answer.data)
-            await writer.drain()
+            if answer.begins:
+                writer.write(("\r\n".join(lines) + "\r\n\r\n").encode() + answer.data)
+                await writer.drain()
             if answer.hangs:
                 await reader.read()
                 self.hangups += 1

@@ -223,16 +223,25 @@ def test_a_call_without_arguments_has_none(arguments: str | None) -> None:
     assert reply_of([calls(piece(0, ID, "look", arguments))]).blocks[0]["input"] == {}
 
 
-@pytest.mark.parametrize("arguments", ["a fox", '["a fox"]', '{"at": "a f', '{"at": NaN}', "7"])
-def test_arguments_that_are_none_are_left_for_the_tool_to_refuse(arguments: str) -> None:
-    assert reply_of([calls(piece(0, ID, "look", arguments)), end("tool_calls")]).blocks[0]["input"] == {
-        "arguments": arguments
-    }
+@pytest.mark.parametrize("arguments", ["a fox", '["a fox"]', '{"at": NaN}', "7"])
+def test_arguments_that_are_none_are_not_to_be_acted_on(arguments: str) -> None:
+    reply = reply_of([calls(piece(0, ID, "look", arguments)), end("tool_calls")])
+    assert reply.blocks[0]["input"] == {"arguments": arguments}
+    assert reply.broken == {ID}
 
 
-def test_arguments_that_were_cut_off_are_as_far_as_they_go() -> None:
-    reply = reply_of([calls(piece(0, ID, "look", '{"at": "a fox", "in": "the wo')), end("length")])
-    assert reply.blocks[0]["input"]["at"] == "a fox"
+@pytest.mark.parametrize("reason", ["length", "max_tokens", "tool_calls", "stop", None])
+def test_arguments_that_break_off_are_shown_as_far_as_they_go_and_not_to_be_acted_on(reason: str | None) -> None:
+    whole, broken = piece(0, ID, "look", A), piece(1, OTHER_ID, "read", '{"path": "a.txt", "why": "the wo')
+    reply = reply_of([calls(whole), calls(broken), end(reason)])
+    assert reply.blocks[1]["input"]["path"] == "a.txt"
+    assert reply.broken == {OTHER_ID}
+
+
+def test_a_call_in_which_the_answer_ended_before_its_arguments_is_not_to_be_acted_on() -> None:
+    begun = [calls(piece(0, ID, "look", ""), piece(1, OTHER_ID, "read", ""))]
+    assert reply_of([*begun, end("length")]).broken == {OTHER_ID}
+    assert reply_of([*begun, end("tool_calls")]).broken == set()
 
 
 def test_the_legacy_form_of_a_call_is_one() -> None:

@@ -14,9 +14,10 @@ from bot.errors import Cause, ModelError, ModelOverflow, ModelRefused, ModelUnav
 from bot.history import Usage
 from bot.messages import Message, text_block
 from bot.model import DEFAULT_ANSWER, Head, Limits, Model, SettingNames
+from bot.model.calls import Silence
 from bot.model.chat.client import ChatModel
 from bot.runtime.providers import Quirks
-from tests.unit.model.chat.endpoint import Answer, Endpoint, ended, refused, said, streamed
+from tests.unit.model.chat.endpoint import Answer, Asked, Endpoint, ended, refused, said, streamed
 
 TOOLS = ({"name": "look", "description": "Looks.", "input_schema": {"type": "object", "properties": {}}},)
 HEAD = Head("a-model", 500, "Be kind.", TOOLS)
@@ -97,14 +98,70 @@ async def test_nothing_is_told_of_this_machine_or_of_another_provider(
     for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
         monkeypatch.setenv(name, "of-another")
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Mine: of-another")
-    model = model_of(endpoint, api_key=None, headers={"X-Title": "Ours"}, query={"api-version": "1"})
+    model = model_of(endpoint, api_key="ours", key_header="api-key", query={"api-version": "1"})
     await model.ask(HEAD, HELLO)
     await model.close()
     [request] = endpoint.asked
     assert "of-another" not in str(request)
     assert not [name for name in request.headers if "stainless" in name]
-    assert request.headers["x-title"] == "Ours"
+    assert request.headers["api-key"] == "ours"
+    assert "authorization" not in request.headers, "where a key has a place of its own, a bearer's is for other tokens"
     assert request.path == "/v1/chat/completions?api-version=1"
+
+
+def effort_refused(model: str) -> Answer:
+    """https://github.com/BerriAI/litellm/pull/34569"""
+    words = f"Function tools with reasoning_effort are not supported for {model} in /v1/chat/completions. To use"
+    words += " function tools, use /v1/responses or set reasoning_effort to 'none'."
+    return refused(400, {"error": {"message": words, "type": "invalid_request_error", "param": "reasoning_effort"}})
+
+
+def none_refused() -> Answer:
+    """As https://github.com/livekit/agents/pull/7169 has it of another effort."""
+    words = "Unsupported value: 'reasoning_effort' does not support 'none' with this model. It supports: 'low'."
+    return refused(400, {"error": {"message": words, "type": "invalid_request_error", "param": "reasoning_effort"}})
+
+
+@pytest.mark.parametrize("told", ["", "none"])
+@pytest.mark.parametrize("wants", ["", "none"])
+async def test_a_model_is_told_the_effort_that_it_takes_tools_with_whatever_it_is_called(
+    endpoint: Endpoint, told: str, wants: str
+) -> None:
+    def answer(asked: Asked) -> Answer:
+        effort = asked.body.get("reasoning_effort", "")
+        if effort == wants:
+            return streamed([said("Hello."), ended()])
+        return effort_refused("mine") if wants else none_refused()
+
+    endpoint.answer = answer
+    quirks = Quirks(effort_with_tools=told, effort_models=".*")
+    model = model_of(endpoint, quirks=quirks)
+    for _ in range(2):
+        assert (await model.ask(HEAD, HELLO)).blocks == (text_block("Hello."),)
+    await model.close()
+    efforts = [asked.body.get("reasoning_effort", "") for asked in endpoint.asked]
+    assert efforts == [*dict.fromkeys((told, wants)), wants], "it is known from then on"
+
+
+@pytest.mark.parametrize("told", ["", "none"])
+async def test_a_model_that_takes_tools_with_no_effort_is_said_to_take_none(endpoint: Endpoint, told: str) -> None:
+    endpoint.answer = lambda it: none_refused() if "reasoning_effort" in it.body else effort_refused("mine")
+    model = model_of(endpoint, quirks=Quirks(effort_with_tools=told, effort_models=".*"))
+    for _ in range(2):
+        with pytest.raises(ModelRefused, match=r"takes no tools there .* Set MODEL to one that does") as caught:
+            await model.ask(HEAD, HELLO)
+        assert caught.value.cause is Cause.MODEL
+    await model.close()
+    assert len(endpoint.asked) <= 3
+
+
+@pytest.mark.parametrize("begins", [False, True])
+async def test_a_server_that_says_nothing_is_away_and_not_waited_for_again(endpoint: Endpoint, begins: bool) -> None:
+    endpoint.answer = lambda _: streamed(SPOKEN[:1], end=b"", hangs=True, begins=begins)
+    model = model_of(endpoint, silence=Silence(1.0, 1.0))
+    assert "said nothing for 1 seconds" in str(await error_of(model, ModelUnavailable))
+    await model.close()
+    assert len(endpoint.asked) == 1
 
 
 async def test_an_endpoint_that_does_not_stream_is_heard_too(endpoint: Endpoint, asked: Model) -> None:

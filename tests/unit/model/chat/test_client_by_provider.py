@@ -50,9 +50,10 @@ def _results(message: Mapping[str, Any]) -> list[Any]:
 
 def chat_model(server: MessagesServer, manner: Manner, key: str = "test-key") -> ChatModel:
     server.manner = manner
-    quirks, headers = providers()[manner.name].quirks, {manner.key_header: key}
-    own = {} if manner.key_header == "authorization" else headers
-    return ChatModel(api_key=key, base_url=server.chat_url, names=NAMES, quirks=quirks, headers=own)
+    provider = providers()[manner.name]
+    return ChatModel(
+        api_key=key, base_url=server.chat_url, names=NAMES, quirks=provider.quirks, key_header=provider.key_header
+    )
 
 
 def said(text: str) -> Message:

@@ -233,7 +233,7 @@ def test_what_an_endpoint_cannot_see_is_named() -> None:
 def test_a_document_is_a_file_where_files_are_taken() -> None:
     taken = sent(user("read", {**PDF, "title": "files/a.pdf"}), quirks=Quirks(documents=True))[0]["content"]
     assert taken[1]["file"] == {
-        "filename": "a.pdf",
+        "filename": "files/a.pdf",
         "file_data": f"data:application/pdf;base64,{PDF['source']['data']}",
     }
 

@@ -24,10 +24,10 @@ async def asked(counted: int, window: int, times: int = 1) -> tuple[OwnWindows, 
     async def loaded(_: str) -> int:
         return window
 
-    model = CutPrompts(ScriptedModel(*answers, limits=Limits(32_768, 4_096, known=True)), loaded, windows)
+    model, cuts = ScriptedModel(*answers, limits=Limits(32_768, 4_096, known=True)), CutPrompts(loaded, windows)
     with structlog.testing.capture_logs() as lines:
         for _ in range(times):
-            await model.ask(HEAD, LONG)
+            await cuts.look(model, HEAD, LONG, await model.ask(HEAD, LONG))
     return windows, [line for line in lines if line["event"] == "prompt_cut"], model.place
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.runtime.providers import ANTHROPIC, DEFAULT_MODEL, Choice, Unresolved, choice, providers
+from bot.runtime.providers import ANTHROPIC, DEFAULT_MODEL, Choice, Unresolved, Wire, choice, providers
 from bot.runtime.settings import Settings, load_settings
 
 CLAUDE = {"ANTHROPIC_API_KEY": "sk-ant-x"}
@@ -120,6 +120,13 @@ def test_a_bare_name_for_summaries_is_at_the_endpoint_of_the_one_that_talks(
     assert (found.provider, found.name) == (provider, name)
 
 
+def test_a_conversation_chooses_at_the_endpoint_of_the_one_that_talks(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = load(monkeypatch, CLAUDE | OPENAI | GROQ, model="openai/gpt-6-sol")
+    assert choice.chosen(settings, "gpt-4o").provider == "openai"
+    assert choice.chosen(settings, "groq/llama-4").provider == "groq"
+    assert choice.chosen(settings, "anthropic/claude-opus-5").provider == ANTHROPIC
+
+
 def test_fallbacks_are_resolved_by_the_same_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MODEL_FALLBACK", "openai/gpt-6-luna, ollama/llama3.2,claude-haiku-4-5")
     found = choice.fallbacks(load(monkeypatch, CLAUDE | OPENAI))
@@ -166,3 +173,22 @@ def test_only_anthropic_itself_is_taken_for_anthropic(monkeypatch: pytest.Monkey
     assert choice.talker(load(monkeypatch, CLAUDE)).is_by_anthropic
     assert not choice.talker(load(monkeypatch, PROXY)).is_by_anthropic
     assert not Choice("openrouter", "anthropic/claude").is_by_anthropic
+
+
+@pytest.mark.parametrize(
+    ("given", "values", "spoken"),
+    [
+        ({}, {}, {Wire.MESSAGES}),
+        (CLAUDE | OPENAI, {}, {Wire.MESSAGES}),
+        (OPENAI, {}, {Wire.CHAT}),
+        (ROUTER, {"model": "anthropic/claude-opus-5"}, {Wire.MESSAGES}),
+        (ROUTER, {"model": "openai/gpt-6-sol"}, {Wire.CHAT}),
+        (CLAUDE, {"model_fallback": ("ollama/qwen3:8b",)}, {Wire.MESSAGES, Wire.CHAT}),
+        (CLAUDE | OPENAI, {"compaction_model": "openai/gpt-6-luna"}, {Wire.MESSAGES, Wire.CHAT}),
+        (OPENAI, {"compaction_model": "small", "compaction": {"api_key": "x"}}, {Wire.MESSAGES, Wire.CHAT}),
+    ],
+)
+def test_which_wires_are_spoken(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], values: dict[str, Any], spoken: set[Wire]
+) -> None:
+    assert choice.wires(load(monkeypatch, given, **values)) == spoken

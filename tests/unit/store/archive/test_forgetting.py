@@ -201,7 +201,7 @@ def result(call_id: str, content: str) -> dict[str, Any]:
 
 
 def fact(number: int, text: str, *seqs: int) -> Known:
-    return Known(Fact(FactKind.STATEMENT, text, seqs, number=number, brief=text), Source.PERSON)
+    return Known(Fact(FactKind.STATEMENT, text, seqs, number=number), Source.PERSON)
 
 
 async def redact(database: Database) -> Removed:

@@ -11,6 +11,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from mcp.client.session import DISCOVER_TIMEOUT_SECONDS
 
 from bot.agent.tools.mcp.state import State
 from tests.unit.mcp_servers import PROGRAM, call, refused, running, status, tools, until
@@ -106,6 +107,14 @@ async def test_a_server_of_the_newest_protocol_is_listened_to_for_changes(
         assert await call(tools(servers)["box__grow"]) == "grown"
         await until(lambda: "box__shrink" in tools(servers))
         assert await call(tools(servers)["box__shrink"]) == "small"
+
+
+@pytest.mark.rest
+async def test_a_server_of_the_newest_protocol_may_be_slow_to_start(tmp_path: Path) -> None:
+    sleeps = f"{DISCOVER_TIMEOUT_SECONDS + 1}"
+    entry = {"command": sys.executable, "args": [str(SDK_PROGRAM), "stdio", sleeps]}
+    async with running(tmp_path, {"box": entry}) as servers:
+        assert await call(tools(servers)["box__greet"], name="Ада") == "Hello, Ада!"
 
 
 @asynccontextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bot.app.cli.transcript_difference import MOST_LINES, Sign, lines_of
+from bot.app.cli.transcripts.difference import MOST_LINES, Sign, lines_of
 from bot.compaction import compact_history
 from tests.unit.by_hand import Oldest, assistant, talk, user
 from tests.unit.entries import call, result

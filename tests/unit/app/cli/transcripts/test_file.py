@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bot.app.cli.transcript_file import Transcript, TranscriptError, parsed, read_transcript, write_text
+from bot.app.cli.transcripts.file import Transcript, TranscriptError, parsed, read_transcript, write_text
 
 MESSAGES: list[Any] = [
     {"role": "user", "content": "Привет 你好 🙂 \u2028 line"},

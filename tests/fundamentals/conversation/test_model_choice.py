@@ -1,0 +1,80 @@
+"""Who answers a conversation: the models of the settings, or another one that whoever runs the program chose there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr
+
+from bot.errors import Cause, ConfigurationError, ModelRefused
+from bot.model.scripted import Asked, Line, ScriptedModel
+from bot.runtime.settings import Settings
+from tests.house import Room, open_house
+
+ADMIN = {"admins": {"room:ada"}}
+
+
+def settings_of(data_dir: Path, **more: Any) -> Settings:
+    values: dict[str, Any] = {"agents": {"compact_ahead": False}, "model": "usual", "model_patience": 0.0}
+    key = SecretStr("test-key")
+    return Settings(_env_file=None, data_dir=data_dir, access="open", anthropic_api_key=key, **{**values, **more})
+
+
+def named(asked: Asked) -> Line:
+    """Each model says its name."""
+    return asked.head.model
+
+
+async def test_an_admin_chooses_who_answers_and_nobody_else_does_and_it_lasts(data_dir: Path) -> None:
+    models = ("usual", "other")
+    settings, room = settings_of(data_dir, **ADMIN), Room()
+    async with open_house(settings, room, model=ScriptedModel(named, models=models)):
+        assert await room.asks("Who are you?") == "usual"
+        assert (await room.commands("/model")).startswith("usual answers here.\n/model NAME: another one")
+        chosen = await room.commands("/model other")
+        assert chosen.startswith("other answers from now on. The context is 0% full for it (")
+        assert await room.asks("And now?") == "other", "and nothing is said of a change that was asked for"
+        assert await room.commands("/model nonesuch") == (
+            "I did not change to nonesuch: nonesuch is not listed where it would be asked."
+        )
+        await room.says("Hello.", chat="bob", person="bob")
+        await room.until(lambda: room.replies("bob") == ["usual"])
+        await room.says("/model other", chat="bob", person="bob")
+        await room.until(lambda: room.notices("bob"))
+        assert room.notices("bob") == [
+            "Which model answers is chosen by those who run me. /model alone says which one it is."
+        ]
+    async with open_house(settings, room, model=ScriptedModel(named, models=models)):
+        assert await room.asks("Still you?") == "other"
+        assert (await room.commands("/model")).startswith("other answers here, as chosen for this conversation.")
+        assert "Model: other" in await room.commands("/status")
+        assert (await room.commands("/model default")).startswith("usual answers from now on, as in all conversations.")
+        assert await room.asks("And you?") == "usual"
+
+
+async def test_who_was_chosen_and_is_down_has_the_usual_ones_in_its_place(data_dir: Path) -> None:
+    def says(asked: Asked) -> Line:
+        return ModelRefused("No credit.", cause=Cause.CREDIT) if asked.head.model == "other" else asked.head.model
+
+    room = Room()
+    async with open_house(settings_of(data_dir, **ADMIN), room, model=ScriptedModel(says)):
+        await room.commands("/model other")
+        assert await room.asks("Who are you?") == "usual\n\n(Answering with usual: other is down.)"
+
+
+async def test_a_choice_that_nothing_can_ask_any_more_leaves_the_usual_model_and_says_so(data_dir: Path) -> None:
+    room = Room()
+    async with open_house(settings_of(data_dir, **ADMIN), room, model=ScriptedModel(named)):
+        await room.commands("/model other")
+        assert await room.asks("Who are you?") == "other"
+    async with open_house(settings_of(data_dir, **ADMIN), room, model=ScriptedModel(named)) as house:
+        house.resources.chains._open_link = _nobody
+        assert await room.asks("And now?") == "usual"
+        assert (await room.commands("/model")).startswith(
+            "usual answers here. other was chosen, and cannot be asked: Its key is gone."
+        )
+
+
+def _nobody(_: str) -> Any:
+    raise ConfigurationError("Its key is gone.")

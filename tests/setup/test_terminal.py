@@ -1,0 +1,172 @@
+"""`palimpsest setup` in a terminal, with everything that somebody may answer wrongly."""
+
+from __future__ import annotations
+
+import socket
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.ports import free_port
+from tests.servers.chat.manners import MANNERS
+from tests.servers.discord.server import DiscordServer
+from tests.servers.messages.server import MessagesServer
+from tests.servers.telegram.server import BotApiServer
+from tests.setup.conftest import CODE, CTRL_C, ENTER, KEY, WRONG_TOKEN, Desk
+from tests.wire.program import PATIENCE
+
+BY_HAND = """# Mine. Do not touch.
+
+MODEL=claude-sonnet-5  # the good one
+ANTHROPIC_API_KEY=sk-of-mine-0000-9f2a
+
+# AGENTS__WARNING=0.6
+LOG_LEVEL=WARNING
+"""
+
+
+def lines_of(file: Path) -> list[str]:
+    return [line for line in file.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+
+
+def mode_of(file: Path) -> int:
+    return stat.S_IMODE(file.stat().st_mode)
+
+
+async def test_from_nothing_to_an_answer_on_telegram_in_one_terminal(
+    desks: Callable[[], Desk], model: MessagesServer, telegram: BotApiServer
+) -> None:
+    ada, desk = telegram.person(1001, "Ada"), desks()
+    await desk.begins("setup")
+    await desk.answers("Number or name", "anthropic")
+    await desk.answers("Key, which is not shown", "sk-ant-wrong-key-0000000")
+    await desk.asks("✗ The model's server does not accept our key")
+    await desk.answers("Key, which is not shown", KEY)
+    await desk.asks("✓ claude-sonnet-5 answers")
+    await desk.asks("It takes tools, pictures and PDF files")
+    await desk.answers("Model")
+    await desk.answers("Talk to it on Telegram, too?", "y")
+    await desk.answers("Token, which is not shown", "this-is.no.token")
+    await desk.asks("is no token of a bot")
+    await desk.answers("Token, which is not shown", WRONG_TOKEN)
+    await desk.asks("Telegram does not know the token")
+    await desk.answers("Token, which is not shown", telegram.token)
+    ada.says("Hello, before the code")
+    code = CODE.search(await desk.asks("Waiting for it"))
+    assert code
+    ada.says(f"/start {code[0]}")
+    ada.says("Hello, behind the code")
+    await desk.asks("✓ Ada (telegram:1001) is an admin now.")
+    await desk.answers("Talk to it on Discord, too?", "n")
+    await desk.asks("it starts now")
+
+    await telegram.wait_for(lambda server: any("Noted" in text for text in server.texts(1001)), timeout=PATIENCE)
+    await telegram.wait_for(lambda server: not server.pending, timeout=PATIENCE)
+    assert lines_of(desk.file) == [
+        f"ANTHROPIC_API_KEY={KEY}",
+        "MODEL=claude-sonnet-5",
+        f"TELEGRAM_TOKEN={telegram.token}",
+        "ADMINS=telegram:1001",
+    ]
+    assert mode_of(desk.file) == 0o600
+    second = desks()
+    await second.begins("setup", "telegram")
+    await second.answers("Token, which is not shown; Enter keeps 420…6789")
+    await second.asks("A running program hears what is said to this bot")
+    await second.asks("The program runs already")
+    assert await second.ends() == 0
+
+    heard = model.requests[-1].request.all_text
+    assert [heard.count(said) for said in ("before the code", "behind the code", code[0])] == [1, 1, 0]
+    assert not any(secret in desk.text for secret in (KEY, telegram.token, WRONG_TOKEN))
+
+
+async def test_one_thing_is_changed_in_a_file_by_hand_with_a_server_that_was_found_here_and_once_more(
+    desks: Callable[[], Desk], model: MessagesServer, environment: dict[str, str]
+) -> None:
+    model.key, model.manner = None, MANNERS["ollama"]
+    environment["OLLAMA_HOST"] = model.chat_url
+    del environment["ANTHROPIC_BASE_URL"]
+    first = desks()
+    first.file.write_text(BY_HAND, encoding="utf-8")
+    first.file.chmod(0o644)
+    await first.begins("setup", "model")
+    assert "sk-…9f2a" in await first.asks("Which model answers?")
+    assert model.manner.model in await first.asks("Number or name")
+    first.type("1" + ENTER)
+    await first.answers("Model; Tab lists them")
+    await first.asks("That is all. `palimpsest chat` starts it.")
+    assert await first.ends() == 0
+    once = first.file.read_text(encoding="utf-8")
+    assert once == BY_HAND.replace("MODEL=claude-sonnet-5 ", f"MODEL=ollama/{model.manner.model} ")
+    assert mode_of(first.file) == 0o600
+
+    second = desks()
+    await second.begins("setup", "model")
+    await second.answers("Number or name", "none")
+    await second.answers("ANTHROPIC_API_KEY, MODEL become comments. Do it?", "y")
+    await second.asks("`palimpsest chat` starts it")
+    assert await second.ends() == 0
+    aside = once.replace("ANTHROPIC_API_KEY=", "# ANTHROPIC_API_KEY=").replace("MODEL=", "# MODEL=")
+    assert second.file.read_text(encoding="utf-8") == aside
+
+
+async def test_without_a_network_it_is_kept_if_somebody_says_so_and_whoever_leaves_has_what_was_answered(
+    desk: Desk, environment: dict[str, str], telegram: BotApiServer
+) -> None:
+    environment["TELEGRAM_API_BASE"] = f"http://127.0.0.1:{free_port()}"
+    await desk.begins("setup")
+    await desk.answers("Number or name", "")
+    await desk.answers("Talk to it on Telegram, too?", "y")
+    await desk.answers("Token, which is not shown", telegram.token)
+    await desk.asks("TELEGRAM_API_BASE cannot be reached")
+    await desk.answers("Keep it all the same?", "n")
+    await desk.answers("Token, which is not shown; Enter keeps 420…6789")
+    await desk.asks("TELEGRAM_API_BASE cannot be reached")
+    await desk.answers("Keep it all the same?", "y")
+    await desk.asks("Waiting for it")
+    desk.type(CTRL_C)
+    await desk.asks("What was answered by now is kept")
+    assert await desk.ends() == 130
+    assert lines_of(desk.file) == [f"TELEGRAM_TOKEN={telegram.token}"]
+
+
+async def test_whoever_leaves_at_once_has_nothing_and_nothing_is_set_up_is_asked_about_first(
+    desk: Desk, environment: dict[str, str]
+) -> None:
+    for name in [name for name in environment if name.endswith(("_URL", "_HOST"))]:
+        del environment[name]
+    await desk.begins()
+    await desk.asks("Number or name")
+    desk.type(CTRL_C)
+    await desk.asks("Nothing was kept.")
+    assert await desk.ends() == 130
+    assert [*desk.folder.iterdir()] == []
+
+
+async def test_on_discord_whoever_sends_the_code_is_an_admin_and_what_was_said_meanwhile_is_answered(
+    desk: Desk, model: MessagesServer, discord: DiscordServer, environment: dict[str, str]
+) -> None:
+    environment["ANTHROPIC_API_KEY"] = KEY
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        del environment["HTTP_BIND"]
+        desk.file.write_text(f"HTTP_BIND=127.0.0.1:{taken.getsockname()[1]}\n", encoding="utf-8")
+        ada = discord.person(1001, "Ada")
+        await desk.begins("setup", "--start", "discord")
+        await desk.answers("Token, which is not shown", discord.token)
+        shown = await desk.asks("Waiting for it")
+        code = CODE.search(shown)
+        assert code
+        assert "https://discord.com/oauth2/authorize?client_id=" in shown
+        await ada.says(code[0])
+        await desk.asks("✓ Ada (discord:1001) is an admin now.")
+        await ada.says("Hello, behind the code")
+        await desk.asks("cannot be listened on")
+        await desk.answers("instead? [Y/n]", "")
+        await desk.asks("it starts now")
+    await discord.wait_for(lambda server: any("Noted" in text for text in server.texts(ada.channel_id)), PATIENCE)
+    heard = model.requests[-1].request.all_text
+    assert [heard.count(said) for said in ("behind the code", code[0])] == [1, 0]
+    bind, *others = lines_of(desk.file)
+    assert bind.startswith("HTTP_BIND=127.0.0.1:")
+    assert others == [f"DISCORD_TOKEN={discord.token}", "ADMINS=discord:1001"]

@@ -1,0 +1,89 @@
+"""`palimpsest chat --prompt`: one message and its answer, for scripts; and the conversations that there are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.servers.messages.server import MessagesServer, Reply
+from tests.servers.messages.wire import MessagesRequest
+from tests.wire.program import Program, Programs
+
+POEM = "An old silent pond\nA frog jumps into the pond\nSplash! Silence again."
+
+
+async def _asks(programs: Programs, *words: str, given: str = "", **environment: str) -> Program:
+    """`chat` with these words and this standard input, until it has ended."""
+    program = await programs.start("chat", *words, **environment)
+    if given:
+        await program.says(given)
+    await program.ends()
+    return program
+
+
+async def test_the_answer_alone_is_on_standard_output_and_standard_input_goes_along(
+    programs: Programs, model: MessagesServer, tmp_path: Path
+) -> None:
+    picture = tmp_path / "sheet.txt"
+    picture.write_text("The second sheet says 12.")
+    model.brain = lambda _: Reply(POEM)
+    asked = await _asks(
+        programs, "-p", "What is\nin it?", "-a", str(picture), "-m", "claude-haiku-4-5", given="one\n@notes\ntwo"
+    )
+    assert (asked.process.returncode, asked.out) == (0, POEM.splitlines())
+    request = model.requests[0].request
+    assert request.body["model"] == "claude-haiku-4-5"
+    for said in ("What is\nin it?", "stdin.txt", "one\n@notes\ntwo", "The second sheet says 12."):
+        assert said in request.all_text
+
+    model.brain = _how_many
+    alone = await _asks(programs, "--prompt", "-", given="A line\nand another")
+    assert alone.out == ["1 messages: A line", "and another"]
+    again = await _asks(programs, "--continue", "-p", "And now?")
+    assert again.out == ["3 messages: And now?"]
+    new = await _asks(programs, "-p", "And now?")
+    assert new.out == ["1 messages: And now?"], "each question has a conversation of its own"
+
+
+def _how_many(request: MessagesRequest) -> Reply:
+    return Reply(f"{len(request.messages)} messages: {request.last_user_text.strip()}")
+
+
+async def test_without_an_answer_nothing_is_on_standard_output_and_the_exit_code_says_so(
+    programs: Programs, tmp_path: Path
+) -> None:
+    refused = await _asks(programs, "-p", "Hello.", ANTHROPIC_API_KEY="wrong-key-of-the-tests")
+    assert (refused.process.returncode, refused.out) == (1, [])
+    assert "ANTHROPIC_API_KEY" in refused.err[-1]
+    nothing = await _asks(programs, "-p", "  ")
+    assert (nothing.process.returncode, nothing.out) == (2, [])
+    assert "There is nothing to say" in nothing.err[-1]
+    absent = await _asks(programs, "-p", "Look.", "-a", str(tmp_path / "absent"))
+    assert (absent.process.returncode, absent.out) == (2, [])
+    assert "There is no file" in absent.err[-1]
+
+
+async def test_what_was_said_is_listed_gone_on_with_and_asked_by_a_command(programs: Programs) -> None:
+    await programs.chat("The harbour code is 771-Q.", agent="work")
+    await _asks(programs, "-p", "Hello.")
+    listed = await _asks(programs, "--list")
+    assert listed.out[0].startswith("work  just now  ")
+    assert listed.out[0].endswith("The harbour code is 771-Q.")
+    assert listed.out[1].startswith("And 1 of a single message (--prompt)")
+    meter = await _asks(programs, "--agent", "work", "-p", "/context")
+    assert meter.process.returncode == 0
+    assert meter.out[0].startswith("Context: ")
+    known = await _asks(programs, "--agent", "work", "-p", "What is the harbour code?")
+    assert known.out == ["The harbour code is 771-Q."]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--agent", "x", "--continue"), ("--attach", "x"), ("--resume",), ("--agent", "No Name")],
+)
+async def test_what_cannot_be_meant_is_said(programs: Programs, words: tuple[str, ...]) -> None:
+    called = await _asks(programs, *words)
+    assert called.process.returncode in (1, 2)
+    assert called.out == []
+    assert called.err
