@@ -163,6 +163,7 @@ class Session:
         while True:
             try:
                 async with listen(self._session, tools_list_changed=True) as changes:
+                    self.news.set()  # what changed before it was listened to was not told
                     async for _ in changes:
                         self.news.set()
             except MCPError as error:

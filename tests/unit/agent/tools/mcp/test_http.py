@@ -109,6 +109,12 @@ async def test_a_server_of_the_newest_protocol_is_listened_to_for_changes(
         assert await call(tools(servers)["box__shrink"]) == "small"
 
 
+async def test_what_changed_before_a_server_was_listened_to_is_found(tmp_path: Path) -> None:
+    entry = {"command": sys.executable, "args": [str(SDK_PROGRAM), "stdio", "early"]}
+    async with running(tmp_path, {"box": entry}) as servers:
+        await until(lambda: "box__shrink" in tools(servers))
+
+
 @pytest.mark.rest
 async def test_a_server_of_the_newest_protocol_may_be_slow_to_start(tmp_path: Path) -> None:
     sleeps = f"{DISCOVER_TIMEOUT_SECONDS + 1}"
