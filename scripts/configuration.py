@@ -36,6 +36,7 @@ NEEDED_BY: Mapping[str, str] = {
     "TELEGRAM_": "gateway",
     "DISCORD_": "gateway",
     "GROUPS": "gateway",
+    "TIMEZONE": "agents",
     "DELETED_MESSAGES": "agents",
     "ACCESS": "gateway, agents",
     "ALLOW": "gateway, agents",

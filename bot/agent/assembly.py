@@ -46,6 +46,7 @@ from bot.agent.turns.timing import Timing
 from bot.agent.turns.tool_use import ToolUse
 from bot.agent.window import Window
 from bot.bus import topics
+from bot.runtime.zones import default_zone
 from bot.store.agents import AgentRow
 from bot.store.turns import TurnRow
 
@@ -78,7 +79,8 @@ class Assembly:
         warning = settings.agents.warning
         self._services = services
         self._folder = folder
-        self.context = Context(row, window, database, bus, services.strategies, warning=warning)
+        zone = default_zone(settings.timezone)
+        self.context = Context(row, window, database, bus, services.strategies, warning=warning, zone=zone)
         self.model_choice = ModelChoice(self.context, services.chains, row.model)
         self.live = LiveView(self.context, bus)
         self._memory = AgentMemory(self.context, database, settings.memory, settings.secrets)

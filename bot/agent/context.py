@@ -25,7 +25,7 @@ from bot.history.measure import Counted, guess, measure, standing_part, trusted
 from bot.messages import Block, Role
 from bot.model import Head, Link
 from bot.runtime.strategies import Strategies
-from bot.store import Database, Tx, agents, histories, standing_rules
+from bot.store import Database, Tx, agents, histories, standing_rules, zones
 from bot.store.agents import AgentRow
 
 _MOST_CORRECTION = 3.0
@@ -35,10 +35,18 @@ _MOST_CHANGE = 2.0
 
 class Context:
     """The context of one agent, on the host that has it. ``warning``: from which share on all agents compact by
-    themselves, unless their strategy says otherwise."""
+    themselves, unless their strategy says otherwise; ``zone``: what conversations go by that chose none."""
 
     def __init__(
-        self, row: AgentRow, window: Window, database: Database, bus: Bus, strategies: Strategies, *, warning: float
+        self,
+        row: AgentRow,
+        window: Window,
+        database: Database,
+        bus: Bus,
+        strategies: Strategies,
+        *,
+        warning: float,
+        zone: str,
     ) -> None:
         self.agent_id = row.id
         self.address = row.address
@@ -55,6 +63,9 @@ class Context:
         self.next_seq = 1
         self.rules: tuple[Rule, ...] = ()
         """The standing rules in the book, whatever became of them."""
+        self.chosen_zone = row.zone
+        """The IANA name of the time zone that was chosen for this conversation; empty where none was."""
+        self._usual_zone = zone
         self._database = database
         self._bus = bus
         self._strategies = strategies
@@ -71,6 +82,11 @@ class Context:
         await self.window.learn()
         await self.choose_tools()
 
+    @property
+    def zone(self) -> str:
+        """The IANA name of the time zone that this conversation goes by."""
+        return self.chosen_zone or self._usual_zone
+
     async def choose_tools(self) -> None:
         """Take over which tools there are, before a turn asks anything."""
         await self.window.choose_tools([call["name"] for call in self.history.open_calls()])
@@ -85,6 +101,7 @@ class Context:
             self.history = await self.history_in(tx)
             self.next_seq = await histories.last_seq(tx, self.agent_id) + 1
             self.rules = await standing_rules.load(tx, self.agent_id)
+            self.chosen_zone = await zones.of_chat(tx, self.address)
         self._is_in_doubt = False
 
     async def history_in(self, tx: Tx) -> History:
@@ -125,7 +142,7 @@ class Context:
                 raise
             self.history, self.next_seq, self.rules = step.history, step.next_seq, step.rules
             self.restraint, self.factor = step.restraint, step.factor
-            self.answered_by = step.answered_by
+            self.answered_by, self.chosen_zone = step.answered_by, step.zone
         self._bus.ring(*step.rings)
         for tell in step.afterwards:
             tell()

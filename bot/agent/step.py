@@ -15,7 +15,7 @@ from bot.history import Anchor, Entry, EntryKind
 from bot.history.entry_text import RECALL
 from bot.history.measure import calibration
 from bot.messages import Address, Audience, Block, Button, OutFile, Role
-from bot.store import Tx, agents, histories, inbox, outbox, runs, standing_rules
+from bot.store import Tx, agents, histories, inbox, outbox, runs, standing_rules, zones
 from bot.store.archive import withdrawing
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ class Step:
         self.now = now
         """The book's time when it began."""
         self.answered_by = context.answered_by
+        self.zone = context.chosen_zone
+        """The time zone that was chosen for this conversation; empty where none was."""
         self._remembered = (context.restraint, context.factor, context.answered_by)
         self._is_weighed = False
         self._meter: Meter | None = None
@@ -126,6 +128,27 @@ class Step:
         there = {rule.number: rule for rule in (*self.rules, *rules)}
         self.rules = tuple(there[number] for number in sorted(there))
         self._is_weighed, self._meter = True, None
+
+    async def look_for_zone(self, person: str) -> None:
+        """Take over what was chosen elsewhere meanwhile. ``person``: whose private conversation this is; empty where
+        several people talk."""
+        address = self._context.address
+        found = await zones.of_conversation(self.tx, address.agent_id)
+        if person and person != found.person:
+            self.zone = await zones.follow(self.tx, address, person)
+        elif not person or found.zone:
+            self.zone = found.zone or await zones.of_chat(self.tx, address)
+
+    async def choose_zone(self, zone: str, person: str = "") -> None:
+        """From now on this chat goes by it. ``person``: whose zone that is in all their private conversations, of which
+        this is one; empty where several people talk. An empty zone: as all."""
+        address = self._context.address
+        if person:
+            await zones.follow(self.tx, address, person)
+            await zones.choose_for_person(self.tx, address.connector, person, zone)
+        else:
+            await zones.choose_for_chat(self.tx, address, zone)
+        self.zone = zone
 
     async def say(self, text: str, *, buttons: Sequence[Button] = (), answers: str = "", payload: str = "") -> int:
         """The program says something; returns the message's slot. ``answers``: the ref of what it answers;

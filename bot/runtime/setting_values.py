@@ -142,3 +142,14 @@ def path(value: Path) -> Path:
         return value.expanduser()
     except RuntimeError as error:
         raise ValueError("names a home that is not there. Write the whole path") from error
+
+
+def timezone(value: str) -> str:
+    """A zone of time, by its IANA name."""
+    from bot.runtime.zones import EXAMPLE, UnknownZoneError, understood
+
+    try:
+        return understood(value)
+    except UnknownZoneError as error:
+        example = next(iter(error.near), EXAMPLE)
+        raise ValueError(f"is no time zone. Write an IANA name, e.g. {example}") from error

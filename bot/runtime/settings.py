@@ -327,6 +327,8 @@ class Settings(BaseSettings):
     discord_api_base: str | None = None
     discord_gateway: str | None = None
 
+    timezone: str | None = None
+    """An IANA name: the zone of conversations that chose none; unset: the machine's."""
     groups: Literal["mention", "always"] = "mention"
     """What is answered where several people talk: messages that mention the bot or reply to it, or all."""
     deleted_messages: Literal["mark", "hide"] = "mark"
@@ -400,6 +402,11 @@ class Settings(BaseSettings):
     @classmethod
     def _is_of_its_kind(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
         return _checked(value, _KINDS[info.field_name or ""])
+
+    @field_validator("timezone")
+    @classmethod
+    def _is_a_zone(cls, value: str | None) -> str | None:
+        return setting_values.timezone(value) if value else value
 
     @field_validator("allow", "admins", mode="before")
     @classmethod

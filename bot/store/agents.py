@@ -13,7 +13,7 @@ from bot.store.schema import agents, cursors
 from bot.store.tx import InEach, Tx, insert_into
 
 _NEW = ("id", "connector", "chat", "thread", "epoch", "touched_at", "paused", "cooldown", "calibration",
-        "calibrated_for", "strategy", "model")  # fmt: skip
+        "calibrated_for", "strategy", "model", "zone", "zone_of")  # fmt: skip
 _IF_NEW = select(*(bindparam(name, type_=agents.c[name].type) for name in _NEW)).where(
     ~exists().where(agents.c.id == bindparam("id", type_=agents.c.id.type))
 )
@@ -37,8 +37,8 @@ _REMEMBER = update(agents).where(_THIS)
 class AgentRow:
     """One agent. ``paused``: after an undo; ``cooldown``: messages that automatic compaction still skips;
     ``calibration``: what the provider counts over what we guess, of the model ``calibrated_for``; ``strategy`` and
-    ``model``: what the agent chose, empty for none; ``starts``: how often it was begun, this time counted, since it
-    last wrote anything."""
+    ``model``: what the agent chose, empty for none; ``zone`` and ``zone_of``: see
+    :mod:`bot.store.zones`; ``starts``: how often it was begun, this time counted, since it last wrote anything."""
 
     id: AgentId
     address: Address
@@ -50,6 +50,8 @@ class AgentRow:
     strategy: str
     model: str = ""
     starts: int = 1
+    zone: str = ""
+    zone_of: str = ""
 
 
 async def ensure(tx: Tx, address: Address, *, now: float) -> None:
@@ -69,6 +71,8 @@ async def ensure(tx: Tx, address: Address, *, now: float) -> None:
             "calibrated_for": "",
             "strategy": "",
             "model": "",
+            "zone": "",
+            "zone_of": "",
         },
     )
 
@@ -90,6 +94,8 @@ async def claim(tx: Tx, agent_id: AgentId) -> AgentRow | None:
         strategy=row["strategy"],
         model=row["model"],
         starts=row["starts"],
+        zone=row["zone"],
+        zone_of=row["zone_of"],
     )
 
 

@@ -22,7 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0023"
+VERSION = "0024"
 """The newest migration's, which makes these tables."""
 
 metadata = MetaData()
@@ -46,6 +46,9 @@ agents = Table(
     Column("model", Text, nullable=False, server_default=text("''")),  # it chose, as MODEL would name it
     Column("starts", Integer, nullable=False, server_default=text("0")),  # of its actor since it last wrote anything
     Column("meter", JSON),  # how full its context was when it last changed
+    Column("zone", String(64), nullable=False, server_default=text("''")),  # IANA name; empty: as all conversations
+    Column("zone_of", String(120), nullable=False, server_default=text("''")),  # whose that is, in a private chat
+    Index("agents_chat", "connector", "chat"),
 )
 
 inbox = Table(
@@ -74,6 +77,7 @@ inbox = Table(
     Column("reason", Text, nullable=False, server_default=text("''")),  # why it is parked
     Column("quoted_key", String(200), nullable=False, server_default=text("''")),  # of the message that is quoted
     Column("quoted_person", String(120), nullable=False, server_default=text("''")),  # who said that
+    Column("sent_at", Double),  # as the platform says
     UniqueConstraint("connector", "key", name="inbox_key"),
     Index("inbox_waiting", "agent_id", "position", sqlite_where=text("state = 'waiting'"),
           postgresql_where=text("state = 'waiting'")),
@@ -174,6 +178,14 @@ people = Table(
           postgresql_where=text("state = 'pending'")),
 )  # fmt: skip
 
+person_zones = Table(
+    "person_zones",  # where somebody lives, wherever they write
+    metadata,
+    Column("connector", String(40), primary_key=True),
+    Column("person", String(120), primary_key=True),
+    Column("zone", String(64), nullable=False),  # IANA name
+)
+
 closed_chats = Table(
     "closed_chats",  # they blocked the bot or threw it out
     metadata,
@@ -268,6 +280,7 @@ entries = Table(
     Column("key", String(200), nullable=False, server_default=text("''")),  # of the message that it was on its platform
     Column("quoted_key", String(200), nullable=False, server_default=text("''")),  # of the message that it quotes
     Column("quoted_person", String(120), nullable=False, server_default=text("''")),  # who said that
+    Column("said", Text, nullable=False, server_default=text("''")),  # when (bot.history.times)
     Index("entries_quoted_key", "quoted_key", sqlite_where=text("quoted_key <> ''"),
           postgresql_where=text("quoted_key <> ''")),
     Index("entries_quoted_person", "quoted_person", sqlite_where=text("quoted_person <> ''"),

@@ -77,3 +77,20 @@ async def test_a_fresh_start_forgets_and_undo_brings_it_back(play: Play) -> None
         ada("What is my dog?"),
         bot("The dog is Rex."),
     )
+
+
+@everywhere()
+async def test_people_choose_by_which_clock_they_go(play: Play) -> None:
+    await play(
+        ada("/timezone"),
+        bot("I go by *Nobody chose*/timezone NAME*"),
+        ada("/timezone Europe/Lisbn"),
+        bot("I know no time zone 'Europe/Lisbn'. Did you mean Europe/Lisbon*Nothing was changed."),
+        ada("/timezone lisbon"),
+        bot("From now on I go by Europe/Lisbon (UTC*), where it is *day, *20*/timezone default*"),
+        ada("/timezone"),
+        bot("I go by Europe/Lisbon (UTC*"),
+        ada("/timezone default"),
+        bot("From now on I go by *Nobody chose*"),
+        requests(0),
+    )

@@ -90,3 +90,15 @@ async def test_commands_work_in_a_group(play: Play) -> None:
         bot("Stopped.*", GROUP),
         goes_on(),
     )
+
+
+@everywhere(GROUPS)
+async def test_in_a_group_a_time_zone_is_one_s_own_and_the_chat_s_is_chosen_by_admins(play: Play) -> None:
+    await play(
+        ada("/timezone Asia/Tokyo", GROUP),
+        bot("You go by Asia/Tokyo (UTC+09:00)*This chat goes by *", GROUP),
+        bob("/timezone", GROUP),
+        bot("You go by *So does this chat.*Nobody chose*", GROUP),
+        bob("/timezone chat Europe/Paris", GROUP),
+        bot("The time zone of this chat is chosen by those who run me.*", GROUP),
+    )

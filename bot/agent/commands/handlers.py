@@ -38,7 +38,8 @@ from bot.runtime.access import Access
 from bot.runtime.settings import Settings
 from bot.runtime.strategies import Strategies
 from bot.runtime.telemetry import telemetry
-from bot.store import Database, people, runs
+from bot.runtime.zones import UnknownZoneError, understood
+from bot.store import Database, people, runs, zones
 from bot.store.inbox import Waiting
 from bot.store.turns import TurnState
 
@@ -278,6 +279,30 @@ class CommandHandlers:
         self._live.show_meter()
         return texts.model_chosen(choice, self._context.meter)
 
+    async def _choose_zone(self, argument: str, message: Waiting) -> str:
+        """Show by which time zone this conversation and this person go, or choose it: in a private chat it is one,
+        and among several people everybody has their own besides the chat's."""
+        context, private = self._context, not message.speaker
+        word, _, rest = argument.partition(" ")
+        of_chat, written = (True, rest.strip()) if word.lower() == texts.OF_CHAT else (False, argument)
+        try:
+            zone = understood(written) if written and written.lower() != DEFAULT else ""
+        except UnknownZoneError as error:
+            return f"{error} {texts.ZONE_UNCHANGED}"
+        if written and of_chat and not private and not self._access.is_admin(context.address, message.person):
+            return texts.ZONE_IS_NOT_YOURS
+        async with context.step() as step:
+            if written and (private or of_chat):
+                await step.choose_zone(zone, message.person if private else "")
+            elif written:
+                await zones.choose_for_person(step.tx, context.address.connector, message.person, zone)
+            else:
+                await step.look_for_zone(message.person if private else "")
+            own = "" if private else await zones.of_person(step.tx, context.address.connector, message.person)
+            now = step.now
+        chosen = texts.ChosenZones(context.zone, bool(context.chosen_zone), "" if private else own or context.zone)
+        return texts.zone_text(chosen, now, setting=self._settings.timezone or "", changed=bool(written))
+
     async def _status(self, _argument: str, _message: Waiting) -> str:
         context = self._context
         doing = "answering" if self._runner.turn else "compacting" if self._compactor.running else "waiting for you"
@@ -341,6 +366,7 @@ class CommandHandlers:
         "rules": _obey_rules,
         "strategy": _choose_strategy,
         "model": _choose_model,
+        "timezone": _choose_zone,
         "status": _status,
         "retry": _retry,
         "start": _start,

@@ -69,6 +69,7 @@ _WHAT_TO_RECALL = CommandField("what", "Words, or numbers: 12-40")
 _WHAT_OF_MEMORY = CommandField("what", "pin 3, unpin 3, forget 3, add and a text, or the number of a page")
 _WHAT_OF_RULES = CommandField("what", "pin 3, pin and a text, forget 3, or the number of a page")
 _MODEL_NAME = CommandField("name", "A model, as MODEL names it, or default")
+_ZONE = CommandField("zone", "A place such as Europe/Lisbon, or default")
 _STRATEGY_NAME = CommandField("name", "One of those that /strategy names, or default")
 _HOW_TO_COMPACT = (
     CommandField("strategy", f"How, for this time: {strategies_in_words()}", prefix=f"{STRATEGY}="),
@@ -159,6 +160,14 @@ TABLE: tuple[CommandSpec, ...] = (
         forms=("/model [NAME]",),
         runs=Runs.ASIDE,
         fields=(_MODEL_NAME,),
+    ),
+    CommandSpec(
+        name="timezone",
+        about="by which clock I go; /timezone Europe/Lisbon changes it",
+        details="shows or chooses the [time zone](time.md#the-time-zone); in a group it is yours, and "
+        "`/timezone chat NAME`, which whoever runs the program may give, is the chat's",
+        forms=("/timezone [NAME]", "/timezone chat NAME"),
+        fields=(_ZONE,),
     ),
     CommandSpec(
         name="status",

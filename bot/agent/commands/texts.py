@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from bot.agent.commands.arguments import ABOUT_STRATEGIES, DEFAULT
 from bot.agent.commands.parsing import OLD_BUTTON
@@ -20,6 +21,7 @@ from bot.model import Link
 from bot.model.chain import Chain
 from bot.runtime import access
 from bot.runtime.settings import Settings
+from bot.runtime.zones import EXAMPLE, local_time, offset_text
 from bot.store.people import Person
 from bot.store.runs import Run
 
@@ -112,6 +114,44 @@ def unknown_model(written: str, why: str) -> str:
 
 def _named(link: Link) -> str:
     return link.called or "The local model"
+
+
+OF_CHAT = "chat"
+"""What is written before the zone of a chat, where several people talk."""
+ZONE_UNCHANGED = "Nothing was changed."
+ZONE_IS_NOT_YOURS = "The time zone of this chat is chosen by those who run me. /timezone NAME chooses yours."
+
+
+@dataclass(frozen=True)
+class ChosenZones:
+    """By what a conversation goes. ``is_chosen``: somebody chose it; ``own``: by what goes who asks, where several
+    people talk; empty where one alone does."""
+
+    here: str
+    is_chosen: bool
+    own: str = ""
+
+
+def zone_text(zones: ChosenZones, now: float, *, setting: str, changed: bool) -> str:
+    """The answer to /timezone. ``setting``: TIMEZONE, if it is set."""
+    if zones.own:
+        lines = [f"You go by {clock(zones.own, now)}"]
+        lines += [f"This chat goes by {clock(zones.here, now)}"] if zones.here != zones.own else ["So does this chat."]
+        ways = [f"/timezone NAME: yours, /timezone {OF_CHAT} NAME: this chat's"]
+    else:
+        lines = [f"{'From now on I' if changed else 'I'} go by {clock(zones.here, now)}"]
+        ways = [f"/timezone NAME: another one, e.g. /timezone {EXAMPLE if zones.here != EXAMPLE else 'Asia/Tokyo'}"]
+    if not zones.is_chosen:
+        lines.append(f"Nobody chose {zones.here}: it is {'what TIMEZONE is set to' if setting else 'this machine’s'}.")
+    else:
+        ways.append(f"/timezone {DEFAULT}: as all conversations")
+    return "\n".join([*lines, *ways])
+
+
+def clock(zone: str, now: float) -> str:
+    """What the clocks of a zone show."""
+    at = local_time(now, zone)
+    return f"{zone} ({offset_text(at)}), where it is {at:%A}, {at.day} {at:%B %Y}, {at:%H:%M}."
 
 
 def servers_text(servers: Sequence[ServerStatus]) -> list[str]:

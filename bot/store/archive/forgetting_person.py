@@ -36,6 +36,7 @@ from bot.store.schema import (
     memory_candidates,
     memory_facts,
     people,
+    person_zones,
     vectors,
 )
 from bot.store.schema import outbox as outbox_rows
@@ -56,7 +57,9 @@ class Removed:
 
 
 async def forget_pairing(tx: Tx, connector: str, person: str) -> int:
-    """That this person asked to be let in, or was; returns how many rows that were."""
+    """That this person asked to be let in, or was, and where they live; returns how many rows the first were."""
+    lives = (person_zones.c.connector == connector) & (person_zones.c.person == person)
+    await tx.execute(delete(person_zones).where(lives))
     this = (people.c.connector == connector) & (people.c.person == person)
     admin = (admin_chats.c.connector == connector) & (admin_chats.c.person == person)
     await tx.execute(delete(admin_chats).where(admin))

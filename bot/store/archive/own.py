@@ -41,6 +41,7 @@ OTHERS = frozenset(
         schema.learned_windows,
         schema.admin_chats,
         schema.people,
+        schema.person_zones,
         schema.closed_chats,
         schema.moved_chats,
         schema.cursors,

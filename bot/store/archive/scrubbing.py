@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sqlalchemy import make_url
 
 from bot.store.archive.own import ORDER, SHARED
-from bot.store.schema import people, skipped_updates
+from bot.store.schema import people, person_zones, skipped_updates
 from bot.store.servers.postgres import PostgresServer
 
 _BUSY_SECONDS = 30.0
@@ -55,6 +55,6 @@ def scrub_file(url: str) -> Scrubbed:
 
 async def scrub_server(server: PostgresServer) -> Scrubbed:
     """Let a PostgreSQL server use the space of deleted rows again. Errors are the driver's."""
-    tables = [table.name for table in [*ORDER, *SHARED, people, skipped_updates]]
+    tables = [table.name for table in [*ORDER, *SHARED, people, person_zones, skipped_updates]]
     await server.vacuum([*tables, "entry_words", "entry_words_counts"])
     return Scrubbed(clean=True, note=IN_POSTGRES)
