@@ -5,8 +5,8 @@ from __future__ import annotations
 from bot.compaction import Plan
 from bot.compaction.extraction import MOST_SHOWN, SYSTEM, operations_in, request_for
 from bot.compaction.facts.life import floor_of
-from bot.errors import ModelError
-from bot.estimate import family_of, message_tokens
+from bot.errors import ModelError, ModelOverflow
+from bot.estimate import block_tokens, family_of, message_tokens
 from bot.history import History
 from bot.messages import Message, text_block, text_of
 from bot.model import Head, Reply
@@ -33,12 +33,14 @@ async def extract_facts(desk: Desk, run: Run) -> Result:
     async def ask() -> Reply:
         link = requests.link
         limits = await link.model.limits(link.name)
+        family = family_of(link.name)
         room = min(_MOST_TOKENS, limits.answer, limits.window // 4)
+        left = limits.window * _MARGIN - room - block_tokens(SYSTEM, family=family)
         for most in (MOST_SHOWN, MOST_SHOWN // 5, 1):
             asked: Message = {"role": "user", "content": [text_block(request_for(known, entries, floor, most))]}
-            if message_tokens(asked, family=family_of(link.name)) + room <= limits.window * _MARGIN:
-                break
-        return await requests.ask(Head(link.name, room, SYSTEM), [asked], "facts")
+            if message_tokens(asked, family=family) <= left:
+                return await requests.ask(Head(link.name, room, SYSTEM), [asked], "facts")
+        raise ModelOverflow("What was said does not fit into the model's window beside an answer.")
 
     try:
         reply = await requests.answer(ask)

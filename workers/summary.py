@@ -46,6 +46,8 @@ log = structlog.get_logger(__name__)
 _SHORTEST = 200
 _MARGIN = 0.9
 """Guesses may be wrong by so much before a request is not even tried."""
+_MARGIN_INSIDE = 0.97
+"""The same of a conversation, which a provider has counted."""
 _MOST_CHUNKS = 40
 _SPOKEN = (EntryKind.SAID, EntryKind.REPLY)
 _BEGINNING = 60
@@ -70,6 +72,22 @@ async def write_summary(desk: Desk, run: Run) -> Result:
     if is_no_summary(summary):
         return requests.result("empty", summary=summary, reason="the model wrote no summary")
     return requests.result("summary", summary=summary)
+
+
+@dataclass(frozen=True)
+class _Question:
+    """What is asked for a summary. ``mode``: how it is come by, for the book; ``left``: tokens of the window that it
+    leaves, by a guess that may be wrong."""
+
+    head: Head
+    messages: Sequence[Message]
+    mode: str
+    left: float
+
+    def followed_by(self, said: Sequence[Message], mode: str) -> _Question:
+        """With these messages behind it."""
+        taken = sum(message_tokens(message, family=family_of(self.head.model)) for message in said)
+        return _Question(self.head, valid_request([*self.messages, *said]), f"{self.mode}, {mode}", self.left - taken)
 
 
 @dataclass
@@ -99,9 +117,9 @@ class _Writer:
 
     async def write(self) -> str:
         """A checked summary, or a text that is none. Raises a ModelError when there is no way left."""
-        if self._fits_inside():
+        if inside := self._inside():
             try:
-                return await self._checked(self.head, self._inside(), "conversation")
+                return await self._checked(inside)
             except _CutOffError:
                 raise
             except NoAnswerError:
@@ -110,17 +128,18 @@ class _Writer:
                 log.info("summary_from_transcript", reason=str(overflow))
         return await self._from_transcript()
 
-    def _fits_inside(self) -> bool:
+    def _inside(self) -> _Question | None:
+        """Word for word what the conversation sends, and one more message: what comes before it is in the cache. None
+        where that is another model's, or leaves no room for a summary."""
         is_the_conversations = self.requests.link in self.desk.talkers and self.run.model == self.head.model
         if self.plan.running or not is_the_conversations or self.run.trigger == "recovery":
-            return False
-        before = self.run.meter_before
-        asked = before.total + message_tokens(_user(self._task), family=family_of(self.run.model))
-        return bool(asked + self._room <= self.limits.window)
-
-    def _inside(self) -> list[Message]:
-        """Word for word what the conversation sends, and one more message: what comes before it is in the cache."""
-        return valid_request([*as_request(self.page), Message(role="user", content=[text_block(self._task)])])
+            return None
+        task = _user(self._task)
+        taken = self.run.meter_before.total + message_tokens(task, family=family_of(self.run.model))
+        left = self.limits.window * _MARGIN_INSIDE - taken
+        if left < self._room:
+            return None
+        return _Question(self.head, valid_request([*as_request(self.page), task]), "conversation", left)
 
     async def _from_transcript(self) -> str:
         wanted = set(self.plan.summarise)
@@ -128,17 +147,17 @@ class _Writer:
         if self.plan.running:
             talk.insert(0, {"role": EARLIER, "content": self.plan.running})
         head = Head(self.run.model, self._room, SYSTEM)
+        roomy = replace(head, max_tokens=self.limits.answer)  # answers come out longer than they were asked to be
         tried = ""
         for share in REMOVAL_SHARES:
             text = render(without_tool_results(talk, share))
-            if text == tried or not self._fits(head, text):
+            mode = f"transcript, {share:.0%} of the tool results removed"
+            question = self._outside(roomy, from_outside(text, self._task), mode) if text != tried else None
+            if question is None or question.left < self._room:
                 continue
             tried = text
             try:
-                messages = [Message(role="user", content=[text_block(from_outside(text, self._task))])]
-                return await self._checked(
-                    self._roomy(head, text), messages, f"transcript, {share:.0%} of the tool results removed"
-                )
+                return await self._checked(question)
             except ModelOverflow as overflow:
                 log.info("summary_overflow", share=share, reason=str(overflow))
         return await self._in_chunks(head, render(without_tool_results(talk, 1.0)))
@@ -161,40 +180,36 @@ class _Writer:
         summaries: list[str] = []
         for number, piece in enumerate(pieces, 1):
             content = from_outside(piece, self._task, part=number, parts=len(pieces))
-            said = await self._ask(head, [_user(content)], f"chunk {number} of {len(pieces)}")
+            said = await self._ask(self._outside(head, content, f"chunk {number} of {len(pieces)}"))
             if not is_no_summary(said):
                 summaries.append(said)
         if len(summaries) <= 1:
             return await self._with_details(summaries[0]) if summaries else ""
         joined = "\n\n".join(summaries)
-        return await self._checked(head, [_user(from_outside(joined, self._task))], "summary of the chunks")
+        return await self._checked(self._outside(head, from_outside(joined, self._task), "summary of the chunks"))
 
-    async def _checked(self, head: Head, messages: Sequence[Message], mode: str) -> str:
+    async def _checked(self, question: _Question) -> str:
         """A summary; what somebody demanded and it lacks is asked for, once. What is still missing is added."""
-        summary = await self._ask(head, messages, mode)
+        summary = await self._ask(question)
         if is_no_summary(summary):
             return summary
         lacking = missing(summary, self.plan.must_keep)
         if lacking:
-            summary = await self._supplemented(head, messages, mode, summary, lacking)
+            summary = await self._supplemented(question, summary, lacking)
         return await self._with_details(summary)
 
-    async def _supplemented(
-        self, head: Head, messages: Sequence[Message], mode: str, summary: str, lacking: Sequence[str]
-    ) -> str:
+    async def _supplemented(self, question: _Question, summary: str, lacking: Sequence[str]) -> str:
         """The same summary, and lines that hold what it lacks: whatever the model answers, nothing of it goes."""
-        again = valid_request(
-            [*messages, Message(role="assistant", content=[text_block(summary.rstrip())]), _user(correction(lacking))]
-        )
+        said = [Message(role="assistant", content=[text_block(summary.rstrip())]), _user(correction(lacking))]
         try:
-            reply = await self._request(head, again, f"{mode}, corrected")
+            reply = await self._request(question.followed_by(said, "corrected"))
         except (ModelError, NoAnswerError) as error:
             log.info("summary_not_corrected", reason=str(error))
             return summary
-        said = text_of(reply.blocks)
+        added = text_of(reply.blocks)
         if reply.stop_reason == CUT_OFF:  # its last line may end within a value
-            said = said.rpartition("\n")[0]
-        return supplemented(summary, said, lacking)
+            added = added.rpartition("\n")[0]
+        return supplemented(summary, added, lacking)
 
     async def _with_details(self, summary: str) -> str:
         """Without secrets, and with exact details below it: what of the messages that go is neither in it nor in those
@@ -233,30 +248,35 @@ class _Writer:
         earlier = min(won, sum(text_tokens(details_in(entry), family=family) for entry in gone))
         return min(self.plan.details_share * self.run.limit, earlier + DETAILS_RATE * (won - earlier))
 
-    async def _ask(self, head: Head, messages: Sequence[Message], mode: str) -> str:
+    async def _ask(self, question: _Question) -> str:
         """A whole answer. One that ran into its end is none: what comes last in a summary (what is open, the latest
         request) would be missing, and nobody would see it. Raises _CutOffError where that happens again."""
-        reply = await self._request(head, messages, mode)
+        reply = await self._request(question)
         text = text_of(reply.blocks).strip()
         if reply.stop_reason != CUT_OFF:
             return text
         # A model that had room enough is to be shorter; one that cannot answer at such length is to go on.
-        goes_on = self._most_tokens(head) < self._wanted
+        goes_on = self._most_tokens(question) < self._wanted
         begun = text.rpartition("\n")[0].rstrip() if goes_on else text  # the last line may end within a value
         ask = GO_ON if goes_on and begun else shorter(self._room)
         log.info("summary_cut_off", tokens=reply.usage.output, goes_on=ask is GO_ON)
         said = [Message(role="assistant", content=[text_block(begun or "(cut off)")]), _user(ask)]
-        again = await self._request(head, valid_request([*messages, *said]), f"{mode}, cut off")
+        again = await self._request(question.followed_by(said, "cut off"))
         if again.stop_reason == CUT_OFF:
             raise _CutOffError("the summary came to no end, and one so long would not make the context smaller")
         rest = text_of(again.blocks).strip()
         return f"{begun}\n{rest}" if ask is GO_ON else rest
 
-    async def _request(self, head: Head, messages: Sequence[Message], mode: str) -> Reply:
-        return await self.requests.ask(replace(head, max_tokens=self._most_tokens(head)), messages, mode)
+    async def _request(self, question: _Question) -> Reply:
+        """With room for the answer: many servers count that into the window. Raises ModelOverflow where there is none,
+        as the server would."""
+        if question.left < _SHORTEST:
+            raise ModelOverflow("There is no room left for an answer.")
+        head = replace(question.head, max_tokens=self._most_tokens(question))
+        return await self.requests.ask(head, question.messages, question.mode)
 
-    def _most_tokens(self, head: Head) -> int:
-        return min(head.max_tokens, self.limits.answer, self._room * 2)
+    def _most_tokens(self, question: _Question) -> int:
+        return min(question.head.max_tokens, self.limits.answer, self._room * 2, int(question.left))
 
     @property
     def _wanted(self) -> int:
@@ -284,17 +304,11 @@ class _Writer:
         texts = [text for entry in said if (text := _beginning(entry))]
         return (texts[0], texts[-1]) if texts else None
 
-    def _fits(self, head: Head, text: str) -> bool:
-        return self._left_beside(head, text) >= self._room
-
-    def _left_beside(self, head: Head, text: str) -> float:
-        family = family_of(head.model)
-        asked = message_tokens(_user(from_outside(text, self._task)), family=family)
-        return self.limits.window * _MARGIN - asked - block_tokens(head.prompt, family=family)
-
-    def _roomy(self, head: Head, text: str) -> Head:
-        """Answers come out longer than they were asked to be; where there is room for that, they may."""
-        return replace(head, max_tokens=min(self.limits.answer, int(self._left_beside(head, text))))
+    def _outside(self, head: Head, content: str, mode: str) -> _Question:
+        """One message, and what was made of the conversation in it."""
+        family, asked = family_of(head.model), _user(content)
+        taken = message_tokens(asked, family=family) + block_tokens(head.prompt, family=family)
+        return _Question(head, [asked], mode, self.limits.window * _MARGIN - taken)
 
 
 class _CutOffError(NoAnswerError):

@@ -38,8 +38,9 @@ class ModelRequests:
     ) -> Reply:
         """One request to the model; ``patience`` as in :meth:`bot.model.base.Model.ask`. Raises a ModelError."""
         page, context = await self._page(), self._context
+        head = context.window.with_room(context.head, context.meter.total)
         return await context.window.link.model.ask(
-            context.head, page, on_text, may_call=may_call, who=context.agent_id, on_wait=on_wait, patience=patience
+            head, page, on_text, may_call=may_call, who=context.agent_id, on_wait=on_wait, patience=patience
         )
 
     async def count(self) -> None:

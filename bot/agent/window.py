@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from bot.agent.tools.choosing import ToolChoice
 from bot.agent.tools.toolbox import Toolbox
@@ -20,6 +21,8 @@ ANSWER_TOKENS = 8_192
 """For an answer, at most; a quarter of the window, if that is less."""
 MARGIN = 0.03
 """Of the window: what guesses may be wrong by."""
+_SHORTEST_ANSWER = 256
+"""Tokens: with less room than that, the limit that was set says more of the window than its server does."""
 SYSTEM_PROMPT = (
     "You are a helpful assistant in a chat. Answer in the person's language, briefly unless more is asked for. "
     "Older parts of this conversation may be replaced by a summary; trust it, and say so when you do not know."
@@ -105,6 +108,19 @@ class Window:
             limits.window, most, chosen, known=limits.known, refused=bool(limits.refusal), listed=limits.listed
         )
 
+    def with_room(self, head: Head, asked: int) -> Head:
+        """The head of a request of so many tokens, with an answer that fits beside it: many servers count that into the
+        window, and who set a larger limit left it less room."""
+        bound = self.bound
+        left = bound.window - asked - _margin(bound.window)
+        if not bound.known or left >= head.max_tokens or left < _SHORTEST_ANSWER:
+            return head
+        return replace(head, max_tokens=left)
+
+
+def _margin(window: int) -> int:
+    return max(32, int(window * MARGIN))
+
 
 def _usable(limits: Limits, answer: int) -> int:
-    return max(1, limits.window - answer - max(32, int(limits.window * MARGIN)))
+    return max(1, limits.window - answer - _margin(limits.window))

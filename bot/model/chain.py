@@ -219,12 +219,13 @@ class Search:
 
     @property
     def error(self) -> ModelError:
-        """Why there is no answer: what the one met that is wanted most, and in its words what the others did."""
-        first, *others = [(link, self._met[link]) for link in self.chain.links if link in self._met]
-        if not others:
-            return first[1]
-        sentence = " ".join([str(first[1]), *(f"{link.called}: {error}" for link, error in others)])
-        return ModelUnavailable(sentence, cause=first[1].cause, wait=self.wanted_wait)
+        """Why there is no answer: what whoever was asked met, each by its name where there are several."""
+        met = [(link.called, self._met[link]) for link in self.chain.links if link in self._met]
+        first = met[0][1]
+        if len(met) == 1:
+            return first
+        sentence = " ".join(f"{called}: {error}" for called, error in met)
+        return ModelUnavailable(sentence, cause=first.cause, wait=self.wanted_wait)
 
     @property
     def wanted_wait(self) -> float:

@@ -14,6 +14,7 @@ from typing import Any
 from bot.errors import Cause, ModelError, ModelOverflow, ModelRefused, cause_of
 from bot.model.base import SettingNames
 from bot.model.overflow.detection import is_context_overflow, stated_numbers
+from bot.runtime.providers import ANTHROPIC
 
 _RETRIED = frozenset({408, 409, 429, 498, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 _RETRIED_TYPES = frozenset({"overloaded_error", "rate_limit_error", "api_error", "timeout_error"})
@@ -82,9 +83,17 @@ def of_status(error: Any, model: str, names: SettingNames) -> ModelOverflow | Mo
         return ModelRefused(f"{sentence} Check {names.base}.", cause=Cause.AWAY)
     if cause is Cause.MODEL:
         sentence = f"The model's server does not know the model {model!r}."
-        return ModelRefused(f"{sentence} Check {names.model} and {names.base}.", cause=cause)
+        return ModelRefused(f"{sentence} Check {names.model} and {names.base}{_bare(model, names)}.", cause=cause)
     bare = status == HTTPStatus.BAD_REQUEST and not message_in(error)
     return ModelRefused(f"The model's server refused the request ({said}).", bare=bare, of_content=True)
+
+
+def _bare(model: str, names: SettingNames) -> str:
+    """Where the whole is a name, it may have been meant as provider/model."""
+    provider, _, rest = model.partition("/")
+    if not rest or (provider, names.base) != (ANTHROPIC, "ANTHROPIC_BASE_URL"):
+        return ""
+    return f": beside {names.base} the whole of it is the name, which may be {rest} there"
 
 
 def in_stream(error: Any, model: str, names: SettingNames) -> ModelOverflow | ModelRefused | TryAgain:

@@ -36,6 +36,15 @@ async def test_the_model_of_the_summaries_is_asked_for_too(case: MakeCase, model
     assert lines[1] == f"problem: 127.0.0.1:{models.port} has no model claude-small."
 
 
+async def test_a_prefix_that_belongs_to_no_name_there_is_told_of(case: MakeCase, models: MessagesServer) -> None:
+    given = {"anthropic_api_key": KEY, "anthropic_base_url": models.url, "model": "anthropic/claude-sonnet-5"}
+    models.known_models = frozenset({"anthropic/claude-sonnet-5"})
+    assert (await said(check_model, case(**given)))[0].startswith("ok: anthropic/claude-sonnet-5 answers")
+    models.known_models = frozenset({"claude-sonnet-5"})
+    found = await the_one(check_model, case(**given), "problem")
+    assert found.advice.endswith("the whole of MODEL is the name there: write MODEL=claude-sonnet-5.")
+
+
 async def test_an_endpoint_of_its_own_for_summaries_is_looked_at_too(case: MakeCase, models: MessagesServer) -> None:
     async with _listing("llama3.2:3b") as url:
         settings = {"anthropic_api_key": KEY, "anthropic_base_url": models.url}

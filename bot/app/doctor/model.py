@@ -224,6 +224,11 @@ async def _ask(case: Case, endpoint: _Endpoint, setting: str, name: str, window:
 
 async def _unknown(case: Case, endpoint: _Endpoint, setting: str, name: str) -> Finding:
     names = await _listed(case, endpoint) if endpoint.base_url else []
+    provider, _, rest = name.partition("/")
+    if endpoint.base_url and provider == ANTHROPIC and rest and name not in names and (not names or rest in names):
+        sentence = f"{endpoint.host} {'has no model' if names else 'does not say that it has a model'} {name}."
+        advice = f"Beside {endpoint.base_setting} the whole of {setting} is the name there: write {setting}={rest}."
+        return (problem if names else warning)(PART, sentence, advice)
     if name in names:
         if endpoint.limited_by or not endpoint.limits_conversations:
             return ok(PART, f"{name} is there, at {endpoint.host}.")

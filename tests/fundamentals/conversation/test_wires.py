@@ -32,11 +32,14 @@ OpenOn = Callable[[Wire], AbstractAsyncContextManager[House]]
 
 @pytest.fixture
 def on(model: MessagesServer, room: Room, data_dir: Path) -> OpenOn:
-    """The program on one book, over either wire."""
+    """The program on one book, over either wire; on the second one the longest answer has to fit into the window, too,
+    as it has to with vLLM and many gateways."""
 
     @asynccontextmanager
     async def open_(wire: Wire) -> AsyncIterator[House]:
-        async with open_house(settings_for(model, data_dir, wire, agents={"compact_ahead": False}), room) as house:
+        settings = settings_for(model, data_dir, wire, agents={"compact_ahead": False})
+        model.manner = replace(model.manner, counts_answer=wire == "chat")
+        async with open_house(settings, room) as house:
             yield house
 
     return open_
@@ -66,6 +69,20 @@ async def test_sixty_lines_over_a_small_window_are_all_answered_and_the_first_is
     assert max(record.request.tokens for record in model.requests) <= model.window
     assert {record.request.wire for record in model.requests} == set(wires)
     assert layers > 1
+
+
+async def test_a_limit_that_leaves_an_answer_less_room_than_usual_makes_it_shorter_and_is_not_refused(
+    model: MessagesServer, room: Room, data_dir: Path
+) -> None:
+    settings = settings_for(model, data_dir, "chat", agents={"emergency_context_limit": 2_800, "warning": 0})
+    model.manner = replace(model.manner, counts_answer=True)
+    async with open_house(settings, room):
+        for times in (100, 190):
+            assert (await room.asks(f"Remember: {'it goes on and on, ' * times}and ends.")).startswith("Noted")
+    assert [str(record.error) for record in model.refused] == []
+    requests = [record.request for record in model.requests]
+    assert requests[-1].tokens + requests[0].body["max_tokens"] > model.window
+    assert 256 <= requests[-1].body["max_tokens"] < requests[0].body["max_tokens"]
 
 
 def looks_once(request: MessagesRequest) -> Reply:

@@ -166,7 +166,7 @@ def test_each_link_is_asked_once_without_patience_also_one_that_is_known_to_be_d
         if not search.failed(AWAY):
             break
     assert sorted(names) == ["first", "second"]
-    assert (str(search.error), search.error.cause) == ("away second: away", Cause.AWAY)
+    assert (str(search.error), search.error.cause) == ("first: away second: away", Cause.AWAY)
 
 
 def test_who_has_failed_is_not_asked_again_before_the_others(chain: Chain, clock: Clock) -> None:

@@ -63,6 +63,21 @@ def test_an_error_is_translated(row: Mapping[str, Any]) -> None:
     assert row.get("words", "") in str(found)
 
 
+@pytest.mark.parametrize(
+    ("model", "base", "is_said"),
+    [
+        ("anthropic/claude-sonnet-5", "ANTHROPIC_BASE_URL", True),
+        ("claude-sonnet-5", "ANTHROPIC_BASE_URL", False),
+        ("anthropic/claude-sonnet-5", "OPENROUTER_BASE_URL", False),
+    ],
+)
+def test_a_name_that_is_not_known_may_have_a_prefix_too_many(model: str, base: str, *, is_said: bool) -> None:
+    body = {"error": {"type": "not_found_error", "message": f"model: {model}"}}
+    found = of_status(Refused({"status": 404, "body": body}), model, SettingNames("ANTHROPIC_API_KEY", base))
+    hint = ": beside ANTHROPIC_BASE_URL the whole of it is the name, which may be claude-sonnet-5 there."
+    assert str(found).endswith(f" Check MODEL and {base}{hint if is_said else '.'}")
+
+
 @pytest.mark.parametrize("row", USAGE, ids=lambda row: str(row["provider"]))
 def test_usage_is_read(row: Mapping[str, Any]) -> None:
     found = asdict(usage_of(row["usage"]))

@@ -153,6 +153,17 @@ async def test_a_conversation_that_does_not_fit_with_its_summary_is_read_as_a_tr
     assert modes(await write_summary(desk, await planned(desk, total=19_000))) == ["transcript"]
 
 
+async def test_a_summary_that_its_window_has_no_room_to_correct_is_not_asked_for_that(
+    desk: Desk, server: MessagesServer
+) -> None:
+    server.brain = says(f"{VAGUE} {'And so on. ' * 80}")
+    server.window = 2_000
+    result = await write_summary(desk, await planned(desk, limit=1_000, total=700, rules=DEMANDS))
+    assert (result.outcome, modes(result), server.refused) == ("summary", ["conversation"], [])
+    assert server.requests[0].request.body["max_tokens"] < 2_000 - 700
+    assert "KEY-4711" in result.summary
+
+
 async def test_an_overflow_inside_is_followed_by_a_transcript(desk: Desk, server: MessagesServer) -> None:
     server.fail(400, "invalid_request_error", "prompt is too long: 21000 tokens > 20000 maximum")
     server.brain = says(GOOD)
