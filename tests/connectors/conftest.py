@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from aiogram.client.session.aiohttp import AiohttpSession
 
 from bot.connector import OfferedCommand
 from connectors.telegram import Telegram
@@ -56,6 +55,8 @@ def telegram(make_telegram: MakeTelegram) -> Telegram:
 
 async def _let_go(telegram: Telegram) -> None:
     """As `close` does, but without the quarter of a second that aiogram gives TLS, of which there is none here."""
+    from aiogram.client.session.aiohttp import AiohttpSession  # slower to load than by the connector
+
     session = telegram._bot.session
     assert isinstance(session, AiohttpSession)
     if session._session is not None:

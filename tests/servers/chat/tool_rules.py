@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from functools import lru_cache
 from typing import Any
 
 from jsonschema import Draft202012Validator
@@ -129,13 +131,20 @@ def _check_schema(at: str, function: Json) -> None:
     if not isinstance(schema, dict) or schema.get("type") != "object":
         kind = schema.get("type") if isinstance(schema, dict) else schema
         raise wrong(f"schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{kind}\"'.")
-    try:
-        Draft202012Validator.check_schema(schema)
-    except SchemaError as error:
-        raise wrong(error.message) from error
+    if why := _why_no_schema(json.dumps(schema)):
+        raise wrong(why)
     for name, inner in (schema.get("properties") or {}).items():
         if isinstance(inner, dict) and inner.get("type") == "array" and "items" not in inner:
             raise wrong(f"In context=('properties', '{name}'), array schema missing items.")
+
+
+@lru_cache(256)  # each request brings the same tools, and to read a schema by the rules takes milliseconds
+def _why_no_schema(text: str) -> str:
+    try:
+        Draft202012Validator.check_schema(json.loads(text))
+    except SchemaError as error:
+        return str(error.message)
+    return ""
 
 
 def _check_choice(choice: Any, names: list[str], manner: Manner) -> None:
