@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bot.app.resources import Resources
 from bot.bus.bus import Bus
+from bot.errors import ConfigurationError
+from bot.messages import AgentId
 from bot.model import Link
 from bot.model.chain import Chain
-from bot.store import Database
+from bot.model.chains import Chains
+from bot.store import Database, agents
 
 
 @dataclass(frozen=True)
 class Desk:
     """The book, the bell, the models that write summaries, and where the files of conversations are. ``talkers``: the
-    models of conversations; ``patience``: seconds for which a summary is tried again where nobody writes one;
-    ``secrets``: our own, which no summary repeats."""
+    models of conversations; ``chains``: both, where conversations may have chosen others; ``patience``: seconds for
+    which a summary is tried again where nobody writes one; ``secrets``: our own, which no summary repeats."""
 
     database: Database
     bus: Bus
@@ -25,6 +28,19 @@ class Desk:
     talkers: tuple[Link, ...] = ()
     patience: float = 0.0
     secrets: tuple[str, ...] = ()
+    chains: Chains | None = None
+
+    async def for_conversation(self, agent_id: AgentId) -> Desk:
+        """With the models of this one, as :mod:`bot.agent.model_choice` has them."""
+        if self.chains is None or self.chains.insists:
+            return self
+        async with self.database.read() as tx:
+            chosen = await agents.chosen_model(tx, agent_id)
+        try:
+            talkers, summaries = self.chains.of(chosen), self.chains.summaries_of(chosen)
+        except ConfigurationError:  # of which its agent tells
+            return self
+        return replace(self, summaries=summaries, talkers=talkers.links)
 
     @classmethod
     def of(cls, resources: Resources) -> Desk:
@@ -38,4 +54,5 @@ class Desk:
             talkers=resources.chain.links,
             patience=settings.model_patience,
             secrets=settings.secrets,
+            chains=resources.chains,
         )

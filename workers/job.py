@@ -49,7 +49,7 @@ async def _summarize(desk: Desk, run_id: str, job_id: str) -> None:
     if run is None:
         return
     with structlog.contextvars.bound_contextvars(agent=run.agent_id, run=run_id, turn=run.turn_id):
-        result = await _write(desk, run, job_id)
+        result = await _write(await desk.for_conversation(run.agent_id), run, job_id)
         if result is None:
             log.info("summary_given_up")
             return

@@ -146,7 +146,6 @@ class Assembly:
             strategies=services.strategies,
             mcp=services.mcp,
             settings=settings,
-            summaries=services.summaries,
             tasks=tasks,
         )
         return CommandDispatcher(
@@ -162,7 +161,7 @@ class Assembly:
         """What compacts, in these tasks."""
         services, context = self._services, self.context
         settings, database, bus = services.settings, services.database, services.bus
-        rows = RunRows(context, database, services.summaries.first.name)
+        rows = RunRows(context, database, lambda: self.model_choice.summaries.first.name)
         report = RunReport(context, database, bus, self._folder, settings.secrets)
         planner = Planner(context, database, self._memory, services.embedder, settings.compaction.must_keep)
         summary_job = partial(SummaryJob, context, rows, bus, services.jobs)

@@ -9,7 +9,9 @@ from __future__ import annotations
 import structlog
 
 from bot.agent.context import Context
-from bot.errors import ConfigurationError
+from bot.errors import ConfigurationError, ModelError
+from bot.model import Link
+from bot.model.chain import Chain
 from bot.model.chains import Chains
 
 log = structlog.get_logger(__name__)
@@ -28,6 +30,11 @@ class ModelChoice:
         self.problem = ""
         """Why what was chosen does not answer, in a sentence for those who run the program."""
 
+    @property
+    def summaries(self) -> Chain:
+        """Who writes this conversation's summaries."""
+        return self._chains.summaries if self.problem else self._chains.summaries_of(self.chosen)
+
     async def take_up(self) -> None:
         """The conversation begins on this host: its context is measured for whom it chose."""
         try:
@@ -40,9 +47,20 @@ class ModelChoice:
     async def choose(self, written: str) -> None:
         """From the next answer on; empty: as all conversations. Raises ConfigurationError where there is no such model,
         and a ModelError where that cannot be found out."""
+        is_known = self._chains.has(written) or not written
         chain = self._chains.of(written)
         link = chain.first
-        if written and await link.model.look_up(link.name) is None:
-            raise ConfigurationError(f"{link.called} is not listed where it would be asked.")
+        try:
+            await _see(link, written)
+        except (ConfigurationError, ModelError):
+            if not is_known:
+                await self._chains.drop(written)
+            raise
         await self._context.choose_model(written, link)
         self.chosen, self.chain, self.problem = written, chain, ""
+
+
+async def _see(link: Link, written: str) -> None:
+    """Raises ConfigurationError where nobody has such a model, and a ModelError where that cannot be found out."""
+    if written and await link.model.look_up(link.name) is None:
+        raise ConfigurationError(f"{link.called} is not listed where it would be asked.")

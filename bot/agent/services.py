@@ -29,9 +29,7 @@ class Services:
     bus: Bus
     jobs: Jobs
     chains: Chains
-    """The models that talk."""
-    summaries: Chain
-    """Those that write summaries."""
+    """The models that talk, and those that write summaries."""
     strategies: Strategies
     access: Access
     embedder: Embedder

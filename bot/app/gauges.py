@@ -129,7 +129,8 @@ class Gauges:
             self._disk = self._disk_look.result()
 
     def _of_process(self) -> Iterator[Metric]:
-        resources, load = self._resources, self._resources.chain.first.model.load
+        resources = self._resources
+        loads = [(link.name, model.load) for model, link in resources.models.items()]
         yield _gauge("database_up", "Whether the database answers this process.", [((), self._up["database"])])
         refuses = [((), bool(resources.database.refusal))]
         yield _gauge("database_refuses", "Whether the database said no within the last minute.", refuses)
@@ -143,12 +144,14 @@ class Gauges:
         yield _gauge(
             "model_trouble", "Whether requests to the model met this, and none was answered since.", troubles, "cause"
         )
-        chains = (resources.summaries, resources.chain)
-        down = {(link.name,): link in chain.down for chain in chains for link in chain.links}
-        yield _gauge("model_down", "Whether it is asked only now and then, to see.", down.items(), "model")
-        calls = [(("in_flight",), load.in_flight), (("waiting",), load.waiting)]
-        yield _gauge("model_calls", "Calls of the model under way in this process, and in line.", calls, "state")
-        yield _gauge("model_hold_seconds", "For how long the provider wants no calls.", [((), load.pause)])
+        down = {link for chain in resources.chains.all for link in chain.down}
+        known = {(link.name,): link in down for link in reversed(resources.chains.links)}
+        yield _gauge("model_down", "Whether it is asked only now and then, to see.", known.items(), "model")
+        in_flight, waiting = sum(load.in_flight for _, load in loads), sum(load.waiting for _, load in loads)
+        calls = [(("in_flight",), in_flight), (("waiting",), waiting)]
+        yield _gauge("model_calls", "Calls of models under way in this process, and in line.", calls, "state")
+        pauses = {(name,): max(load.pause for other, load in loads if other == name) for name, _ in loads}
+        yield _gauge("model_hold_seconds", "For how long its provider wants no calls.", pauses.items(), "model")
         kinds = Counter(name.partition(":")[0] for name in resources.bus.leases.held)
         held = [((kind,), kinds[kind]) for kind in (AGENT.name, CONNECTOR.name)]
         yield _gauge("leases_held", "What this process has and keeps alive.", held, "kind")

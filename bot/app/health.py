@@ -33,7 +33,7 @@ class Health:
     """That of one process. A role adds to ``checks`` what it needs, by the part's name."""
 
     def __init__(self, resources: Resources, roles: Sequence[Role], gateways: Sequence[Gateway] = ()) -> None:
-        self._models = resources.models
+        self._resources = resources
         self._secrets = resources.settings.secrets
         self.checks: dict[str, Check] = {"database": resources.database.ping, "redis": resources.bus.ping}
         self.checks["background"] = resources.bus.supervisor.check
@@ -46,7 +46,7 @@ class Health:
         settings = resources.settings
         served = [gateway.name for gateway in gateways]
         known = Known(
-            models=sorted({link.name for chain in (resources.chain, resources.summaries) for link in chain.links}),
+            models=sorted({link.name for link in resources.chains.links}),
             strategies=sorted({*configured(STRATEGIES, settings).names, FALLBACK}),
             served=served,
             connectors=sorted({*CONNECTORS, *served}),
@@ -73,14 +73,16 @@ class Health:
 
     async def _check_model(self) -> str | None:
         """What is known from requests: whoever is not asked for long is taken to be there."""
+        models = self._resources.models
         said = [
             f"{one.cause.words} ({one.model}, since {datetime.fromtimestamp(one.since, UTC):%Y-%m-%d %H:%M} UTC): "
             f"{redact(one.sentence, self._secrets)}"
-            for model in self._models
+            for model in models
             for one in model.troubles
         ]
-        for model in self._models:
-            if seconds := model.load.pause:
-                whose = "" if model is self._models[0] else "the one of the summaries "
-                said.append(f"{whose}wants no calls for {seconds:.0f} s")
+        said += [
+            f"{link.called} wants no calls for {seconds:.0f} s"
+            for model, link in models.items()
+            if (seconds := model.load.pause)
+        ]
         return "; ".join(said) or None

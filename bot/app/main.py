@@ -148,7 +148,6 @@ def services_of(resources: Resources) -> Services:
         bus=resources.bus,
         jobs=resources.jobs,
         chains=resources.chains,
-        summaries=resources.summaries,
         strategies=configured(STRATEGIES, resources.settings),
         access=access_of(resources.settings),
         embedder=_embedder(resources.settings),

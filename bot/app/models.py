@@ -69,7 +69,7 @@ async def open_talker(
     return link
 
 
-def _local_link(model: Model) -> Link:
+def _local_link(model: AnthropicModel) -> Link:
     """What it is offered is what it can use: no tools, whose definitions it would have to read before each answer."""
     return Link(
         StandIn(model),

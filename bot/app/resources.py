@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -50,9 +50,7 @@ class Resources:
     redis_url: str
     jobs: Jobs
     chains: Chains
-    """The models that talk: those of the settings, and what conversations chose."""
-    summaries: Chain
-    """Those that write summaries: `COMPACTION_MODEL`, and then those that talk."""
+    """The models that talk and those that write summaries: of the settings, and what conversations chose."""
 
     @property
     def chain(self) -> Chain:
@@ -60,9 +58,17 @@ class Resources:
         return self.chains.usual
 
     @property
-    def models(self) -> tuple[Model, ...]:
-        """All of them."""
-        return tuple(dict.fromkeys(link.model for link in (*self.chain.links, *self.summaries.links)))
+    def summaries(self) -> Chain:
+        """Those of the settings that write summaries: `COMPACTION_MODEL`, and then those that talk."""
+        return self.chains.summaries
+
+    @property
+    def models(self) -> Mapping[Model, Link]:
+        """The clients of all that may be asked, each with the first that is asked by it."""
+        found: dict[Model, Link] = {}
+        for link in self.chains.links:
+            found.setdefault(link.model, link)
+        return found
 
 
 @asynccontextmanager
@@ -105,13 +111,13 @@ async def open_resources(
         if model is None:
             windows = BookWindows(database)
             chain, summaries = await open_chains(settings, stack, windows, asks=asks)
-            chains = Chains(chain, partial(chosen_link, settings, windows))
+            chains = Chains(chain, partial(chosen_link, settings, windows), summaries)
         else:
             first = model if isinstance(model, Link) else Link(model, settings.talker.name or DEFAULT_MODEL)
             chain, summaries = _chains_of(settings, stack, [first, *fallback])
-            chains = Chains(chain, partial(Link, first.model))
+            chains = Chains(chain, partial(Link, first.model), summaries)
         stack.push_async_callback(chains.close)
-        yield Resources(settings, database, bus, url, jobs, chains, summaries)
+        yield Resources(settings, database, bus, url, jobs, chains)
 
 
 async def _traced(settings: Settings, database: Database, stack: AsyncExitStack) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from bot.errors import OF_PROVIDER, Cause, ModelError, ModelOverflow, ModelRefused, ModelUnavailable
 from bot.messages import Message
-from bot.model.base import Head, Limits, Load, Reply, Trouble, Wait
+from bot.model.base import Head, Limits, Load, Model, Reply, Trouble, Wait
 from bot.model.limits import KnownLimits
 from bot.model.provider_errors import SILENCE, TryAgain
 from bot.model.queue import Call, ModelQueue
@@ -120,17 +120,17 @@ class Calls:
         await self._limits.answered(model, reply.usage)
 
 
-class Endpoint:
+class Endpoint(Model):
     """What every client of one endpoint has alike: most of :class:`bot.model.base.Model` but asking and counting."""
 
-    def __init__(self, limits: KnownLimits, calls: Calls) -> None:
-        self._limits = limits
+    def __init__(self, known: KnownLimits, calls: Calls) -> None:
+        self.known = known
         self.calls = calls
 
     @property
     def place(self) -> str:
         """See :class:`bot.model.base.Model`."""
-        return self._limits.place
+        return self.known.place
 
     @property
     def load(self) -> Load:
@@ -144,7 +144,7 @@ class Endpoint:
 
     async def limits(self, model: str) -> Limits:
         """See :class:`bot.model.base.Model`."""
-        return await self._limits.of(model)
+        return await self.known.of(model)
 
 
 class Troubles:

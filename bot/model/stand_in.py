@@ -15,7 +15,8 @@ from dataclasses import replace
 
 from bot.history import Usage
 from bot.messages import Message, text_block
-from bot.model.base import Head, Limits, Load, Model, Reply, Trouble, Wait
+from bot.model.base import Head, Reply, Wait
+from bot.model.calls import Endpoint
 from bot.runtime.tasks import stop
 
 _SENTENCE = re.compile(r"[^.?!\n]+[.?!\n]+")
@@ -24,27 +25,13 @@ _FEWEST_WORDS = 3
 """Of a sentence that may not come twice."""
 
 
-class StandIn:
-    """A :class:`bot.model.base.Model` that asks ``model``. No usage is reported where not all of the page was sent: it
-    would not be what the context holds."""
+class StandIn(Endpoint):
+    """A :class:`bot.model.base.Model` that asks ``model``, at the same endpoint. No usage is reported where not all of
+    the page was sent: it would not be what the context holds."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Endpoint) -> None:
+        super().__init__(model.known, model.calls)
         self._model = model
-
-    @property
-    def place(self) -> str:
-        """See :class:`bot.model.base.Model`."""
-        return self._model.place
-
-    @property
-    def load(self) -> Load:
-        """See :class:`bot.model.base.Model`."""
-        return self._model.load
-
-    @property
-    def troubles(self) -> Sequence[Trouble]:
-        """See :class:`bot.model.base.Model`."""
-        return self._model.troubles
 
     async def ask(
         self,
@@ -80,10 +67,6 @@ class StandIn:
     async def count(self, head: Head, messages: Sequence[Message]) -> int | None:
         """See :class:`bot.model.base.Model`."""
         return await self._model.count(head, messages)
-
-    async def limits(self, model: str) -> Limits:
-        """See :class:`bot.model.base.Model`."""
-        return await self._model.limits(model)
 
     async def look_up(self, model: str) -> int | None:
         """See :class:`bot.model.base.Model`."""

@@ -30,6 +30,8 @@ Delivered = Literal["sent", "edited", "delayed", "refused", "uncertain", "failed
 
 SERVER_TOOLS = ("web_search", "web_fetch")
 _TRIGGERS = ("auto", "manual", "recovery", "ahead", "rolling", "facts")
+_MOST_MODELS = 100
+"""That get labels of their own."""
 _LATENCIES = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 90.0, 180.0, 600.0)
 _SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
 TOKENS = ("input", "cache_read", "cache_creation", "output")
@@ -271,6 +273,11 @@ class Metrics:
     def tools_known(self, tools: Collection[str]) -> None:
         """As :meth:`bot.agent.tools.toolbox.Toolbox.kind_of` names them."""
         _begin(self.turns.tool_calls, (*tools, OTHER), ("ok", "error"))
+
+    def model_known(self, name: str) -> None:
+        """One more that gets labels of its own: those who run the program chose it."""
+        if len(self._models) < _MOST_MODELS:
+            self._models |= {name}
 
     def label_of_model(self, name: str) -> str:
         """It, or ``other``."""

@@ -238,6 +238,10 @@ class Telemetry:
         """The process begins."""
         self.metrics.started(version, roles, known)
 
+    def model_known(self, name: str) -> None:
+        """A conversation chose it, so that it is counted by its name."""
+        self.metrics.model_known(name)
+
     def tools_known(self, tools: Collection[str]) -> None:
         """As :meth:`bot.agent.tools.toolbox.Toolbox.kind_of` names them."""
         self.metrics.tools_known(tools)

@@ -153,6 +153,12 @@ async def choose_strategy(tx: Tx, agent_id: AgentId, name: str) -> None:
     await tx.execute(update(agents).where(agents.c.id == agent_id).values(strategy=name))
 
 
+async def chosen_model(tx: Tx, agent_id: AgentId) -> str:
+    """What it chose; empty for none."""
+    row = await tx.execute(select(agents.c.model).where(agents.c.id == agent_id))
+    return row.scalar_one_or_none() or ""
+
+
 async def choose_model(tx: Tx, agent_id: AgentId, name: str) -> None:
     """From now on this agent is answered by this model; empty: as all that have not chosen."""
     await tx.execute(update(agents).where(agents.c.id == agent_id).values(model=name))

@@ -32,7 +32,6 @@ from bot.compaction.standing_rules import out_of_view, pinned
 from bot.errors import ConfigurationError, ModelError, StrategyFailed
 from bot.history import IMPORTED, LASTING
 from bot.messages import ANSWER, COMPACTION
-from bot.model.chain import Chain
 from bot.runtime import access
 from bot.runtime.access import Access
 from bot.runtime.settings import Settings
@@ -67,7 +66,6 @@ class CommandHandlers:
         strategies: Strategies,
         mcp: McpServers,
         settings: Settings,
-        summaries: Chain,
         tasks: asyncio.TaskGroup,
     ) -> None:
         self._context = context
@@ -84,7 +82,6 @@ class CommandHandlers:
         self._strategies = strategies
         self._mcp = mcp
         self._settings = settings
-        self._summaries = summaries
         self._tasks = tasks
 
     @property
@@ -307,7 +304,7 @@ class CommandHandlers:
         context = self._context
         doing = "answering" if self._runner.turn else "compacting" if self._compactor.running else "waiting for you"
         lines = [
-            *texts.models_text(self._model_choice.chain, self._summaries),
+            *texts.models_text(self._model_choice.chain, self._model_choice.summaries),
             f"Strategy: {context.strategy.name}",
             f"Context: {context.meter.total:,} of {context.window.limit:,} tokens",
             *([context.window.bound.told] if context.window.bound.told else []),

@@ -5,7 +5,7 @@ A row has everything that a run is: a worker, a crash or another host goes on fr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from bot.agent.context import Context
 from bot.agent.step import Step
@@ -19,9 +19,9 @@ from bot.store.runs import NewRun, Result, Run
 
 
 class RunRows:
-    """Of one agent. ``model``: the name of the one that writes its summaries."""
+    """Of one agent. ``model`` gives the name of the one that writes its summaries."""
 
-    def __init__(self, context: Context, database: Database, model: str) -> None:
+    def __init__(self, context: Context, database: Database, model: Callable[[], str]) -> None:
         self._context = context
         self._database = database
         self._model = model
@@ -78,7 +78,7 @@ class RunRows:
             stack=stack,
             plan=plan.as_json(),
             head=head.digest,
-            model=self._model,
+            model=self._model(),
             limit=context.window.limit,
             meter_before=MeterRecord.of(meter, context.level, len(context.history.view())),
             result=written,

@@ -18,15 +18,15 @@ Order = Literal["fill", "recent"]
 
 @dataclass(frozen=True)
 class Conversation:
-    """One of them. ``meter``: None before its first answer;
-    ``strategy``: what it chose, empty for none; ``touched_at`` in seconds since 1970; ``waiting``: messages that nobody
-    answered yet; ``entries`` and ``compactions``: how many it ever had; ``people``: the names of those who wrote
-    lately."""
+    """One of them. ``meter``: None before its first answer; ``strategy`` and ``model``: what it chose, empty for none;
+    ``touched_at`` in seconds since 1970; ``waiting``: messages that nobody answered yet; ``entries`` and
+    ``compactions``: how many it ever had; ``people``: the names of those who wrote lately."""
 
     agent_id: AgentId
     address: Address
     meter: MeterRecord | None
     strategy: str
+    model: str
     paused: bool
     touched_at: float
     entries: int
@@ -104,6 +104,7 @@ async def _some_with_counts(tx: Tx, rows: Sequence[RowMapping]) -> list[Conversa
             address=Address(row["connector"], row["chat"], row["thread"]),
             meter=MeterRecord.from_json(row["meter"]) if row["meter"] else None,
             strategy=row["strategy"],
+            model=row["model"],
             paused=row["paused"],
             touched_at=row["touched_at"],
             entries=said.get(row["id"], 0),

@@ -5,11 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pydantic import SecretStr
 
+from bot.app.gauges import Gauges
 from bot.errors import Cause, ConfigurationError, ModelRefused
 from bot.model.scripted import Asked, Line, ScriptedModel
 from bot.runtime.settings import Settings
+from bot.runtime.telemetry import Known, telemetry
+from bot.store.operators import conversations
 from tests.house import Room, open_house
 
 ADMIN = {"admins": {"room:ada"}}
@@ -51,6 +55,46 @@ async def test_an_admin_chooses_who_answers_and_nobody_else_does_and_it_lasts(da
         assert "Model: other" in await room.commands("/status")
         assert (await room.commands("/model default")).startswith("usual answers from now on, as in all conversations.")
         assert await room.asks("And you?") == "usual"
+
+
+@pytest.mark.parametrize(("own", "writer"), [({}, "other"), ({"compaction_model": "small"}, "small")])
+async def test_who_was_chosen_writes_the_summaries_too_unless_somebody_is_named_for_them(
+    data_dir: Path, own: dict[str, str], writer: str
+) -> None:
+    def says(asked: Asked) -> Line:
+        return asked.head.model if asked.who else "They greeted each other, at length, and meant it."
+
+    room, model = Room(), ScriptedModel(says, models=("usual", "other"))
+    async with open_house(settings_of(data_dir, **ADMIN, **own), room, model=model):
+        await room.commands("/model other")
+        assert f"Summaries by: {writer}" in await room.commands("/status")
+        for _ in range(3):
+            assert await room.asks(f"Hello. {'How do you do? ' * 200}") == "other"
+        await room.says("/compact")
+        await room.until(lambda: model.asked and not model.asked[-1].who and "tokens" in room.notices()[-1])
+    assert {asked.head.model for asked in model.asked if not asked.who} == {writer}
+    is_inside = bool(model.asked[-1].head.tools)
+    assert is_inside is (writer == "other"), "it reads from the cache of the model that talks"
+
+
+async def test_who_was_chosen_is_counted_and_shown_by_its_name(data_dir: Path) -> None:
+    room = Room()
+    async with open_house(settings_of(data_dir, **ADMIN), room, model=ScriptedModel(named, models=("other",))) as house:
+        resources = house.resources
+        telemetry.started("1", ("agents",), Known(models=("usual",), strategies=(), served=(), connectors=()))
+        await room.commands("/model nonesuch")
+        await room.commands("/model other")
+        await room.asks("Who are you?")
+        page, _ = await Gauges(resources, book=False).exposition("")
+        async with resources.database.read() as tx:
+            (found,) = await conversations.listed(tx)
+    lines = page.decode().splitlines()
+    assert [line for line in lines if line.startswith("palimpsest_model_down{")] == [
+        'palimpsest_model_down{model="other"} 0.0',
+        'palimpsest_model_down{model="usual"} 0.0',
+    ]
+    assert any(line.startswith('palimpsest_model_answers_total{model="other",purpose="turn"}') for line in lines)
+    assert found.model == "other"
 
 
 async def test_who_was_chosen_and_is_down_has_the_usual_ones_in_its_place(data_dir: Path) -> None:

@@ -45,7 +45,7 @@ async def resources(database: Database, tmp_path: Path) -> AsyncIterator[Resourc
     bus, jobs, model = Bus(NOBODY, "test"), Jobs(NOBODY, "test"), ScriptedModel()
     settings = Settings(_env_file=None, data_dir=tmp_path)
     chain = Chain([Link(model, "claude-sonnet-5")])
-    yield Resources(settings, database, bus, NOBODY, jobs, Chains(chain, partial(Link, model)), chain)
+    yield Resources(settings, database, bus, NOBODY, jobs, Chains(chain, partial(Link, model)))
     await jobs.close()
     await bus.close()
 

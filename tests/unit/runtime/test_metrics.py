@@ -67,7 +67,7 @@ def counted() -> Iterator[tuple[str, str, Any]]:
     settings, database = Settings(_env_file=None), Database("sqlite:///nowhere")
     chain = Chain([Link(ScriptedModel(), "m")])
     chains = Chains(chain, lambda name: Link(ScriptedModel(), name))
-    gauges = Gauges(Resources(settings, database, bus, NOBODY, Jobs(NOBODY, "test"), chains, chain), book=True)
+    gauges = Gauges(Resources(settings, database, bus, NOBODY, Jobs(NOBODY, "test"), chains), book=True)
     for found in (*gauges._of_process(), *gauges._of_book()):
         yield found.name, found.type, found._labelnames  # type: ignore[attr-defined]  # of all families
 
