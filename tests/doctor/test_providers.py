@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -15,7 +15,7 @@ from bot.runtime.checks import Finding, as_line
 from bot.runtime.env_file import EnvFile
 from bot.runtime.providers import providers
 from bot.runtime.settings_check import check, checked_settings
-from tests.doctor.conftest import MakeCase
+from tests.doctor.conftest import MakeCase, the_one
 from tests.ports import free_port
 from tests.servers.chat.manners import MANNERS
 from tests.servers.messages.server import MessagesServer
@@ -212,6 +212,21 @@ async def test_a_doctor_asks_no_model(case: MakeCase, server: MessagesServer, mo
     monkeypatch.setenv("MODEL", f"vllm/{server.manner.model}")
     await check_model(case())
     assert [record for record in server.requests if record.outcome == "completed"] == []
+
+
+async def test_an_endpoint_of_which_nothing_is_known_is_asked_what_a_chat_asks(
+    case: MakeCase, server: MessagesServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.manner = MANNERS["openai"]  # which refuses `max_tokens`, and says what it wants
+    monkeypatch.setenv("CUSTOM_BASE_URL", server.chat_url)
+    monkeypatch.setenv("CUSTOM_API_KEY", KEY)
+    monkeypatch.setenv("MODEL", f"custom/{server.manner.model}")
+    assert [one.state for one in await check_model(case()) if one.state == "problem"] == []
+    outcomes = [record.outcome for record in server.requests]
+    assert outcomes == ["refused", "refused", "completed"], "one that is empty, and the question in two ways"
+    server.manner, server.takes_tools = replace(server.manner, wordings=MANNERS["ollama"].wordings), False
+    found = await the_one(check_model, case(), "problem")
+    assert "refuses what a chat asks" in found.sentence
 
 
 async def test_the_window_of_a_fallback_and_of_summaries_is_looked_at_too(

@@ -9,16 +9,17 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from bot.app.doctor.case import Case, revealed
-from bot.app.doctor.provider import asked, check_provider, is_nowhere
+from bot.app.doctor.provider import Asked, asked, check_provider, is_nowhere
 from bot.app.doctor.web import Unreachable
 from bot.app.embedded.weights import find_weights
 from bot.app.models import link_to, summary_link
 from bot.app.platforms import LOCAL_MODEL_NOTE
-from bot.errors import ModelError, ModelRefused, StoreUnavailable
+from bot.errors import ModelError, ModelRefused, ModelUnavailable, StoreUnavailable
 from bot.estimate.learned_windows import Learned
-from bot.model import Link, Model
+from bot.messages import Message, text_block
+from bot.model import Head, Link, Model
 from bot.runtime.checks import Finding, ok, problem, unreached, warning
-from bot.runtime.providers import ANTHROPIC, Unresolved, choice
+from bot.runtime.providers import ANTHROPIC, CUSTOM, Unresolved, choice
 from bot.runtime.settings import Settings
 from bot.store import windows
 from bot.store.book import database_of
@@ -26,6 +27,9 @@ from bot.store.book import database_of
 PART = "model"
 _SECONDS = 4.0
 """The book is waited for so long."""
+_ANSWER_SECONDS = 20.0
+_SHORT_ANSWER = 64
+_A_TOOL = {"name": "look", "description": "Looks.", "input_schema": {"type": "object", "properties": {}}}
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ class _Endpoint:
 
 
 async def check_model(case: Case) -> Sequence[Finding]:
-    """No request is made of a model, so this costs nothing."""
+    """No request is made of a model, so this costs nothing, but for `custom`."""
     return [*await check_asked(case), *_unused(case.settings)]
 
 
@@ -79,13 +83,13 @@ async def check_asked(case: Case) -> Sequence[Finding]:
             found += await _at_anthropic(case, link, names, refused)
         else:
             await link.model.close()
-            found += await check_provider(case, asked(talks, settings))
+            found += await _at_provider(case, asked(talks, settings))
         found += _refused_more(settings, link.name, refused)
     for other in [*others, *([] if is_apart or writes.provider in (ANTHROPIC, choice.LOCAL) else [writes])]:
         if other.provider == ANTHROPIC:
             found += await _at_anthropic(case, link_to(other, settings), {"MODEL_FALLBACK": other.name}, None)
         elif not other.is_local and (other.provider, other.name) != (talks.provider, talks.name):
-            found += await check_provider(case, asked(other, settings, talks=other.setting != "COMPACTION_MODEL"))
+            found += await _at_provider(case, asked(other, settings, talks=other.setting != "COMPACTION_MODEL"))
     if is_apart and (link_apart := summary_link(settings)):
         own = settings.compaction
         base = "COMPACTION__BASE_URL" if own.base_url or not settings.anthropic_base_url else "ANTHROPIC_BASE_URL"
@@ -94,6 +98,36 @@ async def check_asked(case: Case) -> Sequence[Finding]:
         endpoint = _Endpoint(_summaries(settings), place, keys, base, limits_conversations=False)
         found += await _asked(case, link_apart.model, endpoint)
     return found
+
+
+async def _at_provider(case: Case, one: Asked) -> list[Finding]:
+    """An endpoint of which nothing is known but its address is asked what a chat asks: no list says what it takes."""
+    found = await check_provider(case, one)
+    if one.provider.name != CUSTOM or any(finding.state == "problem" for finding in found):
+        return found
+    refusal = await _asked_as_a_chat_asks(case, one)
+    return found if refusal is None else [refusal, *(finding for finding in found if finding.state != "ok")]
+
+
+async def _asked_as_a_chat_asks(case: Case, one: Asked) -> Finding | None:
+    """What is wrong, if it does not answer a short question beside a tool; who takes long for that may load its model
+    first."""
+    link = link_to(one.choice, case.settings)
+    asks = Message(role="user", content=[text_block("Hello. Answer with one word.")])
+    tools = (_A_TOOL,) if one.talks else ()
+    try:
+        async with asyncio.timeout(_ANSWER_SECONDS):
+            await link.model.ask(Head(link.name, _SHORT_ANSWER, "Be brief.", tools), [asks], patience=0)
+    except TimeoutError:
+        return None
+    except ModelUnavailable as error:
+        return unreached(PART, f"{one.whose}{link.name} at {one.shown} does not answer: {error}", "Look at its log.")
+    except ModelError as error:
+        sentence = f"{one.whose}{link.name} at {one.shown} refuses what a chat asks: {error}"
+        return problem(PART, sentence, "Look at its log, or take another model there.")
+    finally:
+        await link.model.close()
+    return None
 
 
 async def _at_anthropic(case: Case, link: Link, names: Mapping[str, str], refused: Learned | None) -> list[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from bot.app.doctor.case import Case, revealed
@@ -67,6 +67,8 @@ class ModelStep:
     def __init__(self, file: SettingsFile, web: Web) -> None:
         self._file = file
         self._web = web
+        self._names: dict[tuple[str, str], str] = {}
+        """What is meant by what was typed, by provider and that."""
 
     async def offers(self) -> list[Offer]:
         """Servers that are found on this machine first, then the others in the table's order, those without an address
@@ -111,6 +113,7 @@ class ModelStep:
     async def attempt(self, answer: ModelAnswer) -> Trial:
         """Whether it works, by the doctor's check, which makes no request of a model; and what it can do."""
         try:
+            await self._take_name(answer)
             settings = self._file.settings(self.changes(answer))
             self._refuse_another(answer, settings)
         except ConfigurationError as error:
@@ -137,7 +140,7 @@ class ModelStep:
         provider = providers().get(answer.provider)
         if provider is None:
             raise ConfigurationError(f"{answer.provider} is no provider: {', '.join(providers())}.")
-        name = answer.model or self.usual_model(answer.provider)
+        name = self._names.get((answer.provider, answer.model)) or answer.model or self.usual_model(answer.provider)
         if not name:
             raise ConfigurationError(f"{provider.title} has no usual model: name one with --model.")
         changes: dict[str, str | None] = {}
@@ -153,6 +156,21 @@ class ModelStep:
         if provider.base_url and not self._is_meant(changes, answer.provider):
             changes.setdefault(provider.base_setting, provider.base_url)
         return changes
+
+    async def _take_name(self, answer: ModelAnswer) -> None:
+        """What was typed may be `provider/model`, as it is written elsewhere, where nothing there is called so; where
+        nothing was, the only one is meant."""
+        self._names.pop((answer.provider, answer.model), None)
+        provider, _, rest = answer.model.partition("/")
+        is_doubtful = provider == answer.provider and rest
+        is_missing = not answer.model and answer.provider in providers() and not self.usual_model(answer.provider)
+        if not (is_doubtful or is_missing):
+            return
+        names = await self.models(replace(answer, model=answer.model or "-"))
+        if is_doubtful and answer.model not in names:
+            self._names[answer.provider, answer.model] = rest
+        elif is_missing and len(names) == 1:
+            self._names[answer.provider, ""] = names[0]
 
     def _is_meant(self, changes: Changes, provider: str) -> bool:
         """Whether these settings lead there: `MODEL=a/b` is also what another endpoint may call a model."""

@@ -187,7 +187,8 @@ class TerminalSetup:
             asks_name, key, is_first = asks_name or (given == key and not is_first), given, False
             if asks_name:
                 known = offer.models or await step.models(ModelAnswer(offer.name, name or "-", key, base))
-                name = await self._name(name or next(iter(offer.models), ""), known)
+                only = known[0] if len(known) == 1 else ""
+                name = await self._name(name or next(iter(offer.models), only), known)
             answer = ModelAnswer(offer.name, name, key, base)
             trial = await self._tried(step.attempt(answer))
             if trial.state == "works" and not asks_name:

@@ -10,6 +10,7 @@ import asyncio
 import json
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -20,7 +21,7 @@ from bot.messages import Block, Message, tool_calls
 from bot.model.base import DEFAULT_ANSWER, Head, Limits, Model, Reply, SettingNames, Wait
 from bot.model.calls import MOST_CALLS, Calls, Endpoint, Silence
 from bot.model.chat.chunks import ChatStream, ErrorInStream
-from bot.model.chat.conversion import EFFORT, ChatRequest, chat_request, other_effort
+from bot.model.chat.conversion import EFFORT, ChatRequest, chat_request, other_answer_field, other_effort
 from bot.model.limits import KnownLimits
 from bot.model.provider_errors import in_stream, no_message, of_status, said_in, silent, unreachable
 from bot.runtime.providers import Quirks
@@ -76,8 +77,8 @@ class ChatModel(Endpoint):
         self._key_header = key_header
         self._query = dict(query or {})
         self._silence = silence or Silence()
-        self._efforts: dict[str, list[str]] = {}
-        """What models were told beside tools as their effort, the last is what they are told now; empty: nothing."""
+        self._ways: dict[str, _Ways] = {}
+        """How models take what some take otherwise, by their name."""
         known = KnownLimits(place_of(base_url), self._look, windows=windows, fixed=fixed)
         super().__init__(known, Calls(known, calls, provider))
         self._client: AsyncOpenAI | None = None
@@ -96,7 +97,7 @@ class ChatModel(Endpoint):
         """See :class:`bot.model.base.Model`."""
         request = chat_request(head, messages, self._quirks, place=self.place, may_call=may_call)
         used = {block["id"] for message in messages for block in _calls_in(message)}
-        attempt = partial(self._with_effort, request, used, on_text)
+        attempt = partial(self._as_it_takes_it, request, used, on_text)
         reply = await self.calls.make(head, messages, attempt, who=who, on_wait=on_wait, patience=patience)
         if self._heard:
             await self._heard(self, head, messages, reply)
@@ -155,23 +156,22 @@ class ChatModel(Endpoint):
             raise ModelUnavailable("The model's server cannot be reached.") from error
         return listed
 
-    async def _with_effort(self, request: ChatRequest, used: set[str], on_text: Callable[[str], None] | None) -> Reply:
-        """One try. A model that takes tools with another effort alone says so when it is first asked, whatever it is
-        called: it is asked again with that, and from then on."""
+    async def _as_it_takes_it(
+        self, request: ChatRequest, used: set[str], on_text: Callable[[str], None] | None
+    ) -> Reply:
+        """One try. A model that takes tools with another effort alone, or the longest answer under another name, says
+        so when it is first asked, whatever it is called: it is asked again with that, and from then on."""
         body = request.body
-        if "tools" not in body:
-            return await self._stream(request, used, on_text)
-        efforts = self._efforts.setdefault(body["model"], [body.get(EFFORT, "")])
+        ways = self._ways.setdefault(body["model"], _Ways([self._quirks.answer_field]))
+        if "tools" in body and not ways.efforts:
+            ways.efforts.append(body.get(EFFORT, ""))
         while True:
-            now = efforts[-1]
-            told = {name: value for name, value in body.items() if name != EFFORT} | ({EFFORT: now} if now else {})
             try:
-                return await self._stream(ChatRequest(told, request.names), used, on_text)
+                return await self._stream(ChatRequest(ways.told(body), request.names), used, on_text)
             except ModelRefused as refused:
-                other = other_effort(now, said_in(refused.__cause__)) if refused.__cause__ else None
-                if other is None or other in efforts:
+                said = said_in(refused.__cause__) if refused.__cause__ else ""
+                if not ways.learn(said, with_tools="tools" in body):
                     raise
-                efforts.append(other)
 
     async def _stream(self, request: ChatRequest, used: set[str], on_text: Callable[[str], None] | None) -> Reply:
         import httpx2
@@ -251,6 +251,34 @@ class ChatModel(Endpoint):
             except (openai.OpenAIError, OSError, ValueError) as error:
                 raise ModelRefused(f"The model cannot be used: {error}", cause=Cause.AWAY) from error
         return self._client
+
+
+@dataclass
+class _Ways:
+    """How one model was told what some are told otherwise; of each, the last is how it is told now. ``efforts``: beside
+    tools, empty: nothing."""
+
+    answers: list[str]
+    efforts: list[str] = field(default_factory=list)
+
+    def told(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The body in these ways."""
+        first, now = self.answers[0], self.answers[-1]
+        told = {now if name == first else name: value for name, value in body.items() if name != EFFORT}
+        effort = self.efforts[-1] if "tools" in body else body.get(EFFORT, "")
+        return told | ({EFFORT: effort} if effort else {})
+
+    def learn(self, said: str, *, with_tools: bool) -> bool:
+        """Whether these words of a refusal say of another way, which was not tried."""
+        answer = other_answer_field(self.answers[-1], said)
+        if answer and answer not in self.answers:
+            self.answers.append(answer)
+            return True
+        effort = other_effort(self.efforts[-1], said) if with_tools else None
+        if effort is None or effort in self.efforts:
+            return False
+        self.efforts.append(effort)
+        return True
 
 
 def _calls_in(message: Message) -> list[Block]:

@@ -31,6 +31,16 @@ Json = dict[str, Any]
 
 LONGEST_NAME = 64
 EFFORT = "reasoning_effort"
+ANSWER_FIELDS = ("max_completion_tokens", "max_tokens")
+_NOT_TAKEN = re.compile(
+    r"unsupported|unknown|unrecogni[sz]ed|unexpected|extra (?:inputs|fields)"
+    r"|not (?:be )?(?:supported|permitted|allowed|recogni[sz]ed|known)",
+    re.IGNORECASE,
+)
+"""What is said of a parameter that is not known: by OpenAI ("Unsupported parameter: 'max_tokens' … Use …", "Unknown
+parameter", "Unrecognized request argument"), by Groq ("property … is unsupported"), by pydantic, and so by Mistral and
+servers in FastAPI ("Extra inputs are not permitted")."""
+_TOO_LARGE = re.compile(r"too (?:large|small|high|long|low)|at (?:most|least)|maximum|minimum", re.IGNORECASE)
 _NONE_WITH_TOOLS = re.compile(rf"tools with {EFFORT} are not supported")
 """https://github.com/openai/openai-openapi/issues/541"""
 _NAME = "[a-zA-Z_][a-zA-Z0-9_-]{0,63}"
@@ -78,6 +88,14 @@ def other_effort(now: str, said: str) -> str | None:
     if _NONE_WITH_TOOLS.search(said):
         return "none" if now != "none" else None
     return "" if now and EFFORT in said else None
+
+
+def other_answer_field(now: str, said: str) -> str | None:
+    """The parameter for the longest answer that a model is to be sent, where this one was refused in these words; None
+    where they say nothing of it, or that it was too large."""
+    if not re.search(rf"\b{now}\b", said) or not _NOT_TAKEN.search(said) or _TOO_LARGE.search(said):
+        return None
+    return next(name for name in ANSWER_FIELDS if name != now)
 
 
 def keeps_reasoning(quirks: Quirks, *, calls: bool) -> bool:

@@ -19,7 +19,7 @@ from bot.runtime.providers.table import Provider, Wire, providers
 if TYPE_CHECKING:
     from bot.runtime.settings import Settings
 
-ANTHROPIC = "anthropic"
+ANTHROPIC, CUSTOM = "anthropic", "custom"
 LOCAL = ""
 """Stands for the provider of the small model that comes with the program."""
 DEFAULT_MODEL = "claude-sonnet-5"

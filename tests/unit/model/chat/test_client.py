@@ -155,6 +155,54 @@ async def test_a_model_that_takes_tools_with_no_effort_is_said_to_take_none(endp
     assert len(endpoint.asked) <= 3
 
 
+NOT_TAKEN = {
+    "openai": "Unsupported parameter: '{}' is not supported with this model. Use '{}' instead.",
+    "groq": "property '{}' is unsupported",
+    "azure": "Unrecognized request argument supplied: {}",
+}
+
+
+@pytest.mark.parametrize("words", [*NOT_TAKEN.values(), "pydantic"])
+@pytest.mark.parametrize("wants", ["max_tokens", "max_completion_tokens"])
+async def test_a_model_is_sent_its_longest_answer_under_the_name_that_it_takes(
+    endpoint: Endpoint, wants: str, words: str
+) -> None:
+    other = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}[wants]
+
+    def answer(asked: Asked) -> Answer:
+        if other not in asked.body:
+            return streamed([said("Hello."), ended()])
+        if words == "pydantic":
+            row = {"type": "extra_forbidden", "loc": ["body", other], "msg": "Extra inputs are not permitted"}
+            return refused(422, {"detail": [row]})
+        return refused(400, {"error": {"message": words.format(other, wants), "type": "invalid_request_error"}})
+
+    endpoint.answer = answer
+    model = model_of(endpoint, quirks=Quirks(answer_field=other, effort_with_tools="none", effort_models=".*"))
+    for _ in range(2):
+        assert (await model.ask(HEAD, HELLO)).blocks == (text_block("Hello."),)
+    await model.close()
+    assert [asked.body.get(wants) for asked in endpoint.asked] == [None, HEAD.max_tokens, HEAD.max_tokens]
+    assert [asked.body["reasoning_effort"] for asked in endpoint.asked] == ["none"] * 3
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "max_tokens is too large: 750. This model supports at most 500 completion tokens.",
+        "Invalid 'max_tokens': integer below minimum value.",
+        "Unknown parameter: 'stream_options'.",
+        "Unsupported parameter: 'max_tokens'. Unsupported parameter: 'max_completion_tokens'.",
+    ],
+)
+async def test_a_refusal_that_no_other_name_would_help_is_told(endpoint: Endpoint, words: str) -> None:
+    endpoint.answer = lambda _: refused(400, {"error": {"message": words, "type": "invalid_request_error"}})
+    model = model_of(endpoint, quirks=Quirks(answer_field="max_tokens"))
+    assert words in str(await error_of(model, ModelRefused))
+    await model.close()
+    assert len(endpoint.asked) == 1 + ("completion_tokens'" in words)
+
+
 @pytest.mark.parametrize("begins", [False, True])
 async def test_a_server_that_says_nothing_is_away_and_not_waited_for_again(endpoint: Endpoint, begins: bool) -> None:
     endpoint.answer = lambda _: streamed(SPOKEN[:1], end=b"", hangs=True, begins=begins)

@@ -1,0 +1,60 @@
+"""Which model answers: what is typed in several ways, and what an endpoint of which nothing is known says."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from bot.app.doctor.web import Web
+from bot.app.setup.model_step import ModelAnswer, ModelStep
+from bot.app.setup.settings_file import SettingsFile
+from tests.servers.chat.manners import GROQ, OLLAMA, OPENAI
+from tests.servers.messages.server import MessagesServer
+
+KEY = "test-key"
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[MessagesServer]:
+    """An endpoint that refuses `max_tokens`, and has one model."""
+    async with MessagesServer() as server:
+        server.manner = OPENAI
+        yield server
+
+
+@pytest.fixture
+async def step(tmp_path: Path) -> AsyncIterator[ModelStep]:
+    async with aiohttp.ClientSession() as session:
+        yield ModelStep(SettingsFile(tmp_path / ".env"), Web(session, time.time))
+
+
+@pytest.mark.parametrize("typed", ["gpt-5.2", "custom/gpt-5.2", ""])
+async def test_a_name_is_taken_as_it_is_listed_or_with_its_provider_and_the_only_one_by_itself(
+    step: ModelStep, model: MessagesServer, typed: str
+) -> None:
+    answer = ModelAnswer("custom", typed, KEY, model.chat_url)
+    trial = await step.attempt(answer)
+    assert trial.state == "works", trial.findings
+    assert step.keep(answer)["MODEL"] == "custom/gpt-5.2"
+    assert model.requests[-1].outcome == "completed"
+
+
+async def test_a_name_that_begins_as_its_provider_is_called_stays_where_it_is_listed(
+    step: ModelStep, model: MessagesServer
+) -> None:
+    model.manner = replace(GROQ, model="groq/compound")
+    answer = ModelAnswer("groq", "groq/compound", KEY, model.chat_url)
+    assert (await step.attempt(answer)).state == "works"
+    assert step.keep(answer)["MODEL"] == "groq/groq/compound"
+
+
+async def test_an_endpoint_that_refuses_what_a_chat_asks_is_wrong(step: ModelStep, model: MessagesServer) -> None:
+    model.manner, model.takes_tools = replace(OPENAI, wordings=OLLAMA.wordings), False
+    trial = await step.attempt(ModelAnswer("custom", "gpt-5.2", KEY, model.chat_url))
+    assert trial.state == "wrong"
+    assert any("refuses what a chat asks" in finding.sentence for finding in trial.findings)
