@@ -42,13 +42,14 @@ recording: .venv/.installed
 	@$(BIN)/python -m scripts.recording
 
 # What is compiled is kept, also where the environment says otherwise: each process would compile all tests anew.
-PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(or $(JOBS),4) --dist loadfile --no-loadscope-reorder
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
 
 test: .venv/.installed
-	@$(PYTEST) $(or $(ARGS),--part first)
+	@$(PYTEST) -n $(or $(JOBS),4) $(or $(ARGS),--part first)
 
+# In more processes: two thirds of it is waiting for other programs.
 test-rest: .venv/.installed
-	@$(PYTEST) --part rest $(ARGS)
+	@$(PYTEST) -n $(or $(JOBS),6) --part rest $(ARGS)
 
 test-all: test
 	@$(MAKE) --no-print-directory test-rest

@@ -205,11 +205,11 @@ def first_sentence(path: Path) -> str:
 
 
 @pytest.mark.parametrize("form", generator.FORMS)
-async def test_a_megabyte_of_each_is_brought_over_and_found(
+async def test_a_long_history_of_each_is_brought_over_and_found(
     data_dir: Path, room: Room, model: MessagesServer, tmp_path: Path, form: str
 ) -> None:
     path = tmp_path / generator.FILES[form]
-    written = generator.write(form, path, 1_000_000, every=100)
+    written = generator.write(form, path, 300_000, every=30)
     async with open_house(settings_for(model, data_dir), room) as running:
         brought = await bring(running, path, EACH)
         assert sum(one.messages for one in brought) == written.messages

@@ -15,10 +15,10 @@ from tests.unit.visible import bare, is_read_otherwise, visible, without_address
 LIMITS = (4096, 300)
 BATCH = 50
 BATCHES = [
-    pytest.param(range(start, min(start + BATCH, COUNT)), marks=[pytest.mark.long] if start >= COUNT // 2 else [])
+    pytest.param(range(start, min(start + BATCH, COUNT)), marks=[pytest.mark.long] if start >= COUNT // 4 else [])
     for start in range(0, COUNT, BATCH)
 ]
-"""The later half is for LONG=1."""
+"""All but the first quarter are for LONG=1."""
 
 
 @pytest.mark.parametrize("seeds", BATCHES, ids=str)
