@@ -27,7 +27,7 @@ from bot.app.archive.foreign.conversation import (
     seconds,
     text_of,
 )
-from bot.app.archive.foreign.files import Part, Source
+from bot.app.archive.foreign.files import Part
 from bot.history import EntryKind
 
 _WHOLE = "conversations.json"
@@ -39,8 +39,6 @@ _TO_PEOPLE = frozenset({"", "all"})
 _TEXTS = ("title", "url", "text", "result", "content")
 """Where contents of a kind of their own hold what is to be read."""
 _NEW_CANVAS = "canmore.create_textdoc"
-_ARRAYS = ("item", "conversations.item")
-_MOST_LOOKED_AT = 50
 _POINTERS = {"image_asset_pointer": "image", "audio_asset_pointer": "audio", "video_container_asset_pointer": "video"}
 
 
@@ -50,33 +48,17 @@ class ChatGPT:
     name: FormatName = "chatgpt"
     program = "ChatGPT"
 
-    def parts(self, source: Source) -> Sequence[Part]:
+    def parts(self, found: Sequence[Part]) -> Sequence[Part]:
         """One file of all, or else those that have numbers."""
-        if source.is_single:
-            return source.parts
-        whole = [part for part in source.parts if part.base == _WHOLE]
-        return whole[:1] or [part for part in source.parts if _NUMBERED.fullmatch(part.base)]
+        whole = [part for part in found if part.base == _WHOLE]
+        return whole[:1] or [part for part in found if _NUMBERED.fullmatch(part.base)]
 
     def read(self, parts: Sequence[Part]) -> Read:
         """Conversation by conversation."""
         for part in parts:
-            for prefix in places(part, "mapping"):
-                for found in part.objects(prefix):
-                    if isinstance(found.get("mapping"), dict):
-                        yield _conversation(found), _messages(found)
-
-
-def places(part: Part, key: str) -> Sequence[str]:
-    """Where the objects with this key stand: in an array, or in one that an object calls `conversations`. It is looked
-    for in the first objects."""
-    ended = 0
-    for place, event, value in part.events():
-        if event == "map_key" and value == key and place in _ARRAYS:
-            return [place]
-        ended += event == "end_map" and place in _ARRAYS
-        if ended >= _MOST_LOOKED_AT:
-            break
-    return []
+            for found in part.objects_with("mapping"):
+                if isinstance(found.get("mapping"), dict):
+                    yield _conversation(found), _messages(found)
 
 
 def _conversation(found: dict[str, Any]) -> ForeignConversation:

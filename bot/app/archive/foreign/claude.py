@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bot.app.archive.foreign.chatgpt import places
 from bot.app.archive.foreign.conversation import (
     ForeignConversation,
     ForeignMessage,
@@ -25,7 +24,7 @@ from bot.app.archive.foreign.conversation import (
     seconds,
     text_of,
 )
-from bot.app.archive.foreign.files import Part, Source
+from bot.app.archive.foreign.files import Part
 from bot.history import EntryKind
 from bot.history.file_headers import with_text
 
@@ -39,25 +38,21 @@ class Claude:
     name: FormatName = "claude"
     program = "Claude"
 
-    def parts(self, source: Source) -> Sequence[Part]:
+    def parts(self, found: Sequence[Part]) -> Sequence[Part]:
         """The conversations, then the projects."""
-        if source.is_single:
-            return source.parts
-        talks = [part for part in source.parts if part.base == _CONVERSATIONS]
-        projects = [part for part in source.parts if part.base == _PROJECTS or "projects/" in f"{part.name[:-1]}"]
+        talks = [part for part in found if part.base == _CONVERSATIONS]
+        projects = [part for part in found if part.base == _PROJECTS or "projects/" in f"{part.name[:-1]}"]
         return [*talks[:1], *(part for part in projects if part.base.endswith(".json"))] if talks else []
 
     def read(self, parts: Sequence[Part]) -> Read:
         """Conversation by conversation; a project with documents is one, too."""
         for part in parts:
-            for prefix in places(part, "chat_messages"):
-                for found in part.objects(prefix):
-                    if isinstance(found.get("chat_messages"), list):
-                        yield _conversation(found), _messages(found)
-            for prefix in places(part, "docs"):
-                for found in part.objects(prefix):
-                    if found.get("docs") or found.get("prompt_template"):
-                        yield _project(found), _documents(found)
+            for found in part.objects_with("chat_messages"):
+                if isinstance(found.get("chat_messages"), list):
+                    yield _conversation(found), _messages(found)
+            for found in part.objects_with("docs"):
+                if found.get("docs") or found.get("prompt_template"):
+                    yield _project(found), _documents(found)
 
 
 def _conversation(found: dict[str, Any]) -> ForeignConversation:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from hashlib import blake2s
 from typing import Any, Literal, Protocol, TypeAlias
 
-from bot.app.archive.foreign.files import Part, Source
+from bot.app.archive.foreign.files import Part
 from bot.history import ELSEWHERE, EntryKind
 
 _LONGEST_KEY = 200
@@ -77,8 +77,8 @@ class Reader(Protocol):
     program: str
     """As people call it."""
 
-    def parts(self, source: Source) -> Sequence[Part]:
-        """Those parts of a source that may hold conversations, in the order in which they are read."""
+    def parts(self, found: Sequence[Part]) -> Sequence[Part]:
+        """Those parts of an archive or a folder that may hold conversations, in the order in which they are read."""
 
     def read(self, parts: Sequence[Part]) -> Read:
         """The conversations in them. Raises BadExport."""

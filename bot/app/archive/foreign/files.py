@@ -22,6 +22,8 @@ from bot.errors import PalimpsestError
 _LONGEST_LINE = 256_000_000
 _LONGEST_FIRST_LINE = 4_000_000
 _MOST_PARTS = 300_000
+_ARRAYS = ("item", "conversations.item")
+_MOST_LOOKED_AT = 50
 _UTF8_MARK = b"\xef\xbb\xbf"
 _OTHER_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _ESCAPES = re.compile(rb"\\(?:x([0-9A-Fa-f]{2})|.)", re.DOTALL)
@@ -122,6 +124,22 @@ class Part:
         """The objects at this place of its JSON. Raises BadExport."""
         with self.json() as file, self._parsing():
             yield from (found for found in ijson.items(file, prefix, use_float=True) if isinstance(found, dict))
+
+    def objects_with(self, key: str) -> Iterator[dict[str, Any]]:
+        """The objects of its array, or of one that an object calls `conversations`, where one of the first has this
+        key. Raises BadExport."""
+        if place := self._array_with(key):
+            yield from self.objects(place)
+
+    def _array_with(self, key: str) -> str:
+        ended = 0
+        for place, event, value in self.events():
+            if event == "map_key" and value == key and place in _ARRAYS:
+                return place
+            ended += event == "end_map" and place in _ARRAYS
+            if ended >= _MOST_LOOKED_AT:
+                break
+        return ""
 
     def events(self) -> Iterator[tuple[str, str, Any]]:
         """Place, event and value, as ijson gives them. Raises BadExport."""

@@ -28,7 +28,7 @@ from bot.app.archive.foreign.conversation import (
     seconds,
     text_of,
 )
-from bot.app.archive.foreign.files import Part, Source
+from bot.app.archive.foreign.files import Part
 from bot.history import EntryKind
 
 _ROLES = frozenset({"session_meta", "system", "user", "assistant", "tool"})
@@ -40,13 +40,11 @@ class Hermes:
     name: FormatName = "hermes"
     program = "Hermes"
 
-    def parts(self, source: Source) -> Sequence[Part]:
+    def parts(self, found: Sequence[Part]) -> Sequence[Part]:
         """Every file of sessions."""
-        if source.is_single:
-            return source.parts
         return [
             part
-            for part in source.parts
+            for part in found
             if part.base.endswith(".jsonl") or (part.base.startswith("session_") and part.base.endswith(".json"))
         ]
 

@@ -27,7 +27,7 @@ from bot.app.archive.foreign.conversation import (
     seconds,
     text_of,
 )
-from bot.app.archive.foreign.files import Part, Source
+from bot.app.archive.foreign.files import Part
 from bot.history import EntryKind
 
 _SESSION = re.compile(r"[^/]+\.jsonl(?:\.reset\.[^/]*)?")
@@ -45,12 +45,10 @@ class OpenClaw:
     name: FormatName = "openclaw"
     program = "OpenClaw"
 
-    def parts(self, source: Source) -> Sequence[Part]:
+    def parts(self, found: Sequence[Part]) -> Sequence[Part]:
         """Its sessions, also those that were reset, and last what they are called."""
-        if source.is_single:
-            return source.parts
-        sessions = [part for part in source.parts if _SESSION.fullmatch(part.base) and _COPY not in part.base]
-        return [*sessions, *(part for part in source.parts if part.base == _INDEX)] if sessions else []
+        sessions = [part for part in found if _SESSION.fullmatch(part.base) and _COPY not in part.base]
+        return [*sessions, *(part for part in found if part.base == _INDEX)] if sessions else []
 
     def read(self, parts: Sequence[Part]) -> Read:
         """File by file."""

@@ -42,14 +42,19 @@ def reader_of(source: Source, wanted: FormatName | None = None) -> tuple[Reader,
     """Who reads it, and what. Raises BadExport."""
     if wanted is not None:
         reader = READERS[wanted]
-        if parts := reader.parts(source):
+        if parts := _parts(reader, source):
             return reader, parts
         raise BadExport(f"{source.path} holds nothing that {reader.program} exports.")
     for reader in READERS.values():
-        parts = reader.parts(source)
+        parts = _parts(reader, source)
         if parts and _format_of(parts[0]) == reader.name:
             return reader, parts
     raise BadExport(_refusal(source))
+
+
+def _parts(reader: Reader, source: Source) -> Sequence[Part]:
+    """What it may read; a file that was named by itself may be called anything."""
+    return source.parts if source.is_single else reader.parts(source.parts)
 
 
 def _format_of(part: Part) -> FormatName | None:

@@ -25,7 +25,7 @@ from bot.app.archive.foreign.conversation import (
     seconds,
     text_of,
 )
-from bot.app.archive.foreign.files import BadExport, Part, Source
+from bot.app.archive.foreign.files import BadExport, Part
 from bot.history import EntryKind
 
 _RESULT = "result.json"
@@ -70,14 +70,12 @@ class Telegram:
     name: FormatName = "telegram"
     program = "Telegram"
 
-    def parts(self, source: Source) -> Sequence[Part]:
+    def parts(self, found: Sequence[Part]) -> Sequence[Part]:
         """The one file."""
-        if source.is_single:
-            return source.parts
-        found = [part for part in source.parts if part.base == _RESULT]
-        if not found and any(part.base.startswith("messages") and part.base.endswith(".html") for part in source.parts):
+        results = [part for part in found if part.base == _RESULT]
+        if not results and any(part.base.startswith("messages") and part.base.endswith(".html") for part in found):
             raise BadExport(IS_HTML)
-        return found[:1]
+        return results[:1]
 
     def read(self, parts: Sequence[Part]) -> Read:
         """Chat by chat."""
