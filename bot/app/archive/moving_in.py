@@ -47,7 +47,7 @@ from bot.messages import Address, AgentId, Block, Quote, Role, as_quoted, cleane
 from bot.store import Database, Tx, agents, histories
 from bot.store.archive import moving_in
 from bot.store.archive.moving_in import Dated
-from bot.store.search.words import Counted, counted
+from bot.store.search.words import Counted, counted, remember
 
 _LONGEST_ENTRY = 50_000
 """Characters: a longer text is several entries, so that all of its words are found."""
@@ -64,6 +64,8 @@ _LONGEST_QUOTE = 200
 _FEW = 2_000_000
 """Characters of an import that is counted here: for less it does not pay to start other processes."""
 _MOST_PROCESSES = 4
+_WORDS = 60_000
+"""That each of them keeps at hand: some thirty megabytes, and half of its time."""
 
 _TAIL_TOKENS, _TAIL_MESSAGES = 1_200, 8
 """What stays in view, word for word, of a conversation that goes on as its own."""
@@ -598,7 +600,8 @@ class _Counting:
         self._pool: Executor | None = None
         if size > _FEW:
             processes = max(1, min(_MOST_PROCESSES, os.cpu_count() or 1))
-            self._pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
+            method = get_context("spawn")
+            self._pool = ProcessPoolExecutor(processes, method, initializer=remember, initargs=(_WORDS,))
 
     async def __aenter__(self) -> Self:
         return self

@@ -240,6 +240,12 @@ def _run_wanted(run: str) -> list[Wanted]:
     return [Wanted(pair, ((pair,),)) for pair in map("".join, pairwise(run))]
 
 
+def remember(most: int) -> None:
+    """Keep the forms of up to so many words at hand in this process, which is about to read a great deal."""
+    global _token_words  # noqa: PLW0603  # a cache does not grow
+    _token_words = lru_cache(most)(_token_words.__wrapped__)
+
+
 @lru_cache(_REMEMBERED)
 def _token_words(token: str, latin: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What a token is found by, and what of it is counted."""

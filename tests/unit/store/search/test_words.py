@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.store.search import words
 from bot.store.search.words import (
     JOINERS,
     LONGEST_WORD,
@@ -221,3 +222,14 @@ def test_the_forms_of_a_word_are_counted_together(text: str, query: str, times: 
 )
 def test_a_text_is_as_long_as_its_words_are_many(text: str, length: int) -> None:
     assert counted(text).length == length
+
+
+def test_a_process_that_reads_much_keeps_more_words_at_hand_and_finds_the_same() -> None:
+    text = "The doors of getUserName, and 1,200 cafés: Häuser wurden gebaut."
+    before = counted(text)
+    try:
+        words.remember(20_000)
+        assert counted(text) == before
+        assert words._token_words.cache_info().maxsize == 20_000
+    finally:
+        words.remember(words._REMEMBERED)
