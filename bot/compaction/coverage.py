@@ -114,6 +114,10 @@ class Rarity:
             self._weights[term] = weight
         return weight
 
+    def of_one(self, form: float) -> float:
+        """The weight of a term of this form that only one text holds."""
+        return log(1 + max(1, self.texts)) * form
+
     def of_text(self, text: str) -> float:
         """The weight of all terms of a text."""
         return sum(map(self.weight, terms_of(text)))

@@ -54,6 +54,7 @@ _TITLES: Mapping[tuple[FactKind, bool], str] = {
     (FactKind.STATEMENT, False): "Said",
     (FactKind.ACTION, False): "Done",
     (FactKind.VALUE, False): "Records",
+    (FactKind.GIVEN, False): "Given to tools",
     (FactKind.PATH, False): "Places",
     (FactKind.STATEMENT, True): "The assistant said",
 }

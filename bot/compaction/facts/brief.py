@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from bot.compaction.coverage import AMOUNT, terms_of
 from bot.compaction.facts.fact import RECORDS, Fact, FactKind
+from bot.compaction.facts.given import AND
 from bot.compaction.facts.records import OWNER, Fields, as_text, fields_of, is_id_name, is_measure, looks_like_an_id
 from bot.estimate.cuts import MARK
 
@@ -38,7 +39,7 @@ _SERVES, _FEW = 0.3, 5
 """Share of the cells of a column that later calls were given, from which on it is needed as ids are; of so many cells
 at least."""
 _NUMBER = re.compile(r"-?\d{1,4}(?:\.\d+)?\Z")
-_NOT_GIVEN = frozenset({"tool", "error", "result"})
+_NOT_GIVEN = frozenset({"", "tool", "error", "result"})
 """Names in what is told of a call that are no arguments."""
 
 _IDS, _CHEAP, _ALL, _TEXTS = range(4)
@@ -84,23 +85,28 @@ class Vocabulary:
             dict.fromkeys(
                 term
                 for name, cell in cells
-                for term in (
-                    (f"{AMOUNT}{cell}",)
-                    if _NUMBER.match(cell) and self.ranks.get(name, _IDS) != _IDS
-                    else terms_of(cell)
-                )
+                for term in (amount_terms(cell) if self.ranks.get(name, _IDS) != _IDS else terms_of(cell))
             )
         )
+
+
+def is_amount(cell: str) -> bool:
+    """Whether a value is a short number, which by itself may be so many of anything."""
+    return bool(_NUMBER.match(cell))
+
+
+def amount_terms(cell: str) -> tuple[str, ...]:
+    """What a value tells that is no id."""
+    return (f"{AMOUNT}{cell}",) if is_amount(cell) else terms_of(cell)
 
 
 def _given(facts: Iterable[Fact]) -> dict[str, int]:
     """The values that calls were given, each with the last entry in which one was."""
     found: dict[str, int] = {}
     for fact in facts:
-        fields = fields_of(fact.text) if fact.kind is FactKind.ACTION else fields_of(fact.key.rpartition("call:")[2])
-        is_call = fact.kind is FactKind.ACTION or "call:" in fact.key
-        for name, cell in fields.items() if is_call and fact.seqs else ():
-            for value in (cell, *cell.split(", ")) if name not in _NOT_GIVEN else ():
+        is_call = fact.kind in (FactKind.ACTION, FactKind.GIVEN)
+        for name, cell in fields_of(fact.text).items() if is_call and fact.seqs else ():
+            for value in (cell, *cell.split(AND), *cell.split(", ")) if name not in _NOT_GIVEN else ():
                 found[value] = max(found.get(value, -1), fact.seqs[-1])
     return found
 

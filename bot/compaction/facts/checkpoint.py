@@ -2,7 +2,8 @@
 
 What was said is one list in the order in which it was said, each line word for word behind the number of its message
 and who said it; ``- `` goes on with the same message. Records are tables: a line ``> name<tab>name``, then a row for
-each; one that has only the first of these names ends there, and an empty cell repeats the one above it. What a later
+each; one that has only the first of these names ends there, and an empty cell repeats the one above it. What calls
+were given, and no row tells, is one line a tool (:mod:`bot.compaction.facts.given`). What a later
 compaction reads back it merges like anything else that was found (FEATURES A7).
 """
 
@@ -14,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bot.compaction.facts.fact import PROSE, RECORDS, Candidate, Fact, FactKind, FactStatus, Speaker
+from bot.compaction.facts.given import given_lines
 from bot.compaction.facts.labels import label_of
 from bot.compaction.facts.quotes import QUOTED, SENT
 from bot.compaction.facts.records import ID_HUMP, ID_NAMES, SEPARATOR, Fields, as_text, fields_of
@@ -25,11 +27,12 @@ _OF_WORDS = ", word for word: the last line about a thing holds"
 _OF_THE_PAST = " Do not repeat what is done or cancelled."
 _OF_TABLES = " An empty cell repeats the one above."
 
-SAID = "## Said"
+SAID, GIVEN = "## Said", "## Given"
 _SECTIONS = {
     "## Done": (FactKind.ACTION, FactStatus.ACTIVE),
     "## Failed": (FactKind.ACTION, FactStatus.FAILED),
     "## Records": (FactKind.VALUE, FactStatus.ACTIVE),
+    GIVEN: (FactKind.GIVEN, FactStatus.ACTIVE),
     "## Places": (FactKind.PATH, FactStatus.ACTIVE),
 }
 _PERSON, _ASSISTANT = "person", "assistant"
@@ -59,7 +62,7 @@ NAMED = re.compile(r"(?P<who>[^:\[\]\n]{1,60}): (?=\S)")
 """How a message begins where several people write: with who it is."""
 _NEARLY_ALL = 0.7
 _SPECIFIC_ID = re.compile(rf"[a-z0-9]_(?:{ID_NAMES})\Z|{ID_HUMP}\Z|[a-z]Code\Z")
-_WEIGHTS = {FactKind.ACTION: 8.5, FactKind.VALUE: 8.5, FactKind.PATH: 3.0}
+_WEIGHTS = {FactKind.ACTION: 8.5, FactKind.VALUE: 8.5, FactKind.GIVEN: 6.5, FactKind.PATH: 3.0}
 _OF_THE_MODEL = 0.6
 """What the model said weighs less than what a person said."""
 _OVER, _MOST = 3.0, 10.0
@@ -103,7 +106,7 @@ def rendered(facts: Sequence[Fact], names: Names | None = None) -> str:
     sections: dict[str, list[Fact]] = {title: [] for title in (SAID, *_SECTIONS)}
     for fact in facts:
         sections[_section_of(fact)].append(fact)
-    said = sections.pop(SAID)
+    said, given = sections.pop(SAID), sections.pop(GIVEN)
     opening = f"{OPENING}{_OF_WORDS if said else ''}."
     if sections["## Done"] or any(fact.status in (FactStatus.DONE, FactStatus.CANCELLED) for fact in facts):
         opening += _OF_THE_PAST
@@ -111,7 +114,9 @@ def rendered(facts: Sequence[Fact], names: Names | None = None) -> str:
 
     def whole(opening: str, *, repeats: bool) -> str:
         tables = ("\n".join((title, *_tables(own, repeats=repeats))) for title, own in sections.items() if own)
-        return "\n".join((HEADING, opening, *lines, *tables))
+        shown = "\n".join((HEADING, opening, *lines, *tables))
+        calls = [f"{_BULLET}{_clean(line)}" for line in given_lines(given, shown)]
+        return "\n".join((shown, GIVEN, *calls)) if calls else shown
 
     return min(whole(opening, repeats=True), whole(opening + _OF_TABLES, repeats=False), key=len)
 
@@ -255,7 +260,8 @@ def _section_of(fact: Fact) -> str:
     """A status that its kind does not know must not make a fact invisible."""
     if fact.kind is FactKind.ACTION:
         return "## Failed" if fact.status is FactStatus.FAILED else "## Done"
-    return SAID if fact.kind in PROSE else "## Places" if fact.kind is FactKind.PATH else "## Records"
+    titles = {FactKind.VALUE: "## Records", FactKind.PATH: "## Places", FactKind.GIVEN: GIVEN}
+    return titles.get(fact.kind, SAID)
 
 
 def _candidate(line: str, title: str, seq: int) -> Candidate:
@@ -264,6 +270,8 @@ def _candidate(line: str, title: str, seq: int) -> Candidate:
     key = f"failed:{fields.get('tool', '')}" if status is FactStatus.FAILED else ""
     if kind is FactKind.VALUE:
         key = record_key(fields)
+    elif kind is FactKind.GIVEN:
+        key = f"given:{line}"
     return Candidate(kind, line, seq, key, Speaker.TOOL, status, _WEIGHTS[kind])
 
 

@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from bot.compaction.coverage import Line, Rarity, chosen, terms_of
-from bot.compaction.facts.brief import Vocabulary, forms_of
+from bot.compaction.facts.brief import Vocabulary, amount_terms, forms_of, is_amount
 from bot.compaction.facts.checkpoint import Names, line_of, rendered
 from bot.compaction.facts.fact import PROSE, RECORDS, Fact, FactKind, FactStatus, Speaker
+from bot.compaction.facts.given import AND, by_value, value_of
 from bot.compaction.facts.lines import Updates, in_order, leanings
 from bot.compaction.facts.quotes import is_note
 from bot.compaction.facts.records import Fields, fields_of
@@ -43,6 +44,10 @@ _FULL = 9.0
 """Weight of a record that counts as much as what a person says."""
 _LONGER = 0.6
 """What a longer form of a record is worth of its shortest one, at each step."""
+_OF_GIVEN = 5.0
+"""What a value that a call was given tells by its form: as much as two codes do, since a call took it already."""
+_OF_NAMES = 1.0
+"""Tokens that each such value takes of the names of its tool and its argument."""
 _SPARE = 1.25
 """Lines are chosen for so much more room than there is, since prices are guesses."""
 _TRIES = 14
@@ -133,8 +138,8 @@ class _Choice:
 
     @classmethod
     def of(cls, facts: Sequence[Fact]) -> _Choice:
-        facts = _without_told_places(facts)
         vocabulary = Vocabulary.of(facts)
+        facts = list(by_value(_without_told_places(facts)))
         of_fact = [(at, form) for at, fact in enumerate(facts) for form in forms_of(fact, vocabulary)]
         first = {at: number for number, (at, _) in reversed(list(enumerate(of_fact)))}
         terms = [_terms(fact, fact.text, vocabulary) for fact in facts]
@@ -182,6 +187,13 @@ def _lines(
         fact = facts[at]
         own = terms[at] if form is fact.text else _terms(fact, form, vocabulary)
         is_first, price = at != before, tokens[text]
+        if fact.kind is FactKind.GIVEN:  # whatever it is made of, it names one thing, as a code does
+            told = (
+                0.0 if is_amount(value_of(fact)) else rarity.of_one(_OF_GIVEN) / max(1.0, sum(map(rarity.weight, own)))
+            )
+            yield Line(form, price + _OF_NAMES, _factor(fact, newest, groups) * max(1.0, told), terms=own)
+            before = at
+            continue
         if is_first:
             paid, there = 0.0, frozenset()
             factor = _factor(fact, newest, groups) * _of_dense(fact, own, rarity)
@@ -202,6 +214,9 @@ def _priced(facts: Sequence[Fact], of_fact: Sequence[tuple[int, str]], names: Na
     above: dict[tuple[str, ...], Fields] = {}
     for at, form in of_fact:
         fact = facts[at]
+        if fact.kind is FactKind.GIVEN:
+            yield f"{AND}{value_of(fact)}"
+            continue
         if fact.kind not in RECORDS:
             yield f"\n{line_of(fact, names.who(fact))}"
             continue
@@ -215,6 +230,8 @@ def _priced(facts: Sequence[Fact], of_fact: Sequence[tuple[int, str]], names: Na
 
 
 def _terms(fact: Fact, text: str, vocabulary: Vocabulary) -> tuple[str, ...]:
+    if fact.kind is FactKind.GIVEN:
+        return amount_terms(text.partition("=")[2])
     return vocabulary.terms(text) if fact.kind in RECORDS else terms_of(text)
 
 
@@ -226,7 +243,7 @@ def _factor(fact: Fact, newest: int, groups: Mapping[_Group, int]) -> float:
         factor *= fact.weight / _FULL * (_FEW / max(_FEW, beside)) ** _AMONG_OTHERS
     elif fact.kind is FactKind.PATH:
         factor *= _OF_PLACES
-    else:
+    elif fact.kind is not FactKind.GIVEN:
         factor *= _OF_OTHERS if is_note(fact.text) else _OF_THE_MODEL if fact.speaker is Speaker.MODEL else 1.0
         factor *= _ASKED if asks(fact.text) else 1.0
         factor *= _OF_OTHERS if fact.weight <= LEAST else 1.0

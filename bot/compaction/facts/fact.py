@@ -23,6 +23,8 @@ class FactKind(StrEnum):
     """An action that was carried out, and is known to have succeeded; or the last failure of one that never did."""
     VALUE = "value"
     """A record of values that later steps may need, each under its name (:mod:`bot.compaction.facts.records`)."""
+    GIVEN = "given"
+    """What a call was given (:mod:`bot.compaction.facts.given`)."""
     PATH = "path"
     """A key path, URL or other place."""
 

@@ -20,7 +20,7 @@ from bot.compaction.facts.records import Fields, as_text, fields_of
 from bot.compaction.facts.rows import identities, with_new_values
 from bot.compaction.facts.words import plain
 
-CAPS = {FactKind.ACTION: 400, FactKind.VALUE: 1_500, FactKind.PATH: 100}
+CAPS = {FactKind.ACTION: 400, FactKind.VALUE: 1_500, FactKind.GIVEN: 400, FactKind.PATH: 100}
 """Facts of one kind at most; the least useful, then the oldest, go (FEATURES A8: growth is capped). Of what was said
 only the book has a cap (:mod:`bot.compaction.facts.life`)."""
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from bot.compaction.facts.brief import has_exact
 from bot.compaction.facts.fact import Candidate, Decision, FactKind, FactStatus, Reason, Speaker
+from bot.compaction.facts.given import given_text
 from bot.compaction.facts.records import (
     LONGEST_VALUE,
     MOST_ROWS,
@@ -148,6 +149,8 @@ class _Answer:
 def tool_candidates(call: Block | None, result: Block, seq: int) -> Iterator[Candidate]:
     """What this result of this call establishes. ``call``: None where it is not on the page."""
     answer = _Answer.of(call, result, seq)
+    if given := given_text(answer.tool, answer.arguments):  # also where it failed: the next try is given the rest again
+        yield Candidate(FactKind.GIVEN, given, seq, answer.key("given"), Speaker.TOOL, weight=_OF_TEXTS)
     if result.get("is_error") or _only_complains(answer):
         yield _failure(answer)
         return
@@ -245,20 +248,19 @@ def _records(answer: _Answer) -> Iterator[Candidate]:
 
 
 def _row_candidates(rows: Sequence[Row], answer: _Answer) -> Iterator[Candidate]:
-    """Each row, with what was asked for where it does not say it itself, or with the id of what it belongs to."""
+    """Each row, with the id of what it belongs to, or with what was asked for where it can be told by no id."""
     ids = [id_in(row.fields) for row in rows]
     times = Counter(ids)
     asked = {name: told for name, told in answer.arguments.items() if answer.looks and len(told) <= _LONGEST_ASKED}
     for row, own in zip(rows, ids, strict=True):
         fields = row.fields
-        unsaid = {name: told for name, told in asked.items() if name not in fields}
         if row.owner:
             about = f"{row.title}{OWNER}"
             yield answer.record({about: row.owner, **fields}, f"part:{about}={row.owner}")
         elif own and times[own] == 1:
-            yield answer.record(fields | unsaid, _key(own, answer))
+            yield answer.record(fields, _key(own, answer))
         elif len(rows) > 1:
-            yield answer.record(fields | unsaid, f"part:{answer.key('call')}")
+            yield answer.record(fields | (asked | fields), f"part:{answer.key('call')}")
         else:
             yield answer.record(asked | fields, answer.key("call"))
 

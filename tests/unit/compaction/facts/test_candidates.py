@@ -78,7 +78,12 @@ def test_what_somebody_said_is_never_changed_by_what_is_said_later() -> None:
 def test_a_record_that_is_read_again_is_an_update_of_the_one_from_before() -> None:
     rows = ('{"order_id": "O-1", "state": "open"}', '{"order_id": "O-1", "state": "paid"}')
     result = found(*used(1, "get_order", {"order_id": "O-1"}, rows[0]), *used(3, "get_order", {}, rows[1]))
-    assert reasons(result) == [(Decision.REJECTED, Reason.SUPERSEDED), (Decision.ACCEPTED, Reason.UPDATE)]
+    assert reasons(result) == [
+        (Decision.ACCEPTED, Reason.NEW),
+        (Decision.REJECTED, Reason.SUPERSEDED),
+        (Decision.ACCEPTED, Reason.UPDATE),
+    ]
+    assert [fact.text for fact in result.facts if fact.kind is FactKind.GIVEN] == ["get_order\torder_id=O-1"]
 
 
 def test_a_stack_trace_in_a_message_is_noise() -> None:
@@ -90,13 +95,16 @@ def test_a_stack_trace_in_a_message_is_noise() -> None:
 def test_a_failure_that_a_later_call_made_good_goes() -> None:
     failed = used(1, "send_mail", {"to": "a@b.example"}, "Error: connection refused", failed=True)
     result = found(*failed, *used(3, "send_mail", {"to": "a@b.example"}, "sent"))
-    assert [(fact.kind, fact.status) for fact in result.facts] == [(FactKind.ACTION, FactStatus.ACTIVE)]
-    assert reasons(result)[0] == (Decision.REJECTED, Reason.RETRIED)
+    assert [(fact.kind, fact.status) for fact in result.facts] == [
+        (FactKind.GIVEN, FactStatus.ACTIVE),
+        (FactKind.ACTION, FactStatus.ACTIVE),
+    ]
+    assert reasons(result)[1] == (Decision.REJECTED, Reason.RETRIED)
 
 
 def test_a_failure_that_nobody_made_good_is_told_in_one_line() -> None:
     trace = 'Traceback (most recent call last):\n  File "x.py", line 3\nOSError: disk is full'
-    (fact,) = found(*used(1, "write_file", {"path": "/srv/a.txt"}, trace, failed=True)).facts
+    _, fact = found(*used(1, "write_file", {"path": "/srv/a.txt"}, trace, failed=True)).facts
     assert fact.status is FactStatus.FAILED
     assert set(fact.text.split("\t")) == {"tool=write_file", "path=/srv/a.txt", "error=OSError: disk is full"}
 

@@ -94,8 +94,9 @@ def test_what_the_program_the_checkpoint_and_recall_say_is_no_news() -> None:
 def test_the_result_of_a_call_that_was_read_before_is_still_understood() -> None:
     call = {"type": "tool_use", "id": "a", "name": "send_money", "input": {"amount": 70}}
     asked = Entry(1, "assistant", (call,), EntryKind.REPLY)
-    (found,) = found_in([returned(2, "a", "sent")], earlier=[asked])
-    assert "send_money" in found.text
+    found = found_in([returned(2, "a", "sent")], earlier=[asked])
+    assert [candidate.kind for candidate in found] == [FactKind.GIVEN, FactKind.ACTION]
+    assert all("send_money" in candidate.text for candidate in found)
 
 
 # --- forgetting ---

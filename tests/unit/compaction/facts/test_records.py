@@ -24,7 +24,7 @@ def records(returned: Any, given: dict[str, Any] | None = None, name: str = "get
 
 
 def _texts(entries: list[Entry]) -> list[str]:
-    return [fact.text for fact in merged(candidates_of(entries)).facts]
+    return [fact.text for fact in merged(candidates_of(entries)).facts if fact.kind is not FactKind.GIVEN]
 
 
 def shortest(facts: list[Fact]) -> list[dict[str, str]]:
