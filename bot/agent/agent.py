@@ -51,6 +51,11 @@ class Agent:
         if self._loop:
             self._loop.leave()
 
+    def take_due(self) -> None:
+        """An appointment of its may be due."""
+        if self._loop:
+            self._loop.take_due()
+
     async def run(self) -> None:
         """Live until idle. Raises StaleEpoch when another host took over, StoreUnavailable."""
         with structlog.contextvars.bound_contextvars(agent=self._agent_id):

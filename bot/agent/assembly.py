@@ -11,6 +11,10 @@ from functools import partial
 
 from bot.agent.abort import AbortSignal
 from bot.agent.admin_notices import AdminNotices
+from bot.agent.appointments.commands import AppointmentCommands
+from bot.agent.appointments.due import DueAppointments
+from bot.agent.appointments.keeping import Appointments
+from bot.agent.appointments.tools import appointment_tools
 from bot.agent.commands.answers import Answers
 from bot.agent.commands.dispatch import CommandDispatcher
 from bot.agent.commands.handlers import CommandHandlers
@@ -67,8 +71,16 @@ class Assembly:
     def __init__(self, services: Services, row: AgentRow) -> None:
         settings, database, bus = services.settings, services.database, services.bus
         folder = services.folder(row.id)
+        zone = default_zone(settings.timezone)
+        self._appointments = Appointments(row.address, settings.appointments, zone)
         tools = ToolChoice(
-            row.id, folder, settings=settings, database=database, mcp=services.mcp, parser=services.parser
+            row.id,
+            folder,
+            settings=settings,
+            database=database,
+            mcp=services.mcp,
+            parser=services.parser,
+            own=appointment_tools(self._appointments, database, row.id),
         )
         window = Window(
             services.chain.first,
@@ -79,7 +91,6 @@ class Assembly:
         warning = settings.agents.warning
         self._services = services
         self._folder = folder
-        zone = default_zone(settings.timezone)
         self.context = Context(row, window, database, bus, services.strategies, warning=warning, zone=zone)
         self.model_choice = ModelChoice(self.context, services.chains, row.model)
         self.live = LiveView(self.context, bus)
@@ -120,6 +131,7 @@ class Assembly:
             runner=runner,
             compactor=compactor,
             commands=self._commands(compactor, runner, beginning, tasks),
+            due=DueAppointments(context, services.database),
             tasks=tasks,
             when_busy=settings.agents.when_busy,
         )
@@ -138,6 +150,7 @@ class Assembly:
             beginning=beginning,
             memory=self._memory,
             rules=self._rules,
+            appointments=AppointmentCommands(context, services.database, self._appointments),
             answers=answers,
             live=self.live,
             model_choice=self.model_choice,

@@ -8,6 +8,7 @@ again when it must have run out, so that a host that died is noticed by whoever 
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -28,11 +29,13 @@ from bot.messages import AgentId
 from bot.runtime.shutdown import Shutdown
 from bot.runtime.tasks import stop
 from bot.runtime.telemetry import telemetry
-from bot.store import Database, agents, turns, work
+from bot.store import Database, agents, appointments, turns, work
 from bot.store.agents import AgentRow
 
 log = structlog.get_logger(__name__)
 
+_SURELY_SECONDS = 0.01
+"""After an instant it is surely past, however clocks round."""
 _MOST_SEEN = 10_000
 """Agents that a look into the book finds at once, and that are watched."""
 
@@ -47,7 +50,7 @@ class Host:
     async def run(self) -> None:
         """Wake agents until cancelled, or until the end of the process: then let them come to their ends."""
         services, shutdown = self._services, self._shutdown
-        async with asyncio.TaskGroup() as tasks, services.bus.bell(topics.INBOXES) as bell:
+        async with asyncio.TaskGroup() as tasks, services.bus.bell(topics.INBOXES, topics.APPOINTMENTS) as bell:
             hosting = _Hosting(
                 partial(Agent, services),
                 database=services.database,
@@ -100,6 +103,8 @@ class _Hosting:
         self._more = False
         """Somebody came later and found no place: there is more in the book than stands in the line."""
         self._next_sweep = 0.0
+        self._next_due = math.inf
+        """When the next appointment is due, whoever's it is, on the loop's clock."""
 
     async def run(self) -> None:
         """Wake agents until the end of the process, then let them come to their ends."""
@@ -109,15 +114,17 @@ class _Hosting:
 
     def _patience(self) -> float:
         due = min(self._watched.values(), default=self._next_sweep)
-        return max(0.0, min(due, self._next_sweep) - _now())
+        return max(0.0, min(due, self._next_sweep, self._next_due) - _now())
 
     async def _wake(self, rung: set[Topic | None]) -> None:
         if self._shutdown.begun:
             return
-        named = [AgentId(topics.whose(topic)) for topic in rung if topic]
+        named = [AgentId(topics.whose(topic)) for topic in rung if topic and topics.is_inbox(topic)]
         is_short = self._more and not self._line and len(self._running) < self._most
-        if None in rung or is_short or _now() >= self._next_sweep:
+        if None in rung or is_short or _now() >= min(self._next_sweep, self._next_due):
             await self._sweep()
+        elif len(named) < len(rung):
+            await self._look_at_appointments()
         due = [agent_id for agent_id, when in self._watched.items() if when <= _now()]
         for agent_id in due:
             del self._watched[agent_id]
@@ -147,10 +154,14 @@ class _Hosting:
     async def _sweep(self) -> None:
         """Look for what a lost bell left, and for what found no place."""
         self._next_sweep = _now() + SWEEP_SECONDS
+        now = self._database.clock()
         try:
             async with self._database.read() as tx:
-                waiting = await work.waiting_agents(tx, _MOST_SEEN)
+                waiting = await work.waiting_agents(tx, _MOST_SEEN, now=now)
+                self._wait_until(await appointments.next_instant(tx, now=now), now)
             for agent_id in waiting:
+                if agent_id in self._awake:
+                    self._awake[agent_id].take_due()
                 if agent_id in self._running:
                     self._bus.wake(topics.inbox(agent_id))  # the bell for it may have been lost
             others = [agent_id for agent_id in waiting if agent_id not in self._running]
@@ -164,6 +175,16 @@ class _Hosting:
             if seconds := left.get(AGENT.of(agent_id)):
                 self._watch(agent_id, seconds)
         self._line = deque(agent_id for agent_id in others if agent_id not in self._watched)
+
+    async def _look_at_appointments(self) -> None:
+        """One was made: it may be the next one. A sweep finds what is not seen here."""
+        now = self._database.clock()
+        with suppress(StoreUnavailable):
+            async with self._database.glance() as tx:
+                self._wait_until(await appointments.next_instant(tx, now=now), now)
+
+    def _wait_until(self, instant: float | None, now: float) -> None:
+        self._next_due = math.inf if instant is None else _now() + instant - now + _SURELY_SECONDS
 
     def _give_up_idle(self) -> None:
         """Whoever has something to do comes before whoever has not."""
@@ -204,13 +225,13 @@ class _Hosting:
 
     async def _has_work(self, agent_id: AgentId) -> bool:
         async with self._database.read() as tx:
-            return await work.has_work(tx, agent_id)
+            return await work.has_work(tx, agent_id, now=self._database.clock())
 
     async def _pass_on(self, agent_id: AgentId) -> None:
         """Whoever was rung for it while we had the lease could not take it: ring again, now that they can."""
         async with self._database.read() as tx:
             look = work.has_work if self._shutdown.begun else work.is_waited_for
-            if not await look(tx, agent_id):
+            if not await look(tx, agent_id, now=self._database.clock()):
                 return
         self._bus.ring(topics.inbox(agent_id))
 

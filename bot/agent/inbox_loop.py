@@ -11,6 +11,7 @@ from typing import Literal
 
 import structlog
 
+from bot.agent.appointments.due import DueAppointments
 from bot.agent.commands.dispatch import CommandDispatcher
 from bot.agent.commands.parsing import command_in
 from bot.agent.compacting.compactor import Compactor
@@ -52,6 +53,7 @@ class InboxLoop:
         runner: TurnRunner,
         compactor: Compactor,
         commands: CommandDispatcher,
+        due: DueAppointments,
         tasks: asyncio.TaskGroup,
         when_busy: WhenBusy,
     ) -> None:
@@ -65,6 +67,7 @@ class InboxLoop:
         self._runner = runner
         self._compactor = compactor
         self._commands = commands
+        self._due = due
         self._tasks = tasks
         self._when_busy = when_busy
         self._pieces = _Pieces(database.clock)
@@ -78,6 +81,8 @@ class InboxLoop:
         """The position of the first message whose files are on their way."""
         self._is_held = False
         """Messages wait a moment for what belongs to them."""
+        self._may_be_due = True
+        """Appointments are to be looked at: nobody has, or the host says so."""
 
     @property
     def is_idle(self) -> bool:
@@ -90,6 +95,11 @@ class InboxLoop:
         self._runner.leave()
         if self._bell:
             self._bell.strike(None)
+
+    def take_due(self) -> None:
+        """An appointment may be due."""
+        self._may_be_due = True
+        self._bus.wake(self._topic)
 
     async def run(self) -> None:
         """Until idle, or until it is to leave. Raises StaleEpoch when another host took over, StoreUnavailable."""
@@ -138,6 +148,9 @@ class InboxLoop:
 
     async def _take_what_waits(self) -> bool:
         """Commands at once; messages into a turn when none runs, all that stand together into one."""
+        if self._may_be_due and not self._leaving:
+            self._may_be_due = False
+            await self._due.take()
         async with self._database.glance() as tx:
             queue = await inbox.queue(tx, self._context.agent_id)
         self._fetching = queue.fetching_since
@@ -192,12 +205,14 @@ class InboxLoop:
             await self._take(self._incoming.portion(messages))
         elif self._fetching is None and turn.may_take_along(messages):
             turn.take_along(messages, self._pieces.seconds_left(messages))
+        elif not (said := [message for message in messages if message.kind != inbox.WAKE]):
+            return  # an appointment waits for the end of an answer
         elif self._when_busy == "interrupt":
             turn.abort()
         else:
-            await self._incoming.mark(messages)
+            await self._incoming.mark(said)
             if self._when_busy == "steer" and self._fetching is None:
-                turn.steer([replace(message, marked=bool(message.ref)) for message in messages])
+                turn.steer([replace(message, marked=bool(message.ref)) for message in said])
 
     async def _take(self, messages: Sequence[Waiting]) -> None:
         """Begin a turn with these. Whoever fails at that fails before there is a turn that could count it."""

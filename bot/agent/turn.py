@@ -250,7 +250,8 @@ class Turn:
     async def _record_result(self, done: Done, *, interrupted: bool = False) -> None:
         async def write() -> None:
             async with self._context.step() as step:
-                await step.append("user", [done.block], EntryKind.RESULT, turn=self.id)
+                block = await done.writing(step) if done.writing else done.block
+                await step.append("user", [block], EntryKind.RESULT, turn=self.id)
                 if done.sending:
                     await step.send_file(done.sending.file, done.sending.caption)
                 if not interrupted:

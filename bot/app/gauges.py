@@ -178,6 +178,8 @@ class Gauges:
         yield _gauge("agents", "Conversations by how full they are.", rows.get("agents", ()), "level", "active")
         jobs = () if self._jobs is None else [((), self._jobs)]
         yield _gauge("jobs", "Summaries that wait for a worker, or are being written.", jobs)
+        due = rows.get("due", ())
+        yield _gauge("appointment_overdue_seconds", "How long the first appointment is due that nobody has taken.", due)
         seen = () if self._worker_seen is None else [((), self._worker_seen)]
         yield _gauge("worker_seen", "Whether any worker said lately that it is there.", seen)
 
@@ -193,6 +195,7 @@ class Gauges:
             "outbox": _by_name(idle | dict(depths.outbox)),
             "turns": [((), depths.turns)],
             "open": [((state,), depths.runs[state][0] if state in depths.runs else 0) for state in _STATES],
+            "due": [((), max(0.0, now - depths.overdue_since) if depths.overdue_since is not None else 0.0)],
             "asked": [((state,), asked.get(state, 0.0)) for state in _STATES],
             "agents": [
                 ((level, str(active).lower()), depths.agents.get((level, active), 0))

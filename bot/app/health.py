@@ -16,7 +16,7 @@ from bot.app.resources import Resources
 from bot.compaction import STRATEGIES
 from bot.compaction.fallback import FALLBACK
 from bot.gateway.gateway import Gateway
-from bot.messages import AgentId
+from bot.messages import Address, AgentId
 from bot.model.provider_errors import RETRIED
 from bot.runtime.access import CONNECTORS
 from bot.runtime.checks import Check
@@ -57,12 +57,17 @@ class Health:
 
     def watch_tools(self, services: Services) -> None:
         """Say which MCP servers are away. Answers go on without them."""
+        from bot.agent.appointments.keeping import Appointments
+        from bot.agent.appointments.tools import appointment_tools
         from bot.agent.tools.choosing import tools_of
         from bot.agent.tools.mcp.state import State
 
         mcp = services.mcp
         servers = [f"mcp:{status.name}" for status in mcp.status()]
-        ours = tools_of(services.settings, services.database, mcp, AgentId(""))
+        database, settings = services.database, services.settings
+        keeping = Appointments(Address("", ""), settings.appointments, "")
+        own = appointment_tools(keeping, database, AgentId(""))
+        ours = (*own, *tools_of(settings, database, mcp, AgentId("")))
         telemetry.tools_known([*(tool.name for tool in ours), *servers])
 
         async def check() -> str | None:

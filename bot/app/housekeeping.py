@@ -17,7 +17,7 @@ from bot.agent.compacting import trace_files
 from bot.agent.services import Services
 from bot.bus.leases import HOUSEKEEPING
 from bot.errors import BusUnavailable, StoreUnavailable
-from bot.store import Database
+from bot.store import Database, appointments
 from bot.store.archive import settled
 from bot.store.search import word_index
 
@@ -97,7 +97,7 @@ async def _clean_queues(services: Services, before: float) -> int:
     total = 0
     while True:
         async with services.database.write() as tx:
-            gone = await settled.forget(tx, before=before)
+            gone = await settled.forget(tx, before=before) + await appointments.clean(tx, before=before)
         total += gone
         if not gone:
             return total

@@ -25,6 +25,11 @@ def epoch(agent_id: AgentId) -> Topic:
     return Topic(f"epoch:{agent_id}")
 
 
+def appointments(agent_id: AgentId) -> Topic:
+    """This agent has a new appointment, which may be the next one of all."""
+    return Topic(f"appointments:{agent_id}")
+
+
 def settled(agent_id: AgentId) -> Topic:
     """A turn or a compaction of this agent has ended."""
     return Topic(f"settled:{agent_id}")
@@ -66,6 +71,7 @@ def marked(agent_id: AgentId) -> Topic:
 
 
 INBOXES = Topic("inbox:")
+APPOINTMENTS = Topic("appointments:")
 OUTBOXES = Topic("outbox:")
 SETTLED = Topic("settled:")
 DELIVERED = Topic("delivered:")
@@ -75,6 +81,11 @@ RUNS = Topic("run:")
 def whose(topic: Topic) -> str:
     """The id or the name in it; empty where it stands for everybody's."""
     return topic.partition(":")[2]
+
+
+def is_inbox(topic: Topic) -> bool:
+    """Whether it says that there is something to do for an agent."""
+    return all_of_its_kind(topic) == INBOXES
 
 
 def all_of_its_kind(topic: Topic) -> Topic:

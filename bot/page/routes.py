@@ -21,6 +21,7 @@ from bot.errors import BusUnavailable, StoreUnavailable
 from bot.page.access.door import PageDoor
 from bot.page.access.login import Login
 from bot.page.access.login_rate import LoginRate
+from bot.page.appointments import AppointmentsPage
 from bot.page.chat.routes import Chat, Store
 from bot.page.compactions import Compactions
 from bot.page.context import PageContext
@@ -59,6 +60,7 @@ def page_app(
         *Search(context).routes,
         *ParkedPage(context).routes,
         *PeoplePage(context).routes,
+        *AppointmentsPage(context).routes,
         *Login(context, rate).routes,
         *(Chat(context, updates, store, commands).routes if store else ()),
         Route("/static/{name}", _static_of(context), methods=["GET"]),

@@ -35,6 +35,7 @@ _MOST_MODELS = 100
 _LATENCIES = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 90.0, 180.0, 600.0)
 _SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
 TOKENS = ("input", "cache_read", "cache_creation", "output")
+_APPOINTMENTS = ("say", "wake")
 TURN_PARTS = ("queued", "compaction", "model", "first_token", "tools")
 
 
@@ -200,6 +201,29 @@ class GatewayMetrics:
 
 
 @dataclass(frozen=True)
+class AppointmentMetrics:
+    """Of appointments."""
+
+    came: Counter
+    missed: Counter
+    late_seconds: Histogram
+
+    @classmethod
+    def made_by(cls, make: _Maker) -> AppointmentMetrics:
+        """A set of them."""
+        return cls(
+            came=make.counter("appointments_came", "Appointments that came.", "kind"),
+            missed=make.counter("appointments_missed", "Appointments that were due for too long to come.", "kind"),
+            late_seconds=make.histogram("appointment_late_seconds", "From when an appointment was due until it came."),
+        )
+
+    def begin(self) -> None:
+        """See :meth:`Metrics.started`."""
+        _begin(self.came, _APPOINTMENTS)
+        _begin(self.missed, _APPOINTMENTS)
+
+
+@dataclass(frozen=True)
 class ProcessMetrics:
     """Of what every process may meet, whatever its role."""
 
@@ -250,6 +274,7 @@ class Metrics:
         self.compactions = CompactionMetrics.made_by(make)
         self.model = ModelMetrics.made_by(make)
         self.gateway = GatewayMetrics.made_by(make)
+        self.appointments = AppointmentMetrics.made_by(make)
         self._models: frozenset[str] = frozenset()
         self._strategies: frozenset[str] = frozenset()
 
@@ -267,6 +292,7 @@ class Metrics:
         if "agents" in roles:
             self.turns.begin(known)
             self.compactions.begin(known)
+            self.appointments.begin()
         if {"agents", "worker"} & set(roles):
             self.model.begin(known)
 

@@ -187,6 +187,15 @@ class FilesSettings(_Group):
     """That are opened at the same time."""
 
 
+class AppointmentsSettings(_Group):
+    """`APPOINTMENTS__*`: what people and the model may have come at a time."""
+
+    per_person: int = Field(default=100, ge=0)
+    """That may be to come of one person, wherever they are."""
+    per_chat: int = Field(default=200, ge=0)
+    """… in one conversation."""
+
+
 class ToolsSettings(_Group):
     """`TOOLS__*`: what the model can do besides talking."""
 
@@ -349,6 +358,7 @@ class Settings(BaseSettings):
     """Options of strategies by the strategy's name, as they are written; each strategy checks its own."""
     embeddings: EmbeddingsSettings = EmbeddingsSettings()
     memory: MemorySettings = MemorySettings()
+    appointments: AppointmentsSettings = AppointmentsSettings()
     tools: ToolsSettings = ToolsSettings()
     mcp_config: Path | None = None
     """MCP servers; unset: `mcp.json` in the data folder, if there is one."""

@@ -211,6 +211,7 @@ class Telemetry:
         self.metrics = metrics
         self._turns, self._compactions, self._model = metrics.turns, metrics.compactions, metrics.model
         self._gateway, self._process = metrics.gateway, metrics.process
+        self._appointments = metrics.appointments
         self._traces: Traces | None = None
 
     @property
@@ -266,6 +267,15 @@ class Telemetry:
         for part in TURN_PARTS:
             if spent[part] or part == "queued":
                 self._turns.part_seconds.labels(part).observe(spent[part])
+
+    def appointment_came(self, kind: str, late: float) -> None:
+        """``late``: the seconds for which it was due."""
+        self._appointments.came.labels(kind).inc()
+        self._appointments.late_seconds.observe(max(0.0, late))
+
+    def appointment_missed(self, kind: str) -> None:
+        """It was due for so long that it does not come any more."""
+        self._appointments.missed.labels(kind).inc()
 
     def aborted(self, *, turn: bool, compaction: bool) -> None:
         """Somebody said /abort, and this was stopped by it."""

@@ -56,6 +56,8 @@ _SET_CURSOR = InEach(
 _LOOKED_AT = 50
 _UNREAD = frozenset({"fetching", "waiting", "taken"})
 
+WAKE = "wake"
+"""The kind of an event that no platform brought: an appointment of the agent is due."""
 EDITED = "(I changed what I wrote before. It now reads:)"
 
 
@@ -125,6 +127,35 @@ async def add(tx: Tx, inbound: Inbound, *, now: float) -> bool:
         },
     )
     return bool(added.rowcount == 1)
+
+
+async def wake(tx: Tx, address: Address, *, key: str, person: str, person_name: str, text: str, now: float) -> None:
+    """An appointment wakes the agent: an event of our own, behind all that has come; ``key`` names it for ever."""
+    last = select(inbox.c.position).where(_OF_AGENT).order_by(inbox.c.id.desc()).limit(1)
+    position = (await tx.execute(last, {"agent": address.agent_id})).scalar_one_or_none() or 0
+    await tx.execute(
+        _ADD.of(tx),
+        {
+            "agent_id": address.agent_id,
+            "connector": address.connector,
+            "key": key,
+            "kind": WAKE,
+            "position": position,
+            "person": person,
+            "person_name": person_name,
+            "text": text,
+            "received_at": now,
+            "state": "waiting",
+            "ref": "",
+            "speaker": person_name,
+            "attachments": [],
+            "marked": False,
+            "quote": "",
+            "quoted_key": "",
+            "quoted_person": "",
+            "expects": 0.0,
+        },
+    )
 
 
 async def known(tx: Tx, connector: str, keys: Collection[str]) -> frozenset[str]:
@@ -221,10 +252,11 @@ async def take(tx: Tx, ids: Sequence[int], turn_id: str) -> Mapping[int, str]:
     return {row[0]: row[1] for row in taken}
 
 
-async def people_of(tx: Tx, turn_id: str) -> frozenset[str]:
-    """Who is answered in this turn."""
-    rows = await tx.execute(select(inbox.c.person).where(inbox.c.turn_id == turn_id).distinct())
-    return frozenset(row[0] for row in rows)
+async def people_of(tx: Tx, turn_id: str) -> Mapping[str, str]:
+    """Who is answered in this turn, in the order in which they spoke first, and how each is named where several people
+    talk."""
+    chosen = select(inbox.c.person, inbox.c.speaker).where(inbox.c.turn_id == turn_id)
+    return {row[0]: row[1] for row in await tx.execute(chosen.order_by(inbox.c.id))}
 
 
 async def close(tx: Tx, ids: Sequence[int]) -> None:

@@ -22,7 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0024"
+VERSION = "0025"
 """The newest migration's, which makes these tables."""
 
 metadata = MetaData()
@@ -426,4 +426,47 @@ standing_rules = Table(
     Column("pinned_name", Text, nullable=False),
     Column("pinned_at", Double),
     Column("note_seq", Integer, nullable=False),  # of the entry that told the model; 0: none
+)
+
+appointments = Table(
+    "appointments",  # what is to be said, or whom the agent is to be woken for, at a time on somebody's wall
+    metadata,
+    Column("agent_id", String(120), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),  # as people name it; none is used twice
+    Column("connector", String(40), nullable=False),
+    Column("person", String(120), nullable=False),  # whose it is
+    Column("person_name", Text, nullable=False),  # as they are addressed, where several people talk
+    Column("kind", String(10), nullable=False),  # say, wake
+    Column("text", Text, nullable=False),
+    Column("state", String(10), nullable=False),  # asked, set, done, missed, cancelled, retired, broken
+    Column("zone", String(64), nullable=False),
+    Column("local", String(30), nullable=False),  # the wall time at which it is due next
+    Column("rule", Text, nullable=False),  # RFC 5545; empty: once
+    Column("at", Double),  # the instant itself, where that is what holds and not the wall
+    Column("follows", Boolean, nullable=False),  # the zone is the person's, and changes with it
+    Column("often", Text, nullable=False),  # the rule in words
+    Column("urgent", Boolean, nullable=False),  # also in quiet hours
+    Column("choices", JSON, nullable=False),  # what may be meant, until somebody says which
+    Column("due_at", Double),  # the instant of the wall time
+    Column("next_at", Double),  # when somebody has to look at it: then, or at the end of quiet hours
+    Column("said_at", Double),  # when it came last
+    Column("said", Integer, nullable=False),  # how often it came
+    Column("unread", Boolean, nullable=False),  # it came, and the model does not know
+    Column("made_at", Double, nullable=False),
+    Column("changed_at", Double, nullable=False),
+    Index("appointments_next", "next_at", sqlite_where=text("next_at IS NOT NULL"),
+          postgresql_where=text("next_at IS NOT NULL")),
+    Index("appointments_next_of", "agent_id", "next_at", sqlite_where=text("next_at IS NOT NULL"),
+          postgresql_where=text("next_at IS NOT NULL")),
+    Index("appointments_person", "connector", "person"),
+    Index("appointments_unread", "agent_id", sqlite_where=text("unread"), postgresql_where=text("unread")),
+)  # fmt: skip
+
+quiet_hours = Table(
+    "quiet_hours",  # when people want to be left alone
+    metadata,
+    Column("connector", String(40), primary_key=True),
+    Column("person", String(120), primary_key=True),
+    Column("begins", Integer, nullable=False),  # minutes of the day, on the person's wall
+    Column("ends", Integer, nullable=False),
 )

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from sqlalchemy import func, select, union_all
+from sqlalchemy import ColumnElement, func, select, union_all
 
 from bot.messages import AgentId
-from bot.store.schema import compactions, inbox, turns
+from bot.store.schema import appointments, compactions, inbox, turns
 from bot.store.tx import Tx
 
 
-async def waiting_agents(tx: Tx, most: int) -> list[AgentId]:
-    """Agents that something waits for, whose turn was cut off, or whose compaction is to be seen to its end (which is
-    its section in the daily file): at most so many, and whoever has waited longest first."""
+async def waiting_agents(tx: Tx, most: int, *, now: float) -> list[AgentId]:
+    """Agents that something waits for, that have an appointment which is due, whose turn was cut off, or whose
+    compaction is to be seen to its end (which is its section in the daily file): at most so many, and whoever has
+    waited longest first."""
     since = union_all(
         select(inbox.c.agent_id, inbox.c.received_at.label("since")).where(inbox.c.state == "waiting"),
         select(turns.c.agent_id, turns.c.started_at.label("since")).where(turns.c.state == "running"),
         select(compactions.c.agent_id, compactions.c.started_at.label("since")).where(~compactions.c.traced),
+        select(appointments.c.agent_id, appointments.c.next_at.label("since")).where(_is_due(now)),
     ).subquery()
     oldest = func.min(since.c.since)
     rows = await tx.execute(
@@ -24,16 +26,21 @@ async def waiting_agents(tx: Tx, most: int) -> list[AgentId]:
     return [AgentId(row[0]) for row in rows]
 
 
-async def is_waited_for(tx: Tx, agent_id: AgentId) -> bool:
-    """Whether a message waits for this agent."""
+def _is_due(now: float) -> ColumnElement[bool]:
+    return appointments.c.next_at.is_not(None) & (appointments.c.next_at <= now)
+
+
+async def is_waited_for(tx: Tx, agent_id: AgentId, *, now: float) -> bool:
+    """Whether a message waits for this agent, or an appointment of its is due."""
     waiting = select(inbox.c.id).where(inbox.c.agent_id == agent_id, inbox.c.state == "waiting")
-    return (await tx.execute(waiting.limit(1))).first() is not None
+    due = select(appointments.c.number).where(appointments.c.agent_id == agent_id, _is_due(now))
+    return any([(await tx.execute(rows.limit(1))).first() is not None for rows in (waiting, due)])
 
 
-async def has_work(tx: Tx, agent_id: AgentId) -> bool:
+async def has_work(tx: Tx, agent_id: AgentId, *, now: float) -> bool:
     """Whether it is one of :func:`waiting_agents`."""
     running = select(turns.c.id).where(turns.c.agent_id == agent_id, turns.c.state == "running")
     untraced = select(compactions.c.id).where(compactions.c.agent_id == agent_id, ~compactions.c.traced)
-    return await is_waited_for(tx, agent_id) or any(
+    return await is_waited_for(tx, agent_id, now=now) or any(
         [(await tx.execute(rows.limit(1))).first() is not None for rows in (running, untraced)]
     )

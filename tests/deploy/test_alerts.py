@@ -92,6 +92,9 @@ SCENARIOS = (
         rings=16,
     ),
     Scenario(
+        "PalimpsestAppointmentsAreLate", gauge("palimpsest_appointment_overdue_seconds", 61), rings=12, quiet=(8, 10)
+    ),
+    Scenario(
         "PalimpsestTurnsFail",
         counter("palimpsest_turns_total", 3, connector="mine", state="failed")
         | counter("palimpsest_turns_total", 1, connector="mine", state="done"),

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import ClassVar
 
+from bot.agent.appointments.commands import AppointmentCommands
 from bot.agent.commands import texts
 from bot.agent.commands.answers import Answers
 from bot.agent.commands.arguments import DEFAULT, compact_arguments
@@ -58,6 +59,7 @@ class CommandHandlers:
         beginning: Beginning,
         memory: AgentMemory,
         rules: StandingRules,
+        appointments: AppointmentCommands,
         answers: Answers,
         live: LiveView,
         model_choice: ModelChoice,
@@ -74,6 +76,7 @@ class CommandHandlers:
         self._beginning = beginning
         self._memory = memory
         self._rules = rules
+        self._appointments = appointments
         self._answers = answers
         self._live = live
         self._model_choice = model_choice
@@ -243,6 +246,15 @@ class CommandHandlers:
     async def _obey_rules(self, argument: str, message: Waiting) -> str | None:
         return await self._rules.obey(argument, message, lambda: self._runner.turn is not None)
 
+    async def _remind(self, argument: str, message: Waiting) -> str | None:
+        return await self._appointments.remind(argument, message)
+
+    async def _reminders(self, argument: str, message: Waiting) -> str | None:
+        return await self._appointments.reminders(argument, message)
+
+    async def _quiet(self, argument: str, message: Waiting) -> str | None:
+        return await self._appointments.quiet(argument, message)
+
     async def _choose_strategy(self, argument: str, message: Waiting) -> str | None:
         """Show how this conversation is compacted, or choose it; what runs goes on as it began."""
         context, strategies = self._context, self._strategies
@@ -291,8 +303,10 @@ class CommandHandlers:
         async with context.step() as step:
             if written and (private or of_chat):
                 await step.choose_zone(zone, message.person if private else "")
+                await self._appointments.follow_zone(step, message.person if private else "")
             elif written:
                 await zones.choose_for_person(step.tx, context.address.connector, message.person, zone)
+                await self._appointments.follow_zone(step, message.person)
             else:
                 await step.look_for_zone(message.person if private else "")
             own = "" if private else await zones.of_person(step.tx, context.address.connector, message.person)
@@ -361,6 +375,9 @@ class CommandHandlers:
         "recall": _recall,
         "memory": _remember,
         "rules": _obey_rules,
+        "remind": _remind,
+        "reminders": _reminders,
+        "quiet": _quiet,
         "strategy": _choose_strategy,
         "model": _choose_model,
         "timezone": _choose_zone,

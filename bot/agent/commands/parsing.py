@@ -47,6 +47,8 @@ def command_in(message: Waiting) -> Command | None:
     """What a message orders, if it is no talk. What a button says is never talk: nobody wrote it."""
     if message.kind == "press":
         return pressed(message.text)
+    if message.kind == "wake":
+        return None
     return parse(message.text) if not message.files else None
 
 

@@ -68,6 +68,10 @@ class CommandSpec:
 _WHAT_TO_RECALL = CommandField("what", "Words, or numbers: 12-40")
 _WHAT_OF_MEMORY = CommandField("what", "pin 3, unpin 3, forget 3, add and a text, or the number of a page")
 _WHAT_OF_RULES = CommandField("what", "pin 3, pin and a text, forget 3, or the number of a page")
+_WHEN = CommandField("when", "When: tomorrow 9:00, in 20 minutes, every weekday at 9")
+_WHAT_OF = CommandField("what", "What to remind of")
+_WHICH_REMINDER = CommandField("what", "cancel 3")
+_QUIET_HOURS = CommandField("hours", "From when to when: 22-8, or off")
 _MODEL_NAME = CommandField("name", "A model, as MODEL names it, or default")
 _ZONE = CommandField("zone", "A place such as Europe/Lisbon, or default")
 _STRATEGY_NAME = CommandField("name", "One of those that /strategy names, or default")
@@ -143,6 +147,29 @@ TABLE: tuple[CommandSpec, ...] = (
         "word, lets one go",
         forms=("/rules", "/rules pin 3", "/rules pin TEXT", "/rules forget 3"),
         fields=(_WHAT_OF_RULES,),
+    ),
+    CommandSpec(
+        name="remind",
+        about="remind you: /remind WHEN WHAT, for example tomorrow 9:00 call Ana",
+        details="makes a [reminder](appointments.md), once or again and again; `wake` before it lets the assistant "
+        "look at it then, `urgent` lets it come in quiet hours",
+        forms=("/remind WHEN WHAT", "/remind wake WHEN WHAT", "/remind urgent WHEN WHAT"),
+        fields=(_WHEN, _WHAT_OF),
+    ),
+    CommandSpec(
+        name="reminders",
+        about="what is to come; cancel 3 takes one back",
+        details="lists the [reminders](appointments.md) to come, with buttons that take them back, and those that were "
+        "missed",
+        forms=("/reminders", "/reminders cancel 3"),
+        fields=(_WHICH_REMINDER,),
+    ),
+    CommandSpec(
+        name="quiet",
+        about="when you want to be left alone: /quiet 22-8",
+        details="says in which hours no [reminder](appointments.md#quiet-hours) of yours comes",
+        forms=("/quiet 22-8", "/quiet off"),
+        fields=(_QUIET_HOURS,),
     ),
     CommandSpec(
         name="strategy",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from bot.runtime.providers import ANTHROPIC
 from bot.runtime.settings import Settings, ToolsSettings
 from bot.store import Database
 
+OWN_SHARE = 0.05
+"""Of the limit: what the definitions of tools may take that it can do without."""
 MCP_SHARE = 0.2
 """Of the limit: what the definitions of the tools of MCP servers may take."""
 _CHARACTERS_A_TOKEN = 2
@@ -37,13 +40,18 @@ class ToolChoice:
         database: Database,
         mcp: McpServers,
         parser: Parser,
+        own: Sequence[Tool] = (),
     ) -> None:
+        """``own``: tools that belong to this conversation; where the context is so small that they would take much of
+        it, it does without them."""
         self._agent_id = agent_id
         self._folder = folder
         self._settings = settings
         self._database = database
         self._mcp = mcp
         self._parser = parser
+        self._own = own
+        self._own_characters = sum(map(_characters, own))
         self.by_provider = provider_tools(settings)
         """Definitions of those that the provider runs itself."""
 
@@ -54,11 +62,16 @@ class ToolChoice:
     def toolbox(self, limit: int = 0) -> Toolbox:
         """The tools that there are now, in a context of so many tokens."""
         tools = tools_of(self._settings, self._database, self._mcp, self._agent_id, limit)
-        return Toolbox(self._folder, self._parser, tools)
+        own = self._own if self._own_characters <= limit * OWN_SHARE * _CHARACTERS_A_TOKEN else ()
+        return Toolbox(self._folder, self._parser, (*own, *tools))
 
     def nothing(self) -> Toolbox:
         """For a model that can use none."""
         return Toolbox(self._folder, self._parser, ())
+
+
+def _characters(tool: Tool) -> int:
+    return len(tool.name) + len(tool.description) + len(json.dumps(dict(tool.parameters)))
 
 
 def tools_of(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from bot.estimate.bounds import MOST_TOKENS
 from bot.files.own_folder import Refused
 from bot.files.parser_pool import Parser
 from bot.messages import Block, OutFile
+
+if TYPE_CHECKING:
+    from bot.agent.step import Step
 
 INTERRUPTED = "[interrupted: the program stopped while this tool ran; it may have run]"
 NOT_WHOLE = (
@@ -31,6 +34,10 @@ class Occasion:
     characters: int
     by_admin: bool = False
     tokens: int = MOST_TOKENS
+    person: str = ""
+    """For whom it is, as the platform names them; of several people one who may do no more than the others."""
+    speaker: str = ""
+    """How they are named, where several people talk."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,14 @@ class Sending:
     text: str
     file: OutFile
     caption: str = ""
+
+
+@dataclass(frozen=True)
+class Writing:
+    """A result that changes the book: in the step that writes it down, so exactly once. ``write`` returns the text for
+    the model; where it raises ToolError, before it has written anything, that is the result."""
+
+    write: Callable[[Step], Awaitable[str]]
 
 
 class Tool(Protocol):
@@ -61,7 +76,7 @@ class Tool(Protocol):
     def idempotent(self) -> bool:
         """Whether it may be run again when a crash cut it off."""
 
-    async def run(self, arguments: Mapping[str, Any], occasion: Occasion) -> str | Sequence[Block] | Sending:
+    async def run(self, arguments: Mapping[str, Any], occasion: Occasion) -> str | Sequence[Block] | Sending | Writing:
         """The result as text, or as blocks where it has pictures. Raises ToolError with a sentence for the model."""
 
 
@@ -88,6 +103,8 @@ class Done:
 
     block: Block
     sending: Sending | None = None
+    writing: Callable[[Step], Awaitable[Block]] | None = None
+    """Gives the block, and writes what belongs to it."""
 
 
 class ToolError(Refused):

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bot.agent.tools.files import FILE_TOOLS
 from bot.agent.tools.results import bounded, bounded_text
-from bot.agent.tools.tool import Done, Occasion, OfServer, Sending, SometimesIdempotent, Tool, result_block
+from bot.agent.tools.tool import Done, Occasion, OfServer, Sending, SometimesIdempotent, Tool, Writing, result_block
 from bot.estimate.bounds import MOST_TOKENS
 from bot.files.own_folder import Refused
 from bot.files.parser_pool import Parser
 from bot.messages import Block
+
+if TYPE_CHECKING:
+    from bot.agent.step import Step
 
 _MOST_CHARACTERS = 8_000
 _NOTE_CHARACTERS = 80
@@ -63,6 +67,8 @@ class Toolbox:
         most_characters: int = _MOST_CHARACTERS,
         most_tokens: int = MOST_TOKENS,
         by_admin: bool = False,
+        person: str = "",
+        speaker: str = "",
     ) -> Done:
         """What a call comes to, in at most so many tokens. What goes wrong is told to the model, not raised."""
         characters = max(1, min(most_characters, _MOST_CHARACTERS) - _NOTE_CHARACTERS)
@@ -70,7 +76,8 @@ class Toolbox:
         tool = self._tools.get(call["name"])
         if tool is None:
             return Done(result_block(call, f"There is no tool {call['name']!r}.", error=True))
-        occasion = Occasion(self._folder, self._parser, characters, by_admin, max(1, most_tokens - _NOTE_TOKENS))
+        tokens = max(1, most_tokens - _NOTE_TOKENS)
+        occasion = Occasion(self._folder, self._parser, characters, by_admin, tokens, person, speaker)
         try:
             result = await tool.run(_arguments(call), occasion)
         except Refused as error:
@@ -80,8 +87,17 @@ class Toolbox:
             return Done(result_block(call, f"That cannot be done: {error.strerror or error}", error=True))
         if isinstance(result, Sending):
             return Done(result_block(call, result.text), result)
+        if isinstance(result, Writing):
+            return Done(result_block(call, ""), writing=partial(_written, call, result))
         content = await bounded(self._folder, self._parser, tool.name, result, most_tokens)
         return Done(result_block(call, content))
+
+
+async def _written(call: Block, writing: Writing, step: Step) -> Block:
+    try:
+        return result_block(call, await writing.write(step))
+    except Refused as error:
+        return result_block(call, str(error), error=True)
 
 
 def _arguments(call: Block) -> Mapping[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from uuid import uuid4
 
+from bot.agent.appointments.texts import came_note
 from bot.agent.context import Context
 from bot.agent.turn import Turn
 from bot.agent.turns.ending import TRIED_AGAIN
@@ -13,7 +14,7 @@ from bot.agent.turns.steering import Steering
 from bot.errors import OF_PROVIDER
 from bot.history import EntryKind, History
 from bot.messages import Audience, as_quoted, text_block, text_of
-from bot.store import turns
+from bot.store import appointments, turns
 from bot.store.inbox import Waiting
 from bot.store.turns import TurnRow
 
@@ -46,6 +47,10 @@ class Beginning:
                 step.tx, turn_id, context.agent_id, slot, now=step.now, tries=tries, received_at=min(came)
             )
             turn = self._turn(row, Steering(context, self._incoming, max(came), people))
+            if reminded := await appointments.unread(step.tx, context.agent_id):
+                note = [text_block(came_note(reminded))]
+                await step.append("user", note, EntryKind.NOTE, turn=turn_id, audience=Audience.MODEL)
+                await appointments.read(step.tx, context.agent_id)
             appended = await opened.append_to(step, turn_id, begins=True)
             if not appended.messages:
                 raise NothingWaitsError

@@ -22,7 +22,7 @@ from bot.files.blocks import blocks_of, is_media, parts_of, remove_sent, unseen
 from bot.files.parser_pool import Parser
 from bot.history import Entry, EntryKind
 from bot.history.quotations import quotation_block, spoken_by
-from bot.messages import Block, text_block
+from bot.messages import Audience, Block, text_block
 from bot.store import inbox
 from bot.store.archive.withdrawing import message_key
 from bot.store.inbox import Waiting
@@ -115,6 +115,10 @@ class Opened:
         is_nothing = begins and all(sent.has_nothing and not texts[m.id].strip() for m, sent in taken)
         for message, sent in taken:
             who, words = message.person, words_of(message, texts[message.id])
+            if message.kind == inbox.WAKE:
+                note = [text_block(texts[message.id])]
+                await step.append("user", note, EntryKind.NOTE, turn=turn_id, audience=Audience.MODEL, person=who)
+                continue
             key = message_key(message.key)
             await step.append("user", words, EntryKind.SAID, turn=turn_id, person=who, key=key)
             for file, blocks in zip(message.files, sent.blocks, strict=True):
@@ -122,7 +126,7 @@ class Opened:
                 await step.append("user", blocks, EntryKind.FILE, turn=turn_id, person=whose, key=of)
             for problem in sent.problems if not is_nothing else ():
                 await step.say(problem, answers=message.ref)
-        if taken:
+        if any(message.kind != inbox.WAKE for message, _ in taken):
             step.restraint = step.restraint.next_message()
         problems = [problem for _, sent in taken for problem in sent.problems] if is_nothing else []
         return Appended([message for message, _ in taken], "\n".join(problems))

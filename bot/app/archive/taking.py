@@ -56,7 +56,7 @@ async def taken(database: Database, bus: Bus, agent_id: AgentId) -> AsyncIterato
 async def wake(database: Database, bus: Bus, agent_id: AgentId) -> None:
     """Whoever wrote meanwhile need not wait for a sweep."""
     async with database.read() as tx:
-        waits = await work.has_work(tx, agent_id)
+        waits = await work.has_work(tx, agent_id, now=database.clock())
     if waits:
         bus.ring(topics.inbox(agent_id))
 

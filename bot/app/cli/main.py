@@ -10,6 +10,7 @@ import typer
 from bot import __version__
 from bot.app.cli import (
     agents,
+    appointments,
     backup,
     brain,
     chat,
@@ -36,6 +37,7 @@ app.add_typer(pair.app, name="pair")
 app.add_typer(parked.app, name="parked")
 app.add_typer(volume.app, name="volume")
 app.add_typer(traces.app, name="traces")
+app.add_typer(appointments.app, name="appointments")
 app.add_typer(agents.app, name="agents")
 app.command()(chat.chat)
 app.command()(setup.setup)

@@ -20,7 +20,7 @@ from bot.history.file_headers import sent_path
 from bot.history.quotations import apart
 from bot.messages import AgentId, Block, tool_calls
 from bot.runtime.utc_day import day_of
-from bot.store import facts, outbox, standing_rules
+from bot.store import appointments, facts, outbox, standing_rules
 from bot.store.archive.forgetting import blank_newest, forget_heads, keep_out
 from bot.store.archive.whereabouts import BLOCKS, REMOVED
 from bot.store.operators.traces import Day
@@ -94,6 +94,7 @@ async def redact(tx: Tx, agent_id: AgentId, connector: str, person: str, *, stop
     counts |= {"entries": len(said), "results of tools": results, "compactions": len(runs)}
     counts["facts"] = await forget_facts(tx, agent_id, own, added)
     counts["rules"] = await standing_rules.forget_person(tx, agent_id, person)
+    counts["appointments"] = await appointments.forget_person(tx, agent_id, person)
     await _forget_runs(tx, runs, stopped)
     await word_index.forget_some(tx, agent_id, gone)
     await _forget_at(tx, vectors, agent_id, gone)

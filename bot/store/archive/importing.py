@@ -16,7 +16,7 @@ from bot.compaction import Plan
 from bot.files.blocks import FOLDER_SOURCE
 from bot.files.contents import is_place
 from bot.messages import Address, AgentId, Attachment, Button, Kept, OutFile
-from bot.store import facts, histories, runs, standing_rules
+from bot.store import appointments, facts, histories, runs, standing_rules
 from bot.store.archive.exporting import LEFT_OUT, TABLES, Row
 from bot.store.schema import agents, heads, inbox, indexed_agents, outbox
 from bot.store.search import word_index
@@ -147,6 +147,11 @@ def _check_rule(row: Row) -> None:
         raise BadRowError("its number is none")
 
 
+def _check_appointment(row: Row) -> None:
+    if appointments.appointment_of(row).number < 1 or row["kind"] not in ("say", "wake"):
+        raise BadRowError("its number or its kind is none")
+
+
 _MEANING: Mapping[str, Callable[[Any], object]] = {
     "agents": _check_agent,
     "outbox": _check_sent,
@@ -157,6 +162,7 @@ _MEANING: Mapping[str, Callable[[Any], object]] = {
     "compactions": _check_run,
     "memory_facts": facts.known_of,
     "standing_rules": _check_rule,
+    "appointments": _check_appointment,
 }
 
 

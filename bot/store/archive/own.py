@@ -24,6 +24,7 @@ ORDER: Mapping[Table, tuple[str, ...]] = {
     schema.memory_facts: ("number",),
     schema.memory_candidates: ("id",),
     schema.standing_rules: ("number",),
+    schema.appointments: ("number",),
 }
 """Tables whose rows are each one conversation's, and what sorts that one's rows, each in a place of its own."""
 
@@ -45,6 +46,7 @@ OTHERS = frozenset(
         schema.closed_chats,
         schema.moved_chats,
         schema.cursors,
+        schema.quiet_hours,
     }
 )
 """Tables about the program, its people and its platforms."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, func, literal_column, select, text, union_all
 
+from bot.store import appointments
 from bot.store.schema import agents, compactions, inbox, outbox, skipped_updates, turns
 from bot.store.tx import Tx
 
@@ -20,7 +21,8 @@ ACTIVE_SECONDS = 3600.0
 class Depths:
     """Numbers of rows. ``inbox``: by connector and state, ``oldest``: when the first of those came that wait, by
     connector; ``outbox``: by connector; ``runs``: open compactions by state, and when the first of them was asked for;
-    ``agents``: by level, and whether they are active. Times in seconds since 1970."""
+    ``agents``: by level, and whether they are active; ``overdue_since``: when the first appointment was due that
+    nobody has taken. Times in seconds since 1970."""
 
     inbox: Mapping[tuple[str, str], int]
     oldest: Mapping[str, float]
@@ -28,6 +30,7 @@ class Depths:
     turns: int
     runs: Mapping[str, tuple[int, float]]
     agents: Mapping[tuple[str, bool], int]
+    overdue_since: float | None = None
 
 
 def _of_inbox(state: str) -> Any:
@@ -77,4 +80,5 @@ async def depths(tx: Tx, *, now: float) -> Depths:
         turns=(await tx.execute(_TURNS)).scalar_one(),
         runs={row[0]: (row[1], row[2]) for row in await tx.execute(_RUNS)},
         agents={(row[0], bool(row[1])): row[2] for row in by_level},
+        overdue_since=await appointments.overdue_since(tx, now=now),
     )

@@ -142,7 +142,7 @@ async def test_a_message_that_is_retried_waits_as_if_it_had_just_come(
         [one] = await parked.listed(tx)
         assert (one.id, one.parked_at, len(one.reason)) == (str(message.id), 5.0, 2_000)
         assert await inbox.unanswered(tx, HERE) == 0
-        assert await work.waiting_agents(tx, 10) == []
+        assert await work.waiting_agents(tx, 10, now=0.0) == []
     assert await waiting(database) == []
     async with database.write() as tx:
         assert await parked.retry(tx, one.id, now=6.0)

@@ -120,7 +120,7 @@ async def test_there_is_work_for_agents_with_something_waiting_or_a_turn_cut_off
         await inbox.close_turn(tx, "turn-2")
         await turns.end(tx, "turn-2", TurnState.DONE, Usage(), now=2.0)
     async with database.read() as tx:
-        assert sorted(await work.waiting_agents(tx, 10)) == ["room-1", "room-3"]
+        assert sorted(await work.waiting_agents(tx, 10, now=0.0)) == ["room-1", "room-3"]
 
 
 async def test_how_far_a_platform_was_read_is_remembered(database: Database) -> None:

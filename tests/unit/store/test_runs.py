@@ -238,11 +238,11 @@ async def test_agents_with_a_run_to_see_to_its_end_are_found(database: Database)
         await begin(tx, "run2", agent=AgentId("room-2"))
         await end(tx, RunState.ABORTED, "run2")
         await runs.traced(tx, "run2")
-        assert await work.waiting_agents(tx, 10) == [ADA]
+        assert await work.waiting_agents(tx, 10, now=0.0) == [ADA]
         await end(tx, RunState.DONE)
-        assert await work.waiting_agents(tx, 10) == [ADA], "its section is not written"
+        assert await work.waiting_agents(tx, 10, now=0.0) == [ADA], "its section is not written"
         await runs.traced(tx, "run1")
-        assert await work.waiting_agents(tx, 10) == []
+        assert await work.waiting_agents(tx, 10, now=0.0) == []
 
 
 async def test_another_plan_may_be_carried_out_than_the_one_it_began_with(database: Database) -> None:

@@ -1,0 +1,123 @@
+"""Times in words are understood or asked back, and never silently taken for something else."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from bot.agent.appointments import texts
+from bot.agent.appointments.reading.guessing import guess
+from bot.agent.appointments.reading.reading import Asked, Now, Past, Understood, read
+from bot.agent.appointments.reading.splitting import split
+from bot.agent.appointments.schedule import Schedule, instant
+
+ZONE = "Europe/Lisbon"
+NOW = Now(instant(datetime(2027, 3, 10, 10), ZONE), ZONE)
+PHRASES = Path(__file__).parent / "phrases"
+
+
+def phrases() -> list[tuple[str, str, str]]:
+    """Language, phrase, and what is to come of it: `ask`, `past`, the time, or the first three of a rule. They were
+    written down before there was a parser."""
+    found = []
+    for file in sorted(PHRASES.glob("*.txt")):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            phrase, arrow, expected = line.partition(" => ")
+            if arrow:
+                found.append((file.stem, phrase, expected))
+    return found
+
+
+def times(schedule: Schedule | None) -> str:
+    found = list[str]()
+    while schedule and len(found) < (3 if schedule.is_repeated else 1):
+        found.append(schedule.local.isoformat(" ").removesuffix(":00"))
+        schedule = schedule.following(schedule.instant)
+    return ", ".join(found)
+
+
+def test_three_hundred_phrases_in_five_languages_are_understood_or_asked_back() -> None:
+    understood, asked, wrong = 0, list[str](), list[str]()
+    for language, phrase, expected in phrases():
+        outcome = read(phrase, NOW)
+        if isinstance(outcome, Asked):
+            if not expected.startswith("ask"):
+                asked.append(f"{language}: {phrase}")
+        elif (times(outcome.schedule) if isinstance(outcome, Understood) else "past") == expected:
+            understood += 1
+        else:
+            wrong.append(f"{language}: {phrase} => {outcome}")
+    assert not wrong
+    assert len(phrases()) >= 300
+    assert len(asked) <= 3, asked
+    assert understood >= 240
+
+
+@pytest.mark.parametrize(("language", "phrase", "expected"), [one for one in phrases() if "|" in one[2]])
+def test_what_is_asked_names_what_may_be_meant(language: str, phrase: str, expected: str) -> None:
+    outcome = read(phrase, NOW)
+    assert isinstance(outcome, Asked)
+    offered = {times(one) for one in outcome.readings}
+    wanted = {one for one in expected.removeprefix("ask ").split(" | ") if one != "past"}
+    assert wanted <= offered or not offered, language
+
+
+@pytest.mark.parametrize(
+    ("written", "what", "told"),
+    [
+        ("tomorrow 9:00 call Ana", "call Ana", "Thursday 11 March 2027, 09:00 (Europe/Lisbon)"),
+        ("call Ana tomorrow at 9", "call Ana", "Thursday 11 March 2027, 09:00 (Europe/Lisbon)"),
+        ("me in 20 minutes to stretch", "stretch", "Wednesday 10 March 2027, 10:20 (Europe/Lisbon)"),
+        ("2028-01-05 14:30 dentist", "dentist", "Wednesday 5 January 2028, 14:30 (Europe/Lisbon)"),
+        ("tomorrow at 9 march to the office", "march to the office", "Thursday 11 March 2027, 09:00 (Europe/Lisbon)"),
+        ("tomorrow 10:00 night shift starts", "night shift starts", "Thursday 11 March 2027, 10:00 (Europe/Lisbon)"),
+        ("buy 5 apples tomorrow 9:00", "buy 5 apples", "Thursday 11 March 2027, 09:00 (Europe/Lisbon)"),
+        ("friday 9:00 12 eggs", "12 eggs", "Friday 12 March 2027, 09:00 (Europe/Lisbon)"),
+        ("morgen um 9 Uhr Müll rausbringen", "Müll rausbringen", "Thursday 11 March 2027, 09:00 (Europe/Lisbon)"),
+        ("amanhã às 9h ligar à Ana 📞", "ligar à Ana 📞", "Thursday 11 March 2027, 09:00 (Europe/Lisbon)"),
+        (
+            "every weekday at 9 stand-up",
+            "stand-up",
+            "every weekday (Monday to Friday) at 09:00, next on Thursday 11 March 2027, 09:00 (Europe/Lisbon)",
+        ),
+        (
+            "every month on the 30th at 9:00 rent",
+            "rent",
+            "on the 30th of each month, or its last day at 09:00, next on Tuesday 30 March 2027, 09:00 (Europe/Lisbon)",
+        ),
+        (
+            "2027-03-28 01:30 in the gap",
+            "in the gap",
+            "Sunday 28 March 2027, 02:30 (Europe/Lisbon); the clocks skip 01:30 that day",
+        ),
+    ],
+)
+def test_when_and_what_are_told_apart_and_said_back(written: str, what: str, told: str) -> None:
+    found = split(written, NOW)
+    assert found
+    assert found.what == what
+    assert isinstance(found.outcome, Understood)
+    assert texts.told(found.outcome.schedule) == told
+
+
+@pytest.mark.parametrize(
+    "written", ["call Ana", "soon call Ana", "when Ana arrives tell her", "", "🙂", "every blue moon x"]
+)
+def test_what_says_no_time_is_not_taken_for_one(written: str) -> None:
+    found = split(written, NOW)
+    assert found is None or (isinstance(found.outcome, Asked) and not found.outcome.readings)
+
+
+def test_what_is_over_is_said_to_be_past() -> None:
+    assert isinstance(read("yesterday at 9:00", NOW), Past)
+
+
+def test_what_a_library_makes_of_other_words_is_only_ever_asked() -> None:
+    found = guess("2pm next thursday meeting", NOW)
+    assert found
+    assert isinstance(found.outcome, Asked)
+    assert len(found.outcome.readings) == 1
+    assert guess("call Ana", NOW) is None
+    assert guess("may the force", NOW) is None

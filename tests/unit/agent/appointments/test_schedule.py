@@ -1,0 +1,136 @@
+"""Appointments are due at the instants that an implementation of another kind finds."""
+
+from __future__ import annotations
+
+import os
+import random
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+
+import pytest
+
+from bot.agent.appointments.schedule import Schedule, exists, first, instant, wall
+from tests.unit.agent.appointments import independent
+
+ODD = (
+    "Europe/Lisbon", "Europe/Berlin", "America/New_York", "America/St_Johns", "Australia/Lord_Howe",
+    "Asia/Kathmandu", "Pacific/Chatham", "Africa/Casablanca", "Africa/Cairo", "Asia/Gaza", "America/Santiago",
+    "Asia/Tehran", "Pacific/Apia", "Pacific/Kiritimati", "America/Nuuk", "Antarctica/Troll", "Europe/Dublin",
+    "Asia/Beirut", "America/Havana", "America/Asuncion", "Africa/Juba", "Asia/Pyongyang", "Antarctica/Casey", "UTC",
+)  # fmt: skip
+"""Half hours, quarters, winter time that is the odd one, Ramadan, two hours at once, days that there never were."""
+RULES = (
+    "FREQ=DAILY;INTERVAL=1", "FREQ=DAILY;INTERVAL=3", "FREQ=WEEKLY;INTERVAL=1;BYDAY=MO,TU,WE,TH,FR",
+    "FREQ=WEEKLY;INTERVAL=2;BYDAY=SU", "FREQ=WEEKLY;INTERVAL=3;BYDAY=MO,SU", "FREQ=MONTHLY;INTERVAL=1;BYDAY=-1FR",
+    "FREQ=MONTHLY;INTERVAL=1;BYDAY=-1SU", "FREQ=MONTHLY;INTERVAL=1;BYDAY=5SU", "FREQ=MONTHLY;INTERVAL=2;BYDAY=1MO",
+    "FREQ=MONTHLY;INTERVAL=1;BYMONTHDAY=-1", "FREQ=MONTHLY;INTERVAL=1;BYMONTHDAY=28,29,30;BYSETPOS=-1",
+    "FREQ=MONTHLY;INTERVAL=5;BYMONTHDAY=15", "FREQ=YEARLY;INTERVAL=1;BYMONTH=2;BYMONTHDAY=-1",
+    "FREQ=YEARLY;INTERVAL=1;BYMONTH=12;BYMONTHDAY=24", "FREQ=YEARLY;INTERVAL=4;BYMONTH=10;BYMONTHDAY=31",
+)  # fmt: skip
+LONG = os.environ.get("LONG") == "1"
+COUNT, YEARS, SINCE = (10_000, 10, range(2008, 2022)) if LONG else (48, 1, range(2021, 2022))
+
+
+def instants(schedule: Schedule | None, until: float) -> list[float]:
+    found = list[float]()
+    while schedule and schedule.instant < until:
+        found.append(schedule.instant)
+        schedule = schedule.following(schedule.instant)
+    return found
+
+
+@pytest.mark.timeout(7_200 if LONG else 240)
+def test_appointments_of_all_kinds_through_years_of_odd_zones() -> None:
+    """LONG=1: 10,000 of them through ten years."""
+    chance, total = random.Random(23), 0
+    for number in range(COUNT):
+        zone, rule = ODD[number % len(ODD)], chance.choice(RULES)
+        begins = datetime(chance.choice(SINCE), 1, 1) + timedelta(days=chance.randrange(365))
+        start = begins.replace(hour=chance.choice((0, 1, 2, 3, chance.randrange(24))), minute=chance.randrange(60))
+        end = datetime(begins.year + YEARS, 1, 1, tzinfo=UTC).timestamp()
+        one = first(rule, zone, start=start, after=0.0)
+        assert one
+        found = instants(one, end)
+        expected = _expected(rule, one.local, zone, end)
+        assert found == expected, (zone, rule, start)
+        total += len(found)
+    assert total > COUNT
+
+
+def _expected(rule: str, start: datetime, zone: str, end: float) -> list[float]:
+    found = list[float]()
+    for local in independent.occurrences(rule, start):
+        at = independent.instant(local, zone)
+        if at >= end:
+            return found
+        if not found or at > found[-1]:  # two walls may come to one instant, which is one appointment
+            found.append(at)
+    return found
+
+
+def test_what_is_due_once_is_due_at_the_instant_of_its_wall() -> None:
+    chance = random.Random(5)
+    for number in range(20 * COUNT):
+        zone = ODD[number % len(ODD)]
+        local = datetime(SINCE[0], 1, 1) + timedelta(minutes=chance.randrange(len(SINCE) * 365 * 1_440))
+        assert Schedule(local, zone).instant == independent.instant(local, zone), (zone, local)
+
+
+def test_a_time_that_the_clocks_skip_comes_by_the_offset_before_it() -> None:
+    local = datetime(2027, 3, 28, 2, 30)
+    assert wall(instant(local, "Europe/Berlin"), "Europe/Berlin") == datetime(2027, 3, 28, 3, 30)
+    assert not exists(local, "Europe/Berlin")
+
+
+def test_a_time_that_comes_twice_is_meant_the_first_time() -> None:
+    at = instant(datetime(2027, 10, 31, 2, 30), "Europe/Berlin")
+    assert datetime.fromtimestamp(at, UTC) == datetime(2027, 10, 31, 0, 30, tzinfo=UTC)
+
+
+def test_a_day_that_a_zone_left_out_makes_no_second_one() -> None:
+    daily = Schedule(datetime(2011, 12, 28, 9), "Pacific/Apia", "FREQ=DAILY;INTERVAL=1")
+    found = instants(daily, datetime(2012, 1, 3, tzinfo=UTC).timestamp())
+    assert len(found) == len(set(found))
+    assert [wall(at, "Pacific/Apia").day for at in found] == [28, 29, 31, 1, 2, 3]
+
+
+def test_what_counts_hours_does_not_look_at_the_wall() -> None:
+    begins = instant(datetime(2027, 3, 28, 0, 30), "Europe/Berlin")
+    hourly = Schedule(wall(begins, "Europe/Berlin"), "Europe/Berlin", "FREQ=HOURLY;INTERVAL=2", begins)
+    found = instants(hourly, begins + 20 * 3_600)
+    assert found == [begins + 7_200 * step for step in range(10)]
+
+
+def test_after_a_long_time_the_last_one_alone_is_left() -> None:
+    begins = instant(datetime(2027, 1, 1, 9), "UTC")
+    every = Schedule(wall(begins, "UTC"), "UTC", "FREQ=MINUTELY;INTERVAL=1", begins)
+    now = begins + 400 * 86_400 + 30
+    assert every.latest(now).instant == now - 30
+    after = every.latest(now).following(now)
+    assert after
+    assert after.instant == now + 30
+    daily = Schedule(datetime(2027, 1, 1, 9), "Europe/Lisbon", "FREQ=DAILY;INTERVAL=1")
+    assert wall(daily.latest(now).instant, "Europe/Lisbon").time() == datetime(2027, 1, 1, 9).time()
+    assert now - daily.latest(now).instant < 86_400
+
+
+def test_who_moves_keeps_the_wall_of_what_is_repeated_and_the_instant_of_what_is_not() -> None:
+    daily = Schedule(datetime(2027, 5, 3, 9), "Europe/Lisbon", "FREQ=DAILY;INTERVAL=1")
+    once = Schedule(datetime(2027, 5, 3, 9), "Europe/Lisbon")
+    assert daily.moved_to("Asia/Tokyo").local == daily.local
+    assert once.moved_to("Asia/Tokyo").instant == once.instant
+    assert once.moved_to("Asia/Tokyo").local == datetime(2027, 5, 3, 17)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_it_can_go_on_from_any_of_its_own_times(rule: str) -> None:
+    """The row keeps the next time alone, and nothing of where it began."""
+    one = first(rule, "Europe/Lisbon", start=datetime(2027, 1, 1, 9), after=0.0)
+    assert one
+    expected = list(islice(independent.occurrences(rule, one.local), 12))
+    found = [one.local]
+    while len(found) < 12:
+        one = Schedule(one.local, one.zone, one.rule).following(one.instant)
+        assert one
+        found.append(one.local)
+    assert found == expected
