@@ -63,6 +63,7 @@ async def forget_pairing(tx: Tx, connector: str, person: str) -> int:
     this = (people.c.connector == connector) & (people.c.person == person)
     admin = (admin_chats.c.connector == connector) & (admin_chats.c.person == person)
     await tx.execute(delete(admin_chats).where(admin))
+    await appointments.set_quiet(tx, connector, person, None)
     return (await tx.execute(delete(people).where(this))).rowcount
 
 

@@ -22,11 +22,12 @@ from tests.servers.messages.server import MessagesServer
 
 ROOT = Path(__file__).parents[3]
 LONG = os.environ.get("LONG") == "1"
-COUNT, SECONDS, CHATS = (500, 120.0, 25) if LONG else (60, 2.0, 6)
+COUNT, SECONDS, CHATS = (500, 120.0, 25) if LONG else (60, 1.0, 6)
 AFTERWARDS = 10.0
 """Seconds after all was back in which the last of them comes."""
 
 
+@pytest.mark.rest
 @pytest.mark.timeout(600 if LONG else 120)
 async def test_each_is_said_once_while_hosts_are_killed_and_redis_is_emptied(
     house: OpenHouse, room: Room, model: MessagesServer, book: dict[str, Any]
