@@ -13,7 +13,6 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from bot.app.embedded.weights import find_weights
 from bot.app.folder_locks import only_terminal_of
 from bot.app.loading import AGENTS, WORKER, begun, keep_what_is_loaded, load, sdks, without_collecting
 from bot.app.main import gateway_for, inner_roles
@@ -46,8 +45,6 @@ async def chat(settings: Settings, address: Address, notes: Sequence[str] = (), 
 
     Raises a PalimpsestError with a sentence that says what to do.
     """
-    if settings.uses_local_model:
-        find_weights(settings.data_dir)  # before there is a prompt
     with only_terminal_of(settings, address):
         async with until_signal(signal.SIGTERM, signal.SIGHUP):
             shown = terminal(settings, address, notes) if sys.stdin.isatty() else None

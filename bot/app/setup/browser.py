@@ -21,12 +21,13 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from bot.app.doctor.web import Web
+from bot.app.embedded.weights import MEGABYTES
 from bot.app.http import HttpServer
 from bot.app.setup.address_step import AddressStep
-from bot.app.setup.model_step import LOCAL, NONE, ModelAnswer, ModelStep, Offer
+from bot.app.setup.model_step import LOCAL, NONE, ModelAnswer, ModelStep, Offer, meant_address
 from bot.app.setup.platform_step import PLATFORMS, FirstWord, PlatformStep, TokenTrial, asked_for
 from bot.app.setup.settings_file import SettingsFile
-from bot.app.setup.standing import is_named, shown, standing
+from bot.app.setup.standing import is_named, places, shown, standing
 from bot.app.setup.trial import Trial
 from bot.errors import PalimpsestError
 from bot.gateway.admission import new_code
@@ -99,6 +100,7 @@ class _Pages:
         self._models = ModelStep(file, web)
         self._platforms = {name: PlatformStep(one, file, web) for name, one in PLATFORMS.items()}
         self._waiting: dict[str, _Waiting] = {}
+        self._fetching: asyncio.Task[Trial] | None = None
         self._told = _Told()
         self._session = secrets.token_urlsafe(32)
         self._rendering = Rendering((), templates=(_TEMPLATES,))
@@ -109,6 +111,7 @@ class _Pages:
             Route("/", self._open, methods=["GET"]),
             Route("/static/{name}", self._static, methods=["GET"]),
             Route("/model", self._checked(self._list), methods=["GET"]),
+            Route("/model/fetch", self._checked(self._fetch), methods=["GET", "POST"], max_body_size=_MOST_BYTES),
             Route("/model/{name}", self._checked(self._model), methods=["GET", "POST"], max_body_size=_MOST_BYTES),
             Route(
                 "/platform/{name}", self._checked(self._platform), methods=["GET", "POST"], max_body_size=_MOST_BYTES
@@ -123,7 +126,8 @@ class _Pages:
         )
 
     async def close(self) -> None:
-        """Listen no more."""
+        """Listen no more, and fetch nothing."""
+        await stop(*([self._fetching] if self._fetching else []))
         await stop(*(one.task for one in self._waiting.values() if one.task))
 
     # --- the door ---
@@ -180,6 +184,9 @@ class _Pages:
             "Set it up",
             standing=standing(self._file),
             is_model_set=is_named(self._file),
+            lacks_model=self._models.lacks_model,
+            megabytes=MEGABYTES,
+            places=places(self._file),
             platforms=[(one.platform, bool(one.token), one.admins) for one in self._platforms.values()],
             taken=address.finding if other else None,
             other=other,
@@ -202,11 +209,29 @@ class _Pages:
             form.get("key", ""),
             form["base_url"] if form.get("base_url") else None,
         )
+        if not offer.provider and self._models.is_to_be_fetched:
+            self._models.keep(answer)
+            return await self._fetch(request)
         trial = await self._models.attempt(answer)
         if trial.state == "works" or (trial.state == "untried" and "untried" in form):
             self._told = _Told(trial.findings, shown(self._models.keep(answer)))
             return RedirectResponse("/", HTTPStatus.SEE_OTHER)
-        return await self._model_form(request, offer, trial, model=answer.model, base_url=answer.base_url or "")
+        base_url = answer.base_url or ""
+        if offer.provider:
+            base_url = meant_address(offer.provider, base_url)
+        return await self._model_form(request, offer, trial, model=answer.model, base_url=base_url)
+
+    async def _fetch(self, request: Request) -> Response:
+        """Fetch the model that comes along; the page waits for it."""
+        if request.method == "POST":
+            if self._fetching is None:
+                self._fetching = asyncio.create_task(self._models.fetch())
+            return RedirectResponse("/model/fetch", HTTPStatus.SEE_OTHER)
+        if self._fetching is None:
+            return RedirectResponse("/", HTTPStatus.SEE_OTHER)
+        trial = self._fetching.result() if self._fetching.done() else None
+        self._fetching = self._fetching if trial is None else None
+        return self._page(request, "setup_fetch.html", "The small local model", trial=trial, megabytes=MEGABYTES)
 
     async def _model_form(self, request: Request, offer: Offer, trial: Trial | None = None, **given: str) -> Response:
         usual = self._models.usual_model(offer.name) if offer.provider else ""
@@ -221,6 +246,7 @@ class _Pages:
             known=known,
             model=given.get("model") or usual or next(iter(known), ""),
             base_url=given.get("base_url", ""),
+            megabytes=MEGABYTES if not offer.provider and self._models.is_to_be_fetched else 0,
             asides=[*self._models.changes(ModelAnswer(LOCAL))] if not offer.provider else [],
             trial=trial,
         )
@@ -282,12 +308,21 @@ class _Pages:
         return RedirectResponse("/", HTTPStatus.SEE_OTHER)
 
     async def _start(self, request: Request) -> Response:
+        if self._starts and self._models.lacks_model:
+            advice = "Choose a model, or fetch the small one."
+            self._told = _Told([problem("model", "It cannot start yet: nobody would answer.", advice)])
+            return RedirectResponse("/", HTTPStatus.SEE_OTHER)
         if not self._file.exists:
             self._file.keep({})
         await self.close()
         title = "It starts now" if self._starts else "That is all"
         answer = self._page(
-            request, "setup_done.html", title, starts=self._starts, bind=self._file.settings().http_bind
+            request,
+            "setup_done.html",
+            title,
+            starts=self._starts,
+            bind=self._file.settings().http_bind,
+            places=places(self._file),
         )
         asyncio.get_running_loop().call_later(0.2, self.done.set)  # this answer goes out first
         return answer

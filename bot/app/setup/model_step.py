@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import IO
 from urllib.parse import urlsplit
 
 from bot.app.doctor.case import Case, revealed
 from bot.app.doctor.model import check_asked
 from bot.app.doctor.provider import Asked, asked, names_in
 from bot.app.doctor.web import Unreachable, Web
+from bot.app.embedded import EmbeddedError
+from bot.app.embedded.weights import fetch, find_weights, is_to_be_fetched, weights_folder
 from bot.app.setup.env_lines import Changes
 from bot.app.setup.settings_file import SettingsFile
 from bot.app.setup.trial import Trial, trial_of
 from bot.errors import ConfigurationError
+from bot.runtime import setting_values
 from bot.runtime.checks import ok, problem
 from bot.runtime.providers import ANTHROPIC, DEFAULT_MODEL, Choice, Provider, Wire, choice, providers
 from bot.runtime.settings import Settings
@@ -24,6 +29,7 @@ HEADING = "The model"
 LOCAL = choice.LOCAL
 NONE = "none"
 """As :data:`LOCAL` is typed."""
+LOCAL_ANSWERS = "The tiny local model answers: it reads only what was said last, and much of what it says is wrong."
 _HERE = frozenset({"127.0.0.1", "::1", "localhost"})
 _LOOK_SECONDS = 1.0
 _OF_ANTHROPIC = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL")
@@ -47,7 +53,7 @@ class Offer:
     @property
     def title(self) -> str:
         """As it is read."""
-        return self.provider.title if self.provider else "None"
+        return self.provider.title if self.provider else "No key"
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,32 @@ class ModelAnswer:
     model: str = ""
     key: str = ""
     base_url: str | None = None
+
+
+def meant_address(provider: Provider, written: str) -> str:
+    """As it was probably meant, where it was written as browsers let one write it (``localhost:8000/v1``); else as it
+    is."""
+    host = "" if "://" in written else urlsplit(f"//{written}").hostname or ""
+    is_near = host in _HERE or host.endswith((".local", ".lan")) or bool(re.fullmatch(r"[\d.]+", host))
+    whole = f"{'http' if is_near else 'https'}://{written}"
+    return whole if (is_near or "." in host) and not why_no_address(provider, whole) else written
+
+
+def why_no_address(provider: Provider, written: str) -> str:
+    """The end of a sentence that begins with it, where it is none that could be called; else empty."""
+    example = provider.base_url or "http://127.0.0.1:8000/v1"
+    try:
+        setting_values.address(choice.whole_address(provider, written), "http", "https", example=example)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def _refuse_no_address(answer: ModelAnswer) -> None:
+    """Raises ConfigurationError for what cannot be called."""
+    written, provider = (answer.base_url or "").strip(), providers().get(answer.provider)
+    if written and provider and (reason := why_no_address(provider, written)):
+        raise ConfigurationError(f"{provider.base_setting}={written} {reason}.")
 
 
 class ModelStep:
@@ -113,18 +145,41 @@ class ModelStep:
     async def attempt(self, answer: ModelAnswer) -> Trial:
         """Whether it works, by the doctor's check, which makes no request of a model; and what it can do."""
         try:
+            _refuse_no_address(answer)
             await self._take_name(answer)
             settings = self._file.settings(self.changes(answer))
             self._refuse_another(answer, settings)
-        except ConfigurationError as error:
+            if not answer.provider:
+                find_weights(settings.data_dir)
+                return trial_of([ok("model", LOCAL_ANSWERS)])
+            findings = await check_asked(Case(settings, self._web))
+        except (ConfigurationError, EmbeddedError) as error:
             return trial_of([problem("model", str(error), "")])
-        findings = await check_asked(Case(settings, self._web))
         tried = trial_of(findings, settings)
-        if tried.state == "works" and answer.provider:
+        if tried.state == "works":
             return trial_of(
                 [*findings, ok("model", await self._abilities(asked(choice.talker(settings), settings)))], settings
             )
         return tried
+
+    @property
+    def lacks_model(self) -> bool:
+        """Whether nobody would answer: no model is named, and the one that comes along has to be fetched first."""
+        settings = self._now()
+        return bool(settings and settings.uses_local_model and is_to_be_fetched(settings))
+
+    @property
+    def is_to_be_fetched(self) -> bool:
+        """Whether the model that comes along has to be, whoever answers now."""
+        return is_to_be_fetched(self._file.settings(self.changes(ModelAnswer(LOCAL))))
+
+    async def fetch(self, shown: IO[str] | None = None) -> Trial:
+        """Fetch it. ``shown``: where the download shows how far it is."""
+        try:
+            found = await fetch(weights_folder(self._file.settings()), shown=shown)
+        except EmbeddedError as error:
+            return trial_of([problem("model", str(error), "")])
+        return trial_of([ok("model", f"The small local model is in {found}.")])
 
     def keep(self, answer: ModelAnswer) -> Changes:
         """Write it down; returns what that changed."""
@@ -142,7 +197,7 @@ class ModelStep:
             raise ConfigurationError(f"{answer.provider} is no provider: {', '.join(providers())}.")
         name = self._names.get((answer.provider, answer.model)) or answer.model or self.usual_model(answer.provider)
         if not name:
-            raise ConfigurationError(f"{provider.title} has no usual model: name one with --model.")
+            raise ConfigurationError(f"{provider.title} has no usual model: name the one that is to answer.")
         changes: dict[str, str | None] = {}
         if answer.key:
             changes[self._key_name(provider)] = answer.key

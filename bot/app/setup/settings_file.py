@@ -32,6 +32,11 @@ class SettingsFile:
         """Whether it is there already."""
         return self.path.exists()
 
+    @property
+    def begins_as_new(self) -> bool:
+        """Whether it begins as one that was made here."""
+        return self._read().startswith(_FIRST_LINES)
+
     def settings(self, changes: Changes = _NOTHING) -> Settings:
         """Those of a program that is started with these changes. Raises ConfigurationError."""
         read_env_file(self.path)
@@ -106,6 +111,11 @@ def chosen_file(*, here: bool = False) -> SettingsFile:
     if here or counts.exists() or _is_for_it(Path()):
         return SettingsFile(ENV_FILE.absolute() if here else counts.absolute())
     return SettingsFile(user_env_file(), {} if "DATA_DIR" in os.environ else {"DATA_DIR": str(user_data_folder())})
+
+
+def is_made_by_setup(path: Path) -> bool:
+    """Whether there was no such file before setup was answered."""
+    return SettingsFile(path).begins_as_new
 
 
 def _is_for_it(folder: Path) -> bool:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from bot.app.setup.env_lines import Changes
-from bot.app.setup.settings_file import SettingsFile
+from bot.app.setup.settings_file import SettingsFile, is_made_by_setup
+from bot.errors import ConfigurationError
+from bot.runtime.env_file import env_file, user_env_file
 from bot.runtime.settings import OF_A_PROVIDER, variables
 
 _NAMES = frozenset(
@@ -19,17 +22,41 @@ _SHOWN_BEGIN, _SHOWN_END, _LONG = 3, 4, 16
 
 
 def is_set_up() -> bool:
-    """Whether a `.env` or the environment names a model or a platform, or the program has talked here before."""
+    """Whether a `.env` or the environment names a model or a platform, or the program has talked here before, or was
+    set up without a key, and what answers then is there."""
     given = {name.upper(): value for name, value in variables().items() if value.strip()}
     if _NAMES & given.keys() or _of_providers(given):
         return True
-    return (Path(given.get("DATA_DIR", "data")).expanduser() / "palimpsest.db").exists()
+    data_dir = Path(given.get("DATA_DIR", "data")).expanduser()
+    return (data_dir / "palimpsest.db").exists() or (is_made_by_setup(env_file()) and _has_weights(data_dir))
+
+
+def _has_weights(data_dir: Path) -> bool:
+    from bot.app.embedded import EmbeddedError
+    from bot.app.embedded.weights import find_weights
+
+    try:
+        return bool(find_weights(data_dir))
+    except EmbeddedError:
+        return False
 
 
 def is_named(file: SettingsFile) -> bool:
     """Whether somebody said which model answers."""
     given = file.given()
     return bool((_NAMES - {"TELEGRAM_TOKEN", "DISCORD_TOKEN", "DATABASE_URL"}) & given.keys() or _of_providers(given))
+
+
+def places(file: SettingsFile) -> list[str]:
+    """Where settings and data are, and for which calls they count."""
+    path = file.path.absolute()
+    with suppress(ConfigurationError):
+        data = file.settings().data_dir
+        kept = f"Settings: {path}. Data: {data if data.is_absolute() else path.parent / data}."
+        if path == user_env_file():
+            return [kept, "They count wherever you call `palimpsest`, but in a folder that has a .env of its own."]
+        return [kept, f"They count where you call `palimpsest` in {path.parent}; another folder has its own."]
+    return [f"Settings: {path}."]
 
 
 def masked(secret: str) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Sequence
-from contextlib import suppress
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
@@ -16,12 +16,13 @@ from rich.console import Console
 
 from bot.app.doctor import report
 from bot.app.doctor.web import Web
+from bot.app.embedded.weights import MEGABYTES
 from bot.app.setup.address_step import AddressStep
 from bot.app.setup.env_lines import Changes
-from bot.app.setup.model_step import LOCAL, ModelAnswer, ModelStep, Offer
+from bot.app.setup.model_step import LOCAL, ModelAnswer, ModelStep, Offer, meant_address, why_no_address
 from bot.app.setup.platform_step import FirstWord, Platform, PlatformStep, TokenTrial, asked_for
 from bot.app.setup.settings_file import SettingsFile
-from bot.app.setup.standing import masked, shown, standing
+from bot.app.setup.standing import masked, places, shown, standing
 from bot.app.setup.trial import AnyTrial
 from bot.errors import PalimpsestError
 from bot.gateway.admission import new_code
@@ -34,6 +35,10 @@ _SHOWN_NAMES = 3
 _WIDTH = 100
 _LOOK_SECONDS = 1.0
 _MOMENT_SECONDS = 0.1
+_NOBODY = "Then the small model that comes along answers, and it is not here yet."
+_LATER = (
+    "Without a model nobody answers: `palimpsest setup model` asks again, `palimpsest brain` fetches the small one."
+)
 _STYLES = {"ok": "green", "warning": "yellow", "problem": "red"}
 
 
@@ -122,12 +127,21 @@ class TerminalSetup:
         """Say how it goes on; ``begins`` empty: it runs already."""
         say = self._questions.say
         say()
+        for line in places(self._file):
+            say(line)
         if not begins:
             say("The program runs already: start it anew, and it has these settings.")
+        elif self.lacks_model:
+            say("It cannot answer yet, so it is not started. `palimpsest setup model` goes on here.")
         elif starts:
             say(f"That is all: it starts now. The next time, `palimpsest {begins}` starts it.")
         else:
             say(f"That is all. `palimpsest {begins}` starts it.")
+
+    @property
+    def lacks_model(self) -> bool:
+        """Whether nobody would answer yet."""
+        return ModelStep(self._file, self._web).lacks_model
 
     # --- the model ---
 
@@ -140,10 +154,16 @@ class TerminalSetup:
         self._list(offers)
         while True:
             offer = await self._chosen(offers, f"{present.provider}/{present.name}" if present else "")
-            if offer is None:
+            if offer is None and (not step.lacks_model or await self._fetched(step, _NOBODY)):
                 return
-            with suppress(_Back):
+            if offer is None:
+                self._questions.say(_LATER)
+                return
+            try:
                 answer = await (self._model_of(step, offer) if offer.provider else self._local(step))
+            except _Back:
+                self._questions.say("Back to the list; nothing of this is kept.")
+            else:
                 self._tell_kept(step.keep(answer))
                 return
 
@@ -171,15 +191,27 @@ class TerminalSetup:
         asides = ", ".join(step.changes(answer))
         if asides and not await self._questions.agrees(f"For that, {asides} become comments. Do it?", usual=True):
             raise _Back
+        if step.is_to_be_fetched and not await self._fetched(step, "It is not here yet."):
+            raise _Back
         if (await self._tried(step.attempt(answer))).state == "wrong":
             raise _Back
         return answer
+
+    async def _fetched(self, step: ModelStep, why: str) -> bool:
+        """Whether the model that comes along is there in the end."""
+        question = f"{why} Fetch it now ({MEGABYTES} MB)?"
+        while await self._questions.agrees(question, usual=True):
+            self._questions.say("Fetching it …")
+            if (await self._tried(step.fetch(sys.stdout))).state == "works":
+                return True
+            question = "Try again?"
+        return False
 
     async def _model_of(self, step: ModelStep, offer: Offer) -> ModelAnswer:
         """One that works, or that somebody keeps all the same. Raises _Back."""
         assert offer.provider
         provider, name, key = offer.provider, step.usual_model(offer.name), ""
-        base, asks_name, is_first = await self._address(offer), bool(offer.models) or not name, True
+        base, asks_name, is_first = await self._address(offer, ""), bool(offer.models) or not name, True
         if provider.get_key:
             self._questions.say(f"Its keys are made at {provider.get_key}")
         while True:
@@ -195,16 +227,27 @@ class TerminalSetup:
                 return await self._perhaps_another(step, answer)
             if trial.state == "works" or (trial.state == "untried" and await self._keeps_untried()):
                 return answer
-            if not (provider.needs_key or base) and not await self._questions.agrees("Try again?", usual=True):
+            if base:
+                base = await self._address(offer, base)
+            elif not provider.needs_key and not await self._questions.agrees("Try again?", usual=True):
                 raise _Back
 
-    async def _address(self, offer: Offer) -> str | None:
-        """None: as it is."""
+    async def _address(self, offer: Offer, typed: str) -> str | None:
+        """One that can be called; None: as it is. ``typed``: the one of the time before. Raises _Back."""
         assert offer.provider
-        provider = offer.provider
+        provider, usual = offer.provider, typed or offer.provider.base_url
         if offer.models or (provider.needs_key and provider.base_url):
             return None
-        return await self._questions.ask(f"Its address ({provider.base_setting})", provider.base_url) or self._go_back()
+        while True:
+            enter = "" if usual else ", e.g. http://127.0.0.1:8000/v1; Enter goes back"
+            written = await self._questions.ask(f"Its address ({provider.base_setting}){enter}", usual)
+            if not written:
+                raise _Back
+            if not (reason := why_no_address(provider, written)):
+                return written
+            self._questions.tell([problem("model", f"{written} {reason}.", "")])
+            meant = meant_address(provider, written)
+            usual = meant if meant != written else typed or provider.base_url
 
     async def _key(self, offer: Offer, typed: str) -> str:
         """Empty: the one that is set, or none. Raises _Back."""
@@ -217,8 +260,12 @@ class TerminalSetup:
         return key or typed
 
     async def _name(self, usual: str, known: Sequence[str]) -> str:
-        question = "Model; Tab lists them" if known else "Model"
-        return await self._questions.ask(question, usual, known=known) or self._go_back()
+        """Raises _Back."""
+        question = "Model; Tab lists them" if known else "Model" if usual else "Model, as its server calls it"
+        name = await self._questions.ask(question if usual else f"{question}; Enter goes back", usual, known=known)
+        if not name:
+            raise _Back
+        return name
 
     async def _perhaps_another(self, step: ModelStep, answer: ModelAnswer) -> ModelAnswer:
         """The usual one works."""
@@ -355,13 +402,10 @@ class TerminalSetup:
         for line in shown(changes):
             self._questions.say(f"  {line}", style="dim")
 
-    def _go_back(self) -> str:
-        raise _Back
-
 
 def _about(offer: Offer) -> str:
     if offer.provider is None:
-        return "the small model that comes along: a toy, which shows that everything works"
+        return f"a tiny local model ({MEGABYTES} MB): a toy, to see that everything works"
     if offer.models:
         others = len(offer.models) - _SHOWN_NAMES
         more = f" and {others} more" if others > 0 else ""
