@@ -94,7 +94,7 @@ class Assembly:
         self.context = Context(row, window, database, bus, services.strategies, warning=warning, zone=zone)
         self.model_choice = ModelChoice(self.context, services.chains, row.model)
         self.live = LiveView(self.context, bus)
-        self._memory = AgentMemory(self.context, database, settings.memory, settings.secrets)
+        self._memory = AgentMemory(self.context, database, settings.memory_of_agents, settings.secrets)
         self._rules = StandingRules(self.context, database, services.access)
         self._incoming = Incoming(
             self.context, folder, services.parser, self.live, hide_deleted=settings.deleted_messages == "hide"

@@ -23,6 +23,7 @@ class LiveView:
     def __init__(self, context: Context, bus: Bus) -> None:
         self._context = context
         self._bus = bus
+        self._answers = 1
         self.at_work = Presence(bus, context.address)
 
     def show_meter(self) -> None:
@@ -37,8 +38,14 @@ class LiveView:
             level=context.level.value,
             model=context.window.model_name,
             strategy=context.strategy.name,
+            answers=self._answers,
         )
         self._bus.live(Measured(context.address, facts))
+
+    def answering(self, messages: int, *, more: bool = False) -> None:
+        """An answer is begun to so many messages, or is to be to so many ``more``."""
+        self._answers = messages + (self._answers if more else 0)
+        self.show_meter()
 
     def react(self, ref: str, emoji: str) -> None:
         """Put a mark on a person's message, or take it away (no emoji)."""

@@ -75,9 +75,12 @@ def in_words(used: Used) -> str:
         return ""
     cached = f" ({percent(total.cache_read / total.context)} from the cache)" if total.cache_read else ""
     answers = f"{used.answers} answer{'' if used.answers == 1 else 's'}"
+    if used.messages > used.answers:  # several may be answered together
+        answers += f" to {used.messages} messages"
     prices = [cost(model, usage) for model, usage in used.by_model.items()]
     known = [price for price in prices if price is not None]
-    parts = [answers, f"{total.context:,} tokens in{cached}, {total.output:,} out"]
+    sent = f"{total.context:,} tokens in{cached}, " if total.context else ""  # the local model's are not counted
+    parts = [answers, f"{sent}{total.output:,} {'out' if sent else 'tokens out'}"]
     if known:
         dollars = sum(known)
         shown = f"${dollars:.2f}" if dollars >= _CENT else "less than $0.01"

@@ -53,6 +53,8 @@ class MeterFacts:
     source: str = ""
     model: str = ""
     strategy: str = ""
+    answers: int = 1
+    """To how many messages the answer is that is under way, or was given last."""
 
 
 @dataclass(frozen=True)

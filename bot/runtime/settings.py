@@ -46,6 +46,10 @@ class _Group(BaseModel):
     _stripped = field_validator("*", mode="before")(_stripped)
 
 
+WITHOUT_A_MODEL = "memory"
+"""The strategy of conversations for which nobody can write summaries."""
+
+
 class AgentsSettings(_Group):
     """`AGENTS__*`: how an agent keeps its context."""
 
@@ -476,6 +480,23 @@ class Settings(BaseSettings):
     def uses_local_model(self) -> bool:
         """Nobody named a model to talk to: neither a key nor an endpoint."""
         return self.talker.is_local
+
+    @property
+    def strategy_of_all(self) -> str:
+        """How conversations are compacted that chose nothing: as `AGENTS__STRATEGY` says; where it says nothing, and
+        summaries were the small local model's, which writes none of use and takes minutes, without any."""
+        if "strategy" in self.agents.model_fields_set or self.has_own_summary_endpoint:
+            return self.agents.strategy
+        try:
+            return WITHOUT_A_MODEL if choice.summaries(self).is_local else self.agents.strategy
+        except choice.Unresolved:
+            return self.agents.strategy
+
+    @property
+    def memory_of_agents(self) -> MemorySettings:
+        """Memory tells of its facts where it was chosen, and not where it is there for want of a model."""
+        is_chosen = "visibility" in self.memory.model_fields_set or self.strategy_of_all == self.agents.strategy
+        return self.memory if is_chosen else self.memory.model_copy(update={"visibility": "off"})
 
     @property
     def has_own_summary_endpoint(self) -> bool:

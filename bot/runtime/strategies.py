@@ -38,7 +38,7 @@ class Strategies:
 def configured(strategies: Mapping[str, Strategy], settings: Settings) -> Strategies:
     """Raises ConfigurationError for a name that there is not, and for an option that cannot be."""
     try:
-        chosen = named(settings.agents.strategy, strategies)
+        chosen = named(settings.strategy_of_all, strategies)
     except ConfigurationError as error:
         raise ConfigurationError(f"AGENTS__STRATEGY: {error}") from error
     if chosen.name in strategies and chosen is not strategies[chosen.name]:

@@ -263,6 +263,10 @@ class Terminal:
         self._remember(key, text)
         if buttons:
             await self._prompt.print([("class:notice", self._wrapped(buttons))])
+        count = self._facts.get("answers")
+        if isinstance(count, int) and count > 1:  # or whoever counts would miss some
+            self._facts = {**self._facts, "answers": 1}
+            await self._hint_at(f"(One answer to your {count:,} messages.)")
 
     async def _settle(self, reply: _Reply, upto: int) -> None:
         """Move a reply from above the prompt into the scrollback, up to a character."""

@@ -33,6 +33,8 @@ ABOUT_STRATEGIES: Mapping[str, str] = MappingProxyType(
     }
 )
 """What each strategy does, for people."""
+WITHOUT_SUMMARIES = ("memory", "monologue")
+"""Those that ask no model."""
 DEFAULT = "default"
 """`/strategy default`: as all conversations that have not chosen."""
 STRATEGY = "strategy"

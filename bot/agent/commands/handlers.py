@@ -265,7 +265,9 @@ class CommandHandlers:
             await context.choose_strategy(wanted)
         elif wanted:
             return texts.unknown_strategy(argument, strategies.names)
-        text = texts.strategy_text(context.strategy.name, strategies.names, chosen=bool(wanted))
+        text = texts.strategy_text(
+            context.strategy.name, strategies.names, chosen=bool(wanted), by_local_model=self._summaries.first.is_local
+        )
         await self._answers.give(message, text)
         self._tasks.create_task(self._memory.remember("catch_up"))
         self._live.show_meter()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bot.agent.commands.arguments import ABOUT_STRATEGIES, DEFAULT
+from bot.agent.commands.arguments import ABOUT_STRATEGIES, DEFAULT, WITHOUT_SUMMARIES
 from bot.agent.commands.parsing import OLD_BUTTON
 from bot.agent.commands.table import offered
 from bot.agent.model_choice import ModelChoice
@@ -62,10 +62,18 @@ def unknown(name: str, meant: str = "") -> str:
     return f"I do not know /{name}. /help lists what I know."
 
 
-def strategy_text(name: str, names: Sequence[str], *, chosen: bool) -> str:
-    """The answer to /strategy."""
+NO_SUMMARIES = (
+    "It wants summaries, and the small local model writes none that are of use, and takes minutes: "
+    f"{' and '.join(WITHOUT_SUMMARIES)} need none."
+)
+
+
+def strategy_text(name: str, names: Sequence[str], *, chosen: bool, by_local_model: bool = False) -> str:
+    """The answer to /strategy. ``by_local_model``: summaries would be the small local model's."""
     lines = [f"From the next compaction on: {name}." if chosen else f"I compact this conversation by: {name}."]
     lines += [f"/strategy {other}: {ABOUT_STRATEGIES.get(other, 'your own')}" for other in names if other != name]
+    if by_local_model and name in ABOUT_STRATEGIES and name not in WITHOUT_SUMMARIES:
+        lines.insert(1, NO_SUMMARIES)
     return "\n".join([*lines, f"/strategy {DEFAULT}: as all conversations"])
 
 
@@ -182,10 +190,16 @@ LIMIT_ASSUMED = (
 )
 
 
+OVER = "It is over its limit, which leaves room for an answer: it is compacted before the next one."
+OVER_AND_LEFT = "It is over its limit, which leaves room for an answer. /compact makes it smaller."
+
+
 def undone_text(kind: str, before: Meter, after: Meter, level: Level) -> str:
     """The answer to /undo, which took off a layer of this kind."""
     what = _UNDONE.get(kind, "Took the last compaction back")
     text = f"{what}: {before.total:,} → {after.total:,} tokens ({percent(after.share)})."
+    if after.over:
+        return f"{text} That is over its limit, which leaves room for an answer: I compact again before the next one."
     if level is Level.CRITICAL:
         return f"{text} That is critical, so I will compact again soon."
     return f"{text} I will not compact by myself before it is critical."
@@ -211,6 +225,7 @@ def context_text(
     lines = [
         f"Context: {meter.total:,} of {meter.limit:,} tokens ({percent(meter.share)}), level {level.value}",
         "▓" * filled + "░" * (_BAR - filled),
+        *([OVER if automatic else OVER_AND_LEFT] if meter.over else []),
         *(f"· {part.name}: {part.tokens:,}" for part in meter.parts if part.tokens),
         f"Source: {'counted by the provider' if meter.source == 'usage' else 'estimated'} ({meter.source})",
         _automatic(meter, strategy, restraint, automatic=automatic, ahead=ahead),

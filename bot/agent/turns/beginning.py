@@ -56,7 +56,7 @@ class Beginning:
                 raise NothingWaitsError
             if appended.apology:
                 await turn.end_with(step, appended.apology)
-        self._incoming.unmark(messages)
+        self._incoming.taken(messages)
         return turn
 
     async def retry(self, turn_id: str, message: Waiting) -> Turn | None:

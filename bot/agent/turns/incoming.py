@@ -85,8 +85,10 @@ class Incoming:
                 if message.id in still_waiting:
                     self._live.react(message.ref, WAITS)
 
-    def unmark(self, messages: Sequence[Waiting]) -> None:
-        """What said that these messages wait comes off them."""
+    def taken(self, messages: Sequence[Waiting], *, more: bool = False) -> None:
+        """These are being answered, beside those before them where they are ``more``: what said that they wait comes
+        off them."""
+        self._live.answering(len(messages), more=more)
         for message in messages:
             if message.marked:
                 self._live.react(message.ref, "")

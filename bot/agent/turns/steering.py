@@ -113,6 +113,6 @@ class Steering:
         opened = await self._incoming.open(messages)
         async with self._context.step() as step:
             joined = (await opened.append_to(step, turn_id)).messages
-        self._incoming.unmark(joined)
+        self._incoming.taken(joined, more=True)
         log.info("turn_steered", messages=len(joined))
         return bool(joined)

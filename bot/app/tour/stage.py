@@ -80,7 +80,12 @@ def _tell(**said: object) -> None:
 async def stage(data_dir: Path, pace: float) -> None:
     """Play until the input ends."""
     settings = Settings(
-        _env_file=None, data_dir=data_dir, agents=AgentsSettings(emergency_context_limit=LIMIT), log_level="ERROR"
+        _env_file=None,
+        data_dir=data_dir,
+        agents=AgentsSettings(
+            emergency_context_limit=LIMIT, strategy="reset"
+        ),  # there is a model that writes summaries
+        log_level="ERROR",
     )
     model = ScriptedModel(Script(pace), limits=Limits(window=8_000, answer=400, known=True))
     link = Link(model, "scripted", uses_tools=False)

@@ -34,9 +34,11 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Used:
-    """Since some moment: how many answers were given, and tokens by the model that was asked, for compactions too."""
+    """Since some moment: how many answers were given to how many messages, and tokens by the model that was asked, for
+    compactions too."""
 
     answers: int = 0
+    messages: int = 0
     by_model: Mapping[str, Usage] = field(default_factory=dict)
 
 
@@ -93,4 +95,9 @@ async def used_since(tx: Tx, agent_id: AgentId, since: float) -> Used:
     by_runs = [(row[0], Usage(*row[1:])) for row in await tx.execute(compacted.group_by(compactions.c.model))]
     counted = [(model, usage) for model, _, usage in by_turns] + by_runs
     spent = {model: usage for model, usage in usages(counted).items() if usage != Usage()}
-    return Used(sum(count for _, count, _ in by_turns), spent)
+    table = entries.c
+    said = select(func.count()).where(
+        table.agent_id == agent_id, table.kind == EntryKind.SAID, table.created_at >= since
+    )
+    messages = int((await tx.execute(said)).scalar_one())
+    return Used(sum(count for _, count, _ in by_turns), messages, spent)
