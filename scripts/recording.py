@@ -13,8 +13,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from bot.app.tour.play import SEEN_WORDS, Act, Asked, Counted, Killed, Measured, Noticed, Shown, Started, Written, play
-from bot.app.tour.screen import counted, folded, meter
+from bot.app.tour.play import (
+    SEEN_WORDS,
+    Act,
+    Asked,
+    Counted,
+    Killed,
+    Measured,
+    Noticed,
+    Shown,
+    Started,
+    Summarised,
+    Written,
+    play,
+)
+from bot.app.tour.screen import counted, folded, in_the_place, meter, summary
 
 PICTURE = Path(__file__).parents[1] / "docs" / "pictures" / "tour.svg"
 
@@ -23,8 +36,8 @@ _LETTER, _LINE, _LEFT, _TOP = 8.43, 21, 20, 52
 _WIDTH = round(_LEFT * 2 + _COLUMNS * _LETTER)
 _HEIGHT = _TOP + _ROWS * _LINE + 92
 _COLOURS = {
-    "said": "#e6edf3", "asked": "#79c0ff", "notice": "#d2a8ff", "killed": "#ff7b72", "started": "#8b949e",
-    "end": "#7ee787",
+    "said": "#e6edf3", "asked": "#79c0ff", "notice": "#d2a8ff", "summary": "#ffa657", "killed": "#ff7b72",
+    "started": "#8b949e", "end": "#7ee787",
 }  # fmt: skip
 _LAST_SECONDS = 6.0
 
@@ -42,7 +55,7 @@ class Recording:
     """What was shown, with the seconds at which a reader would want it."""
 
     def __init__(self) -> None:
-        self.now = 0.5
+        self.now = 0.0
         self.rows: list[Row] = []
         self.acts: list[tuple[float, str]] = []
         self.meters: list[tuple[float, Measured]] = []
@@ -55,7 +68,7 @@ class Recording:
             case Act():
                 self.now += 1.2 if self.acts else 0.0
                 self.acts.append((self.now, f"{len(self.acts) + 1} · {shown.line}"))
-                self.now += 1.6
+                self.now += 1.6 if len(self.acts) > 1 else 0.0  # the first picture is not empty
             case Asked():
                 self._put("asked", f"> {shown.text}", row=0.35)
                 self.now += 0.6
@@ -67,6 +80,10 @@ class Recording:
                 self.now += 0.5
             case Noticed() if not shown.text.endswith("…") and "taken back" not in shown.text:
                 self._put("notice", shown.text)
+                self.now += 2.0
+            case Summarised():
+                self._put("notice", in_the_place("compaction_DAY.md"))
+                self._put("summary", "\n".join(summary(shown.text, _COLUMNS)), row=0.3)
                 self.now += 2.0
             case Measured():
                 self.meters.append((self.now, shown))
@@ -98,7 +115,7 @@ class Recording:
         """The picture."""
         whole = self.now + _LAST_SECONDS
         moments = sorted({row.at for row in self.rows})
-        styles = [f"@keyframes l{n}{{0%{{opacity:0}}{_share(at, whole)}{{opacity:1}}}}" for n, at in enumerate(moments)]
+        styles = [f"@keyframes l{n}{{{_appears(at, whole)}}}" for n, at in enumerate(moments)]
         styles += [f".l{n}{{animation:l{n} {whole:.1f}s step-end infinite}}" for n in range(len(moments))]
         styles += [f".{kind}{{fill:{colour}}}" for kind, colour in _COLOURS.items()]
         styles.append(f"@keyframes scroll{{{''.join(self._scrolling(whole))}}}")
@@ -117,7 +134,7 @@ class Recording:
             for n, (at, text) in enumerate(told):
                 until = told[n + 1][0] if n + 1 < len(told) else whole
                 gone = f"{_share(until, whole)}{{opacity:0}}" if until < whole else ""
-                styles.append(f"@keyframes {name}{n}{{0%{{opacity:0}}{_share(at, whole)}{{opacity:1}}{gone}}}")
+                styles.append(f"@keyframes {name}{n}{{{_appears(at, whole)}{gone}}}")
                 resting = "" if n + 1 == len(told) else "opacity:0;"
                 styles.append(f".{name}{n}{{{resting}animation:{name}{n} {whole:.1f}s step-end infinite}}")
                 below.append(f'<text class="{kind} {name}{n}" x="{_LEFT}" y="{y}">{escape(text)}</text>')
@@ -155,6 +172,10 @@ style="transform:translateY({self._scrolled(len(self.rows))}px)">
 
     def _scrolled(self, rows: int) -> int:
         return -max(0, rows - _ROWS) * _LINE
+
+
+def _appears(at: float, whole: float) -> str:
+    return f"0%{{opacity:0}}{_share(at, whole)}{{opacity:1}}" if at else "0%{opacity:1}"
 
 
 def _share(at: float, whole: float) -> str:

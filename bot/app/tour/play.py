@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 import bot
 from bot.app.embedded.detached import Detached
-from bot.app.tour.script import CUT_SHORT, DETAIL, GROWING
+from bot.app.tour.script import CUT_SHORT, DETAIL, GROWING, HERE
 from bot.errors import PalimpsestError
 from bot.runtime.tasks import to_the_end
 
@@ -31,6 +31,8 @@ _PATIENCE = 60.0
 """Seconds for an answer, also on a machine that does much else."""
 _END_SECONDS = 15.0
 _CONTEXT = re.compile(r"Context: ([\d,]+) of ([\d,]+) tokens .*, level (\w+)")
+_SUMMARY = re.compile(r"^### Summary\n\n```\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
+_LOOK_SECONDS = 0.05
 _COMPACTED = "🗜 Compacted:"
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONDONTWRITEBYTECODE")
 """Of the environment. No setting of whoever looks is to change what is shown, and no key is to be seen."""
@@ -81,6 +83,14 @@ class Measured:
 
 
 @dataclass(frozen=True)
+class Summarised:
+    """What the model reads from now on in the place of the rest, as the program has written it down in this file."""
+
+    text: str
+    file: str
+
+
+@dataclass(frozen=True)
 class Rest:
     """All that a message set off is done."""
 
@@ -107,7 +117,7 @@ class Counted:
     replies: int
 
 
-Shown: TypeAlias = Act | Asked | Written | Noticed | Measured | Rest | Killed | Started | Counted
+Shown: TypeAlias = Act | Asked | Written | Noticed | Measured | Summarised | Rest | Killed | Started | Counted
 Show: TypeAlias = Callable[[Shown], Awaitable[None]]
 
 OPENING = Act("A conversation grows. Its limit is small here, so that a minute fills it.")
@@ -131,6 +141,8 @@ async def play(show: Show, pause: Callable[[float], Awaitable[None]], pace: floa
                 await pause(1.0)
             await show(AHEAD)
             await program.ask_until_compacted(GROWING[-1])
+            await pause(1.5)
+            await program.show_summary()
             await pause(4.0)
             await show(OLD_DETAIL)
             await program.ask(DETAIL)
@@ -210,6 +222,19 @@ class Program:
             await self._until(lambda shown: isinstance(shown, Rest))
         await self.measure()
 
+    async def show_summary(self) -> None:
+        """Show what the last compaction wrote down for people, which it does behind its notice. Raises TourEnded."""
+        folder = self._data_dir / "agents" / HERE.agent_id
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                while True:
+                    if found := await asyncio.to_thread(_summary_in, folder):
+                        break
+                    await asyncio.sleep(_LOOK_SECONDS)
+        except TimeoutError:
+            raise TourEnded(f"The tour's program has written down no summary. {self._last_words}") from None
+        await self._show(found)
+
     async def measure(self) -> None:
         """Show how full the context is, as `/context` says it."""
         await self._write("/context")
@@ -283,6 +308,13 @@ class Program:
     def _last_words(self) -> str:
         lines = (self._data_dir / "errors.log").read_text(errors="replace").splitlines()
         return " | ".join(line.strip() for line in lines[-2:])
+
+
+def _summary_in(folder: Path) -> Summarised | None:
+    for file in sorted(folder.glob("compaction_*.md"), reverse=True):
+        if found := _SUMMARY.findall(file.read_text(encoding="utf-8")):
+            return Summarised(found[-1], file.name)
+    return None
 
 
 def _read(said: dict[str, Any]) -> Shown:

@@ -7,7 +7,18 @@ import sys
 import textwrap
 from typing import TextIO
 
-from bot.app.tour.play import Act, Asked, Counted, Killed, Measured, Noticed, Shown, Started, Written
+from bot.app.tour.play import (
+    Act,
+    Asked,
+    Counted,
+    Killed,
+    Measured,
+    Noticed,
+    Shown,
+    Started,
+    Summarised,
+    Written,
+)
 
 WIDTH = 92
 _TYPED_SECONDS = 0.012
@@ -26,6 +37,16 @@ def meter(shown: Measured) -> str:
     full = round(20 * shown.total / shown.limit)
     percent = int(100 * shown.total / shown.limit)
     return f"{'▓' * full}{'░' * (20 - full)} {shown.total:,} / {shown.limit:,} tokens ({percent} %) · {shown.level}"
+
+
+def in_the_place(file: str) -> str:
+    """What stands above the summary."""
+    return f"In the place of all that, the model now reads this (and so can you, in {file}):"
+
+
+def summary(text: str, width: int = WIDTH) -> list[str]:
+    """Its lines, set in a little, so that one sees where it ends."""
+    return [f"  {row}" for row in folded(text, width - 2)]
 
 
 def counted(shown: Counted) -> str:
@@ -65,6 +86,8 @@ class Screen:
                 self._put(f"\n{_DIM}", "\n".join(folded(shown.text)))
             case Measured():
                 self._put(f"\n{_GREEN}", meter(shown))
+            case Summarised():
+                self._put(f"\n{_DIM}", "\n".join([*folded(in_the_place(shown.file)), "", *summary(shown.text)]))
             case Killed():
                 self._end_of_reply()
                 self._put(f"\n{_RED}", f"$ kill -9 {shown.pid}")

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 
-from bot.messages import Message, text_of
+from bot.messages import Address, Message, text_of
 from bot.model.scripted import Answer, Asked, Line
 
+HERE = Address("terminal", "tour")
 LIMIT = 1_000
 """Tokens of the conversation: so few, that a minute is enough to fill them."""
 GROWING = (

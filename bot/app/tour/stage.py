@@ -14,14 +14,12 @@ import time
 from pathlib import Path
 
 from bot.app.chat import serve_chat
-from bot.app.tour.script import LIMIT, Script
+from bot.app.tour.script import HERE, LIMIT, Script
 from bot.connector import Intake
 from bot.messages import Address, Attachment, Edit, Inbound, Outbound, Say
 from bot.model import Limits, Link
 from bot.model.scripted import ScriptedModel
 from bot.runtime.settings import AgentsSettings, Settings
-
-HERE = Address("terminal", "tour")
 
 
 class Stage:

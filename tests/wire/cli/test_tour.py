@@ -30,6 +30,7 @@ def test_without_a_terminal_it_is_plain_text_to_its_end_and_nothing_is_left(tmp_
     assert "\x1b" not in done.stdout
     acts = [line[0] for line in done.stdout.splitlines() if line[1:4] == " · "]
     assert acts == ["1", "2", "3", "4", "5", "6"]
+    assert "  - The van is booked for 8:30, its number is KR 4821" in done.stdout, "the summary is shown"
     assert "KR 4821, booked for 8:30." in done.stdout
     assert "6 questions, 6 answers: none lost, none given twice." in done.stdout
     assert not list(tmp_path.iterdir())
