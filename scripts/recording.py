@@ -70,7 +70,7 @@ class Recording:
                 self.acts.append((self.now, f"{len(self.acts) + 1} · {shown.line}"))
                 self.now += 1.6 if len(self.acts) > 1 else 0.0  # the first picture is not empty
             case Asked():
-                self._put("asked", f"> {shown.text}", row=0.35)
+                self._put("asked", f"> {shown.text}", row=0.35 if self.rows else 0.0)
                 self.now += 0.6
             case Written(partial=True):
                 self._seen = shown

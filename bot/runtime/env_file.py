@@ -42,6 +42,16 @@ def env_file() -> Path:
     return own if own.is_file() else ENV_FILE
 
 
+def place_in_words() -> str:
+    """Which settings count where this is called, in a sentence."""
+    file, own = env_file(), user_env_file()
+    if not file.exists():
+        return f"Settings are read from the environment alone: there is no .env in {Path.cwd()}, and no {own}."
+    if file == own:
+        return f"Settings are read from the environment and {own}, because {Path.cwd()} has no .env of its own."
+    return f"Settings are read from the environment and {file.absolute()}; another folder has its own."
+
+
 def user_env_file() -> Path:
     """Where systems keep what one user has set: `~/.config/palimpsest/.env`, or as macOS has it."""
     import platformdirs  # not needed where there is a `.env`

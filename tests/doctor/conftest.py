@@ -10,8 +10,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-from bot.app.doctor import Case, Finding
+from bot.app.doctor.case import Case
 from bot.app.doctor.web import Web
+from bot.runtime.checks import Finding
 from bot.runtime.settings import Settings, load_settings
 from bot.store.book import bell_of, database_of
 from tests.servers.discord.routes import Route

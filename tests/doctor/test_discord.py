@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.app.doctor import Case
+from bot.app.doctor.case import Case
 from bot.app.doctor.discord import PERMISSIONS, check_discord
 from tests.doctor.conftest import MakeCase, said, the_one
 from tests.servers.discord.server import DiscordServer

@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from bot.app.doctor import Case
+from bot.app.doctor.case import Case
 from bot.app.doctor.telegram import check_telegram
 from bot.app.doctor.telegram_webhook import check_webhook
 from bot.bus.bus import Bus

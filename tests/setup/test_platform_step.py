@@ -11,7 +11,8 @@ import aiohttp
 import pytest
 
 from bot.app.doctor.web import Web
-from bot.app.setup.platform_step import BEING_SET_UP, PLATFORMS, PlatformStep
+from bot.app.setup.first_word import BEING_SET_UP
+from bot.app.setup.platform_step import PLATFORMS, PlatformStep
 from bot.app.setup.settings_file import SettingsFile
 from bot.runtime.tasks import stop
 from tests.servers.discord.server import DiscordServer

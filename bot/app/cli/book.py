@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from bot.app.cli.process import WronglyCalled, log_quietly
 from bot.errors import ConfigurationError, PalimpsestError
+from bot.runtime.env_file import place_in_words
 
 if TYPE_CHECKING:
     from bot.bus.bus import Bus
@@ -78,8 +79,8 @@ def refuse_missing_book(settings: Settings) -> None:
     """Raises ConfigurationError where the program has no book yet."""
     if not settings.database_url and not (settings.data_dir / "palimpsest.db").exists():
         raise ConfigurationError(
-            f"There is no database in DATA_DIR={settings.data_dir}. Call this in the folder in which you start "
-            "`palimpsest run`, so that the same .env counts."
+            f"There is no database in DATA_DIR={settings.data_dir.absolute()}. {place_in_words()} Call this in the "
+            "folder in which you start the program."
         )
 
 

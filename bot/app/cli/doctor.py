@@ -11,7 +11,7 @@ from bot.app.cli.process import log_quietly, run_to_its_end
 from bot.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from bot.app.doctor import Finding
+    from bot.runtime.checks import Finding
     from bot.runtime.settings import Settings
 
 
@@ -32,12 +32,13 @@ def doctor(
 
 def _findings(*, probe: bool) -> list[Finding]:
     from bot.runtime.checks import problem
+    from bot.runtime.env_file import place_in_words
     from bot.runtime.settings import load_settings
 
     try:
         settings = load_settings()
     except ConfigurationError as error:
-        return [problem("settings", str(error), "Correct it in the environment or in .env.")]
+        return [problem("settings", str(error), f"Correct it there. {place_in_words()}")]
     log_quietly(settings)
     return run_to_its_end(_examine(settings, probe=probe))
 
@@ -45,10 +46,13 @@ def _findings(*, probe: bool) -> list[Finding]:
 async def _examine(settings: Settings, *, probe: bool) -> list[Finding]:
     import aiohttp
 
-    from bot.app.doctor import Case, examine
+    from bot.app.doctor.case import Case
+    from bot.app.doctor.examine import examine
     from bot.app.doctor.web import Web
-    from bot.runtime.env_file import read_env_file
+    from bot.runtime.env_file import place_in_words, read_env_file
     from bot.runtime.settings import variables
 
     async with aiohttp.ClientSession() as session:
-        return await examine(Case(settings, Web(session, time.time), variables(), probe, env_file=read_env_file()))
+        web = Web(session, time.time)
+        case = Case(settings, web, variables(), probe, env_file=read_env_file(), place=place_in_words())
+        return await examine(case)

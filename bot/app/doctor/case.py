@@ -25,6 +25,8 @@ class Case:
     probe: bool = False
     probe_seconds: int = 5
     env_file: EnvFile = field(default_factory=EnvFile)
+    place: str = ""
+    """Which settings count, in a sentence."""
 
 
 Check = Callable[[Case], Awaitable[Sequence[Finding]]]

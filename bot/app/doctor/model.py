@@ -21,8 +21,6 @@ from bot.model import Head, Link, Model
 from bot.runtime.checks import Finding, ok, problem, unreached, warning
 from bot.runtime.providers import ANTHROPIC, CUSTOM, Unresolved, choice
 from bot.runtime.settings import Settings
-from bot.store import windows
-from bot.store.book import database_of
 
 PART = "model"
 _SECONDS = 4.0
@@ -172,6 +170,9 @@ async def _learned(case: Case) -> Mapping[tuple[str, str], Learned]:
     settings = case.settings
     if not settings.database_url and not (settings.data_dir / "palimpsest.db").exists():
         return {}
+    from bot.store import windows
+    from bot.store.book import database_of
+
     database = database_of(settings)
     try:
         async with asyncio.timeout(_SECONDS), database.read() as tx:

@@ -24,8 +24,9 @@ from bot.app.doctor.web import Web
 from bot.app.embedded.weights import MEGABYTES
 from bot.app.http import HttpServer
 from bot.app.setup.address_step import AddressStep
+from bot.app.setup.first_word import FirstWord
 from bot.app.setup.model_step import LOCAL, NONE, ModelAnswer, ModelStep, Offer, meant_address
-from bot.app.setup.platform_step import PLATFORMS, FirstWord, PlatformStep, TokenTrial, asked_for
+from bot.app.setup.platform_step import PLATFORMS, PlatformStep, TokenTrial, asked_for
 from bot.app.setup.settings_file import SettingsFile
 from bot.app.setup.standing import is_named, places, shown, standing
 from bot.app.setup.trial import Trial

@@ -11,7 +11,6 @@ from typing import IO
 from urllib.parse import urlsplit
 
 from bot.app.doctor.case import Case, revealed
-from bot.app.doctor.model import check_asked
 from bot.app.doctor.provider import Asked, asked, names_in
 from bot.app.doctor.web import Unreachable, Web
 from bot.app.embedded import EmbeddedError
@@ -144,6 +143,8 @@ class ModelStep:
 
     async def attempt(self, answer: ModelAnswer) -> Trial:
         """Whether it works, by the doctor's check, which makes no request of a model; and what it can do."""
+        from bot.app.doctor.model import check_asked
+
         try:
             _refuse_no_address(answer)
             await self._take_name(answer)

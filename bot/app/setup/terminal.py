@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Awaitable, Sequence
+from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
@@ -20,15 +21,17 @@ from bot.app.embedded.weights import MEGABYTES
 from bot.app.setup.address_step import AddressStep
 from bot.app.setup.env_lines import Changes
 from bot.app.setup.model_step import LOCAL, ModelAnswer, ModelStep, Offer, meant_address, why_no_address
-from bot.app.setup.platform_step import FirstWord, Platform, PlatformStep, TokenTrial, asked_for
+from bot.app.setup.platform_step import Platform, PlatformStep, TokenTrial, asked_for
 from bot.app.setup.settings_file import SettingsFile
 from bot.app.setup.standing import masked, places, shown, standing
 from bot.app.setup.trial import AnyTrial
 from bot.errors import PalimpsestError
-from bot.gateway.admission import new_code
 from bot.messages import Inbound
 from bot.runtime.checks import Finding, problem
 from bot.runtime.tasks import stop
+
+if TYPE_CHECKING:
+    from bot.app.setup.first_word import FirstWord
 
 _MOST_NAMES = 500
 _SHOWN_NAMES = 3
@@ -325,6 +328,8 @@ class TerminalSetup:
         admins = ", ".join(step.admins)
         if admins and not await self._questions.agrees(f"{admins} may let others in. Add somebody?", usual=False):
             return
+        from bot.gateway.admission import new_code
+
         code = new_code()
         while True:
             try:
