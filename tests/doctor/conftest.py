@@ -17,9 +17,10 @@ from bot.runtime.settings import Settings, load_settings
 from bot.store.book import bell_of, database_of
 from tests.servers.discord.routes import Route
 from tests.servers.discord.server import DiscordServer
+from tests.servers.fixtures import telegram
 from tests.servers.messages.server import MessagesServer
-from tests.servers.telegram.server import BotApiServer
 
+__all__ = ["telegram"]
 MakeCase = Callable[..., Case]
 
 
@@ -35,13 +36,6 @@ async def case(tmp_path: Path) -> AsyncIterator[MakeCase]:
             return Case(found, Web(session, lambda: time.time() + ahead), variables or {}, probe, probe_seconds=1)
 
         yield make
-
-
-@pytest.fixture
-async def telegram() -> AsyncIterator[BotApiServer]:
-    """A strict Telegram."""
-    async with BotApiServer() as server:
-        yield server
 
 
 @pytest.fixture

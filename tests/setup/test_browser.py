@@ -29,21 +29,24 @@ async def program(folder: Path, environment: dict[str, str]) -> AsyncIterator[Fo
         await process.wait()
 
 
-async def address_of(program: Forked) -> str:
-    while line := (await program.stdout.readline()).decode():
+async def address_of(out: asyncio.StreamReader) -> str:
+    """What it says on standard output."""
+    said = ""
+    while line := (await out.readline()).decode():
+        said += line
         if found := re.search(r"http://\S+", line):
             return found[0]
-    raise AssertionError((await program.stderr.read()).decode())
+    raise AssertionError(said)
 
 
-async def press(browser: httpx2.AsyncClient, page: str, **fields: str) -> httpx2.Response:
-    """Fill in the form of a page, and send it; follows to where that leads."""
-    shown = await browser.get(page)
-    return await browser.post(page, data={"csrf": csrf_of(shown.text), **fields})
+async def press(browser: httpx2.AsyncClient, action: str, page: str = "", **fields: str) -> httpx2.Response:
+    """Fill in the form of a page, by default that of its own address, and send it; follows to where that leads."""
+    shown = await browser.get(page or action)
+    return await browser.post(action, data={"csrf": csrf_of(shown.text), **fields})
 
 
 async def test_everything_is_answered_in_a_browser(program: Forked, folder: Path, telegram: BotApiServer) -> None:
-    address = await address_of(program)
+    address = await address_of(program.stdout)
     base = address.partition("/?")[0]
     async with httpx2.AsyncClient(base_url=base, follow_redirects=True, timeout=PATIENCE) as browser:
         assert "Set it up" in (await browser.get(address)).text
@@ -79,7 +82,7 @@ async def test_everything_is_answered_in_a_browser(program: Forked, folder: Path
 
 
 async def test_it_is_for_the_browser_that_opened_the_address_first(program: Forked, folder: Path) -> None:
-    address = await address_of(program)
+    address = await address_of(program.stdout)
     base = address.partition("/?")[0]
     async with httpx2.AsyncClient(base_url=base, timeout=PATIENCE) as stranger:
         for path in ("/", "/model", "/platform/telegram", "/?key=guess"):
@@ -104,7 +107,7 @@ async def test_it_is_for_the_browser_that_opened_the_address_first(program: Fork
 
 
 async def test_a_port_that_is_taken_is_said(program: Forked, folder: Path, environment: dict[str, str]) -> None:
-    port = (await address_of(program)).partition("/?")[0].rpartition(":")[2]
+    port = (await address_of(program.stdout)).partition("/?")[0].rpartition(":")[2]
     second = await fork(("setup", "--browser", "--port", port), folder, environment)
     second.stdin.close()
     err = (await second.stderr.read()).decode()

@@ -14,11 +14,13 @@ import pytest_asyncio
 
 from bot.app.embedded.valkey import EmbeddedValkey
 from tests.conftest import new_database
+from tests.servers.fixtures import telegram
 from tests.servers.messages.server import MessagesServer
 from tests.servers.telegram.server import BotApiServer
 from tests.wire.program import KEY, Program, Programs
 from tests.wire.talk import Brain, Talk
 
+__all__ = ["telegram"]
 _numbers = itertools.count(1001)
 Book = Mapping[str, str]
 
@@ -92,13 +94,6 @@ def ada(served: Served) -> Iterator[Talk]:
 async def model() -> AsyncIterator[MessagesServer]:
     """A strict model server with a window of 3,000 tokens, for this test alone."""
     async with MessagesServer(window=3_000, key=KEY) as server:
-        yield server
-
-
-@pytest_asyncio.fixture
-async def telegram() -> AsyncIterator[BotApiServer]:
-    """A Telegram for this test alone."""
-    async with BotApiServer() as server:
         yield server
 
 

@@ -141,8 +141,11 @@ def _ask_once(
 
 def _of_a_new_folder(settings: Settings, *, is_there: bool = False) -> Sequence[str]:
     """Where things are kept, for whoever never said so, the first time. ``is_there``: by now."""
+    from bot.runtime.env_file import env_file
+
     folder = settings.data_dir
-    if "data_dir" in settings.model_fields_set or settings.database_url or (folder.exists() and not is_there):
+    is_known = "data_dir" in settings.model_fields_set or settings.database_url or env_file().exists()
+    if is_known or (folder.exists() and not is_there):
         return []
     where = f"What is said here is kept in {folder.absolute()}, and found again from this folder alone"
     return [f"{where}; `palimpsest setup` makes a place that counts everywhere."]

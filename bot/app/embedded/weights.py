@@ -112,7 +112,10 @@ def _taken(brought: Path, folder: Path, who: str) -> Path:
 
 async def _run(command: Sequence[str], shown: IO[str] | None) -> tuple[int | None, str]:
     """Its exit code, and what it wrote on standard error; it ends with whoever waits for it."""
-    process = await asyncio.create_subprocess_exec(*command, stdin=DEVNULL, stdout=shown or DEVNULL, stderr=PIPE)
+    try:
+        process = await asyncio.create_subprocess_exec(*command, stdin=DEVNULL, stdout=shown or DEVNULL, stderr=PIPE)
+    except OSError as error:
+        return None, str(error)
     try:
         _, errors = await process.communicate()
     finally:

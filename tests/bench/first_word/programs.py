@@ -41,10 +41,11 @@ class Given:
     trust: str = ""
     """A file with the certificate that it shows, and those of the system."""
 
-    async def answer_on_telegram(self, person: Person, say: Callable[[], object]) -> None:
-        """Say something, and wait until it is answered. Raises AssertionError where the program leaves."""
+    async def hello_on_telegram(self, person: Person) -> None:
+        """Say hello, and wait until it is answered. Raises AssertionError where the program leaves."""
         before = len(self.telegram.texts(ADA))
-        say()
+        person.counts(len(HELLO) + 1)
+        self.telegram.person(ADA, "Ada").says(HELLO)
         await self.comes(person, lambda: any(ANSWER in text for text in self.telegram.texts(ADA)[before:]))
 
     async def comes(self, person: Person, what: Callable[[], bool]) -> None:
@@ -101,14 +102,13 @@ class Palimpsest:
         await person.sees("is an admin now")
         await person.sees(r"Talk to it on Discord, too\? \[y/N\]:")
         await person.enters()
-        person.counts(len(HELLO) + 1)
-        await given.answer_on_telegram(person, lambda: ada.says(HELLO))
+        await given.hello_on_telegram(person)
 
     async def _model(self, person: Person, given: Given) -> None:
         await person.runs("palimpsest")
         await person.sees("Number or name; Enter skips:")
         await person.types("11")
-        await person.sees(r"Its address \(CUSTOM_BASE_URL\):")
+        await person.sees(r"Its address \(CUSTOM_BASE_URL\).*?goes back:")
         await person.pastes(given.address)
         await person.sees("Key, which is not shown; Enter for none:")
         await person.pastes(given.key)
@@ -159,8 +159,7 @@ class Nanobot:
         await other.finishes()
         await other.ends()
         person.counts(other.keys)
-        person.counts(len(HELLO) + 1)
-        await given.answer_on_telegram(person, lambda: ada.says(HELLO))
+        await given.hello_on_telegram(person)
 
     async def _model(self, person: Person, given: Given) -> None:
         await person.runs("nanobot", "onboard", "--wizard")
@@ -219,10 +218,8 @@ class Hermes:
         with (home / ".hermes" / "config.yaml").open("a") as file:
             file.write(f"\nplatforms:\n  telegram:\n    extra:\n      base_url: {given.telegram.url}/bot\n")
         await person.runs("hermes", "gateway")
-        ada = given.telegram.person(ADA, "Ada")
-        person.counts(len(HELLO) + 1)
         await given.comes(person, lambda: given.telegram.polls > 0)
-        await given.answer_on_telegram(person, lambda: ada.says(HELLO))
+        await given.hello_on_telegram(person)
 
     async def _model(self, person: Person, given: Given) -> None:
         await person.runs("hermes", "model")
