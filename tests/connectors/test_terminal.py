@@ -509,3 +509,12 @@ def test_the_meter_line_leaves_out_what_has_no_room_and_cuts_nothing() -> None:
     assert meter_line(facts, 50) == f"▓▓░░░░░░░░ {tokens} · ok"
     assert meter_line(facts, 40) == f"{tokens} · ok"
     assert meter_line(facts, 30) == tokens
+
+
+async def test_an_answer_to_several_messages_says_to_how_many_and_the_next_one_says_nothing(desk: Desk) -> None:
+    await desk.deliver(Status(HERE, {"total": 100, "limit": 1_000, "level": "ok", "answers": 3}))
+    await desk.deliver(Say(HERE, "To all of it.", "1"))
+    await desk.shows("(One answer to your 3 messages.)")
+    await desk.deliver(Say(HERE, "And another one.", "2"))
+    await desk.shows("And another one.")
+    await desk.shows("(One answer")

@@ -56,12 +56,22 @@ async def test_without_an_answer_nothing_is_on_standard_output_and_the_exit_code
     refused = await _asks(programs, "-p", "Hello.", ANTHROPIC_API_KEY="wrong-key-of-the-tests")
     assert (refused.process.returncode, refused.out) == (1, [])
     assert "ANTHROPIC_API_KEY" in refused.err[-1]
+    assert programs.book or not programs.data.exists(), "a folder that it made for this alone"
     nothing = await _asks(programs, "-p", "  ")
     assert (nothing.process.returncode, nothing.out) == (2, [])
     assert "There is nothing to say" in nothing.err[-1]
     absent = await _asks(programs, "-p", "Look.", "-a", str(tmp_path / "absent"))
     assert (absent.process.returncode, absent.out) == (2, [])
     assert "There is no file" in absent.err[-1]
+
+
+async def test_a_folder_that_was_there_stays_with_what_is_in_it_when_a_question_has_no_answer(
+    programs: Programs,
+) -> None:
+    await programs.chat("The harbour code is 771-Q.", agent="work")
+    refused = await _asks(programs, "-p", "Hello.", ANTHROPIC_API_KEY="wrong-key-of-the-tests")
+    assert refused.process.returncode == 1
+    assert "work" in (await _asks(programs, "--list")).out[0]
 
 
 async def test_what_was_said_is_listed_gone_on_with_and_asked_by_a_command(programs: Programs) -> None:

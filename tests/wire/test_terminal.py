@@ -148,6 +148,27 @@ async def test_a_person_reads_poems_searches_stops_two_answers_and_leaves(
         desk.type(CTRL_D)
 
 
+async def test_messages_that_wait_for_an_answer_get_one_together_and_that_is_said_and_counted(
+    programs: Programs, model: MessagesServer, desk: Desk
+) -> None:
+    may_go = asyncio.Event()
+
+    async def holds_back(_: MessagesRequest) -> Reply:
+        await may_go.wait()
+        return Reply("Done.")
+
+    model.brain = holds_back
+    async with sitting_at(desk, programs):
+        desk.type("First." + ENTER)
+        await model.wait_for(_was_asked(1), PATIENCE)
+        desk.type("Second." + ENTER + "Third." + ENTER)
+        await desk.shows("Your 2 messages wait")
+        may_go.set()
+        await desk.shows("(One answer to your 2 messages.)")
+        desk.type(CTRL_D)
+    await desk.shows("This session: 2 answers to 3 messages · ")
+
+
 async def test_a_person_comes_back_reads_where_it_stood_writes_in_an_editor_and_reads_what_it_took(
     programs: Programs, model: MessagesServer, desk: Desk
 ) -> None:

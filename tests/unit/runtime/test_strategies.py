@@ -23,6 +23,20 @@ def test_every_strategy_can_be_chosen_by_its_name(name: str) -> None:
     assert type(strategy) is type(STRATEGIES[name])
 
 
+def test_without_anybody_to_write_summaries_it_is_the_one_that_needs_none_unless_one_is_chosen() -> None:
+    def chosen(**values: object) -> tuple[str, str]:
+        made = Settings(_env_file=None, **values)  # type: ignore[arg-type]
+        return configured(STRATEGIES, made).default.name, made.memory_of_agents.visibility
+
+    own = {"base_url": "http://127.0.0.1:1", "api_key": "a-key"}
+    assert chosen() == ("memory", "off")
+    assert chosen(agents={"warning": 0.5}) == ("memory", "off")
+    assert chosen(memory={"visibility": "debug"}) == ("memory", "debug")
+    assert chosen(agents={"strategy": "reset"}) == ("reset", "brief")
+    assert chosen(anthropic_api_key="sk-ant-0") == ("reset", "brief")
+    assert chosen(compaction_model="claude-haiku-4-5", compaction=own) == ("reset", "brief")
+
+
 def test_the_levels_are_those_of_the_settings() -> None:
     strategy = configured(STRATEGIES, settings(warning=0.5, critical=0.6)).default
     assert [strategy.level(full(total)) for total in (499, 500, 600)] == [Level.OK, Level.WARNING, Level.CRITICAL]

@@ -11,10 +11,14 @@ from hypothesis import strategies as st
 from bot.agent.commands.parsing import Command, parse
 from bot.agent.commands.table import offered
 from bot.agent.commands.texts import (
+    NO_SUMMARIES,
+    OVER,
+    OVER_AND_LEFT,
     context_text,
     hello,
     help_text,
     strategy_text,
+    undone_text,
     unknown,
     unknown_strategy,
 )
@@ -24,7 +28,7 @@ from bot.compaction.strategies.reset import Reset, ResetOptions
 from bot.compaction.strategies.segmented import Segmented
 from bot.compaction.strategies.tiered import Tiered
 from bot.compaction.strategies.two_phase import TwoPhase, TwoPhaseOptions
-from bot.estimate import Part
+from bot.estimate import Level, Part
 from bot.estimate.meter import Meter
 from bot.store.runs import RunState
 from tests.unit.entries import full
@@ -139,6 +143,24 @@ def context(meter: Meter, **more: Any) -> list[str]:
     strategy = Reset(ResetOptions(warning=more.pop("warning", 0.75)))
     options: dict[str, Any] = {**OPTIONS, **more}
     return context_text(meter, strategy, **options).splitlines()
+
+
+def test_what_is_over_its_limit_is_explained() -> None:
+    assert OVER in context(full(1_050))
+    assert OVER_AND_LEFT in context(full(1_050), automatic=False)
+    assert OVER not in context(full(1_000))
+    undone = undone_text("reset", full(500), full(1_050), Level.CRITICAL)
+    assert undone == (
+        "Took the last compaction back: 500 → 1,050 tokens (105%). That is over its limit, which leaves room for an "
+        "answer: I compact again before the next one."
+    )
+
+
+def test_where_only_the_local_model_would_write_summaries_it_is_said_of_strategies_that_want_them() -> None:
+    names = sorted(STRATEGIES)
+    told = {name: NO_SUMMARIES in strategy_text(name, names, chosen=True, by_local_model=True) for name in names}
+    assert {name for name, is_told in told.items() if not is_told} == {"memory", "monologue"}
+    assert NO_SUMMARIES not in strategy_text("reset", names, chosen=True)
 
 
 def test_the_context_is_shown_with_all_its_parts_and_where_the_number_is_from() -> None:
