@@ -1,4 +1,4 @@
-"""Who was let in, who waits to be, and a button that lets them in."""
+"""Who was let in, who waits to be, and buttons that let somebody in, and no more in."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ log = structlog.get_logger(__name__)
 
 _MOST = 200
 _LONGEST_CODE = 20
+_LONGEST_NAME = 200
 
 
 class PeoplePage:
@@ -29,6 +30,7 @@ class PeoplePage:
         self.routes = [
             Route("/people", self._page, methods=["GET"]),
             Route("/people/let-in", self._let_in, methods=["POST"]),
+            Route("/people/forget", self._forget, methods=["POST"]),
         ]
 
     async def _page(self, request: Request) -> Response:
@@ -46,7 +48,7 @@ class PeoplePage:
             mode=settings.access,
             admins=sorted(settings.admins),
             allowed=sorted(settings.allow),
-            is_let_in=chosen(request, "done", ("no", "yes")) == "yes",
+            done=chosen(request, "done", ("no", "yes", "forgotten")),
         )
 
     async def _let_in(self, request: Request) -> Response:
@@ -60,3 +62,14 @@ class PeoplePage:
         self._context.bus.ring(topics.outbox(person.connector))
         log.info("page_let_in", connector=person.connector, person=person.person)
         return RedirectResponse("/people?done=yes", HTTPStatus.SEE_OTHER)
+
+    async def _forget(self, request: Request) -> Response:
+        """As `palimpsest pair revoke` does it: what they said stays, and they are let in no more."""
+        async with request.form(max_files=0, max_fields=5) as form:
+            connector, person = (str(form.get(name, ""))[:_LONGEST_NAME] for name in ("connector", "person"))
+        async with self._context.database.write() as tx:
+            is_gone = await people.revoke(tx, connector, person)
+        if not is_gone:
+            raise not_found("That person is not let in any more.")
+        log.info("page_forgot", connector=connector, person=person)
+        return RedirectResponse("/people?done=forgotten", HTTPStatus.SEE_OTHER)

@@ -45,7 +45,7 @@ async def window(chromium: Browser) -> AsyncIterator[Page]:
 async def test_from_nothing_to_a_chat_without_a_second_terminal(
     window: Page, program: Forked, folder: Path, telegram: BotApiServer, model: MessagesServer
 ) -> None:
-    await window.goto(await address_of(program))
+    await window.goto(await address_of(program.stdout))
     found = await flaws(window)
     await window.click("text=Change it")
     found += await flaws(window)
