@@ -54,7 +54,7 @@ both."""
 ON_BOTH_WIRES = frozenset(
     {
         "test_bare_refusals", "test_busy", "test_compacting", "test_files", "test_pieces", "test_queue",
-        "test_stopping", "test_summaries", "test_talking", "test_too_large", "test_tools",
+        "test_stopping", "test_summaries", "test_talking", "test_time", "test_too_large", "test_tools",
     }
 )  # fmt: skip
 """Tests of `fundamentals` and `dialogs` for which it matters how the model is spoken to: they run over both wires in

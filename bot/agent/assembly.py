@@ -87,6 +87,7 @@ class Assembly:
             tools,
             system_prompt=settings.system_prompt,
             chosen_limit=settings.agents.emergency_context_limit,
+            tells_time=settings.agents.tell_time,
         )
         warning = settings.agents.warning
         self._services = services

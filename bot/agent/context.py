@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
 from bot.agent.step import Step
@@ -22,9 +22,11 @@ from bot.estimate import Level, Meter, Part
 from bot.history import Entry, History
 from bot.history.entries import entry_tokens
 from bot.history.measure import Counted, guess, measure, standing_part, trusted
+from bot.history.times import Said
 from bot.messages import Block, Role
 from bot.model import Head, Link
 from bot.runtime.strategies import Strategies
+from bot.runtime.zones import local_time
 from bot.store import Database, Tx, agents, histories, standing_rules, zones
 from bot.store.agents import AgentRow
 
@@ -82,13 +84,23 @@ class Context:
         await self.window.learn()
         await self.choose_tools()
 
+    def said(self, at: float, chosen_zone: str) -> Said | None:
+        """When something was said, as it is kept with it; None where models are not told, or no clock shows that."""
+        if not self.window.tells_time:
+            return None
+        zone = chosen_zone or self._usual_zone
+        with suppress(ValueError, OverflowError, OSError):
+            return Said.of(local_time(at, zone), zone)
+        return None
+
     @property
     def zone(self) -> str:
         """The IANA name of the time zone that this conversation goes by."""
         return self.chosen_zone or self._usual_zone
 
     async def choose_tools(self) -> None:
-        """Take over which tools there are, before a turn asks anything."""
+        """Take over which tools there are, and by which zone the conversation goes, before a turn asks anything."""
+        self.window.zone = self.zone
         await self.window.choose_tools([call["name"] for call in self.history.open_calls()])
 
     async def reload(self) -> None:

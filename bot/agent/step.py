@@ -14,6 +14,7 @@ from bot.estimate.meter import Meter, MeterRecord
 from bot.history import Anchor, Entry, EntryKind
 from bot.history.entry_text import RECALL
 from bot.history.measure import calibration
+from bot.history.times import days
 from bot.messages import Address, Audience, Block, Button, OutFile, Role
 from bot.store import Tx, agents, histories, inbox, outbox, runs, standing_rules, zones
 from bot.store.archive import withdrawing
@@ -58,8 +59,10 @@ class Step:
         interrupted: bool = False,
         person: str = "",
         key: str = "",
+        said_at: float | None = None,
     ) -> Entry:
-        """Add one entry to the history. ``person``: who said or sent it; ``key``: the message that it was."""
+        """Add one entry to the history. ``person``: who said or sent it; ``key``: the message that it was; ``said_at``:
+        when, in seconds since 1970, if the model is to know."""
         entry = Entry(
             seq=self.next_seq,
             role=role,
@@ -72,6 +75,7 @@ class Step:
             interrupted=interrupted,
             person=person,
             key=key,
+            said=self._context.said(said_at, self.zone) if said_at is not None else None,
         )
         kept = replace(entry, tokens=self._context.kept_tokens(entry))
         await histories.append(self.tx, self._context.agent_id, [kept], now=self.now)
@@ -85,7 +89,9 @@ class Step:
         """Put a layer on top."""
         agent_id, recall = self._context.agent_id, self._context.window.toolbox.has(RECALL)
         number = await histories.next_layer(self.tx, agent_id)
-        layer, inserted = plan.layer(number, self.next_seq, run=run, summary=summary, recall=recall)
+        ends = await histories.said_in(self.tx, agent_id, plan.hidden) if recall and plan.inserted else None
+        known = days(*ends) if ends else ""
+        layer, inserted = plan.layer(number, self.next_seq, run=run, summary=summary, recall=recall, days=known)
         inserted = [replace(e, tokens=self._context.entry_tokens(e.role, e.blocks)) for e in inserted]
         kept = [replace(entry, tokens=self._context.kept_tokens(entry)) for entry in inserted]
         await histories.put(self.tx, agent_id, layer, kept, now=self.now)
@@ -136,8 +142,8 @@ class Step:
         found = await zones.of_conversation(self.tx, address.agent_id)
         if person and person != found.person:
             self.zone = await zones.follow(self.tx, address, person)
-        elif not person or found.zone:
-            self.zone = found.zone or await zones.of_chat(self.tx, address)
+        else:
+            self.zone = found.zone
 
     async def choose_zone(self, zone: str, person: str = "") -> None:
         """From now on this chat goes by it. ``person``: whose zone that is in all their private conversations, of which

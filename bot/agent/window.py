@@ -15,6 +15,7 @@ from bot.agent.tools.toolbox import Toolbox
 from bot.compaction.oversize import UNBOUND, Bound
 from bot.estimate import Family, Part, family_of
 from bot.history.measure import head_parts
+from bot.history.times import EXAMPLE
 from bot.model import Head, Limits, Link
 
 ANSWER_TOKENS = 8_192
@@ -28,6 +29,12 @@ SYSTEM_PROMPT = (
     "Older parts of this conversation may be replaced by a summary; trust it, and say so when you do not know."
 )
 
+ABOUT_TIMES = (
+    f"{EXAMPLE} before a person's message: when it was sent, by the clocks of {{zone}}; the day stands there once. "
+    "This program puts it there, and it is nobody's words. Never write it yourself."
+)
+"""Behind the system prompt, whosever that is. It says by which clocks, and never what they show: that would change."""
+
 
 class Window:
     """What is known of it now. Within a turn the tools stay, and so does the head of its requests, as long as the same
@@ -35,15 +42,27 @@ class Window:
 
     ``link``: who is asked, as long as nobody has to stand in; ``system_prompt``: empty for our own; ``chosen_limit``:
     what was set, in tokens. Of a model that stands in it is no more than the limit that it may have itself.
+    ``tells_time``: models are told when each message was sent.
     """
 
-    def __init__(self, link: Link, tools: ToolChoice, *, system_prompt: str | None, chosen_limit: int | None) -> None:
+    def __init__(
+        self,
+        link: Link,
+        tools: ToolChoice,
+        *,
+        system_prompt: str | None,
+        chosen_limit: int | None,
+        tells_time: bool,
+    ) -> None:
         self._wanted = link
         self.link = link
         """Who is asked."""
         self._choice = tools
         self._own_system = system_prompt
         self._chosen_limit = chosen_limit
+        self.tells_time = tells_time
+        self.zone = ""
+        """The IANA name of the time zone that the conversation goes by, from the next :meth:`choose_tools` on."""
         self.toolbox: Toolbox = self._toolbox()
         self.head = Head(link.name, ANSWER_TOKENS, self._system)
         self.parts: tuple[Part, Part] = (Part("system prompt", 0), Part("tools", 0))
@@ -56,7 +75,10 @@ class Window:
 
     @property
     def _system(self) -> str:
-        return self._own_system or self.link.prompt or SYSTEM_PROMPT
+        if self.link.prompt and not self._own_system:
+            return self.link.prompt
+        prompt = self._own_system or SYSTEM_PROMPT
+        return f"{prompt}\n\n{ABOUT_TIMES.format(zone=self.zone)}" if self.tells_time and self.zone else prompt
 
     @property
     def model_name(self) -> str:

@@ -85,10 +85,10 @@ class Plan:
     """Of the limit: what exact details may take that the summary lacks."""
 
     def layer(
-        self, number: int, next_seq: int, *, run: str | None, summary: str = "", recall: bool = False
+        self, number: int, next_seq: int, *, run: str | None, summary: str = "", recall: bool = False, days: str = ""
     ) -> tuple[Layer, list[Entry]]:
         """The layer and the entries it inserts, numbered from ``next_seq`` on. ``recall``: whether the model can look
-        up what is hidden; then it is told which entries those are."""
+        up what is hidden; then it is told which entries those are, and ``days``, on which they were said."""
         layer = Layer(number, self.upto, self.hidden, dict(self.replaced), self.kind, self.floor, run)
         added = [
             Entry(
@@ -100,11 +100,11 @@ class Plan:
                 layer=number,
                 place=item.place,
             )
-            for index, (item, text) in enumerate(zip(self.inserted, self._texts(recall=recall), strict=True))
+            for index, (item, text) in enumerate(zip(self.inserted, self._texts(days, recall=recall), strict=True))
         ]
         return layer, added
 
-    def _texts(self, *, recall: bool) -> list[str]:
+    def _texts(self, days: str, *, recall: bool) -> list[str]:
         """What is inserted. Where to look is said once: after the summary, else after the first line of the last note,
         since what follows that may be a list that is read again."""
         texts = [item.text for item in self.inserted]
@@ -112,12 +112,12 @@ class Plan:
             return texts
         for at, text in enumerate(texts):
             if SUMMARY in text:
-                texts[at] = text.replace(SUMMARY, f"{SUMMARY}\n\n{_where(self.hidden)}", 1)
+                texts[at] = text.replace(SUMMARY, f"{SUMMARY}\n\n{_where(self.hidden, days)}", 1)
                 return texts
         notes = [at for at, item in enumerate(self.inserted) if item.kind is EntryKind.NOTE]
         for at in notes[-1:]:
             first, end, rest = texts[at].partition("\n")
-            texts[at] = f"{first}\n{_where(self.hidden)}{end}{rest}"
+            texts[at] = f"{first}\n{_where(self.hidden, days)}{end}{rest}"
         return texts
 
     def as_json(self) -> dict[str, Any]:
@@ -222,12 +222,13 @@ def away_again(imported: Layer) -> Plan:
 _MOST_SPANS = 3
 
 
-def _where(hidden: Ranges) -> str:
-    """Which entries a summary or a note stands for, and how they are read (FEATURES B3)."""
+def _where(hidden: Ranges, days: str) -> str:
+    """Which entries a summary or a note stands for, when they were said, and how they are read (FEATURES B3)."""
     spans = hidden if len(hidden) <= _MOST_SPANS else ((hidden[0][0], hidden[-1][1]),)
     named = ", ".join(str(low) if low == high else f"{low} to {high}" for low, high in spans)
     gaps = " with gaps" if len(hidden) > _MOST_SPANS else ""
-    return f"(Out of view: messages {named}{gaps}; recall finds and reads them.)"
+    said = f", said {days}" if days else ""
+    return f"(Out of view: messages {named}{gaps}{said}; recall finds and reads them.)"
 
 
 def details_of(

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
-from bot.estimate import Family, message_tokens
+from bot.estimate import Family, message_tokens, text_tokens
 from bot.history.quotations import as_read
 from bot.history.server_tools import paired
+from bot.history.times import Said, marked
 from bot.messages import Audience, Block, Message, Role, as_quoted, text_block
 
 Ranges = tuple[tuple[int, int], ...]
@@ -133,6 +134,10 @@ class Entry:
     """Who said or sent it, as the platform names people; empty for what people did not write."""
     key: str = ""
     """The message that it was on its platform; empty for what people did not write there."""
+    said: Said | None = None
+    """When; None where nobody knows, and for all that is in the book from before that was kept."""
+    mark: str = ""
+    """What a model reads of that before the words, which it is no part of. Only in :attr:`History.visible`."""
 
     @property
     def position(self) -> tuple[int, int, int]:
@@ -218,7 +223,7 @@ class History:
             for entry in self.entries
             if shown(entry)
         ]
-        return tuple(sorted(kept, key=lambda entry: entry.position))
+        return tuple(self._marked(sorted(kept, key=lambda entry: entry.position)))
 
     @cached_property
     def tally(self) -> Tally:
@@ -233,7 +238,7 @@ class History:
         """With these entries at the end, which no layer knows. What was read and counted is not read again."""
         longer = replace(self, entries=self.entries + entries)
         if "visible" in self.__dict__:
-            shown = tuple(entry for entry in entries if _is_for_models(entry))
+            shown = tuple(self._marked(filter(_is_for_models, entries), self.visible))
             longer.__dict__["visible"] = self.visible + shown
             longer.__dict__["tally"] = self.tally.plus(shown, self.stack, self.model)
         return longer
@@ -248,6 +253,11 @@ class History:
             return replace(self, model=model)
         counted = tuple(replace(entry, tokens=entry_tokens(entry.role, entry.blocks, family)) for entry in self.entries)
         return replace(self, entries=counted, family=family, model=model)
+
+    def _marked(self, entries: Iterable[Entry], page: Sequence[Entry] = ()) -> Iterator[Entry]:
+        for entry in marked(entries, page):
+            size = math.ceil(text_tokens(entry.mark, family=self.family)) if entry.mark else 0
+            yield replace(entry, tokens=entry.tokens + size) if size else entry
 
     def _with_blocks(self, entry: Entry, blocks: tuple[Block, ...]) -> Entry:
         return replace(entry, blocks=blocks, tokens=entry_tokens(entry.role, blocks, self.family))
@@ -285,7 +295,11 @@ def ranges_of(seqs: Iterable[int]) -> Ranges:
 
 def as_request(entries: Sequence[Entry]) -> list[Message]:
     """Entries in reading order as messages that a strict provider takes."""
-    return valid_request([Message(role=entry.role, content=list(entry.blocks)) for entry in entries])
+    return valid_request([Message(role=entry.role, content=_with_mark(entry)) for entry in entries])
+
+
+def _with_mark(entry: Entry) -> list[Block]:
+    return [text_block(entry.mark), *entry.blocks] if entry.mark else list(entry.blocks)
 
 
 def valid_request(messages: Sequence[Message]) -> list[Message]:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from bot.history import Usage
+from bot.history.times import without_marks
 from bot.messages import Message, text_block
 from bot.model.base import Head, Reply, Wait
 from bot.model.calls import Endpoint
@@ -59,7 +60,7 @@ class StandIn(Endpoint):
             await asyncio.wait({asking, repeating}, return_when=asyncio.FIRST_COMPLETED)
             if not heard.repeats.is_set():
                 reply = await asking
-                return reply if len(sent) == len(messages) else replace(reply, usage=Usage(output=reply.usage.output))
+                return reply if sent == messages else replace(reply, usage=Usage(output=reply.usage.output))
             return Reply((text_block(heard.text),), Usage(), "end_turn")
         finally:
             await stop(asking, repeating)
@@ -78,9 +79,9 @@ class StandIn(Endpoint):
 
 
 def last_said(messages: Sequence[Message]) -> Sequence[Message]:
-    """The last of what people said, alone."""
+    """The last of what people said, alone, without the marks that say when."""
     said = [message for message in messages if message["role"] == "user"]
-    return said[-1:]
+    return [Message(role="user", content=without_marks(message["content"])) for message in said[-1:]]
 
 
 class _Heard:

@@ -49,6 +49,8 @@ class Shown:
     later: int = 0
     now: tuple[Piece, ...] = ()
     interrupted: bool = False
+    said: str = ""
+    """What the clocks showed where it was said, and whose clocks; empty where that was not kept."""
 
 
 def shown(item: Recalled, covers: Sequence[Cover]) -> Shown:
@@ -69,6 +71,7 @@ def shown(item: Recalled, covers: Sequence[Cover]) -> Shown:
         later=later,
         now=pieces(now, markdown=is_prose(entry)),
         interrupted=entry.interrupted,
+        said=f"{entry.said.minute} {entry.said.zone}" if entry.said else "",
     )
 
 

@@ -60,6 +60,8 @@ class AgentsSettings(_Group):
     strategy: str = "reset"
     compact_ahead: bool = True
     when_busy: Literal["collect", "steer", "interrupt"] = "collect"
+    tell_time: bool = True
+    """Whether models are told when each message was sent."""
     at_once: int = Field(default=1_000, gt=0)
     """Conversations that one process keeps awake; more of them wait their turn, or for another process."""
 

@@ -11,6 +11,7 @@ from sqlalchemy import RowMapping, bindparam, func, or_, select, update
 from bot.estimate.text import Family
 from bot.history import IMPORTED, SET_ASIDE, Anchor, Entry, EntryKind, History, Layer, Ranges, Usage, merge_ranges
 from bot.history.quotations import quoted_in
+from bot.history.times import Said
 from bot.messages import AgentId, Audience, Block, Quote
 from bot.store.schema import entries, heads, layers
 from bot.store.search import word_index
@@ -26,6 +27,8 @@ _BROUGHT = select(layers.c.number, layers.c.kind, layers.c.hidden, layers.c.remo
 )
 _LAST = select(func.max(entries.c.seq)).where(entries.c.agent_id == bindparam("agent"))
 _APPEND = entries.insert()
+_LOOKED_AT = 1_000
+"""Entries at each end of what is hidden that may say when it was said."""
 _MOST_SPANS = 200
 """Stretches of visible entries that one query names; small gaps between more of them are read along."""
 
@@ -97,6 +100,7 @@ async def append_dated(tx: Tx, agent_id: AgentId, added: Sequence[tuple[Entry, f
                 "created_at": at,
                 "person": entry.person,
                 "key": entry.key,
+                "said": entry.said.kept if entry.said else "",
                 **quoted_columns(entry.blocks),
             }
             for entry, at in added
@@ -125,6 +129,21 @@ def quoted_columns(blocks: Sequence[Block]) -> dict[str, str]:
     """Whom and what an entry quotes, by which it is found when that is taken back."""
     quote = quoted_in(blocks) or Quote("")
     return {"quoted_key": quote.key, "quoted_person": quote.person}
+
+
+async def said_in(tx: Tx, agent_id: AgentId, ranges: Ranges) -> tuple[Said, Said] | None:
+    """When the first and the last message of these was said of which that is known; None where it is not known of any
+    near both ends."""
+    if not ranges:
+        return None
+    within = or_(*(entries.c.seq.between(low, high) for low, high in ranges[:_MOST_SPANS]))
+    rows = select(entries.c.seq, entries.c.said).where(entries.c.agent_id == agent_id, within)
+    oldest = rows.order_by(entries.c.seq).limit(_LOOKED_AT).subquery()
+    newest = rows.order_by(entries.c.seq.desc()).limit(_LOOKED_AT).subquery()
+    first = select(oldest.c.said).where(oldest.c.said != "").order_by(oldest.c.seq).limit(1)
+    last = select(newest.c.said).where(newest.c.said != "").order_by(newest.c.seq.desc()).limit(1)
+    ends = [(await tx.execute(end)).scalar_one_or_none() for end in (first, last)]
+    return (Said.read(ends[0]), Said.read(ends[1])) if ends[0] and ends[1] else None
 
 
 async def next_layer(tx: Tx, agent_id: AgentId) -> int:
@@ -206,6 +225,7 @@ def entry_of(row: RowMapping | Mapping[str, Any]) -> Entry:
         interrupted=row["interrupted"],
         person=row["person"],
         key=row["key"],
+        said=Said.read(row["said"]) if row["said"] else None,
     )
 
 

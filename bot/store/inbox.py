@@ -83,6 +83,13 @@ class Waiting:
     """Seconds after it came in which more of it may come."""
     tries: int = 0
     """How often it was tried, and nothing came of it, before a turn had it."""
+    sent_at: float | None = None
+    """When, as its platform says; None where that says nothing."""
+
+    @property
+    def said_at(self) -> float:
+        """When it was said, in seconds since 1970, as well as anybody knows: it may have come hours later."""
+        return self.received_at if self.sent_at is None else self.sent_at
 
 
 @dataclass(frozen=True)
@@ -124,6 +131,7 @@ async def add(tx: Tx, inbound: Inbound, *, now: float) -> bool:
             "quoted_key": quote.key,
             "quoted_person": quote.person,
             "expects": inbound.expects,
+            "sent_at": inbound.sent_at.timestamp() if inbound.sent_at else None,
         },
     )
     return bool(added.rowcount == 1)
@@ -385,4 +393,5 @@ def _waiting(row: RowMapping) -> Waiting:
         tries=row["tries"],
         quote=Quote(row["quote"], key=row["quoted_key"], person=row["quoted_person"]) if row["quote"] else None,
         expects=row["expects"],
+        sent_at=row["sent_at"],
     )

@@ -14,7 +14,15 @@ from bot.messages import Address, AgentId
 from bot.store.schema import agents, person_zones
 from bot.store.tx import Tx, insert_into
 
-_OF = select(agents.c.zone, agents.c.zone_of).where(agents.c.id == bindparam("agent"))
+_OF = select(agents.c.zone, agents.c.zone_of, agents.c.connector, agents.c.chat, agents.c.thread).where(
+    agents.c.id == bindparam("agent")
+)
+_BESIDE = (
+    select(agents.c.zone)
+    .where(agents.c.connector == bindparam("of"), agents.c.chat == bindparam("there"))
+    .where(agents.c.zone != "", agents.c.zone_of == "")
+    .limit(1)
+)
 _OF_PERSON = select(person_zones.c.zone).where(
     person_zones.c.connector == bindparam("of"), person_zones.c.person == bindparam("who")
 )
@@ -29,23 +37,25 @@ class ChatZone:
 
 
 async def of_conversation(tx: Tx, agent_id: AgentId) -> ChatZone:
-    """As the book has it now."""
+    """As the book has it now; of a thread that has none, its chat's."""
     row = (await tx.execute(_OF, {"agent": agent_id})).one_or_none()
-    return ChatZone(*row) if row else ChatZone()
+    if row is None:
+        return ChatZone()
+    if row.thread and not row.zone and not row.zone_of:
+        return ChatZone(await _beside(tx, row.connector, row.chat))
+    return ChatZone(row.zone, row.zone_of)
 
 
 async def of_chat(tx: Tx, address: Address) -> str:
-    """The zone of a conversation; of a thread that has none, its chat's."""
+    """The zone of a conversation, which may be one that has not begun."""
     own = await of_conversation(tx, address.agent_id)
     if own.zone or own.person or not address.thread:
         return own.zone
-    beside = select(agents.c.zone).where(
-        agents.c.connector == address.connector,
-        agents.c.chat == address.chat,
-        agents.c.zone != "",
-        agents.c.zone_of == "",
-    )
-    return (await tx.execute(beside.limit(1))).scalar_one_or_none() or ""
+    return await _beside(tx, address.connector, address.chat)
+
+
+async def _beside(tx: Tx, connector: str, chat: str) -> str:
+    return (await tx.execute(_BESIDE, {"of": connector, "there": chat})).scalar_one_or_none() or ""
 
 
 async def of_person(tx: Tx, connector: str, person: str) -> str:

@@ -238,7 +238,7 @@ class CommandHandlers:
         return history.last_seq == 0 or (new is not None and new.kind == "new" and new.upto == history.last_seq)
 
     async def _recall(self, argument: str, _message: Waiting) -> str:
-        return await answer_people(self._database, self._context.agent_id, argument)
+        return await answer_people(self._database, self._context.agent_id, argument, self._context.zone)
 
     async def _remember(self, argument: str, _message: Waiting) -> str:
         return await self._memory.obey(argument, busy=self.is_busy)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from bot.estimate.bounds import fitting, tokens_of
 from bot.estimate.cuts import beginning, cut_before
 from bot.history import ASKED, EntryKind
 from bot.history.entry_text import RECALLED
 from bot.messages import AgentId
+from bot.runtime.zones import UTC_NAME, local_time
 from bot.store import Database
 from bot.store.search import recall
 from bot.store.search.recall import Recalled
@@ -36,7 +36,7 @@ ME = "the bot"
 USAGE = "/recall WORDS finds what was said in this conversation, /recall 12-40 reads messages 12 to 40."
 
 
-def hits_for_model(query: str, found: Sequence[Recalled], *, characters: int, tokens: int) -> str:
+def hits_for_model(query: str, found: Sequence[Recalled], zone: str = UTC_NAME, *, characters: int, tokens: int) -> str:
     """The best hits, as many as fit into so many ``characters`` and ``tokens``."""
     asked = query[:_NARROWEST]
     if not found:
@@ -46,7 +46,7 @@ def hits_for_model(query: str, found: Sequence[Recalled], *, characters: int, to
     width = max(_NARROWEST, min(_WIDEST, (characters - len(lines[0])) // 6))
     characters, tokens = characters - len(lines[0]), tokens - tokens_of(lines[0])
     for item in found[:MOST_HITS]:
-        line = f"{_label(item, me='you')}: {snippet(item.text, words, width)}"
+        line = f"{_label(item, zone, me='you')}: {snippet(item.text, words, width)}"
         characters, tokens = characters - len(line) - 1, tokens - tokens_of(line) - _LINE_TOKENS
         if min(characters, tokens) >= 0:
             lines.append(line)
@@ -58,7 +58,9 @@ def hits_for_model(query: str, found: Sequence[Recalled], *, characters: int, to
     return "\n".join(lines)
 
 
-def range_for_model(found: Sequence[Recalled], high: int, *, offset: int, characters: int, tokens: int) -> str:
+def range_for_model(
+    found: Sequence[Recalled], high: int, zone: str = UTC_NAME, *, offset: int, characters: int, tokens: int
+) -> str:
     """Entries in full, as many as fit into so many ``characters`` and ``tokens``; a single one that is larger from
     ``offset`` (characters) on. Says where more is. Of each all lines but the first are indented, so that nothing that
     was said or returned reads as another entry."""
@@ -69,7 +71,7 @@ def range_for_model(found: Sequence[Recalled], high: int, *, offset: int, charac
     characters, tokens = characters - len(opening) - _NOTE_CHARACTERS, tokens - tokens_of(opening) - _NOTE_TOKENS
     for item in found:
         skipped = offset if item is found[0] else 0
-        label = _label(item, me="you")
+        label = _label(item, zone, me="you")
         text = item.text[skipped:] or "(nothing to read)"
         whole = f"{label}: {_indented(text)}"
         if len(whole) <= characters and tokens_of(whole) <= tokens:
@@ -90,7 +92,7 @@ def range_for_model(found: Sequence[Recalled], high: int, *, offset: int, charac
     return "\n".join(lines)
 
 
-async def answer_people(database: Database, agent_id: AgentId, argument: str) -> str:
+async def answer_people(database: Database, agent_id: AgentId, argument: str, zone: str = UTC_NAME) -> str:
     """The answer to /recall, in one message."""
     if not argument:
         return USAGE
@@ -100,21 +102,21 @@ async def answer_people(database: Database, agent_id: AgentId, argument: str) ->
             low, high = int(span[1]), int(span[2] or span[1])
             read = await recall.read(tx, agent_id, audience=recall.PEOPLE, low=low, high=high)
             if read:
-                return _range_for_people(read, high)
+                return _range_for_people(read, high, zone)
         found = await recall.search(tx, agent_id, argument, audience=recall.PEOPLE, most=MOST_HITS)
     if span and not found:
         return "There are no messages with these numbers in this conversation."
-    return _hits_for_people(argument, found)
+    return _hits_for_people(argument, found, zone)
 
 
-def _hits_for_people(query: str, found: Sequence[Recalled]) -> str:
+def _hits_for_people(query: str, found: Sequence[Recalled], zone: str) -> str:
     if not found:
         return f"I find nothing about {query[:_NARROWEST]!r} in this conversation."
     words = query_words(query)
     lines: list[str] = []
     characters = _PEOPLE_CHARACTERS
     for item in found:
-        line = f"{_label(item, me=ME)}: {snippet(item.text, words, _PEOPLE_SNIPPET)}"
+        line = f"{_label(item, zone, me=ME)}: {snippet(item.text, words, _PEOPLE_SNIPPET)}"
         characters -= len(line) + 1
         if characters < 0:
             break
@@ -123,13 +125,13 @@ def _hits_for_people(query: str, found: Sequence[Recalled]) -> str:
     return "\n".join([*lines, f"/recall {first}-{first + 1} reads them in full."])
 
 
-def _range_for_people(read: Sequence[Recalled], high: int) -> str:
+def _range_for_people(read: Sequence[Recalled], high: int, zone: str) -> str:
     lines: list[str] = []
     characters = _PEOPLE_CHARACTERS
     for item in read:
         text = item.text.strip() or "(nothing to read)"
         piece = text if len(text) <= _PEOPLE_PIECE else f"{text[:_PEOPLE_PIECE].rstrip()} …"
-        line = f"{_label(item, me=ME)}: {piece}"
+        line = f"{_label(item, zone, me=ME)}: {piece}"
         characters -= len(line) + 1
         if characters < 0:
             return "\n".join([*lines, f"More: /recall {item.seq}-{high}"])
@@ -137,8 +139,10 @@ def _range_for_people(read: Sequence[Recalled], high: int) -> str:
     return "\n".join(lines)
 
 
-def _label(item: Recalled, *, me: str) -> str:
-    day = datetime.fromtimestamp(item.at, UTC).strftime("%Y-%m-%d %H:%M")
+def _label(item: Recalled, zone: str, *, me: str) -> str:
+    """``zone``: by which that is told whose own is not kept."""
+    said = item.entry.said
+    day = said.minute if said else local_time(item.at, zone).strftime("%Y-%m-%d %H:%M")
     return f"#{item.seq} ({day}, {_who(item, me)})"
 
 

@@ -18,6 +18,7 @@ from bot.history.server_tools import definitions
 from bot.messages import AgentId
 from bot.runtime.providers import ANTHROPIC
 from bot.runtime.settings import Settings, ToolsSettings
+from bot.runtime.zones import default_zone
 from bot.store import Database
 
 OWN_SHARE = 0.05
@@ -79,7 +80,12 @@ def tools_of(
 ) -> tuple[Tool, ...]:
     """The tools of this agent, by the settings. ``limit``: of its context, in tokens; MCP servers get a share of it."""
     offered = mcp.tools(agent_id, int(limit * MCP_SHARE * _CHARACTERS_A_TOKEN))
-    return (Recall(database, agent_id), *_files(settings.tools), *_shell(settings), *offered)
+    return (
+        Recall(database, agent_id, default_zone(settings.timezone)),
+        *_files(settings.tools),
+        *_shell(settings),
+        *offered,
+    )
 
 
 def _files(settings: ToolsSettings) -> Sequence[Tool]:

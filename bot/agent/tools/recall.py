@@ -10,7 +10,8 @@ from bot.agent.commands.recalling import MOST_HITS, hits_for_model, range_for_mo
 from bot.agent.tools.tool import Occasion, ToolError, schema
 from bot.history.entry_text import RECALL
 from bot.messages import AgentId
-from bot.store import Database
+from bot.runtime.zones import UTC_NAME
+from bot.store import Database, Tx, zones
 from bot.store.search import recall
 
 _DESCRIPTION = (
@@ -28,6 +29,8 @@ class Recall:
 
     database: Database
     agent_id: AgentId
+    usual_zone: str = UTC_NAME
+    """The time zone of conversations that chose none."""
     name: str = RECALL
     description: str = _DESCRIPTION
     parameters: Mapping[str, Any] = field(
@@ -62,7 +65,8 @@ class Recall:
                 unseen=True,
                 most=MOST_HITS,
             )
-        return hits_for_model(query, found, characters=occasion.characters, tokens=occasion.tokens)
+            zone = await self._zone(tx)
+        return hits_for_model(query, found, zone, characters=occasion.characters, tokens=occasion.tokens)
 
     async def _read(self, low: int | None, high: int | None, offset: int, occasion: Occasion) -> str:
         async with self.database.read() as tx:
@@ -70,7 +74,11 @@ class Recall:
             high = last if high is None else min(high, last)
             low = max(1, high - _MOST_AT_ONCE + 1) if low is None else low
             found = await recall.read(tx, self.agent_id, audience=recall.MODEL, low=low, high=high)
-        return range_for_model(found, high, offset=offset, characters=occasion.characters, tokens=occasion.tokens)
+            zone = await self._zone(tx)
+        return range_for_model(found, high, zone, offset=offset, characters=occasion.characters, tokens=occasion.tokens)
+
+    async def _zone(self, tx: Tx) -> str:
+        return (await zones.of_conversation(tx, self.agent_id)).zone or self.usual_zone
 
 
 def _number(arguments: Mapping[str, Any], name: str) -> int | None:

@@ -115,6 +115,9 @@ class Opened:
         texts = await inbox.take(step.tx, [message.id for message in self.messages], turn_id)
         taken = [(m, sent) for m, sent in zip(self.messages, self.files, strict=True) if m.id in texts]
         is_nothing = begins and all(sent.has_nothing and not texts[m.id].strip() for m, sent in taken)
+        if taken:
+            first = taken[0][0]
+            await step.look_for_zone("" if first.speaker else first.person)
         for message, sent in taken:
             who, words = message.person, words_of(message, texts[message.id])
             if message.kind == inbox.WAKE:
@@ -122,7 +125,8 @@ class Opened:
                 await step.append("user", note, EntryKind.NOTE, turn=turn_id, audience=Audience.MODEL, person=who)
                 continue
             key = message_key(message.key)
-            await step.append("user", words, EntryKind.SAID, turn=turn_id, person=who, key=key)
+            at = message.said_at
+            await step.append("user", words, EntryKind.SAID, turn=turn_id, person=who, key=key, said_at=at)
             for file, blocks in zip(message.files, sent.blocks, strict=True):
                 whose, of = file.person or who, file.key or key
                 await step.append("user", blocks, EntryKind.FILE, turn=turn_id, person=whose, key=of)

@@ -21,7 +21,7 @@ import unicodedata
 from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import blake2s
@@ -43,7 +43,9 @@ from bot.history import ASKED, IMPORTED, SET_ASIDE, Entry, EntryKind, Layer, Ran
 from bot.history.entries import entry_tokens
 from bot.history.entry_text import text_to_find
 from bot.history.quotations import quotation_block, spoken_by
+from bot.history.times import Said
 from bot.messages import Address, AgentId, Block, Quote, Role, as_quoted, cleaned, in_brackets, text_block
+from bot.runtime.zones import local_time
 from bot.store import Database, Tx, agents, histories
 from bot.store.archive import moving_in
 from bot.store.archive.moving_in import Dated
@@ -85,10 +87,11 @@ class CannotMoveIn(PalimpsestError):
 @dataclass(frozen=True)
 class Where:
     """Where conversations go: each into one of its own of this ``connector``, or all into ``agent``, whose address it
-    is."""
+    is. ``zone``: the IANA name of the time zone by which models are told when things were said; empty: they are not."""
 
     connector: str
     agent: Address | None = None
+    zone: str = ""
 
 
 @dataclass
@@ -112,6 +115,7 @@ class _Item:
     at: float
     person: str
     key: str
+    said: Said | None = None
 
     @property
     def role(self) -> Role:
@@ -506,7 +510,8 @@ def _day(at: float) -> str:
 
 
 def _entry(item: _Item, seq: int, tokens: int) -> Entry:
-    return Entry(seq, item.role, item.blocks, item.kind, tokens=tokens, person=item.person, key=item.key)
+    person, key = item.person, item.key
+    return Entry(seq, item.role, item.blocks, item.kind, tokens=tokens, person=person, key=key, said=item.said)
 
 
 def name_of(conversation: ForeignConversation) -> str:
@@ -549,6 +554,7 @@ class _Making:
         self._conversation = conversation
         self._prefix = "" if where.connector == conversation.format else f"{conversation.format}:"
         self._at = conversation.at or 0.0
+        self._zone = where.zone
         self._recent: OrderedDict[str, Quote] = OrderedDict()
 
     def items(self, message: ForeignMessage) -> list[_Item]:
@@ -566,8 +572,17 @@ class _Making:
                 blocks = (quotation_block(quote), block) if quote and is_said else (block,)
                 quote = None if is_said else quote
                 by = person if piece.kind in ASKED else ""
-                made.append(_Item(piece.kind, blocks, self._at, by, "" if made else key))
+                when = self._said(message) if is_said and not made else None
+                made.append(_Item(piece.kind, blocks, self._at, by, "" if made else key, when))
         return made
+
+    def _said(self, message: ForeignMessage) -> Said | None:
+        """When, as models are told; None where the file does not say."""
+        if not self._zone or message.at is None:
+            return None
+        with suppress(ValueError, OverflowError, OSError):  # no clock shows that
+            return Said.of(local_time(message.at, self._zone), self._zone)
+        return None
 
     def _remember(self, message: ForeignMessage, speaker: str, key: str, person: str) -> None:
         piece: Piece | None = next(iter(message.pieces), None)

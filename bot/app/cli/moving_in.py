@@ -137,7 +137,7 @@ async def _try(
     from bot.app.archive.moving_in import look_at, only
 
     async with _book(settings) as database, bus_of(settings, database) as bus:
-        where = await _where(database, into)
+        where = await _where(settings, database, into)
         found = [one async for one in look_at(only(reader.read(parts), wanted), database, bus, where)]
     _refuse_nothing(found, wanted)
     return found
@@ -152,7 +152,7 @@ async def _bring(
     for part in parts:
         part.check()  # of a file that breaks off nothing is brought
     async with _book(settings) as database, bus_of(settings, database) as bus:
-        where = await _where(database, into)
+        where = await _where(settings, database, into)
         found: list[Brought] = []
         bringing = moving_in.bring_in(
             moving_in.only(reader.read(parts), wanted),
@@ -207,24 +207,28 @@ async def _book(settings: Settings) -> AsyncIterator[Database]:
         await database.close()
 
 
-async def _where(database: Database, into: str) -> Where:
+async def _where(settings: Settings, database: Database, into: str) -> Where:
     """Raises WronglyCalled, NothingFound."""
     from bot.app.archive.moving_in import Where
     from bot.messages import NAMES, Address, AgentId, is_name
+    from bot.runtime.zones import default_zone
+    from bot.store import zones
     from bot.store.operators import conversations
 
+    zone = default_zone(settings.timezone) if settings.agents.tell_time else ""
     if into in _OWN_CONNECTORS:
-        return Where(into)
+        return Where(into, zone=zone)
     async with database.read() as tx:
         known = await conversations.get(tx, AgentId(into))
+        chosen = await zones.of_chat(tx, known.address) if known else ""
     if known:
-        return Where(known.address.connector, known.address)
+        return Where(known.address.connector, known.address, chosen if zone and chosen else zone)
     connector, _, name = into.partition("-")
     if connector not in _OWN_CONNECTORS:
         raise NothingFound(f"There is no conversation {into}: `palimpsest agents list` shows which there are.")
     if not is_name(name):
         raise WronglyCalled(f"{into!r} is no conversation: {NAMES}.")
-    return Where(connector, Address(connector, name))
+    return Where(connector, Address(connector, name), zone)
 
 
 def _print_looked(reader: Reader, found: Sequence[_Looked], *, as_json: bool) -> None:

@@ -55,7 +55,7 @@ OURS = f"{EXACT_DETAILS}\n{_WORD_FOR_WORD}\n"
 _LISTS = ("Session context compacted. ", "[")
 """How notes began that listed details without that."""
 
-_WHERE = re.compile(r"\(Out of view: [^()]{1,120}\)")
+_WHERE = re.compile(r"\(Out of view: [^()]{1,200}\)")
 
 
 def with_details(text: str, details: str) -> str:

@@ -50,7 +50,15 @@ def render(messages: Iterable[Mapping[str, Any]]) -> str:
 
 def turns_of(entries: Iterable[Entry]) -> list[dict[str, Any]]:
     """Entries for :func:`render`: what an earlier compaction wrote is told apart from what was said."""
-    return [{"role": _role(entry), "content": as_read(entry.blocks)} for entry in entries]
+    return [{"role": _role(entry), "content": _with_time(entry)} for entry in entries]
+
+
+def _with_time(entry: Entry) -> list[Block]:
+    """What it says, and before that when it was said."""
+    blocks = as_read(entry.blocks)
+    if entry.mark and blocks and blocks[0].get("type") == "text":
+        blocks[0] = {**blocks[0], "text": f"{entry.mark} {blocks[0]['text']}"}
+    return blocks
 
 
 def _role(entry: Entry) -> str:

@@ -310,7 +310,7 @@ async def test_what_stands_behind_the_system_prompt_leaves_the_head_in_the_cache
         await compacted(room)
         await room.asks("Two.")
         record = model.completed[-1]
-        assert texts_of_system(record.request)[0] == prompt.strip()
+        assert texts_of_system(record.request)[0].startswith(prompt.strip())
         assert RULE in texts_of_system(record.request)[1]
         assert record.usage.cache_read_input_tokens > 700
         await room.asks("Three.")

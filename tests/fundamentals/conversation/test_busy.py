@@ -145,7 +145,7 @@ async def test_a_command_about_the_past_waits_for_the_files_of_the_past(
 
 
 async def test_who_reads_an_answer_is_not_told_that_it_is_still_being_written(house: OpenHouse, room: Room) -> None:
-    async with house():
+    async with house(agents={"compact_ahead": False}):
         for number in range(20):
             await room.asks(f"question {number}")
             assert await room.commands("/undo") == "There is nothing to undo."

@@ -16,7 +16,7 @@ NEVER = 60.0
 
 def said(request: MessagesRequest) -> list[str]:
     """What the model was told last."""
-    return [piece for text in request.last_user_texts for piece in text.split("\n\n")]  # Chat Completions has one text
+    return request.last_user_words
 
 
 async def test_a_text_that_was_cut_is_answered_when_its_end_has_come(

@@ -16,7 +16,6 @@ from bot.store.inbox import MOST_SEEN
 from tests.conftest import OpenHouse
 from tests.house import House, Room
 from tests.servers.messages.server import MessagesServer
-from tests.servers.messages.wire import blocks_of
 
 ONE_BEFORE = "⏳ Many people are writing to me just now; 1 answer is before yours."
 TWO_BEFORE = "⏳ Many people are writing to me just now; 2 answers are before yours."
@@ -117,10 +116,9 @@ async def test_one_turn_takes_no_more_than_half_of_the_window_but_always_one_mes
     house: OpenHouse, room: Room, model: MessagesServer
 ) -> None:
     async with house(agents={"emergency_context_limit": 2_000}) as h:
-        await stored(h, "word " * 900, "small talk " * 80, "word " * 500, "and this too")
+        await stored(h, "word " * 850, "small talk " * 80, "word " * 500, "and this too")
         await room.until(room.replies)
-        [first] = model.requests[0].request.messages
-        assert [block["text"][:5] for block in blocks_of(first["content"])] == ["word "]
+        assert [text[:5] for text in model.requests[0].request.last_user_words] == ["word "]
 
 
 async def test_abort_and_help_are_answered_behind_hundreds_of_messages(

@@ -12,6 +12,8 @@ from tests.servers.messages.server import MessagesRequest, MessagesServer, Reply
 from tests.servers.messages.wire import blocks_of, texts_of
 
 LINE = "This is line {} and it talks about the weather in a town, which is mild, and about nothing else at all."
+CLOSE = {"compact_ahead": False, "tell_time": False}
+"""What is said is nearly as much as fits."""
 PROMPT = "You are the keeper of a lighthouse, and you never say so."
 
 
@@ -38,7 +40,7 @@ async def test_segmented_hides_the_middle_from_the_model_and_its_summary_from_pe
 ) -> None:
     brain, summary = model.brain, "They spoke of the weather, and of nothing else, for a while."
     model.brain = lambda request: Reply(summary) if request.is_summary else brain(request)
-    async with house(agents={"strategy": "segmented", "compact_ahead": False}) as running:
+    async with house(agents={"strategy": "segmented", **CLOSE}) as running:
         for number in range(1, 13):
             await room.asks(LINE.format(number))
         said = {key: shown.text for key, shown in room.shown["1"].items()}
@@ -59,7 +61,7 @@ async def test_memory_asks_no_model_and_hides_what_its_checkpoint_covers(
     house: OpenHouse, room: Room, model: MessagesServer
 ) -> None:
     goal, rule = "Please book a table at Luna for tonight.", "Never deploy on Fridays."
-    async with house(agents={"strategy": "memory", "compact_ahead": False}):
+    async with house(agents={"strategy": "memory", **CLOSE}):
         for text in (goal, rule, *(LINE.format(number) for number in range(1, 16))):
             await room.asks(text)
         asked = len(model.requests)

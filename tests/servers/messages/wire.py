@@ -4,6 +4,7 @@ import base64
 import binascii
 import json
 import math
+import re
 import time
 import zlib
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from typing import Any, Literal
 from tests.servers.messages.media import tokens_of_media
 
 Json = Mapping[str, Any]
+MARK = re.compile(r'<sent at="[^"\n]*"/>')
 Outcome = Literal["running", "completed", "refused", "failed", "hung_up", "cut"]
 
 STATUS_OF = {
@@ -215,6 +217,12 @@ class MessagesRequest:
                 blocks = blocks_of(message.get("content"))
                 return [str(b["text"]) for b in blocks if b.get("type") == "text"]
         return []
+
+    @property
+    def last_user_words(self) -> list[str]:
+        """The same without the marks that say when it was sent; what Chat Completions has in one text, apart."""
+        pieces = [piece for text in self.last_user_texts for piece in text.split("\n\n")]
+        return [piece for piece in pieces if not MARK.fullmatch(piece)]
 
     @property
     def last_user_text(self) -> str:
