@@ -15,7 +15,6 @@ from bot.agent.tools.toolbox import Toolbox
 from bot.compaction.oversize import UNBOUND, Bound
 from bot.estimate import Family, Part, family_of
 from bot.history.measure import head_parts
-from bot.history.times import EXAMPLE
 from bot.model import Head, Limits, Link
 
 ANSWER_TOKENS = 8_192
@@ -30,8 +29,8 @@ SYSTEM_PROMPT = (
 )
 
 ABOUT_TIMES = (
-    f"{EXAMPLE} before a person's message: when it was sent, by the clocks of {{zone}}; the day stands there once. "
-    "This program puts it there, and it is nobody's words. Never write it yourself."
+    '<sent at="…"/> before a message is put there by this program: when it was sent, by the clocks of {zone}. '
+    "Never write it yourself."
 )
 """Behind the system prompt, whosever that is. It says by which clocks, and never what they show: that would change."""
 

@@ -25,7 +25,6 @@ from bot.messages import Block
 if TYPE_CHECKING:
     from bot.history.entries import Entry
 
-EXAMPLE = '<sent at="Sun 3 May 2026, 09:14"/>'
 PAUSE_HOURS = 2
 """From so many hours on a pause is told."""
 _HOURS_A_DAY = 24

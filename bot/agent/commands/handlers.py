@@ -266,7 +266,7 @@ class CommandHandlers:
         elif wanted:
             return texts.unknown_strategy(argument, strategies.names)
         text = texts.strategy_text(
-            context.strategy.name, strategies.names, chosen=bool(wanted), by_local_model=self._summaries.first.is_local
+            context.strategy.name, strategies.names, chosen=bool(wanted), by_local_model=self._model_choice.summaries.first.is_local
         )
         await self._answers.give(message, text)
         self._tasks.create_task(self._memory.remember("catch_up"))

@@ -80,9 +80,8 @@ async def stage(data_dir: Path, pace: float) -> None:
     settings = Settings(
         _env_file=None,
         data_dir=data_dir,
-        agents=AgentsSettings(
-            emergency_context_limit=LIMIT, strategy="reset"
-        ),  # there is a model that writes summaries
+        # There is a model that writes summaries; and a zone is each machine's own.
+        agents=AgentsSettings(emergency_context_limit=LIMIT, strategy="reset", tell_time=False),
         log_level="ERROR",
     )
     model = ScriptedModel(Script(pace), limits=Limits(window=8_000, answer=400, known=True))
