@@ -265,8 +265,9 @@ class CommandHandlers:
             await context.choose_strategy(wanted)
         elif wanted:
             return texts.unknown_strategy(argument, strategies.names)
+        by_local_model = self._model_choice.summaries.first.is_local
         text = texts.strategy_text(
-            context.strategy.name, strategies.names, chosen=bool(wanted), by_local_model=self._model_choice.summaries.first.is_local
+            context.strategy.name, strategies.names, chosen=bool(wanted), by_local_model=by_local_model
         )
         await self._answers.give(message, text)
         self._tasks.create_task(self._memory.remember("catch_up"))
