@@ -137,7 +137,10 @@ async def test_a_summary_says_which_messages_it_stands_for_and_recall_reads_them
         await room.asks("I like herons.")
         await talk(room, 6)
         await compact(room)
-        found = re.search(r"\(Out of view: messages 1 to (\d+); recall finds and reads them\.\)", await page(running))
+        found = re.search(
+            r"\(Out of view: messages 1 to (\d+), said on \w{3} [^;]+; recall finds and reads them\.\)",
+            await page(running),
+        )
         assert found
         assert int(found[1]) >= 12
         told = await room.asks("Look it up.")
