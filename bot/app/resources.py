@@ -114,6 +114,7 @@ async def open_resources(
             chains = Chains(chain, partial(chosen_link, settings, windows), summaries)
         else:
             first = model if isinstance(model, Link) else Link(model, settings.talker.name or DEFAULT_MODEL)
+            settings = settings if first.is_local else settings.with_summaries
             chain, summaries = _chains_of(settings, stack, [first, *fallback])
             chains = Chains(chain, partial(Link, first.model), summaries)
         stack.push_async_callback(chains.close)

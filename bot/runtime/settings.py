@@ -495,6 +495,11 @@ class Settings(BaseSettings):
             return self.agents.strategy
 
     @property
+    def with_summaries(self) -> Settings:
+        """These, where another model than theirs writes summaries: what is to be done for want of one is not."""
+        return self.model_copy(update={"agents": self.agents.model_copy(update={"strategy": self.agents.strategy})})
+
+    @property
     def memory_of_agents(self) -> MemorySettings:
         """Memory tells of its facts where it was chosen, and not where it is there for want of a model."""
         is_chosen = "visibility" in self.memory.model_fields_set or self.strategy_of_all == self.agents.strategy

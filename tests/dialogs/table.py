@@ -120,6 +120,16 @@ def bot(pattern: str | Exactly, where: Where = ada, *, answers: str | None = Non
     return Line(f"bot: {_text(pattern)}{_in(where)}", read)
 
 
+def bot_on_terminal(pattern: str | Exactly, where: Where = ada) -> Step:
+    """The bot says this next where it is a terminal; elsewhere it is seen without words."""
+
+    async def read(scene: Scene) -> None:
+        if scene.stage.name == "terminal":
+            await scene.read(where, pattern)
+
+    return Line(f"bot, on a terminal: {_text(pattern)}{_in(where)}", read)
+
+
 def bot_at_length(pattern: str | Exactly, where: Where = ada) -> Step:
     """The bot says this next, in as many messages as it takes."""
     return Line(f"bot, at length: {_text(pattern)[:60]}", lambda scene: scene.read(where, pattern, several=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.dialogs.behind import asked, goes_on, heard, holds, hung_up, requests, stored
 from tests.dialogs.conftest import Play
 from tests.dialogs.stages import EDITS, everywhere
-from tests.dialogs.table import ada, bot, marked
+from tests.dialogs.table import ada, bot, bot_on_terminal, marked
 
 INTERRUPT = {"when_busy": "interrupt"}
 
@@ -39,6 +39,7 @@ async def test_messages_that_wait_are_answered_together(play: Play) -> None:
         goes_on(),
         bot("Noted (1)*"),
         bot("Noted (2)*"),
+        bot_on_terminal("(One answer to your 2 messages.)"),
         requests(2),
         heard("two", "three"),
     )

@@ -123,7 +123,7 @@ async def test_a_reply_to_an_older_message_says_which_one_and_one_to_the_newest_
         thinks("Hm."),
         ada.replies("How old is it?", to="A house.*"),
         bot("Hm."),
-        heard("How old is it?", but_not=("> ",)),
+        heard("How old is it?", but_not=("\n> ",)),
         ada.replies("And how long is this one?", to="A ship."),
         bot("Hm."),
         heard(": A ship.\n\nAnd how long is this one?"),

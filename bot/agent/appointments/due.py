@@ -68,7 +68,7 @@ class DueAppointments:
         agent_id = self._context.agent_id
         if await appointments.is_closed(step.tx, agent_id):
             count = await appointments.retire(step.tx, agent_id, now=step.now)
-            step.afterwards.append(partial(log.info, "appointments_retired", count=count))
+            step.afterwards.append(lambda: log.info("appointments_retired", count=count))
             return
         if not one.urgent and (until := await self._end_of_quiet(step, one)):
             await appointments.change(step.tx, agent_id, one.number, seen=seen, next_at=until, changed_at=step.now)
@@ -90,10 +90,7 @@ class DueAppointments:
             await step.say(texts.due(one.text, one.person_name, schedule, step.now), buttons=buttons)
         else:
             await self._wake(step, one, schedule)
-        step.afterwards.append(partial(telemetry.appointment_came, one.kind, late))
-        step.afterwards.append(
-            partial(log.info, "appointment_came", number=one.number, kind=one.kind, late=round(late, 3))
-        )
+        step.afterwards.append(partial(_tell_came, one, late))
 
     async def _wake(self, step: Step, one: Appointment, schedule: Schedule) -> None:
         context = self._context
@@ -119,8 +116,7 @@ class DueAppointments:
             once = replace(schedule, rule="")
             left = replace(one, state=State.MISSED, **values_of(once), next_at=None, often="", changed_at=step.now)
             await appointments.add(step.tx, agent_id, left)
-        step.afterwards.append(partial(telemetry.appointment_missed, one.kind))
-        step.afterwards.append(partial(log.warning, "appointment_missed", number=one.number, kind=one.kind))
+        step.afterwards.append(partial(_tell_missed, one))
 
     async def _end_of_quiet(self, step: Step, one: Appointment) -> float | None:
         hours = await appointments.quiet(step.tx, one.connector, one.person)
@@ -138,3 +134,13 @@ def end_of_quiet(now: float, zone: str, hours: tuple[int, int]) -> float | None:
     day = local.date() if minute < ends else local.date() + timedelta(days=1)
     end = instant(datetime.combine(day, datetime.min.time()) + timedelta(minutes=ends), zone)
     return end if end > now else None
+
+
+def _tell_came(one: Appointment, late: float) -> None:
+    telemetry.appointment_came(one.kind, late)
+    log.info("appointment_came", number=one.number, kind=one.kind, late=round(late, 3))
+
+
+def _tell_missed(one: Appointment) -> None:
+    telemetry.appointment_missed(one.kind)
+    log.warning("appointment_missed", number=one.number, kind=one.kind)

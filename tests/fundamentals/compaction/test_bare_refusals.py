@@ -9,7 +9,14 @@ from tests.house import Room
 from tests.servers.messages.server import MessagesServer
 
 LINE = "This is line {} and it talks about the weather in a town, which is mild, and about nothing else at all."
-SILENT = {"compact_ahead": False, "warning": 0.97, "critical": 0.98, "emergency_context_limit": 1_200}
+# Where marks of time would take a tenth of the room, what is said next would be compacted for before it is asked.
+SILENT = {
+    "compact_ahead": False,
+    "tell_time": False,
+    "warning": 0.97,
+    "critical": 0.98,
+    "emergency_context_limit": 1_200,
+}
 
 
 def facts(room: Room) -> dict[str, Any]:
