@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import sqlite3
 import struct
 import sys
 import termios
 from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from connectors.terminal.typeset import clean
 from tests.servers.messages.server import MessagesServer
 from tests.servers.messages.wire import MessagesRequest, Reply
 from tests.servers.watched import Watched
+from tests.until import until
 from tests.wire.program import KEY, PATIENCE, Programs
 
 CTRL_C, CTRL_D, CTRL_R, ENTER = "\x03", "\x04", "\x12", "\r"
@@ -102,6 +104,12 @@ def _was_hung_up(times: int) -> Callable[[MessagesServer], bool]:
     return lambda server: server.hangups >= times
 
 
+def _stored(programs: Programs) -> int:
+    """How many messages are in the book, answered or not."""
+    with closing(sqlite3.connect(f"file:{programs.data / 'palimpsest.db'}?mode=ro", uri=True)) as book:
+        return int(book.execute("SELECT count(*) FROM inbox").fetchone()[0])
+
+
 def _own_terminal() -> None:
     """While the program prints, the terminal itself makes a signal of Ctrl-C, for those whose terminal it is."""
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
@@ -162,7 +170,7 @@ async def test_messages_that_wait_for_an_answer_get_one_together_and_that_is_sai
         desk.type("First." + ENTER)
         await model.wait_for(_was_asked(1), PATIENCE)
         desk.type("Second." + ENTER + "Third." + ENTER)
-        await desk.shows("Your 2 messages wait")
+        await until(lambda: _stored(programs) == 3, desk.describe, seconds=PATIENCE)
         may_go.set()
         await desk.shows("(One answer to your 2 messages.)")
         desk.type(CTRL_D)
