@@ -25,7 +25,8 @@ class TimeOfDay:
 
 @dataclass(frozen=True)
 class Date:
-    """A day as said; ``year`` 0: none was. ``other``: the same figures as the other order of day and month has them."""
+    """A day as said; ``year`` 0: none was; ``month`` 0: neither was a month. ``other``: the same
+    figures as the other order of day and month has them."""
 
     day: int
     month: int
@@ -47,7 +48,8 @@ class Said:
     """today, tomorrow, day2, yesterday."""
     weekdays: tuple[int, ...] = ()
     which: str = ""
-    """Of a weekday: this, next; coming, which is the next one; habit, which may be meant once or each time."""
+    """Of a weekday: this, next, next week; coming, which is the next one; habit, which may be meant once or each
+    time."""
     date: Date | None = None
     every: tuple[int, str] | None = None
     """Each so many of a unit."""
@@ -63,8 +65,11 @@ class Said:
     filled: frozenset[str] = field(default=frozenset())
 
 
+LAST_DAY = 32
+"""Instead of a day: the last one of the month."""
+
 _DELTA = r"(?:(\d+) U([smhdwMy]))(?: (?:AND )?(\d+) U([smhdwMy]))?(?: AND (\d+) U([smhdwMy]))?"
-_CONNECTED = r"(?:ON )?(?:THE |LE )?"
+_CONNECTED = r"(?:ON )?(?:THE |LE )?(?:THEDAY )?"
 _Values = dict[str, object]
 _Make = Callable[[re.Match[str]], Any]
 
@@ -77,24 +82,26 @@ def _delta(found: re.Match[str]) -> _Values:
 def _clock(found: re.Match[str]) -> _Values:
     hour, minute = int(found[1]), int(found[2])
     half, part = found["half"], found["of"]
-    if half and 1 <= hour <= 12:  # noqa: PLR2004  # hours of half a day
+    if half in ("am", "pm") and 1 <= hour <= 12:  # noqa: PLR2004  # hours of half a day
         hour = hour % 12 + (12 if half == "pm" else 0)
     elif half and half in ("am", "pm"):
         hour = 99
-    exact = half in ("am", "pm") or len(found[1]) == 2 or hour == 0  # noqa: PLR2004
+    exact = half in ("am", "pm") or (len(found[1]) == 2 and hour < 10) or hour == 0  # noqa: PLR2004  # 09:00, not 10:00
+    hour, minute = _shifted(hour, minute, found["shift"])
     time = TimeOfDay(hour, minute, int(found[3] or 0), is_exact=exact, is_clock=True)
     return {"time": time, **({"part": part} if part else {})}
 
 
+def _shifted(hour: int, minute: int, shift: str | None) -> tuple[int, int]:
+    """A quarter or a half past or to what was said."""
+    of_shift = {"PLUSHALF": (hour, 30), "PLUSQUARTER": (hour, 15), "LESSQUARTER": (hour - 1, 45)}
+    return of_shift.get(shift or "", (hour, minute))
+
+
 def _hour(found: re.Match[str]) -> _Values:
     minute = int(found["minute"] or 0)
-    hour, shift = int(found["hour"]), found["shift"]
-    if shift == "PLUSHALF":
-        minute = 30
-    elif shift == "PLUSQUARTER":
-        minute = 15
-    elif shift == "LESSQUARTER":
-        hour, minute = hour - 1, 45
+    shift = found["shift"]
+    hour, minute = _shifted(int(found["hour"]), minute, shift)
     clock = found["oclock"] is not None and not shift
     part = found["of"]
     return {"time": TimeOfDay(hour, minute, is_clock=clock), **({"part": part} if part else {})}
@@ -136,7 +143,12 @@ def _every_unit(found: re.Match[str]) -> _Values:
 
 def _workdays(found: re.Match[str]) -> _Values:
     kind = {"WORKDAY": "workday", "WORKDAYS?": "workday?", "WEEKEND": "weekend"}[found["kind"]]
-    return {"every": (1, "w"), "is_repeated": True, "workdays": kind, "vague": kind == "workday?"}
+    return {
+        "every": (1, "w"),
+        "is_repeated": True,
+        "workdays": kind,
+        "vague": kind == "workday?" or (kind == "weekend" and "EVERY" not in found[0]),
+    }
 
 
 def _placed(found: re.Match[str]) -> _Values:
@@ -160,13 +172,14 @@ _PATTERNS: Sequence[tuple[re.Pattern[str], _Make]] = [
         (rf"EVERY (?:(?P<count>\d+) Uw) {_CONNECTED}{_DAYS}", _every_weekday),
         (r"EVERY (?P<other>OTHER) (?P<days>W\d)",
          lambda m: {"every": (2, "w"), "weekdays": _weekdays(m["days"]), "is_repeated": True}),
-        (rf"(?:EVERY )?{_CONNECTED}(?P<place>[1-5]st|LAST) (?:(?P<days>W\d)|Ud){_MONTH_END}", _placed),
+        (rf"(?:EVERY )?{_CONNECTED}(?P<place>[1-5](?:st|th)|LAST) (?:(?P<days>W\d)|Ud){_MONTH_END}", _placed),
         (rf"{_CONNECTED}(?:AT )?{_ONE}{_MONTH_END}",
          lambda m: {"every": (1, "M"), "is_repeated": True, "month_day": int(m[1])}),
         (rf"EVERY UM {_CONNECTED}(?:AT )?{_ONE}(?! (?:OCLOCK|Ud|M\d))",
          lambda m: {"every": (1, "M"), "is_repeated": True, "month_day": int(m[1])}),
         (r"EVERY UM LAST Ud|EVERY UM ON THE LAST Ud", lambda _: {"every": (1, "M"), "is_repeated": True, "place": -1}),
         (r"(?:EVERY |ON |THE )*(?P<kind>WORKDAYS\?|WORKDAY|WEEKEND)", _workdays),
+        (rf"EVERY Ud {_ONE}(?= AT)", lambda m: {"every": (1, "M"), "is_repeated": True, "month_day": int(m[1])}),
         (r"EVERY (?:ON )?(?:(?P<other>OTHER) |(?P<count>\d+) )?U(?P<unit>[smhdwMy])", _every_unit),
         (r"OF (?P<count>\d+) IN (?P=count) U(?P<unit>[smhdwMy])(?P<other>)", _every_unit),
         (rf"EVERY(?= {_CONNECTED}(?:AT )?\d{{1,2}}(?:th|st)? (?:OF )?M\d)",
@@ -175,6 +188,7 @@ _PATTERNS: Sequence[tuple[re.Pattern[str], _Make]] = [
         (r"(?:ON |AT |THE )?(?P<days>S\d(?: (?:AND )?S\d)*)", _every_weekday),
         # From now on.
         (rf"IN {_DELTA}", _delta),
+        (r"IN @(\d{1,2}):(\d\d)[ho]", lambda m: {"delta": ((int(m[1]), "h"), (int(m[2]), "m"))}),
         (rf"{_DELTA} FROMNOW", _delta),
         # Which day.
         (r"#(\d{4})-(\d\d)-(\d\d)", lambda m: {"date": Date(int(m[3]), int(m[2]), int(m[1]))}),
@@ -182,16 +196,24 @@ _PATTERNS: Sequence[tuple[re.Pattern[str], _Make]] = [
         (rf"{_CONNECTED}/(\d{{1,2}})/(\d{{1,2}})(?:/(\d{{4}}))?", _slashed),
         (rf"{_CONNECTED}(?:AT )?{_ONE} (?:OF (?:THE )?)?M(\d{{1,2}})(?: (?:OF )?(\d{{4}}))?",
          lambda m: _date(m[1], m[2], m[3])),
+        (r"(?:(?:ON )?THE (\d{1,2})th|ON (\d{1,2})th|THEDAY (\d{1,2})(?:th|st)?)(?! (?:OF|M|U|W))",
+         lambda m: {"date": Date(int(m[1] or m[2] or m[3]), 0)}),
         (rf"{_CONNECTED}M(\d{{1,2}}) (?:THE )?{_ONE}(?! U)(?: (\d{{4}}))?(?! [ap]m)",
          lambda m: _date(m[2], m[1], m[3])),
+        (rf"{_CONNECTED}LAST Ud (?:OF )?(?:THE )?M(\d{{1,2}})", lambda m: {"date": Date(LAST_DAY, int(m[1]))}),
         (r"(?:THE )?(TODAY|TOMORROW|DAY2|YESTERDAY)", lambda m: {"day": m[1].lower()}),
         (r"TONIGHT\?", lambda _: {"day": "today", "part": "night", "vague": True}),
-        (r"(?:ON )?(?:THE |LE )?(THIS|NEXT) (W\d)", lambda m: {"which": m[1].lower(), "weekdays": _weekdays(m[2])}),
+        (r"(?:ON )?(?:THE |LE )?(THIS|NEXT|COMING) (W\d)",
+         lambda m: {"which": m[1].lower(), "weekdays": _weekdays(m[2])}),
         (r"(?:ON )?(?:THE |LE )?(W\d) (NEXT|COMING)", lambda m: {"which": m[2].lower(), "weekdays": _weekdays(m[1])}),
+        (r"NEXTWEEK (?:ON )?(?:THE |LE )?(W\d)", lambda m: {"which": "next week", "weekdays": _weekdays(m[1])}),
+        (r"(?:ON )?(?:THE |LE )?(W\d) (?:OF )?(?:THE |LE )?NEXTWEEK",
+         lambda m: {"which": "next week", "weekdays": _weekdays(m[1])}),
         (r"LE (W\d)(?! \d)", lambda m: {"which": "habit", "weekdays": _weekdays(m[1])}),
         (r"(?:ON )?(?:THE |LE )?(W\d)", lambda m: {"weekdays": _weekdays(m[1])}),
         # What time.
-        (rf"(?:AT )?@(\d{{1,2}}):(\d\d)(?::(\d\d))?(?P<half>am|pm|h|o)?(?P<oclock> OCLOCK)?{_TIME_END}", _clock),
+        (rf"(?:AT )?@(\d{{1,2}}):(\d\d)(?::(\d\d))?(?P<half>am|pm|h|o)?(?P<oclock> OCLOCK)?{_SHIFT}{_TIME_END}",
+         _clock),
         (r"(?:AT |THE )*NOON", lambda _: {"time": TimeOfDay(12, is_exact=True)}),
         (r"(?:AT |THE )*MIDNIGHT", lambda _: {"time": TimeOfDay(0, is_exact=True), "midnight": True}),
         (rf"(?:AT |THE )*(HALFPAST|QPAST|QTO|DEHALF) (\d{{1,2}})(?: OCLOCK)?{_TIME_END}", _idiom),

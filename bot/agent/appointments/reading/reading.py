@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from itertools import product
 
-from bot.agent.appointments.reading.grammar import Date, Said, TimeOfDay, said
+from bot.agent.appointments.reading.grammar import LAST_DAY, Date, Said, TimeOfDay, said
 from bot.agent.appointments.reading.words import LANGUAGES, signs
 from bot.agent.appointments.schedule import LATEST, Schedule, first, wall
 
@@ -22,6 +22,7 @@ _HALF_A_DAY = 12
 _EARLY = range(1, 7)
 """Hours that alone may be of either half of the day; what is at 7 to 11 with a day is in its morning."""
 _MONTHS = 12
+_SUNDAY = 6
 _CODES = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _OFTENEST_SECONDS = 60
 _TIMES = {
@@ -209,23 +210,39 @@ def _days(parts: Said, now: Now) -> tuple[list[date] | None, bool]:
             raise _ImpossibleError("The day of the week and the date do not agree.")
         return days, parts.date.other is not None
     if parts.weekdays:
-        return _on_weekday(parts, today), parts.which == "next" and len(_on_weekday(parts, today)) > 1
+        return _on_weekday(parts, today), parts.which in ("next", "next week") and len(_on_weekday(parts, today)) > 1
     if parts.midnight or parts.time or parts.part:
         return ([today] if parts.part and not parts.time else None), False
     raise _ImpossibleError(NOT_UNDERSTOOD)
 
 
 def _dates(said_date: Date, today: date) -> list[date]:
+    if not said_date.month:
+        return _days_of_months(said_date.day, today)
     orders = [(said_date.day, said_date.month), *([said_date.other] if said_date.other else [])]
     found = [_date_of(day, month, said_date.year, today) for day, month in orders]
     return list(dict.fromkeys(found))
 
 
+def _days_of_months(day: int, today: date) -> list[date]:
+    """ "On the 20th": of the first month that it is not over in. What is today may be today, or a month on."""
+    if not 1 <= day <= 31:  # noqa: PLR2004  # days of a month
+        raise _ImpossibleError("No month has such a day.")
+    found: list[date] = []
+    year, month = today.year, today.month
+    while not found or found == [today]:
+        if day <= calendar.monthrange(year, month)[1] and (one := date(year, month, day)) >= today:
+            found.append(one)
+        year, month = (year, month + 1) if month < _MONTHS else (year + 1, 1)
+    return found
+
+
 def _date_of(day: int, month: int, year: int, today: date) -> date:
     """Without a year: the next one that there is."""
     for one in [year] if year else range(today.year, today.year + _LEAP_YEARS):
-        if 1 <= month <= _MONTHS and 1 <= day <= calendar.monthrange(one, month)[1]:
-            found = date(one, month, day)
+        last = calendar.monthrange(one, month)[1] if 1 <= month <= _MONTHS else 0
+        if 1 <= (wanted := last if day == LAST_DAY else day) <= last:
+            found = date(one, month, wanted)
             if year or found >= today:
                 return found
     named = calendar.month_name[month] if 1 <= month <= _MONTHS else f"month {month}"
@@ -242,6 +259,8 @@ def _on_weekday(parts: Said, today: date) -> list[date]:
         return [nearest] if wanted >= today.weekday() else [nearest, nearest - timedelta(days=7)]
     coming = nearest if ahead else nearest + timedelta(days=7)
     next_week = today - timedelta(days=today.weekday()) + timedelta(days=7 + wanted)
+    if parts.which == "next week":  # where weeks begin on Sunday that day is a week earlier
+        return [next_week] if wanted != _SUNDAY else [next_week - timedelta(days=7), next_week]
     return [coming] if parts.which == "coming" else list(dict.fromkeys([coming, next_week]))
 
 
@@ -314,6 +333,10 @@ def _repeated(parts: Said, now: Now) -> Outcome:
     must_ask = parts.vague or not times
     times = times or [time(hour) for hour in _TIMES[parts.part]]
     found = [one for rule, at in product(rules, times) if (one := _begun(rule, at, now))]
+    if parts.workdays == "weekend" and parts.vague:  # "at the weekend" may be this one, and each
+        coming = [now.local.date() + timedelta(days=(day - now.local.weekday()) % 7) for day in (5, _SUNDAY)]
+        once = [_once(day, at, now.zone) for day, at in product(coming, times)]
+        found = sorted((one for one in once if one.instant > now.seconds), key=lambda one: one.instant) + found
     if not found:
         return Asked(NOT_UNDERSTOOD)
     if len(found) > 1 or must_ask:

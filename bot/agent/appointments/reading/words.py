@@ -64,7 +64,9 @@ class _Piece:
 _ISO = r"(?P<iso>\d{4}-\d{2}-\d{2})(?:[Tt](?=\d))?"
 _SLASHED = r"(?P<slashed>\d{1,2}/\d{1,2}(?:/\d{4})?)(?![\d/])"
 _DOTTED = r"(?P<dotted>\d{1,2}\.\s?\d{1,2}\.(?:\s?\d{4})?)(?!\d)"
-_CLOCK = r"(?P<clock>\d{1,2}:\d{2}(?::\d{2})?)(?![\d:])"
+_CLOCK = r"(?P<clock>\d{1,2}:\d{2}(?::\d{2})?)(?:\s?h\b)?(?![\d:])"
+_SHORT = r"(?P<short>\d{1,4}\s?(?:min|hrs?|h|m|d)(?:\s?\d{1,2}\s?(?:min|m))?)(?!\w)"
+"""So long, as people abbreviate it: 30m, 2h, 1h 30min. In French 14h30 is a time of day before it is a while."""
 _TWELVE = r"(?P<twelve>\d{1,2}(?:[:.]\d{2})?)\s?(?P<half>[ap])(?:\.\s?m\.|m)(?!\w)"
 _UHR = r"(?P<uhr>\d{1,2}\.\d{2})(?=\s?uhr\b)"
 _WITH_H = r"(?P<with_h>\d{1,2}\s?h\s?\d{2}|\d{1,2}\s?h)(?!\w)"
@@ -75,13 +77,14 @@ _ORDINAL = {
     "es": r"(?P<ordinal>\d{1,2})[ºª°](?!\w)",
     "pt": r"(?P<ordinal>\d{1,2})[ºª°](?!\w)",
 }
+_COUNTED = re.compile(r"(\d+)\s?([a-z])[a-z]*", re.IGNORECASE)
 _NUMBER = r"(?P<number>\d{1,4})(?![\w.:/])"
 _WORD = r"(?P<word>[^\W\d_]+(?:['’-][^\W\d_]+)*)"
 _GAP = r"(?P<gap>[\s,]+)"
-_OWN = {"en": [_TWELVE], "de": [_UHR], "fr": [_WITH_H], "es": [_TWELVE, _WITH_H], "pt": [_WITH_H]}
+_OWN = {"en": [_TWELVE], "de": [_UHR, _WITH_H], "fr": [_WITH_H], "es": [_TWELVE, _WITH_H], "pt": [_WITH_H]}
 _LEXERS = {
     language: re.compile(
-        "|".join([_ISO, _SLASHED, _DOTTED, *_OWN[language], _CLOCK, _ORDINAL[language], _NUMBER, _WORD, _GAP]),
+        "|".join([_ISO, _SLASHED, _DOTTED, *_OWN[language], _CLOCK, _SHORT, _ORDINAL[language], _NUMBER, _WORD, _GAP]),
         re.IGNORECASE,
     )
     for language in LANGUAGES
@@ -107,6 +110,8 @@ def _sign(found: re.Match[str]) -> str:
     if kind == "with_h":
         hour, _, minute = value.lower().replace(" ", "").partition("h")
         return f"@{hour}:{minute or '00'}{'h' if minute else 'o'}"
+    if kind == "short":
+        return " ".join(f"{count} U{unit[0].lower()}" for count, unit in _COUNTED.findall(value))
     signs_of = {
         "iso": f"#{value}",
         "slashed": f"/{value}",
@@ -143,10 +148,15 @@ _EN = _table(
     {"second|seconds|sec|secs": "Us", "minute|minutes|min|mins": "Um", "hour|hours|hr|hrs": "Uh", "day|days": "Ud",
      "week|weeks": "Uw", "month|months": "UM", "year|years": "Uy"},
     {"in": "IN", "from now": "FROMNOW", "and": "AND", "at": "AT", "on": "ON", "the": "THE", "of": "OF",
+     "three quarters of an hour": "45 Um",
      "o'clock": "OCLOCK", "every|each": "EVERY", "other|second": "OTHER", "daily": "EVERY Ud", "weekly": "EVERY Uw",
      "monthly": "EVERY UM", "yearly|annually": "EVERY Uy", "hourly": "EVERY Uh", "this": "THIS", "next": "NEXT",
-     "today": "TODAY", "tomorrow": "TOMORROW", "day after tomorrow": "DAY2", "yesterday": "YESTERDAY",
-     "tonight": "TODAY Pnight", "first": "1st", "third": "3st", "fourth": "4st", "fifth": "5st", "last": "LAST",
+     "next week": "NEXTWEEK", "this morning": "TODAY OFmorning", "this afternoon": "TODAY OFafternoon",
+     "this evening": "TODAY OFevening", "new year's eve|new years eve": "31 M12", "christmas eve": "24 M12",
+     "mon-fri|monday-friday|mon to fri": "EVERY WORKDAY",
+     "today": "TODAY",
+     "tomorrow|tmrw|tmr|tomorow|tommorow": "TOMORROW", "day after tomorrow": "DAY2", "yesterday": "YESTERDAY",
+     "tonight": "TODAY OFnight", "first": "1st", "third": "3st", "fourth": "4st", "fifth": "5st", "last": "LAST",
      "weekday|working day|workday": "WORKDAY", "weekdays|working days|workdays": "EVERY WORKDAY",
      "weekend": "WEEKEND", "weekends": "EVERY WEEKEND", "in the morning": "OFmorning", "morning": "Pmorning",
      "in the afternoon": "OFafternoon", "afternoon": "Pafternoon", "in the evening": "OFevening",
@@ -165,22 +175,26 @@ _DE = _table(
                     "august|aug", "september|sep|sept", "oktober|okt", "november|nov", "dezember|dez"]),
     _names("", 1, ["eins", "zwei", "drei", "vier", "funf|fuenf", "sechs", "sieben", "acht", "neun", "zehn", "elf",
                    "zwolf|zwoelf"]),
-    {"ein|eine|einer|einem|einen": "1", "zwanzig": "20", "dreissig|dreißig": "30", "funfzehn|fuenfzehn": "15"},
+    {"ein|eine|einer|einem|einen|ner|nem": "1", "zwanzig": "20", "dreissig|dreißig": "30", "funfzehn|fuenfzehn": "15"},
     {"sekunde|sekunden|sek": "Us", "minute|minuten|min": "Um", "stunde|stunden|std": "Uh", "tag|tage|tagen": "Ud",
      "woche|wochen": "Uw", "monat|monate|monaten": "UM", "jahr|jahre|jahren": "Uy"},
     {"in": "IN", "und": "AND", "um": "AT", "am": "ON", "der|die|das|dem|den": "THE", "uhr": "OCLOCK",
-     "jeden|jede|jedes|jeder|alle": "EVERY", "zweiten|zweite|zweites": "OTHER", "taglich|taeglich": "EVERY Ud",
+     "jeden|jede|jedes|jeder|alle": "EVERY", "kommenden|kommende|kommender": "COMING",
+     "nachste woche|naechste woche": "NEXTWEEK", "silvester": "31 M12", "heiligabend": "24 M12",
+     "zweiten|zweite|zweites": "OTHER", "taglich|taeglich": "EVERY Ud",
      "wochentlich": "EVERY Uw", "monatlich": "EVERY UM", "jahrlich": "EVERY Uy", "stundlich": "EVERY Uh",
-     "diesen|diese|dieses|diesem": "THIS", "nachsten|nachste|nachstes|nachster|naechsten": "NEXT", "heute": "TODAY",
+     "diesen|diese|dieses|diesem": "THIS", "nachsten|nachste|nachstes|nachster|naechsten": "NEXT",
+     "heute|heut": "TODAY",
      "morgen": "TOMORROW", "ubermorgen|uebermorgen": "DAY2", "gestern": "YESTERDAY",
      "ersten|erster|erste": "1st", "dritten": "3st", "vierten": "4st", "funften": "5st",
      "letzten|letzter|letzte": "LAST", "werktag": "WORKDAYS?", "werktags": "EVERY WORKDAYS?",
      "wochenende": "WEEKEND", "am wochenende": "ON WEEKEND", "morgens": "OFmorning", "vormittags": "OFmorning",
      "fruh|frueh": "OFmorning", "vormittag": "Pmorning", "nachmittags": "OFafternoon", "nachmittag": "Pafternoon",
      "abends": "OFevening", "abend": "Pevening", "nachts": "OFnight", "nacht": "Pnight", "heute nacht": "TONIGHT?",
-     "mittag": "Pmidday", "mitternacht": "MIDNIGHT", "einer halben stunde": "30 Um", "anderthalb stunden": "90 Um",
-     "eineinhalb stunden": "90 Um", "halb": "DEHALF", "viertel nach": "QPAST", "viertel vor": "QTO",
-     "im monat|des monats|jeden monats|jedes monats": "OFMONTH", "montag bis freitag": "EVERY WORKDAY",
+     "mittag": "Pmidday", "mitternacht": "MIDNIGHT", "einer halben stunde|ner halben stunde": "30 Um",
+     "einer dreiviertelstunde|ner dreiviertelstunde": "45 Um", "anderthalb stunden": "90 Um",
+     "eineinhalb stunden": "90 Um", "halb": "DEHALF", "viertel nach": "QPAST", "viertel vor|dreiviertel": "QTO",
+     "im monat|des monats|jeden monats|jedes monats": "OFMONTH", "montag bis freitag|mo-fr|mo bis fr": "EVERY WORKDAY",
      "von montag bis freitag": "EVERY WORKDAY"},
 )  # fmt: skip
 
@@ -194,14 +208,17 @@ _FR = _table(
     {"quinze": "15", "vingt": "20", "trente": "30"},
     {"seconde|secondes": "Us", "minute|minutes|min": "Um", "heure|heures": "Uh", "jour|jours": "Ud",
      "semaine|semaines": "Uw", "mois": "UM", "an|ans|annee|annees": "Uy"},
-    {"dans": "IN", "et": "AND", "a": "AT", "le|la": "LE", "les": "THE", "tous les|toutes les|chaque": "EVERY",
-     "ce|cet|cette": "THIS", "prochain|prochaine": "NEXT", "aujourd'hui": "TODAY", "demain": "TOMORROW",
-     "apres-demain|apres demain": "DAY2", "hier": "YESTERDAY", "ce soir": "TODAY Pevening",
-     "ce matin": "TODAY Pmorning", "cet apres-midi": "TODAY Pafternoon", "cette nuit": "TONIGHT?",
+    {"dans": "IN", "et": "AND", "a": "AT", "le|la": "LE", "les": "THE", "tous les|toutes les|ts les|chaque": "EVERY",
+     "de": "OF",
+     "la semaine prochaine|de la semaine prochaine": "NEXTWEEK", "tous les jours de semaine": "EVERY WORKDAY",
+     "ce|cet|cette": "THIS", "prochain|prochaine": "NEXT", "aujourd'hui": "TODAY", "demain|dem1|2main": "TOMORROW",
+     "apres-demain|apres demain": "DAY2", "hier": "YESTERDAY", "ce soir": "TODAY OFevening",
+     "ce matin": "TODAY OFmorning", "cet apres-midi": "TODAY OFafternoon", "cette nuit": "TONIGHT?",
      "premier|premiere": "1st", "deuxieme": "2st", "troisieme": "3st", "quatrieme": "4st", "cinquieme": "5st",
      "dernier|derniere": "LAST", "du matin": "OFmorning", "matin": "Pmorning",
      "de l'apres-midi": "OFafternoon", "apres-midi": "Pafternoon", "du soir": "OFevening", "soir": "Pevening",
-     "midi": "NOON", "minuit": "MIDNIGHT", "une demi-heure|une demie heure|une demi heure": "30 Um",
+     "midi": "NOON", "midi et demi|midi et demie": "@12:30h", "trois quarts d'heure": "45 Um",
+     "minuit": "MIDNIGHT", "une demi-heure|une demie heure|une demi heure": "30 Um",
      "une heure et demie": "90 Um", "et demie": "PLUSHALF", "et quart": "PLUSQUARTER", "moins le quart": "LESSQUARTER",
      "du mois|de chaque mois|tous les mois": "OFMONTH", "du lundi au vendredi": "EVERY WORKDAY",
      "jours ouvrables": "WORKDAYS?", "les jours ouvrables": "EVERY WORKDAYS?", "week-end": "WEEKEND"},
@@ -218,16 +235,20 @@ _ES = _table(
      "semana|semanas": "Uw", "mes|meses": "UM", "ano|anos": "Uy"},
     {"en|dentro de": "IN", "y": "AND", "a las|a la|alas": "AT", "el": "ON", "los": "EVERY", "de|del": "OF",
      "cada|todos los|todas las": "EVERY", "este|esta": "THIS", "proximo|proxima": "NEXT", "que viene": "COMING",
-     "hoy": "TODAY", "manana": "TOMORROW", "pasado manana": "DAY2", "ayer": "YESTERDAY",
-     "esta noche": "TODAY Pnight", "esta tarde": "TODAY Pafternoon", "esta manana": "TODAY Pmorning",
+     "la semana que viene|de la semana que viene|la proxima semana|de la proxima semana": "NEXTWEEK",
+     "el dia": "THEDAY", "nochevieja": "31 M12", "nochebuena": "24 M12",
+     "hoy": "TODAY", "manana|mnn|mna": "TOMORROW", "pasado manana": "DAY2", "ayer": "YESTERDAY",
+     "esta noche": "TODAY OFnight", "esta tarde": "TODAY OFafternoon", "esta manana": "TODAY OFmorning",
      "primer|primero|primera": "1st", "segundo": "2st", "tercer|tercero": "3st", "cuarto": "4st", "quinto": "5st",
      "ultimo|ultima": "LAST", "de la manana": "OFmorning", "por la manana": "OFmorning", "de la tarde": "OFevening",
      "por la tarde": "OFevening", "de la noche": "OFnight", "por la noche": "OFnight",
      "de la madrugada": "OFmorning", "al mediodia|a mediodia|del mediodia": "Pmidday",
-     "a medianoche|a la medianoche|medianoche": "MIDNIGHT", "media hora": "30 Um", "una hora y media": "90 Um",
+     "a medianoche|a la medianoche|medianoche": "MIDNIGHT", "media hora": "30 Um", "tres cuartos de hora": "45 Um",
+     "una hora y media": "90 Um",
      "y media": "PLUSHALF", "y cuarto": "PLUSQUARTER", "menos cuarto": "LESSQUARTER",
      "del mes|de cada mes|de todos los meses": "OFMONTH", "de lunes a viernes": "EVERY WORKDAY",
-     "fin de semana": "WEEKEND", "fines de semana": "WEEKEND", "dia de": "ON"},
+     "fin de semana": "WEEKEND", "fines de semana": "WEEKEND",
+     "findes": "WEEKEND", "finde": "WEEKEND", "dia de": "ON"},
 )  # fmt: skip
 
 _PT = _table(
@@ -243,15 +264,18 @@ _PT = _table(
     {"segundo|segundos": "Us", "minuto|minutos|min": "Um", "hora|horas": "Uh", "dia|dias": "Ud",
      "semana|semanas": "Uw", "mes|meses": "UM", "ano|anos": "Uy"},
     {"em|daqui a|dentro de": "IN", "e": "AND", "as|a": "AT", "na|no|nas|nos": "ON", "o": "THE",
-     "no dia|dia": "ON", "de|do|da": "OF", "a cada|cada|todos os|todas as|toda|todo": "EVERY",
-     "este|esta|nesta|neste": "THIS", "proxima|proximo": "NEXT", "que vem": "COMING", "hoje": "TODAY",
+     "no dia|dia": "THEDAY", "todo dia": "EVERY Ud",
+     "na proxima semana|da proxima semana|da semana que vem|na semana que vem": "NEXTWEEK",
+     "de|do|da": "OF", "a cada|cada|todos os|todas as|toda|todo": "EVERY",
+     "este|esta|nesta|neste": "THIS", "proxima|proximo": "NEXT", "que vem": "COMING", "hoje|hj": "TODAY",
      "amanha": "TOMORROW", "depois de amanha": "DAY2", "ontem": "YESTERDAY", "diariamente": "EVERY Ud",
      "semanalmente": "EVERY Uw", "mensalmente": "EVERY UM", "anualmente": "EVERY Uy",
-     "esta noite|hoje a noite": "TODAY Pnight", "esta tarde|hoje a tarde": "TODAY Pafternoon",
+     "esta noite|hoje a noite": "TODAY OFnight", "esta tarde|hoje a tarde": "TODAY OFafternoon",
      "ultimo dia": "LAST Ud", "primeiro|primeira": "1st", "terceiro|terceira": "3st", "ultimo|ultima": "LAST",
      "da manha": "OFmorning", "de manha": "OFmorning", "da madrugada": "OFmorning", "da tarde": "OFevening",
      "a tarde|de tarde": "OFevening", "da noite": "OFnight", "a noite|de noite": "OFnight",
      "ao meio-dia|meio-dia|ao meio dia": "NOON", "a meia-noite|meia-noite": "MIDNIGHT", "meia hora": "30 Um",
+     "tres quartos de hora": "45 Um", "ao meio dia e meia|ao meio-dia e meia|meio-dia e meia": "@12:30h",
      "uma hora e meia": "90 Um", "e meia": "PLUSHALF", "e um quarto|e quarto": "PLUSQUARTER",
      "menos um quarto": "LESSQUARTER", "do mes|de cada mes|de todos os meses": "OFMONTH",
      "de segunda a sexta|de segunda a sexta-feira": "EVERY WORKDAY", "todos os dias uteis": "EVERY WORKDAY",

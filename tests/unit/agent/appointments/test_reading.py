@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 
 import pytest
+from dateutil.rrule import rrulestr
 
 from bot.agent.appointments import texts
 from bot.agent.appointments.reading.guessing import guess
 from bot.agent.appointments.reading.reading import Asked, Now, Past, Understood, read
 from bot.agent.appointments.reading.splitting import split
-from bot.agent.appointments.schedule import Schedule, instant
+from bot.agent.appointments.schedule import Schedule, instant, wall
 
 ZONE = "Europe/Lisbon"
 NOW = Now(instant(datetime(2027, 3, 10, 10), ZONE), ZONE)
@@ -53,6 +55,92 @@ def test_three_hundred_phrases_in_five_languages_are_understood_or_asked_back() 
     assert len(phrases()) >= 300
     assert len(asked) <= 3, asked
     assert understood >= 240
+
+
+def _is_as_expected(schedule: Schedule, expected: str) -> bool:
+    """Of the second list: a time, a day (with `*`), or a rule and its first time."""
+    if expected == "ask":
+        return False
+    if schedule.is_repeated != expected.startswith("RRULE"):
+        return False
+    if expected.endswith("*"):
+        return schedule.local.date().isoformat() == expected.split(maxsplit=1)[0]
+    if not schedule.is_repeated:
+        return wall(schedule.instant, ZONE) == datetime.fromisoformat(expected)
+    rule, _, begins = expected.removeprefix("RRULE:").partition(" ; first ")
+    wanted = list(islice(rrulestr(rule, dtstart=datetime.fromisoformat(begins)), 5))
+    one: Schedule | None = schedule
+    for at in wanted:
+        if one is None or one.local != at:
+            return False
+        one = one.following(one.instant)
+    return True
+
+
+def test_phrases_by_somebody_who_had_not_seen_the_reading_are_never_taken_for_something_else() -> None:
+    now = Now(instant(datetime(2027, 2, 18, 16, 40), ZONE), ZONE)
+    understood, rightly_asked, asked, wrong = 0, 0, list[str](), list[str]()
+    for file in sorted((PHRASES / "second").glob("*.txt")):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            phrase, arrow, expected = line.partition(" => ")
+            if not arrow or line.startswith("#"):
+                continue
+            outcome, either = read(phrase, now), expected.split(" | ")
+            if not isinstance(outcome, Understood):
+                if "ask" in either:
+                    rightly_asked += 1
+                else:
+                    asked.append(phrase)
+            elif any(_is_as_expected(outcome.schedule, one) for one in either):
+                understood += 1
+            else:
+                wrong.append(f"{phrase} => {outcome}")
+    assert not wrong
+    assert understood + rightly_asked + len(asked) == 300
+    assert understood >= 180
+    assert len(asked) <= 30, asked
+
+
+@pytest.mark.parametrize(
+    ("phrase", "local"),
+    [
+        ("at 7 tonight", datetime(2027, 3, 10, 19)),
+        ("tonight at 10:30", datetime(2027, 3, 10, 22, 30)),
+        ("demain 12h30", datetime(2027, 3, 11, 12, 30)),
+        ("amanhã às 12h", datetime(2027, 3, 11, 12)),
+        ("in 2h", datetime(2027, 3, 10, 12)),
+        ("in 1h 30min", datetime(2027, 3, 10, 11, 30)),
+        ("dans 2h", datetime(2027, 3, 10, 12)),
+        ("dans 1h05", datetime(2027, 3, 10, 11, 5)),
+        ("in 90min", datetime(2027, 3, 10, 11, 30)),
+        ("on the 20th at 14:00", datetime(2027, 3, 20, 14)),
+        ("am 9. um 14 Uhr", datetime(2027, 4, 9, 14)),
+        ("last day of february at 14:00", datetime(2028, 2, 29, 14)),
+        ("next week monday 14:00", datetime(2027, 3, 15, 14)),
+    ],
+)
+def test_what_people_say_every_day(phrase: str, local: datetime) -> None:
+    outcome = read(phrase, NOW)
+    assert isinstance(outcome, Understood)
+    assert not outcome.schedule.is_repeated
+    assert wall(outcome.schedule.instant, ZONE) == local
+
+
+def test_at_the_weekend_may_be_this_one_or_each() -> None:
+    outcome = read("am Wochenende um 11", NOW)
+    assert isinstance(outcome, Asked)
+    assert [(one.local, one.is_repeated) for one in outcome.readings] == [
+        (datetime(2027, 3, 13, 11), False),
+        (datetime(2027, 3, 14, 11), False),
+        (datetime(2027, 3, 13, 11), True),
+    ]
+    assert isinstance(read("every weekend at 11:00", NOW), Understood)
+
+
+def test_where_weeks_begin_on_sunday_its_day_of_next_week_is_another() -> None:
+    outcome = read("sunday next week at 14:00", NOW)
+    assert isinstance(outcome, Asked)
+    assert [one.local.day for one in outcome.readings] == [14, 21]
 
 
 @pytest.mark.parametrize(("language", "phrase", "expected"), [one for one in phrases() if "|" in one[2]])
