@@ -56,7 +56,7 @@ class AppointmentCommands:
         from bot.agent.appointments.reading import reading
         from bot.agent.appointments.reading.splitting import split
 
-        now = reading.Now(message.received_at, zone)
+        now = reading.Now(message.said_at, zone)  # it may have waited for long
         found_there = await asyncio.to_thread(split, argument, now)
         if found_there is None:
             from bot.agent.appointments.reading.guessing import guess

@@ -20,6 +20,9 @@ _MARK = "PALIMPSEST_CALL"
 _PROCESSES = Path("/proc")
 _LOOK_SECONDS = 0.1
 _DRAIN_SECONDS = 1.0
+_DYING_SECONDS = 5.0
+"""What was killed is gone once it has a processor again, which on a busy machine takes a while; so long at most."""
+_DYING_LOOK_SECONDS = 0.01
 _CHUNK_BYTES = 65_536
 _MOST_ROUNDS = 200
 _NICE = 15
@@ -118,6 +121,10 @@ async def run(
     finally:
         _kill(process.pid, mark)
         await asyncio.wait({waiting})
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_DYING_SECONDS):
+                while await asyncio.to_thread(_marked_processes, mark, 1):  # noqa: ASYNC110  # sets no event
+                    await asyncio.sleep(_DYING_LOOK_SECONDS)
         await asyncio.wait({pump}, timeout=_DRAIN_SECONDS)
         await stop(pump, watching)
     return Ended(output.text, code, stopped)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 
 from bot.app.main import inner_roles
 from bot.app.resources import open_resources
@@ -12,7 +13,7 @@ from bot.messages import Address
 from bot.store import agents, appointments, chats
 from bot.store.appointments import Appointment, State
 from tests.conftest import OpenHouse
-from tests.house import House, Room
+from tests.house import PATIENCE, House, Room
 from tests.servers.messages.server import MessagesRequest, MessagesServer, Reply, ToolCall
 from tests.servers.messages.wire import blocks_of
 
@@ -62,6 +63,17 @@ async def test_a_reminder_is_said_back_and_comes_when_it_is_due(
     assert len(model.requests) == 1
 
 
+async def test_what_waited_for_long_counts_from_when_it_was_said(house: OpenHouse, room: Room) -> None:
+    async with house() as running:
+        said = datetime.fromtimestamp(running.resources.database.clock() // 60 * 60, UTC) - timedelta(minutes=10)
+        await room.says("/remind in 20 minutes call Ana", sent_at=said)
+        await room.until(has(room, "I will remind you"))
+        assert [one.due_at for one in await rows(running)] == [(said + timedelta(minutes=20)).timestamp()]
+        await room.says("/remind in 5 minutes take it out", sent_at=said)
+        await room.until(has(room, "⏰ take it out"))
+        assert [one.text for one in await rows(running)] == ["call Ana"]
+
+
 async def test_what_was_due_while_nobody_was_there_comes_late_and_once(house: OpenHouse, room: Room) -> None:
     async with house() as running:
         await room.says("/remind every 30 minutes drink")
@@ -88,6 +100,9 @@ async def test_what_is_late_by_more_than_a_day_is_only_listed(house: OpenHouse, 
         await room.says("/remind in 20 minutes call Ana")
         await room.until(has(room, "I will remind you"))
         clock.forward(2 * A_DAY)
+        async with asyncio.timeout(PATIENCE):
+            while await rows(running):  # noqa: ASYNC110  # that nothing is said sets no event
+                await asyncio.sleep(0.01)
         await room.says("/reminders")
         await room.until(has(room, "Missed, since I was away:"))
         assert "call Ana" in room.notices()[-1]
