@@ -11,26 +11,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import pairwise
-from typing import Protocol
+from itertools import pairwise, repeat
 
-from snowballstemmer.arabic_stemmer import ArabicStemmer
-from snowballstemmer.armenian_stemmer import ArmenianStemmer
-from snowballstemmer.dutch_stemmer import DutchStemmer
-from snowballstemmer.english_stemmer import EnglishStemmer
-from snowballstemmer.french_stemmer import FrenchStemmer
-from snowballstemmer.german_stemmer import GermanStemmer
-from snowballstemmer.greek_stemmer import GreekStemmer
-from snowballstemmer.hindi_stemmer import HindiStemmer
-from snowballstemmer.italian_stemmer import ItalianStemmer
-from snowballstemmer.portuguese_stemmer import PortugueseStemmer
-from snowballstemmer.russian_stemmer import RussianStemmer
-from snowballstemmer.spanish_stemmer import SpanishStemmer
-from snowballstemmer.tamil_stemmer import TamilStemmer
+from Stemmer import Stemmer
 
 STEM = "~"
 """Before a word without its ending. No word begins with it."""
@@ -50,17 +37,14 @@ LONGEST_QUERY = 2_000
 MOST_QUERY_WORDS = 24
 _MOST_WRITTEN = 2 * MOST_QUERY_WORDS
 """Of a query, with the words that every text has."""
+_SURELY_FITS = MOST_BYTES // 64
+"""Characters of a text whose words are not weighed: one may stand in a word and in a part of it, each in four forms."""
 _MOST_PARTS = 16
 _MOST_DIGIT_PARTS = 4
 """A hash is no identifier: `a1b2c3d4` has no parts."""
 _SHORTEST_STEM = 2
 _REMEMBERED = 10_000
 """Words whose forms are kept at hand: a few megabytes. People use some thousands again and again."""
-
-
-class _Stemmer(Protocol):
-    def stemWord(self, word: str) -> str:  # noqa: N802  # the library's name
-        """The word without its ending."""
 
 
 @dataclass(frozen=True)
@@ -92,26 +76,34 @@ def counted(text: str) -> Counted:
     """The words of a text; those after ``MOST_BYTES`` are left out."""
     normal = _normal(text)
     latin = _latin_stemmers(normal)
-    found: dict[str, None] = {}
-    times: dict[str, int] = {}
-    length, left = 0, MOST_BYTES
     is_plain = normal.isascii()
-    tokens = _PLAIN_TOKENS.findall(normal) if is_plain else [token[0] for token in _TOKENS.finditer(normal)]
-    for token, count in Counter(tokens).items():
-        is_run = not is_plain and _RUN.match(token) is not None
+    tokens = Counter((_PLAIN_TOKENS if is_plain else _WHOLE_TOKENS).findall(normal))
+    has_runs = not is_plain and _RUN.search(normal) is not None
+    if len(normal) > _SURELY_FITS:
+        tokens = _fitting(tokens, latin)
+    found, said = list[str](), list[str]()
+    length = 0
+    for token, times in tokens.items():
+        is_run = has_runs and _RUN.match(token) is not None
         words, counts = _run_words(token) if is_run else _token_words(token, latin)
-        for word in words:
-            if word not in found:
-                left -= len(word.encode()) + 1
-                if left < 0:
-                    break
-                found[word] = None
+        found += words
+        said += counts if times == 1 else counts * times
+        length += times * len(counts) if is_run else times
+    repeats = {word: times for word, times in Counter(said).items() if times > 1}
+    return Counted(tuple(dict.fromkeys(found)), repeats, length)
+
+
+def _fitting(tokens: Counter[str], latin: tuple[str, ...]) -> Counter[str]:
+    """As many of them as ``MOST_BYTES`` have room for, from the first on."""
+    seen, fitting, left = set[str](), Counter[str](), MOST_BYTES
+    for token, times in tokens.items():
+        words = _run_words(token)[0] if _RUN.match(token) else _token_words(token, latin)[0]
+        left -= sum(len(word.encode()) + 1 for word in set(words) - seen)
         if left < 0:
             break
-        for word in counts:
-            times[word] = times.get(word, 0) + count
-        length += count * (max(1, len(words) - 1) if is_run else 1)
-    return Counted(tuple(found), {word: count for word, count in times.items() if count > 1}, length)
+        seen.update(words)
+        fitting[token] = times
+    return fitting
 
 
 def times_in(wanted: Wanted, repeats: Mapping[str, int]) -> int:
@@ -170,11 +162,13 @@ _MARKS = "".join(
 )
 _LETTER = rf"(?:[^\W{_UNSPACED}]|[{_MARKS}])"
 _TOKENS = re.compile(rf"(?P<run>[{_UNSPACED}]+)|[^\W_{_UNSPACED}]{_LETTER}*(?:[{JOINERS}]{_LETTER}+)*[{SIGNS}]{{0,2}}")
+_WHOLE_TOKENS = re.compile(_TOKENS.pattern.replace("(?P<run>", "(?:"))
 _PLAIN_TOKENS = re.compile(rf"[^\W_]\w*(?:[{JOINERS}]\w+)*[{SIGNS}]{{0,2}}", re.ASCII)
 """The same in ASCII, which has none of the former; the set of letters is quickly looked at."""
 _RUN = re.compile(f"[{_UNSPACED}]")
 _SPOKEN = re.compile(r"\w+")
-_DIGIT_GROUPS = re.compile(r"(?<=\d)[,\u00a0\u202f](?=\d{3}(?!\d))")
+_DIGIT_GROUPS = re.compile(r"[,\u00a0\u202f](?<=\d.)(?=\d{3}(?!\d))")
+"""The sign itself comes first: it is looked for quickly."""
 _LETTERS = re.compile(rf"(?:[^\W\d_]|['{_MARKS}])+")
 _BETWEEN_PARTS = re.compile(rf"[{SIGNS}{JOINERS}]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _BESIDE_DIGITS = re.compile(r"(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])")
@@ -194,26 +188,19 @@ _FUNCTION_WORDS = {
 _EVERYWHERE = {language: frozenset(words.split()) for language, words in _FUNCTION_WORDS.items()}
 _FEWEST_FOREIGN = 2
 """A single word that could be of another language is not: "van" stands in English too."""
-_LATIN: dict[str, Callable[[], _Stemmer]] = {
-    "english": EnglishStemmer,
-    "german": GermanStemmer,
-    "french": FrenchStemmer,
-    "spanish": SpanishStemmer,
-    "italian": ItalianStemmer,
-    "portuguese": PortugueseStemmer,
-    "dutch": DutchStemmer,
-}
-_SCRIPTS: tuple[tuple[int, int, Callable[[], _Stemmer]], ...] = (
-    (0x0370, 0x03FF, GreekStemmer),
-    (0x0400, 0x052F, RussianStemmer),
-    (0x0530, 0x058F, ArmenianStemmer),
-    (0x0600, 0x06FF, ArabicStemmer),
-    (0x0900, 0x097F, HindiStemmer),
-    (0x0B80, 0x0BFF, TamilStemmer),
+_LATIN = ("english", "german", "french", "spanish", "italian", "portuguese", "dutch")
+_SCRIPTS = (
+    (0x0370, 0x03FF, "greek"),
+    (0x0400, 0x052F, "russian"),
+    (0x0530, 0x058F, "armenian"),
+    (0x0600, 0x06FF, "arabic"),
+    (0x0900, 0x097F, "hindi"),
+    (0x0B80, 0x0BFF, "tamil"),
 )
 _LAST_LATIN = 0x024F
 _ACCENTED = re.compile("[\u0370-\u03ff\u0590-\u06ff\u1f00-\u1fff]")
 """Greek, Hebrew and Arabic: scripts that are read without their signs too, as Latin is."""
+_BESIDE_WORDS = ".,;:!?¿¡\"'()"
 _SAMPLE = 20_000
 """Characters of a text that show its language."""
 
@@ -267,7 +254,7 @@ def _token_wanted(token: str) -> Wanted:
     word = _in_one_case(token.strip("_"))[:LONGEST_WORD]
     bare = _without_accents(word)
     forms: list[tuple[str, ...]] = [(word,), (bare,)] if bare else [(word,)]
-    for stem in _stems(word, tuple(_LATIN)):
+    for stem in _stems(word, _LATIN):
         forms += [(stem,), (STEM + stem,)]
     if len(parts := _parts(token)) > 1:
         forms.append(tuple(_in_one_case(part)[:LONGEST_WORD] for part in parts))
@@ -322,9 +309,10 @@ def _everywhere(words: AbstractSet[str]) -> AbstractSet[str]:
 def _latin_stemmers(text: str) -> tuple[str, ...]:
     """English, and what else the text is written in, if it is."""
     counts = dict.fromkeys(_LATIN, 0)
-    for word in text[:_SAMPLE].casefold().split():
-        for language in _languages().get(word.strip(".,;:!?¿¡\"'()"), ()):
-            counts[language] += 1
+    words = map(str.strip, text[:_SAMPLE].casefold().split(), repeat(_BESIDE_WORDS))
+    for languages, times in Counter(filter(None, map(_languages().get, words))).items():
+        for language in languages:
+            counts[language] += times
     other = max((language for language in counts if language != "english"), key=lambda language: counts[language])
     return ("english", other) if counts[other] > counts["english"] else ("english",)
 
@@ -344,14 +332,13 @@ def _stems(word: str, latin: Iterable[str]) -> list[str]:
     if not _LETTERS.fullmatch(word):
         return []
     if _is_latin(word):
-        made = [_stem(_LATIN[language], word) for language in latin]
+        made = [_stem(language, word) for language in latin]
     else:
         code = ord(word[0])
-        made = [_stem(stemmer, word) for low, high, stemmer in _SCRIPTS if low <= code <= high]
+        made = [_stem(language, word) for low, high, language in _SCRIPTS if low <= code <= high]
     return [stem for stem in dict.fromkeys(made) if len(stem) >= _SHORTEST_STEM]
 
 
-@lru_cache(_REMEMBERED)
-def _stem(stemmer: Callable[[], _Stemmer], word: str) -> str:
-    """A stemmer holds the word that it works on, so each thread has its own; making one is cheap."""
-    return stemmer().stemWord(word)
+def _stem(language: str, word: str) -> str:
+    """A stemmer holds the word that it works on, so that no two threads may share one; making one is cheap."""
+    return Stemmer(language, 0).stemWord(word)

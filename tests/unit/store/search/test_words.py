@@ -233,3 +233,33 @@ def test_a_process_that_reads_much_keeps_more_words_at_hand_and_finds_the_same()
         assert words._token_words.cache_info().maxsize == 20_000
     finally:
         words.remember(words._REMEMBERED)
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "stems"),
+    [
+        ("english", "doors running generously skies", "door run generous sky"),
+        ("german", "häuser gebaut freundlichkeiten", "haus gebaut freundlich"),
+        ("french", "maisons continuellement généralisations", "maison continuel généralis"),
+        ("spanish", "gatos rápidamente hablándoles", "gat rapid habl"),
+        ("italian", "gatti velocemente abbandonata", "gatt veloc abbandon"),
+        ("portuguese", "gatos rapidamente informações", "gat rapid inform"),
+        ("dutch", "huizen lichamelijke kinderen", "huis lichamelijk kinder"),
+        ("greek", "σπίτια ανθρώπων", "σπιτ ανθρωπ"),
+        ("russian", "двери кошками говорившими", "двер кошк говор"),
+        ("armenian", "տների մարդկանց", "տների մարդկ"),
+        ("arabic", "الكتاب والمدرسة", "كتاب والمدرس"),
+        ("hindi", "लड़कियों किताबें", "लड़क किताब"),
+        ("tamil", "வீடுகள் மரங்களை", "வீடு மரங்"),
+    ],
+)
+def test_stems_stay_those_by_which_the_books_that_are_there_are_found(language: str, said: str, stems: str) -> None:
+    assert " ".join(words._stem(language, word) for word in said.split()) == stems
+
+
+def test_a_text_near_the_bound_has_all_its_words_and_a_longer_one_those_from_its_beginning() -> None:
+    said = [f"word{number}x" for number in range(60_000)]
+    short, long = counted(" ".join(said[:1_000])), counted(" ".join(said))
+    assert short.length == 1_000
+    assert long.words[: len(short.words)] == short.words
+    assert 1_000 < long.length < len(said)
