@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
-from bot.estimate import Family, message_tokens, text_tokens
+from bot.estimate import Family, message_tokens, messages_tokens, text_tokens
 from bot.history.quotations import as_read
 from bot.history.server_tools import paired
 from bot.history.times import Said, marked
@@ -275,6 +275,12 @@ class History:
 def entry_tokens(role: Role, blocks: Sequence[Block], family: Family) -> int:
     """What an entry takes, guessed."""
     return math.ceil(message_tokens({"role": role, "content": list(blocks)}, family=family))
+
+
+def entries_tokens(given: Sequence[tuple[Role, Sequence[Block]]], family: Family) -> list[int]:
+    """The same of many, which takes less time than one by one."""
+    messages = [{"role": role, "content": list(blocks)} for role, blocks in given]
+    return [math.ceil(tokens) for tokens in messages_tokens(messages, family=family)]
 
 
 def merge_ranges(spans: Iterable[tuple[int, int]]) -> Ranges:

@@ -101,7 +101,7 @@ async def claim(tx: Tx, agent_id: AgentId) -> AgentRow | None:
 
 async def set_starts(tx: Tx, agent_id: AgentId, starts: int) -> None:
     """Count on from there; 0: whatever kept it from starting is over."""
-    await tx.execute(update(agents).where(agents.c.id == agent_id).values(starts=starts))
+    await tx.execute(_REMEMBER, {"agent": agent_id, "starts": starts})
 
 
 async def no_failure(tx: Tx, agent_id: AgentId) -> None:

@@ -27,6 +27,8 @@ _BROUGHT = select(layers.c.number, layers.c.kind, layers.c.hidden, layers.c.remo
 )
 _LAST = select(func.max(entries.c.seq)).where(entries.c.agent_id == bindparam("agent"))
 _APPEND = entries.insert()
+_LAST_LAYER = select(func.max(layers.c.number)).where(layers.c.agent_id == bindparam("agent"))
+_PUT = layers.insert()
 _LOOKED_AT = 1_000
 """Entries at each end of what is hidden that may say when it was said."""
 _MOST_SPANS = 200
@@ -148,7 +150,7 @@ async def said_in(tx: Tx, agent_id: AgentId, ranges: Ranges) -> tuple[Said, Said
 
 async def next_layer(tx: Tx, agent_id: AgentId) -> int:
     """The number of the next layer: never used before, also not by one that was taken off."""
-    row = await tx.execute(select(func.max(layers.c.number)).where(layers.c.agent_id == agent_id))
+    row = await tx.execute(_LAST_LAYER, {"agent": agent_id})
     return (row.scalar_one() or 0) + 1
 
 
@@ -161,17 +163,18 @@ async def put(tx: Tx, agent_id: AgentId, layer: Layer, inserted: Sequence[Entry]
 async def put_alone(tx: Tx, agent_id: AgentId, layer: Layer, *, now: float) -> None:
     """Put a layer on top; what it inserts is the caller's to add."""
     await tx.execute(
-        layers.insert().values(
-            agent_id=agent_id,
-            number=layer.number,
-            kind=layer.kind,
-            upto=layer.upto,
-            floor=layer.floor,
-            hidden=[list(span) for span in layer.hidden],
-            replaced={str(seq): list(blocks) for seq, blocks in layer.replaced.items()},
-            run_id=layer.run,
-            created_at=now,
-        )
+        _PUT,
+        {
+            "agent_id": agent_id,
+            "number": layer.number,
+            "kind": layer.kind,
+            "upto": layer.upto,
+            "floor": layer.floor,
+            "hidden": [list(span) for span in layer.hidden],
+            "replaced": {str(seq): list(blocks) for seq, blocks in layer.replaced.items()},
+            "run_id": layer.run,
+            "created_at": now,
+        },
     )
 
 

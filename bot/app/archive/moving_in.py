@@ -40,7 +40,7 @@ from bot.errors import PalimpsestError
 from bot.estimate import Family
 from bot.estimate.cuts import beginning, cut_before
 from bot.history import ASKED, IMPORTED, SET_ASIDE, Entry, EntryKind, Layer, Ranges, merge_ranges
-from bot.history.entries import entry_tokens
+from bot.history.entries import entries_tokens, entry_tokens
 from bot.history.entry_text import text_to_find
 from bot.history.quotations import quotation_block, spoken_by
 from bot.history.times import Said
@@ -56,13 +56,16 @@ _LONGEST_ENTRY = 50_000
 _LONGEST_WORD = 500
 _MOST_MESSAGES, _MOST_CHARACTERS = 500, 250_000
 """Of a piece that is counted and written at once."""
-_AHEAD = 4
-"""Pieces that are being counted while one is written."""
 _MOST_AT_ONCE = 1_000_000
-"""Characters of one transaction."""
+"""Characters of one transaction. Each costs the same besides, and leaves the index of words a piece to merge."""
+_AHEAD = 500_000
+"""Characters that are being counted while others are written."""
+_EACH = 20_000
+"""What a piece costs besides its characters, in characters: it may be a conversation of its own."""
 _REMEMBERED = 2_000
 """Messages of a conversation, the last ones, that another may quote by answering it."""
-_LONGEST_QUOTE = 200
+_LONGEST_QUOTE, _LOOKED_AT = 200, 1_000
+"""Characters of a quotation, and of the text from which it is made."""
 _FEW = 2_000_000
 """Characters of an import that is counted here: for less it does not pay to start other processes."""
 _MOST_PROCESSES = 4
@@ -71,7 +74,7 @@ _WORDS = 60_000
 
 _TAIL_TOKENS, _TAIL_MESSAGES = 1_200, 8
 """What stays in view, word for word, of a conversation that goes on as its own."""
-_FACTS_FROM, _FACTS_CHARACTERS, _FACTS_TOKENS = 40, 12_000, 600
+_FACTS_FROM, _FACTS_CHARACTERS, _FACTS_TOKENS = 40, 6_000, 600
 """The last entries in which facts are looked for, and the room for them."""
 _MESSAGES = ASKED | {EntryKind.REPLY}
 _FIRST_SEQ = 2
@@ -124,16 +127,18 @@ class _Item:
 
 @dataclass(frozen=True)
 class _Chunk:
-    """Some of a conversation, in its order: of each message its entries."""
+    """Some of a conversation, in its order: of each message its entries, which have so many ``characters``."""
 
     conversation: ForeignConversation
     messages: Sequence[Sequence[_Item]]
+    characters: int
     is_first: bool
     is_last: bool
 
     @property
-    def characters(self) -> int:
-        return sum(len(str(block.get("text", ""))) for one in self.messages for item in one for block in item.blocks)
+    def size(self) -> int:
+        """What it costs, in characters."""
+        return self.characters + _EACH
 
 
 Counts = tuple[int, Counted]
@@ -160,6 +165,8 @@ class _Target:
     """The last of what was taken."""
     taken: int = 0
     """Entries that were."""
+    written: deque[Entry] = field(default_factory=lambda: deque(maxlen=_FACTS_FROM))
+    """The last of what was written."""
     extent: moving_in.Extent | None = None
     """Of what was written."""
 
@@ -221,6 +228,8 @@ class _MovingIn:
         self._where = where
         self._counting = counting
         self._ready: deque[_Ready] = deque()
+        self._waiting = 0
+        """The size of these."""
         self._target: _Target | None = None
         """Of the conversation that is being read."""
         self._named: set[AgentId] = set()
@@ -257,7 +266,8 @@ class _MovingIn:
         if chunk.is_last and target.is_new and target.taken:
             checkpoint = counting.checkpoint_of(target.recent, _FIRST_SEQ + target.taken)
         self._ready.append(_Ready(chunk, target, items, len(news), counting.of(items), checkpoint))
-        while len(self._ready) > _AHEAD:
+        self._waiting += chunk.size
+        while self._waiting > _AHEAD + _MOST_AT_ONCE:
             async for brought in self._write_some():
                 yield brought
 
@@ -316,8 +326,8 @@ class _MovingIn:
 
     async def _write_some(self) -> AsyncIterator[Brought]:
         """One transaction, of as much as is worth one."""
-        some, characters = list[_Ready](), 0
-        while self._ready and (not some or characters < _MOST_AT_ONCE):
+        some, size = list[_Ready](), 0
+        while self._ready and size < _MOST_AT_ONCE:
             one = self._ready.popleft()
             await one.counts
             if one.checkpoint:
@@ -325,9 +335,8 @@ class _MovingIn:
             if one.items or one.target.aside:
                 await self._hold(one.target)
             some.append(one)
-            characters += one.chunk.characters
-            if len(self._ready) <= _AHEAD // 2:
-                break
+            size += one.chunk.size
+        self._waiting -= size
         async with self._database.write() as tx:
             for one in some:
                 await self._write(tx, one)
@@ -377,7 +386,7 @@ class _MovingIn:
         target.epoch, target.is_there = row.epoch, True
 
     async def _append(self, tx: Tx, target: _Target, items: Sequence[_Item], counts: Sequence[Counts]) -> None:
-        first = await histories.last_seq(tx, target.id) + 1
+        first = (target.span[1] if target.span else await histories.last_seq(tx, target.id)) + 1
         if target.span is None:
             note = _heading(target.brought.conversation, items[0].at)
             items, counts = [note, *items], [(0, counted(text_to_find(note.blocks))), *counts]
@@ -387,6 +396,7 @@ class _MovingIn:
         ]
         await moving_in.append(tx, target.id, rows)
         target.span = (target.span[0] if target.span else first, first + len(rows) - 1)
+        target.written.extend(row.entry for row in rows)
         target.extent = _longer(target.extent, items)
         await moving_in.touched(tx, target.id, items[-1].at)
 
@@ -418,16 +428,17 @@ async def _show(tx: Tx, target: _Target, *, is_own: bool, checkpoint: str | None
     extent = target.extent
     if extent is None or target.aside:
         extent = await moving_in.extent(tx, target.id, ranges)
-    recent = await moving_in.newest(tx, target.id, ranges, _FACTS_FROM)
+    recent = await moving_in.newest(tx, target.id, ranges, _FACTS_FROM) if target.aside else [*target.written]
     is_end = is_own and (target.is_new or ranges[-1][1] == await moving_in.last_said(tx, target.id))
     tail = _tail([entry for entry in recent if entry.seq > ranges[-1][0]]) if is_end else []
     if checkpoint is None:
         checkpoint = _checkpoint(recent[: len(recent) - len(tail)])
     plan = _plan(target.brought.conversation, ranges, extent, tail, checkpoint)
     number = await histories.next_layer(tx, target.id)
-    last = await histories.last_seq(tx, target.id)
+    last = target.span[1] if target.span else await histories.last_seq(tx, target.id)
     layer, inserted = plan.layer(number, last + 1, run=None, recall=True)
-    inserted = [replace(entry, tokens=entry_tokens(entry.role, entry.blocks, Family.NEWER)) for entry in inserted]
+    tokens = entries_tokens([(entry.role, entry.blocks) for entry in inserted], Family.NEWER)
+    inserted = [replace(entry, tokens=own) for entry, own in zip(inserted, tokens, strict=True)]
     for cover in covers:
         await histories.take_off(tx, target.id, cover.number, now=now)
     await histories.put_alone(tx, target.id, layer, now=now)
@@ -540,11 +551,26 @@ def _chunks(found: Iterator[tuple[ForeignConversation, Iterator[ForeignMessage]]
             if not items:
                 continue
             if chunk and (len(chunk) >= _MOST_MESSAGES or characters >= _MOST_CHARACTERS):
-                yield _Chunk(conversation, chunk, is_first, is_last=False)
+                yield _Chunk(conversation, chunk, characters, is_first, is_last=False)
                 chunk, characters, is_first = [], 0, False
             chunk.append(items)
             characters += sum(len(piece.text) for piece in message.pieces)
-        yield _Chunk(conversation, chunk, is_first, is_last=True)
+        yield _Chunk(conversation, chunk, characters, is_first, is_last=True)
+
+
+@dataclass(frozen=True)
+class _Answerable:
+    """What another message may quote."""
+
+    speaker: str
+    begin: str
+    key: str
+    person: str
+
+    def quote(self) -> Quote:
+        words = beginning(" ".join(cleaned(self.begin).split()), _LONGEST_QUOTE)
+        said = f"{self.speaker}: {words}" if self.speaker else words
+        return Quote(as_quoted(said), key=self.key, person=self.person)
 
 
 class _Making:
@@ -555,14 +581,15 @@ class _Making:
         self._prefix = "" if where.connector == conversation.format else f"{conversation.format}:"
         self._at = conversation.at or 0.0
         self._zone = where.zone
-        self._recent: OrderedDict[str, Quote] = OrderedDict()
+        self._recent: OrderedDict[str, _Answerable] = OrderedDict()
 
     def items(self, message: ForeignMessage) -> list[_Item]:
         """Its entries; none where it says nothing."""
         self._at = message.at or self._at
         person = f"{self._prefix}{message.person}" if message.person else ""
         key, speaker = self._conversation.key_of(message), cleaned(in_brackets(message.speaker).replace(":", " "))
-        quote = self._recent.get(message.answers) if message.answers else None
+        answered = self._recent.get(message.answers) if message.answers else None
+        quote = answered.quote() if answered else None
         self._remember(message, speaker, key, person)
         made: list[_Item] = []
         for piece in message.pieces:
@@ -588,9 +615,7 @@ class _Making:
         piece: Piece | None = next(iter(message.pieces), None)
         if piece is None:
             return
-        words = beginning(" ".join(cleaned(piece.text).split()), _LONGEST_QUOTE)
-        said = f"{speaker}: {words}" if speaker else words
-        self._recent[message.id] = Quote(as_quoted(said), key=key, person=person)
+        self._recent[message.id] = _Answerable(speaker, piece.text[:_LOOKED_AT], key, person)
         if len(self._recent) > _REMEMBERED:
             self._recent.popitem(last=False)
 
@@ -639,12 +664,13 @@ class _Counting:
 
 
 def _checkpoint_before_tail(entries: Sequence[Entry], family: Family) -> str:
-    known = [replace(entry, tokens=entry_tokens(entry.role, entry.blocks, family)) for entry in entries]
-    return _checkpoint(known[: len(known) - len(_tail(known))])
+    last = [replace(one, tokens=entry_tokens(one.role, one.blocks, family)) for one in entries[-_TAIL_MESSAGES:]]
+    return _checkpoint(entries[: len(entries) - len(_tail(last))])
 
 
 def _count(given: Sequence[tuple[Role, tuple[Block, ...]]], family: Family) -> list[Counts]:
-    return [(entry_tokens(role, blocks, family), counted(text_to_find(blocks))) for role, blocks in given]
+    tokens = entries_tokens(given, family)
+    return [(own, counted(text_to_find(blocks))) for own, (_, blocks) in zip(tokens, given, strict=True)]
 
 
 def only(

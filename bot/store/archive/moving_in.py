@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, func, or_, select, update
+from sqlalchemy import ColumnElement, bindparam, func, or_, select, update
 
 from bot.history import ASKED, SET_ASIDE, Entry, EntryKind, Layer, Ranges
 from bot.messages import AgentId
@@ -23,6 +23,11 @@ from bot.store.tx import Tx
 
 _MESSAGES = sorted(ASKED | {EntryKind.REPLY})
 _AT_ONCE = 500
+_TOUCH = (
+    update(agents)
+    .where(agents.c.id == bindparam("agent"), agents.c.touched_at < bindparam("at"))
+    .values(touched_at=bindparam("at"))
+)
 
 
 @dataclass(frozen=True)
@@ -112,7 +117,7 @@ async def last_said(tx: Tx, agent_id: AgentId) -> int:
 
 async def touched(tx: Tx, agent_id: AgentId, at: float) -> None:
     """Somebody was there at this time, if nobody was later."""
-    await tx.execute(update(agents).where(agents.c.id == agent_id, agents.c.touched_at < at).values(touched_at=at))
+    await tx.execute(_TOUCH, {"agent": agent_id, "at": at})
 
 
 def _within(ranges: Ranges) -> ColumnElement[bool]:

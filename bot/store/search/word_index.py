@@ -39,7 +39,7 @@ from bot.messages import AgentId
 from bot.store.schema import entries, indexed_agents
 from bot.store.search.ranking import PLAIN_LENGTH
 from bot.store.search.words import PREFIX, Counted, Wanted, counted
-from bot.store.tx import Tx, insert_into
+from bot.store.tx import InEach, Tx, insert_into
 
 _SEQ_BITS = 32
 _AT_ONCE = 500
@@ -61,6 +61,7 @@ _COUNTS = Table(
     Column("length", Integer, nullable=False),
     Column("repeats", Text, nullable=False),
 )
+_PUT_COUNTS = InEach(_COUNTS, lambda insert: insert.on_conflict_do_nothing())
 _COUNTS_OF_AGENT = _COUNTS.delete().where(_COUNTS.c.agent == bindparam("of_agent"))
 _COUNTS_OF_ONE = _COUNTS_OF_AGENT.where(_COUNTS.c.seq == bindparam("of_seq"))
 _NUMBER = select(indexed_agents.c.number).where(indexed_agents.c.agent_id == bindparam("agent"))
@@ -377,7 +378,7 @@ async def _put_counts(tx: Tx, number: int, words: Mapping[int, Counted]) -> None
         {"agent": number, "seq": seq, "length": one.length, "repeats": _as_text(one.repeats)}
         for seq, one in words.items()
     ]
-    await tx.execute(insert_into(tx, _COUNTS).on_conflict_do_nothing(), rows)
+    await tx.execute(_PUT_COUNTS.of(tx), rows)
 
 
 def _as_text(repeats: Mapping[str, int]) -> str:

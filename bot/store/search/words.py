@@ -341,4 +341,5 @@ def _stems(word: str, latin: Iterable[str]) -> list[str]:
 
 def _stem(language: str, word: str) -> str:
     """A stemmer holds the word that it works on, so that no two threads may share one; making one is cheap."""
-    return Stemmer(language, 0).stemWord(word)
+    stem: str = Stemmer(language, 0).stemWord(word)
+    return stem

@@ -9,7 +9,7 @@ import pytest
 
 from bot.estimate import Family, Part, estimate_tokens
 from bot.history import Anchor, Entry, EntryKind, History, Layer, Usage
-from bot.history.entries import entry_tokens
+from bot.history.entries import entries_tokens, entry_tokens
 from bot.history.measure import calibration, guess, head_parts, measure
 from bot.messages import text_block
 from tests.unit.entries import history, replied, said
@@ -72,6 +72,12 @@ def test_a_model_of_another_family_counts_every_entry_by_its_own_rates_and_back(
     assert older.tally.total == sum(entry_tokens(one.role, one.blocks, Family.OLDER) for one in page.entries)
     assert older.tally.total != page.tally.total
     assert older.measured_for("", Family.NEWER) == page
+
+
+def test_entries_that_are_counted_together_take_what_each_takes_alone() -> None:
+    page = [said(1, "hi there, all of you"), replied(2, "hello 12345"), said(3, "Grüße 火星"), said(4, "hi there, all")]
+    given = [(one.role, one.blocks) for one in page]
+    assert entries_tokens(given, Family.O200K) == [entry_tokens(*one, Family.O200K) for one in given]
 
 
 def counted(entry: Entry) -> Entry:
