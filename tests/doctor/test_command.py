@@ -92,6 +92,18 @@ async def test_a_running_program_is_found_and_not_disturbed(programs: Programs, 
     assert await served.stop() == 0
 
 
+def test_on_a_screen_they_are_wrapped_at_words_and_an_address_stays_whole() -> None:
+    address = "http://127.0.0.1:8080/a/rather/long/path/of/a/page"
+    findings = [Finding("page", "problem", f"Look for it at {address} now.", "Make room there, and try it again.")]
+    assert as_text(findings, columns=34).splitlines() == [
+        "✗ page  Look for it at",
+        f"        {address}",
+        "        now.",
+        "        → Make room there, and try",
+        "          it again.",
+    ]
+
+
 def test_findings_are_a_line_each_with_what_to_do_below() -> None:
     findings = [ok("model", "It is there."), Finding("data folder", "problem", "It is\x1b[31m full.", "Make room.")]
     assert as_text(findings).splitlines() == [

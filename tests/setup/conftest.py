@@ -29,7 +29,7 @@ __all__ = ["discord", "telegram"]
 KEY = "sk-ant-key-of-the-tests-5f1c09"
 WRONG_TOKEN = "4200:another-token-that-nobody-ever-gave-away"
 CODE = re.compile(r"[A-Z2-9]{4}-[A-Z2-9]{4}")
-CTRL_C, ENTER = "\x03", "\r"
+CTRL_C, CTRL_D, ENTER = "\x03", "\x04", "\r"
 ROWS, COLUMNS = 60, 160
 
 

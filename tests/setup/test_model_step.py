@@ -53,6 +53,16 @@ async def test_a_name_that_begins_as_its_provider_is_called_stays_where_it_is_li
     assert step.keep(answer)["MODEL"] == "groq/groq/compound"
 
 
+async def test_a_key_that_the_endpoint_does_not_take_is_wrong_and_never_repeated(
+    step: ModelStep, model: MessagesServer
+) -> None:
+    model.key = KEY
+    trial = await step.attempt(ModelAnswer("custom", "gpt-5.2", "a-key-of-nobody", model.chat_url))
+    told = " ".join(f"{finding.sentence} {finding.advice}" for finding in trial.findings)
+    assert (trial.state, "key" in told) == ("wrong", True)
+    assert "a-key-of-nobody" not in told
+
+
 async def test_an_endpoint_that_refuses_what_a_chat_asks_is_wrong(step: ModelStep, model: MessagesServer) -> None:
     model.manner, model.takes_tools = replace(OPENAI, wordings=OLLAMA.wordings), False
     trial = await step.attempt(ModelAnswer("custom", "gpt-5.2", KEY, model.chat_url))

@@ -92,6 +92,26 @@ async def test_it_does_not_listen_where_it_could_not_hear_the_code(
     assert "TELEGRAM_WEBHOOK_URL" in await step.cannot_listen()
 
 
+@pytest.mark.parametrize(
+    ("platform", "token"),
+    [
+        ("telegram", "MTA1.Gh0st.a-token-of-a-bot-at-discord"),
+        ("telegram", "sk-ant-a-key-and-no-token-0123456789"),
+        ("telegram", "4200:another-token-that-nobody-ever-gave-away"),
+        ("discord", "4200:test-token-of-no-real-bot-0123456789"),
+        ("discord", "sk-ant-a-key-and-no-token-0123456789"),
+        ("discord", "MTA1.Gh0st.a-token-that-nobody-ever-gave-away"),
+    ],
+)
+async def test_a_token_of_another_kind_or_of_nobody_is_wrong_and_never_repeated(
+    file: SettingsFile, web: Web, platform: str, token: str
+) -> None:
+    trial = await PlatformStep(PLATFORMS[platform], file, web).attempt(token)
+    told = " ".join(f"{finding.sentence} {finding.advice}" for finding in trial.findings)
+    assert (trial.state, "token" in told) == ("wrong", True)
+    assert token not in told
+
+
 async def test_a_slash_command_of_discord_is_answered_that_it_is_being_set_up(
     file: SettingsFile, web: Web, discord: DiscordServer
 ) -> None:

@@ -12,7 +12,7 @@ from tests.servers.chat.manners import MANNERS
 from tests.servers.discord.server import DiscordServer
 from tests.servers.messages.server import MessagesServer
 from tests.servers.telegram.server import BotApiServer
-from tests.setup.conftest import CODE, CTRL_C, ENTER, KEY, WRONG_TOKEN, Desk
+from tests.setup.conftest import CODE, CTRL_C, CTRL_D, ENTER, KEY, WRONG_TOKEN, Desk
 from tests.wire.program import PATIENCE
 
 BY_HAND = """# Mine. Do not touch.
@@ -52,13 +52,16 @@ async def test_from_nothing_to_an_answer_on_telegram_in_one_terminal(
     await desk.asks("Telegram does not know the token")
     await desk.answers("Token, which is not shown", telegram.token)
     ada.says("Hello, before the code")
-    code = CODE.search(await desk.asks("Waiting for it"))
+    shown = await desk.asks("Waiting for it")
+    assert "another program" not in shown, "it listens itself, and would see that"
+    code = CODE.search(shown)
     assert code
     ada.says(f"/start {code[0]}")
     ada.says("Hello, behind the code")
     await desk.asks("✓ Ada (telegram:1001) is an admin now.")
     await desk.answers("Talk to it on Discord, too?", "n")
     await desk.asks("it starts now")
+    await desk.asks("It runs in this terminal until Ctrl-C")
 
     await telegram.wait_for(lambda server: any("Noted" in text for text in server.texts(1001)), timeout=PATIENCE)
     await telegram.wait_for(lambda server: not server.pending, timeout=PATIENCE)
@@ -142,6 +145,27 @@ async def test_whoever_leaves_at_once_has_nothing_and_nothing_is_set_up_is_asked
     await desk.asks("Nothing was kept.")
     assert await desk.ends() == 130
     assert [*desk.folder.iterdir()] == []
+
+
+async def test_a_provider_is_known_by_what_its_models_are_called_and_by_its_key_and_the_end_of_input_leaves(
+    desk: Desk,
+) -> None:
+    await desk.begins("setup")
+    await desk.answers("Number or name", KEY)
+    await desk.asks("That looks like a key of Anthropic (Claude)")
+    await desk.answers("Key, which is not shown; Enter goes back")
+    await desk.asks("Back to the list")
+    await desk.answers("Number or name", "Claude")
+    await desk.answers("Key, which is not shown; Enter goes back", "short")
+    await desk.asks("Trying it")
+    await desk.asks("does not accept our key")
+    await desk.answers("Key, which is not shown; Enter keeps it", KEY)
+    await desk.answers("Model [claude-sonnet-5]")
+    await desk.asks("Talk to it on Telegram, too?")
+    desk.type(CTRL_D)
+    await desk.asks("What was answered by now is kept")
+    assert await desk.ends() == 130
+    assert lines_of(desk.file) == [f"ANTHROPIC_API_KEY={KEY}", "MODEL=claude-sonnet-5"]
 
 
 async def test_on_discord_whoever_sends_the_code_is_an_admin_and_what_was_said_meanwhile_is_answered(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 import time
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,7 +27,8 @@ def doctor(
     from bot.app.doctor import report
 
     findings = _findings(probe=probe)
-    print(report.as_json(findings) if as_json else report.as_text(findings))
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    print(report.as_json(findings) if as_json else report.as_text(findings, columns))
     if report.worst(findings) == "problem":
         raise typer.Exit(1)
 

@@ -33,21 +33,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.add_typer(pair.app, name="pair")
-app.add_typer(parked.app, name="parked")
-app.add_typer(volume.app, name="volume")
-app.add_typer(traces.app, name="traces")
-app.add_typer(appointments.app, name="appointments")
-app.add_typer(agents.app, name="agents")
-app.command()(chat.chat)
-app.command()(setup.setup)
-app.command()(brain.brain)
-app.command()(doctor.doctor)
-app.command()(backup.backup)
-app.command()(backup.restore)
-app.command("import")(moving_in.import_)
-app.command()(compact.compact)
-app.command()(estimate.estimate)
 
 
 def _say_version(wanted: bool) -> None:
@@ -72,7 +57,6 @@ def _palimpsest(
     setup.first()
 
 
-@app.command()
 def run(
     *,
     role: Annotated[
@@ -83,7 +67,7 @@ def run(
     option: Options = None,
     no_compact: NoCompact = False,
 ) -> None:
-    """Serve: the platforms that have a token, the agents, and the worker."""
+    """Serve: the platforms that have a token, the page, the agents, and the worker."""
     from bot.app.main import ROLES
 
     wanted = [known for known in ROLES if not role or known in role]
@@ -101,13 +85,33 @@ def run(
         run_to_its_end(serve(settings, wanted), serves=True)
 
 
-@app.command()
 def tour(*, fast: Annotated[bool, typer.Option("--fast", help="Without the pauses for reading.")] = False) -> None:
     """Watch it work, in under a minute: grow, compact, remember, undo, be killed, go on. No key; nothing is kept."""
     with one_line_errors():
         from bot.app.tour.screen import tour as play
 
         run_to_its_end(play(fast=fast))
+
+
+# In the order in which `--help` lists them: below a heading, those that have commands of their own come last.
+_TALK, _LOOK_AFTER, _FILES = "Talk to it", "Look after it", "Transcripts in files"
+app.command(rich_help_panel=_TALK)(chat.chat)
+app.command(rich_help_panel=_TALK)(run)
+app.command(rich_help_panel=_TALK)(setup.setup)
+app.command("import", rich_help_panel=_TALK)(moving_in.import_)
+app.command(rich_help_panel=_TALK)(tour)
+app.command(rich_help_panel=_TALK)(brain.brain)
+app.command(rich_help_panel=_LOOK_AFTER)(doctor.doctor)
+app.command(rich_help_panel=_LOOK_AFTER)(backup.backup)
+app.command(rich_help_panel=_LOOK_AFTER)(backup.restore)
+app.command(rich_help_panel=_FILES)(compact.compact)
+app.command(rich_help_panel=_FILES)(estimate.estimate)
+app.add_typer(pair.app, name="pair", rich_help_panel=_LOOK_AFTER)
+app.add_typer(agents.app, name="agents", rich_help_panel=_LOOK_AFTER)
+app.add_typer(appointments.app, name="appointments", rich_help_panel=_LOOK_AFTER)
+app.add_typer(traces.app, name="traces", rich_help_panel=_LOOK_AFTER)
+app.add_typer(parked.app, name="parked", rich_help_panel=_LOOK_AFTER)
+app.add_typer(volume.app, name="volume", rich_help_panel=_LOOK_AFTER)
 
 
 def main() -> None:

@@ -59,8 +59,7 @@ def import_(  # noqa: PLR0917  # each is an option of the command line
     ] = "terminal",
     as_json: Json = False,
 ) -> None:
-    """Bring conversations over from ChatGPT, Claude, Telegram Desktop, OpenClaw or Hermes (docs/moving-in.md), or one
-    of this program's own back."""
+    """Bring conversations over from ChatGPT, Claude, Telegram Desktop, OpenClaw or Hermes; or one of its own back."""
     with one_line_errors():
         if form and form not in _FORMATS:
             raise WronglyCalled(f"{form!r} is no format: --format takes {', '.join(_FORMATS)}.")

@@ -211,7 +211,7 @@ async def _asked(case: Case, model: Model, endpoint: _Endpoint) -> list[Finding]
     except ModelRefused as error:
         return [problem(PART, f"{endpoint.whose}{error}", about or "Make a new key where you got this one.")]
     except ModelError as error:
-        advice = about or "Check the network, and the status page of the provider."
+        advice = about or f"Check the network (https to {endpoint.host}), and the status page of the provider."
         return [unreached(PART, f"{endpoint.whose}{error}", advice)]
     finally:
         await model.close()

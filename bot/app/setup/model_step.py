@@ -52,7 +52,19 @@ class Offer:
     @property
     def title(self) -> str:
         """As it is read."""
-        return self.provider.title if self.provider else "No key"
+        if self.provider is None:
+            return "No key"
+        known = f" ({self.provider.known_for[0]})" if self.provider.known_for else ""
+        return f"{self.provider.title}{known}"
+
+    def is_called(self, typed: str) -> bool:
+        """Whether somebody who types this means it: its name, its title, or what its models are called."""
+        titles = (self.provider.title, *self.provider.known_for) if self.provider else (self.title,)
+        return typed.lower() in (self.name, *(title.lower() for title in titles))
+
+    def is_its_key(self, typed: str) -> bool:
+        """Whether this looks like a key of it and of nobody else."""
+        return bool(self.provider and self.provider.key_begins and typed.startswith(self.provider.key_begins))
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,8 @@ class PlatformStep:
             return TokenTrial("wrong", [problem(self.platform.name, str(error), "")])
         case = Case(settings, self._web)
         is_telegram = self.platform.name == "telegram"
-        tried = trial_of(await (check_telegram if is_telegram else check_discord)(case), settings)
+        found = await (check_telegram(case, listens=True) if is_telegram else check_discord(case))
+        tried = trial_of(found, settings)
         if won := self._file.overruled(changes):
             sentence = f"{won[0]} in the environment wins over {self._file.path}: unset it, and try again."
             return TokenTrial("wrong", [problem(self.platform.name, sentence, "")])

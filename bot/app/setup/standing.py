@@ -59,6 +59,15 @@ def places(file: SettingsFile) -> list[str]:
     return [f"Settings: {path}."]
 
 
+def serving(file: SettingsFile) -> list[str]:
+    """What whoever starts `palimpsest run` can do then; the log follows."""
+    from bot.page.access.shut import why_shut
+
+    settings = file.settings()
+    page = "" if why_shut(settings) else f" Its chat page is http://{settings.http_bind}/chat."
+    return [f"Write to it.{page} It runs in this terminal until Ctrl-C; what follows is its log."]
+
+
 def masked(secret: str) -> str:
     """So much of it that one knows which it is: `sk-…9f2a`."""
     return f"{secret[:_SHOWN_BEGIN]}…{secret[-_SHOWN_END:]}" if len(secret) >= _LONG else "…"

@@ -23,7 +23,7 @@ from bot.app.setup.env_lines import Changes
 from bot.app.setup.model_step import LOCAL, ModelAnswer, ModelStep, Offer, meant_address, why_no_address
 from bot.app.setup.platform_step import Platform, PlatformStep, TokenTrial, asked_for
 from bot.app.setup.settings_file import SettingsFile
-from bot.app.setup.standing import masked, places, shown, standing
+from bot.app.setup.standing import masked, places, serving, shown, standing
 from bot.app.setup.trial import AnyTrial
 from bot.errors import PalimpsestError
 from bot.messages import Inbound
@@ -138,6 +138,9 @@ class TerminalSetup:
             say("It cannot answer yet, so it is not started. `palimpsest setup model` goes on here.")
         elif starts:
             say(f"That is all: it starts now. The next time, `palimpsest {begins}` starts it.")
+            if begins == "run":
+                for line in serving(self._file):
+                    say(line)
         else:
             say(f"That is all. `palimpsest {begins}` starts it.")
 
@@ -180,11 +183,14 @@ class TerminalSetup:
         names = [offer.name for offer in offers]
         question = f"Number or name; Enter {'keeps ' + present if present else 'skips'}"
         while True:
-            answer = (await self._questions.ask(question, known=names)).lower()
+            answer = await self._questions.ask(question, known=names)
             if not answer:
                 return None
             for number, offer in enumerate(offers, 1):
-                if answer in (str(number), offer.name, offer.title.lower()):
+                if answer == str(number) or offer.is_called(answer):
+                    return offer
+                if offer.is_its_key(answer):
+                    self._questions.say(f"That looks like a key of {offer.title}: paste it below, where none is shown.")
                     return offer
             self._questions.say(f"Type a number from 1 to {len(offers)}, or a name such as {names[0]}.")
 
@@ -204,8 +210,7 @@ class TerminalSetup:
         """Whether the model that comes along is there in the end."""
         question = f"{why} Fetch it now ({MEGABYTES} MB)?"
         while await self._questions.agrees(question, usual=True):
-            self._questions.say("Fetching it …")
-            if (await self._tried(step.fetch(sys.stdout))).state == "works":
+            if (await self._tried(step.fetch(sys.stdout), "Fetching it …")).state == "works":
                 return True
             question = "Try again?"
         return False
@@ -256,7 +261,7 @@ class TerminalSetup:
         """Empty: the one that is set, or none. Raises _Back."""
         assert offer.provider
         there = typed or offer.key
-        enter = f"keeps {masked(there)}" if there else "goes back" if offer.provider.needs_key else "for none"
+        enter = _keeps(there) if there else "goes back" if offer.provider.needs_key else "for none"
         key = await self._questions.ask(f"Key, which is not shown; Enter {enter}", hidden=True)
         if not key and not there and offer.provider.needs_key:
             raise _Back
@@ -306,7 +311,7 @@ class TerminalSetup:
         token = ""
         while True:
             there = token or step.token
-            enter = f"keeps {masked(there)}" if there else "skips this"
+            enter = _keeps(there) if there else "skips this"
             token = await self._questions.ask(f"Token, which is not shown; Enter {enter}", hidden=True) or token
             if not token and not step.token:
                 return None
@@ -398,7 +403,8 @@ class TerminalSetup:
         self._questions.say()
         self._questions.say(title, style="bold")
 
-    async def _tried(self, attempt: Awaitable[AnyTrial]) -> AnyTrial:
+    async def _tried(self, attempt: Awaitable[AnyTrial], doing: str = "Trying it …") -> AnyTrial:
+        self._questions.say(doing, style="dim")
         trial = await attempt
         self._questions.tell(trial.findings)
         return trial
@@ -406,6 +412,11 @@ class TerminalSetup:
     def _tell_kept(self, changes: Changes) -> None:
         for line in shown(changes):
             self._questions.say(f"  {line}", style="dim")
+
+
+def _keeps(secret: str) -> str:
+    """So short a one is not shown in part either."""
+    return "keeps it" if masked(secret) == masked("") else f"keeps {masked(secret)}"
 
 
 def _about(offer: Offer) -> str:

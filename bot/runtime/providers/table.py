@@ -88,6 +88,8 @@ class Provider:
     needs_key: bool = True
     default_model: str = ""
     """Who answers where only its key is set; empty: there is no such model."""
+    known_for: tuple[str, ...] = ()
+    """What people call its models, where that is not what it is called itself; the first is shown beside its title."""
     key_begins: str = ""
     """How its keys begin, where nobody else's do."""
     get_key: str = ""
@@ -137,6 +139,7 @@ def _provider(name: str, row: Mapping[str, Any]) -> Provider:
         raise ValueError(f"providers.toml: {name} has {', '.join(sorted(strange))}")
     given["wire"] = Wire(given["wire"])
     given["keys"] = tuple(given["keys"])
+    given["known_for"] = tuple(given.get("known_for", ()))
     if "other_wire" in given:
         given["other_wire"] = Wire(given["other_wire"])
     given["quirks"] = Quirks(**given.get("quirks", {}))

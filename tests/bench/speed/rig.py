@@ -100,9 +100,9 @@ class Rig:
     def cpu(self) -> dict[str, float]:
         """CPU seconds so far of each process: the program's, the stores', the two servers', ours (`load`); and MACHINE,
         all that its cores did or were kept from doing."""
-        used = {role: _cpu_of(process.pid) for role, process in self.programs.items()}
-        used |= {name: _cpu_of(process.pid) for name, process in self.servers.items()}
-        used |= {name: _cpu_of(pid) for name, pid in self.store_pids().items()}
+        used = {role: cpu_of(process.pid) for role, process in self.programs.items()}
+        used |= {name: cpu_of(process.pid) for name, process in self.servers.items()}
+        used |= {name: cpu_of(pid) for name, pid in self.store_pids().items()}
         own, all_ = psutil.Process().cpu_times(), psutil.cpu_times()
         used["load"] = own.user + own.system
         used[MACHINE] = sum(all_) - all_.idle - all_.iowait
@@ -124,7 +124,7 @@ class Rig:
         return sum(psutil.Process(process.pid).memory_info().rss for process in self.programs.values()) / 1e6
 
 
-def _cpu_of(pid: int) -> float:
+def cpu_of(pid: int) -> float:
     """A process and what it started, also what has ended."""
     process = psutil.Process(pid)
     times = process.cpu_times()

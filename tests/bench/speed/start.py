@@ -5,9 +5,12 @@ ours, in the same run. Seconds are from the start of the process.
 
 - **telegram**: a message waits at the platform; **first**: on an empty folder, **again**: on the same one.
 - **page**: without a platform; somebody writes in the chat page as soon as it can be reached.
-- **chat**: the terminal, until its prompt is shown, and until the answer to what was typed then is.
+- **chat**: the terminal, until its prompt is shown, and until the answer to what was typed then is; more is loaded
+  behind the prompt.
 - **resident**: of `run`, some seconds after it began to receive, when nobody has written; and after an answer.
 - The other rows are short commands, from start to end.
+- **CPU**: seconds of it, of the process and of those that it started: where a machine has other work, these still say
+  something, and seconds by the clock do not.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pty
+import resource
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -27,7 +31,7 @@ import aiohttp
 from tests.bench.speed.figures import Figure
 from tests.bench.speed.load import FIRST_CHAT, say, until_answered
 from tests.bench.speed.marks import END
-from tests.bench.speed.rig import PATIENCE, ROOT, Rig, open_rig
+from tests.bench.speed.rig import PATIENCE, ROOT, Rig, cpu_of, open_rig
 from tests.connectors.browser import Browser
 from tests.connectors.page_lines import Line
 from tests.ports import free_port
@@ -149,9 +153,11 @@ async def _terminal(rig: Rig) -> Seen:
         screen = _Screen(ours)
         await screen.until(lambda shown: _PROMPT in shown.partition(_BANNER_END)[2])
         seen[f"chat, {which}: prompt"] = time.monotonic() - began
+        seen[f"chat, {which}: CPU until the prompt"] = cpu_of(process.pid)
         os.write(ours, f"{which}, tell me more\r".encode())
         await screen.until(lambda shown: END in shown)
         seen[f"chat, {which}: answer"] = time.monotonic() - began
+        seen[f"chat, {which}: CPU until the answer"] = cpu_of(process.pid)
         process.terminate()
         await process.wait()
         screen.close()
@@ -194,7 +200,7 @@ class _Screen:
 async def _commands(rig: Rig) -> Seen:
     seen: Seen = {}
     for words in _COMMANDS:
-        began = time.monotonic()
+        began, before = time.monotonic(), _cpu_of_ended()
         process = await asyncio.create_subprocess_exec(
             *rig.command,
             *words,
@@ -206,4 +212,11 @@ async def _commands(rig: Rig) -> Seen:
         )
         await process.wait()
         seen[f"palimpsest {' '.join(words)}"] = time.monotonic() - began
+        seen[f"palimpsest {' '.join(words)}: CPU"] = _cpu_of_ended() - before
     return seen
+
+
+def _cpu_of_ended() -> float:
+    """Seconds of all children that have ended and were waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
