@@ -91,8 +91,24 @@ def _tell(course: Course, without: str = "") -> None:
     for (habit, life, last), ledger in course.ledgers.items():
         marks = ", only the last mark" if last else ""
         summaries = f"{ledger.summaries.dollars:.2f} ({ledger.summaries.share:.0%} read)"
-        _row(f"`{course.strategy}`{without}{marks}", habit, life, *_cells(ledger.all), summaries, course.compactions, right)
-    _row(f"`{course.strategy}`{without}, as served", HABITS[0].name, LIFE, *_cells(course.served), "", course.compactions, right)
+        _row(
+            f"`{course.strategy}`{without}{marks}",
+            habit,
+            life,
+            *_cells(ledger.all),
+            summaries,
+            course.compactions,
+            right,
+        )
+    _row(
+        f"`{course.strategy}`{without}, as served",
+        HABITS[0].name,
+        LIFE,
+        *_cells(course.served),
+        "",
+        course.compactions,
+        right,
+    )
 
 
 def _compare(course: Course) -> None:

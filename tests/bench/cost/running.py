@@ -78,9 +78,7 @@ async def course_of(
 
 
 @asynccontextmanager
-async def _opened(
-    name: str, folder: Path, window: int, turns: int, *, tells_time: bool
-) -> AsyncIterator[_Talk]:
+async def _opened(name: str, folder: Path, window: int, turns: int, *, tells_time: bool) -> AsyncIterator[_Talk]:
     clocks = {habit.name: Clock() for habit in HABITS}
 
     def spent(reply: Reply) -> None:
