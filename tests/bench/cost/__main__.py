@@ -87,7 +87,7 @@ def _lost(marked: Course, unmarked: Course) -> float:
 
 
 def _tell(course: Course, without: str = "") -> None:
-    right = "{} of {}".format(*course.right)
+    right, name = "{} of {}".format(*course.right), f"`{course.strategy}`{without}"
     for (habit, life, last), ledger in course.ledgers.items():
         marks = ", only the last mark" if last else ""
         summaries = f"{ledger.summaries.dollars:.2f} ({ledger.summaries.share:.0%} read)"
@@ -101,7 +101,7 @@ def _tell(course: Course, without: str = "") -> None:
             right,
         )
     _row(
-        f"`{course.strategy}`{without}, as served",
+        f"{name}, as served",
         HABITS[0].name,
         LIFE,
         *_cells(course.served),

@@ -163,7 +163,8 @@ _EN = _table(
      "evening": "Pevening", "at night": "OFnight", "night": "Pnight", "noon|midday": "NOON", "midnight": "MIDNIGHT",
      "half an hour": "30 Um", "a half hour": "30 Um", "an hour and a half": "90 Um", "half past": "HALFPAST",
      "quarter past|a quarter past": "QPAST", "quarter to|a quarter to": "QTO",
-     "of the month|of each month|of every month": "OFMONTH", "for": "FOR", "until|till": "TILL", "from monday to friday": "EVERY WORKDAY",
+     "of the month|of each month|of every month": "OFMONTH",
+     "for": "FOR", "until|till": "TILL", "from monday to friday": "EVERY WORKDAY",
      "monday to friday": "EVERY WORKDAY", "every weekday": "EVERY WORKDAY"},
 )  # fmt: skip
 
@@ -222,7 +223,8 @@ _FR = _table(
      "minuit": "MIDNIGHT", "une demi-heure|une demie heure|une demi heure": "30 Um",
      "une heure et demie": "90 Um", "et demie": "PLUSHALF", "et quart": "PLUSQUARTER", "moins le quart": "LESSQUARTER",
      "du mois|de chaque mois|tous les mois": "OFMONTH", "du lundi au vendredi": "EVERY WORKDAY",
-     "pendant|durant": "FOR", "jusqu'a|jusqu'au": "TILL", "jours ouvrables": "WORKDAYS?", "les jours ouvrables": "EVERY WORKDAYS?", "week-end": "WEEKEND"},
+     "pendant|durant": "FOR", "jusqu'a|jusqu'au": "TILL",
+     "jours ouvrables": "WORKDAYS?", "les jours ouvrables": "EVERY WORKDAYS?", "week-end": "WEEKEND"},
 )  # fmt: skip
 
 _ES = _table(
@@ -283,7 +285,8 @@ _PT = _table(
      "uma hora e meia": "90 Um", "e meia": "PLUSHALF", "e um quarto|e quarto": "PLUSQUARTER",
      "menos um quarto": "LESSQUARTER", "do mes|de cada mes|de todos os meses": "OFMONTH",
      "de segunda a sexta|de segunda a sexta-feira": "EVERY WORKDAY", "todos os dias uteis": "EVERY WORKDAY",
-     "dias uteis|dia util": "WORKDAY", "todo dia util": "EVERY WORKDAY", "durante|por": "FOR", "ate": "TILL", "fim de semana|fins de semana": "WEEKEND"},
+     "dias uteis|dia util": "WORKDAY", "todo dia util": "EVERY WORKDAY",
+     "durante|por": "FOR", "ate": "TILL", "fim de semana|fins de semana": "WEEKEND"},
 )  # fmt: skip
 
 TABLES: Mapping[str, Mapping[str, str]] = MappingProxyType({"en": _EN, "de": _DE, "fr": _FR, "es": _ES, "pt": _PT})
