@@ -51,8 +51,8 @@ def some_rule(chance: random.Random) -> str:
             place = chance.choice((1, 2, 3, 4, 5, -1))
             return f"FREQ=MONTHLY;INTERVAL={chance.choice((1, 2, 3))};BYDAY={place}{chance.choice(_CODES)}"
         case 5 | 6:
-            days = chance.choice(("-1", str(chance.randint(1, 28)), "28,29;BYSETPOS=-1", "28,29,30;BYSETPOS=-1"))
-            return f"FREQ=MONTHLY;INTERVAL={chance.choice((1, 1, 2, 5))};BYMONTHDAY={days}"
+            on = chance.choice(("-1", str(chance.randint(1, 28)), "28,29;BYSETPOS=-1", "28,29,30;BYSETPOS=-1"))
+            return f"FREQ=MONTHLY;INTERVAL={chance.choice((1, 1, 2, 5))};BYMONTHDAY={on}"
         case 7:
             month = chance.randint(1, 12)
             day = "-1" if month == 2 and chance.random() < 0.5 else str(chance.randint(1, 28))
