@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, RowMapping, bindparam, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, RowMapping, bindparam, delete, func, insert, select, text, update
 
 from bot.messages import Address, AgentId
 from bot.store.schema import agents, appointments, closed_chats, quiet_hours
@@ -82,7 +82,9 @@ _DUE = (
     .order_by(appointments.c.next_at)
     .limit(bindparam("most"))
 )
-_UNREAD = select(appointments).where(_OF_AGENT, appointments.c.unread).order_by(appointments.c.said_at)
+_IS_UNREAD = text("appointments.unread")
+"""As its index has it: SQLite does not use that one for ``unread = 1``, which is what a column of it becomes."""
+_UNREAD = select(appointments).where(_OF_AGENT, _IS_UNREAD).order_by(appointments.c.said_at)
 
 
 async def next_instant(tx: Tx, *, now: float) -> float | None:
@@ -173,8 +175,8 @@ async def unread(tx: Tx, agent_id: AgentId) -> list[Appointment]:
 
 async def read(tx: Tx, agent_id: AgentId) -> None:
     """The model is told of all that came."""
-    these = (appointments.c.agent_id == agent_id) & appointments.c.unread
-    await tx.execute(update(appointments).where(these).values(unread=False))
+    of_agent = appointments.c.agent_id == agent_id
+    await tx.execute(update(appointments).where(of_agent, _IS_UNREAD).values(unread=False))
 
 
 async def count(tx: Tx, agent_id: AgentId, connector: str, person: str) -> tuple[int, int]:
@@ -212,7 +214,7 @@ async def all_coming(tx: Tx, agent_id: str = "", *, most: int) -> list[tuple[Age
 
 async def all_missed(tx: Tx, agent_id: str = "", *, most: int) -> list[tuple[AgentId, Appointment]]:
     """Those that did not come, since the program was away for too long, broke on them, or their chat was closed."""
-    gone = appointments.c.state.in_((State.MISSED, State.BROKEN, State.RETIRED))
+    gone = appointments.c.next_at.is_(None) & appointments.c.state.in_((State.MISSED, State.BROKEN, State.RETIRED))
     return await _all(tx, gone, agent_id, appointments.c.changed_at.desc(), most)
 
 

@@ -460,6 +460,8 @@ appointments = Table(
           postgresql_where=text("next_at IS NOT NULL")),
     Index("appointments_person", "connector", "person"),
     Index("appointments_unread", "agent_id", sqlite_where=text("unread"), postgresql_where=text("unread")),
+    Index("appointments_over", "changed_at", sqlite_where=text("next_at IS NULL"),
+          postgresql_where=text("next_at IS NULL")),
 )  # fmt: skip
 
 quiet_hours = Table(

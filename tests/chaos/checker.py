@@ -135,7 +135,7 @@ async def _history(house: House) -> AsyncIterator[str]:
     stored: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for row in await house.ledger.rows("SELECT agent_id, seq, kind, blocks FROM entries ORDER BY agent_id, seq"):
         seqs[row["agent_id"]].append(row["seq"])
-        if row["kind"] == "said":
+        if row["kind"] in ("said", "note"):  # a note wakes an agent
             for block in decoded(row["blocks"]):
                 stored[row["agent_id"]].update(ASKED.findall(block.get("text", "")))
     taken: defaultdict[str, Counter[str]] = defaultdict(Counter)

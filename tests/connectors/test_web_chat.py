@@ -60,6 +60,17 @@ async def browser(house: WebHouse, model: MessagesServer) -> AsyncIterator[Brows
         yield browser
 
 
+async def test_a_reminder_is_shown_on_an_open_page_and_on_one_that_is_opened_later(browser: Browser) -> None:
+    async with browser.tab("reminded") as tab:
+        await tab.says("/remind in 2 seconds call Ana")
+        await tab.sees(lambda tab: any("⏰ call Ana" in line.text for line in tab.lines))
+        await tab.says("/remind in 2 seconds buy tea")
+        await tab.sees(lambda tab: any("I will remind you" in line.text and "tea" in line.text for line in tab.lines))
+    async with browser.tab("reminded") as later:
+        await later.sees(lambda tab: any("⏰ buy tea" in line.text for line in tab.lines))
+        assert sum("⏰ call Ana" in line.text for line in later.lines) == 1
+
+
 async def test_a_message_is_answered_and_the_answer_is_seen_while_it_is_written(
     browser: Browser, model: MessagesServer
 ) -> None:

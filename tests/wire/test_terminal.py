@@ -200,3 +200,17 @@ async def test_a_person_comes_back_reads_where_it_stood_writes_in_an_editor_and_
         await desk.shows(HAIKU, times=2)
         desk.type("exit" + ENTER)
     await desk.shows("This session: 1 answer · ", times=2)
+
+
+async def test_a_reminder_that_was_due_while_the_terminal_was_closed_is_shown_at_the_next_start(
+    programs: Programs, desk: Desk
+) -> None:
+    async with sitting_at(desk, programs):
+        desk.type("/remind in 20 seconds call Ana" + ENTER)
+        await desk.shows("I will remind you")
+        desk.type(CTRL_D)
+    assert "⏰ call Ana" not in desk.text
+    async with sitting_at(desk, programs):
+        await desk.shows("⏰ call Ana")
+        desk.type("exit" + ENTER)
+    assert desk.text.count("⏰ call Ana") == 1

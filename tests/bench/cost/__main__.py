@@ -10,7 +10,7 @@ import asyncio
 import logging
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import structlog
@@ -22,10 +22,13 @@ from tests.bench.cost.policies import policies
 from tests.bench.cost.replay import Replay
 from tests.bench.cost.running import LIFE, Course, course_of
 from tests.bench.cost.talk import talk
+from tests.bench.sawtooth.conversation import Line
 
 DEFAULT = "reset"
 FLOOR = 0.85
 """Of the input tokens of the default strategy: what is to be read from the cache in a conversation of full length."""
+MOST_LOST = 0.5
+"""Points of the input tokens, which are read from the cache without marks of time, and with them are not."""
 TURNS, WINDOW = 1_000, 200_000
 
 
@@ -36,34 +39,76 @@ def main() -> None:
     parser.add_argument("--window", type=int, default=WINDOW, help="tokens")
     parser.add_argument("--strategies", nargs="*", default=[DEFAULT], choices=list(STRATEGIES))
     parser.add_argument("--no-policies", action="store_true", help="the program alone")
+    parser.add_argument("--no-marks", action="store_true", help="also without marks of time, and what these cost")
     chosen = parser.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     lines = talk(chosen.turns)
     courses = []
     _row("program, by strategy", "habit", "cache", *_COLUMNS, "of it for summaries", "compactions", "right answers")
     for name in chosen.strategies:
-        with tempfile.TemporaryDirectory(prefix="palimpsest-") as folder:
-            courses.append(asyncio.run(course_of(name, lines, Path(folder), window=chosen.window)))
+        courses.append(_held(name, lines, chosen.window))
         _tell(courses[-1])
+    lost = 0.0
+    if chosen.no_marks:
+        unmarked = _held(chosen.strategies[0], lines, chosen.window, tells_time=False)
+        _tell(unmarked, without=", no marks of time")
+        lost = _lost(courses[0], unmarked)
     if not chosen.no_policies:
         _compare(courses[0])
     broken = [text for course in courses for text in course.refused]
     whole = chosen.turns >= TURNS and chosen.window >= WINDOW
     low = [one for one in courses if whole and one.strategy == DEFAULT and one.served.share < FLOOR]
-    if broken or low:
-        sys.exit(f"refused: {broken}; share of the cache: {[f'{course.served.share:.1%}' for course in low]}")
+    if broken or low or lost >= MOST_LOST:
+        shares = [f"{course.served.share:.1%}" for course in low]
+        sys.exit(f"refused: {broken}; share of the cache: {shares}; points that marks of time lose: {lost:.2f}")
 
 
 _COLUMNS = ("requests", "input tokens", "read from cache", "written", "neither", "dollars")
 
 
-def _tell(course: Course) -> None:
-    right = "{} of {}".format(*course.right)
+def _held(name: str, lines: Sequence[Line], window: int, *, tells_time: bool = True) -> Course:
+    with tempfile.TemporaryDirectory(prefix="palimpsest-") as folder:
+        return asyncio.run(course_of(name, lines, Path(folder), window=window, tells_time=tells_time))
+
+
+def _lost(marked: Course, unmarked: Course) -> float:
+    """What marks of time cost: a line for each account; returns the most points that one reads less from the cache."""
+    _row("marks of time", "habit", "cache", "input tokens", "points read from cache", "dollars")
+    lost = 0.0
+    for account, ledger in marked.ledgers.items():
+        with_marks, without = ledger.all, unmarked.ledgers[account].all
+        points = 100 * (with_marks.share - without.share)
+        habit, life, last = account
+        if not last:
+            more = with_marks.charge.total / without.charge.total - 1
+            _row("", habit, life, f"{more:+.2%}", f"{points:+.2f}", f"{with_marks.dollars - without.dollars:+.2f}")
+            lost = max(lost, -points)
+    return lost
+
+
+def _tell(course: Course, without: str = "") -> None:
+    right, name = "{} of {}".format(*course.right), f"`{course.strategy}`{without}"
     for (habit, life, last), ledger in course.ledgers.items():
         marks = ", only the last mark" if last else ""
         summaries = f"{ledger.summaries.dollars:.2f} ({ledger.summaries.share:.0%} read)"
-        _row(f"`{course.strategy}`{marks}", habit, life, *_cells(ledger.all), summaries, course.compactions, right)
-    _row(f"`{course.strategy}`, as served", HABITS[0].name, LIFE, *_cells(course.served), "", course.compactions, right)
+        _row(
+            f"`{course.strategy}`{without}{marks}",
+            habit,
+            life,
+            *_cells(ledger.all),
+            summaries,
+            course.compactions,
+            right,
+        )
+    _row(
+        f"{name}, as served",
+        HABITS[0].name,
+        LIFE,
+        *_cells(course.served),
+        "",
+        course.compactions,
+        right,
+    )
 
 
 def _compare(course: Course) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
 
@@ -30,6 +31,9 @@ from tests.servers.messages.wire import Json, tokens_of_text
 CHAT = "1"
 LIFE = "1h"
 """What the program asks of Anthropic's own endpoint unless it is told otherwise."""
+ZONE = "Europe/Lisbon"
+_BEGUN = datetime(2026, 5, 4, 8, tzinfo=UTC)
+"""When the first message was sent, by the clock of the first habit, whose pauses the marks of time tell of."""
 _NEAR = AHEAD_BELOW_WARNING + 0.02
 """Of the limit: no further than that below its first level, a strategy may be asked after a reply."""
 _WAITING = "Now: waiting for you"
@@ -62,16 +66,19 @@ class Course:
         return sum(self.lines[index].expects in self.replies[index] for index in asked), len(asked)
 
 
-async def course_of(strategy: str, lines: Sequence[Line], folder: Path, *, window: int) -> Course:
-    """Hold the whole conversation. ``window``: tokens; ``folder``: where the program lives."""
-    async with _opened(strategy, folder, window, len(lines)) as course:
+async def course_of(
+    strategy: str, lines: Sequence[Line], folder: Path, *, window: int, tells_time: bool = True
+) -> Course:
+    """Hold the whole conversation. ``window``: tokens; ``folder``: where the program lives; ``tells_time``: with marks
+    of when each message was sent."""
+    async with _opened(strategy, folder, window, len(lines), tells_time=tells_time) as course:
         for number, line in enumerate(lines):
             await course.say(number, line)
         return await course.end(lines)
 
 
 @asynccontextmanager
-async def _opened(name: str, folder: Path, window: int, turns: int) -> AsyncIterator[_Talk]:
+async def _opened(name: str, folder: Path, window: int, turns: int, *, tells_time: bool) -> AsyncIterator[_Talk]:
     clocks = {habit.name: Clock() for habit in HABITS}
 
     def spent(reply: Reply) -> None:
@@ -83,7 +90,8 @@ async def _opened(name: str, folder: Path, window: int, turns: int) -> AsyncIter
         model.cache = PromptCache(clocks[HABITS[0].name])
         free = {"person": 0, "chat": 0}
         stores = {"database_url": None, "redis_url": None}
-        chosen = {"model": MODEL, "agents": {"strategy": name}, "rate": free, "prompt_cache": LIFE}
+        agents = {"strategy": name, "tell_time": tells_time}
+        chosen = {"model": MODEL, "agents": agents, "rate": free, "prompt_cache": LIFE, "timezone": ZONE}
         settings = settings_for(model, folder, **stores, **chosen)
         async with open_house(settings, room) as house:
             strategy = configured(STRATEGIES, settings).default
@@ -117,7 +125,8 @@ class _Talk:
             clock.now += self.pauses[name][number]
         room = self.room
         replies, facts = len(room.replies()), room.facts.get(CHAT)
-        await room.says(line.text, files=line.files)
+        sent_at = _BEGUN + timedelta(seconds=self.clocks[HABITS[0].name].now)
+        await room.says(line.text, files=line.files, sent_at=sent_at)
         await room.until(lambda: room.facts.get(CHAT) is not facts and len(room.replies()) > replies)
         if room.facts[CHAT]["share"] > self.first_level - _NEAR:
             await self._settled()

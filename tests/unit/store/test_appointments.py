@@ -2,17 +2,122 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+import os
+import re
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import asdict, replace
 from typing import Any
 
-from sqlalchemy import text
+import pytest
+from sqlalchemy import Connection, CursorResult, Dialect, insert, text
 
-from bot.messages import Address
+from bot.messages import Address, AgentId
 from bot.store import Database, agents, appointments, work
 from bot.store.appointments import Appointment, State
+from bot.store.schema import appointments as table
+from bot.store.tx import Tx
+from tests.conftest import BOOKS
 
 HERE = Address("room", "1")
 ONE = Appointment(0, "room", "ada", "", "say", "call Ana", State.SET, "UTC", "2027-01-01T09:00:00")
+
+
+MANY = 100_000 if os.environ.get("LONG") == "1" else 5_000
+FEW = 40
+"""So many rows may be looked at where three are due."""
+
+
+class Explained:
+    """A transaction that asks the database first how many rows of appointments each statement reads."""
+
+    def __init__(self, tx: Tx) -> None:
+        self._tx = tx
+        self.read: list[tuple[int, str]] = []
+
+    @property
+    def dialect(self) -> Dialect:
+        return self._tx.dialect
+
+    async def execute(self, statement: Any, parameters: Any = None) -> CursorResult[*tuple[Any, ...]]:
+        compiled = statement.compile(dialect=self.dialect)
+        values = compiled.construct_params(parameters)
+        how = self._of_sqlite if self.dialect.name == "sqlite" else self._of_postgresql
+        sql, given = str(compiled), tuple(values[name] for name in compiled.positiontup)
+        self.read.append((await self._tx.run_sync(how, sql, given), sql))
+        return await self._tx.execute(statement, parameters)
+
+    async def run_sync(self, work: Any, *arguments: Any, **options: Any) -> Any:
+        return await self._tx.run_sync(work, *arguments, **options)
+
+    @staticmethod
+    def _of_sqlite(connection: Connection, sql: str, given: tuple[Any, ...]) -> int:
+        """It tells of no rows, but whether it looks by the instant, or for what is marked, and not through all."""
+        plan = [row[3] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {sql}", given)]
+        looks = [look for look in plan if re.match(r"(SCAN|SEARCH) appointments(_1)?\b", look)]
+        by_index = re.compile(r".*INDEX (appointments_(next|next_of|unread|over)|sqlite_autoindex\w+ \(agent_id=. AND)")
+        return sum(0 if by_index.match(look) else MANY for look in looks)
+
+    @staticmethod
+    def _of_postgresql(connection: Connection, sql: str, given: tuple[Any, ...]) -> int:
+        found = connection.exec_driver_sql(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", given).scalar_one()
+        return _rows_read((json.loads(found) if isinstance(found, str) else found)[0]["Plan"])
+
+
+def _rows_read(plan: Mapping[str, Any]) -> int:
+    own = sum(plan.get(name, 0) for name in ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck"))
+    is_ours = plan.get("Relation Name") == "appointments"
+    return (int(own * plan["Actual Loops"]) if is_ours else 0) + sum(map(_rows_read, plan.get("Plans", ())))
+
+
+@pytest.fixture(params=BOOKS)
+def url(request: pytest.FixtureRequest) -> str:
+    """Of each of the books."""
+    if request.param == "embedded":
+        return f"sqlite:///{request.getfixturevalue('data_dir')}/palimpsest.db"
+    return str(request.getfixturevalue("postgres_book"))
+
+
+@pytest.fixture
+async def either(url: str) -> AsyncIterator[Database]:
+    opened = Database(url)
+    await opened.open()
+    yield opened
+    await opened.close()
+
+
+@pytest.mark.parametrize("due", [0, 3])
+async def test_of_many_appointments_nothing_is_read_but_what_is_due(either: Database, url: str, due: int) -> None:
+    """LONG=1: of 100,000, in 20 conversations."""
+    now, here = 1_000.0, AgentId("room-1")
+    await _many(either, now, due)
+    if url.startswith("postgresql"):  # it does so by itself before long; SQLite never does
+        async with either.write() as tx:
+            await tx.execute(text("ANALYZE"))
+    async with either.write() as tx:
+        looked = Explained(tx)
+        assert await work.waiting_agents(looked, 10, now=now) == ([here] if due else [])
+        assert await work.has_work(looked, here, now=now) == bool(due)
+        assert await appointments.next_instant(looked, now=now) is not None
+        assert len(await appointments.due(looked, here, now=now, most=50)) == due
+        assert await appointments.overdue_since(looked, now=now) == (now if due else None)
+        assert await appointments.unread(looked, here) == []
+        await appointments.read(looked, here)
+        assert await appointments.clean(looked, before=now) == 0
+    assert len(looked.read) >= 8
+    assert not [one for one in looked.read if one[0] > FEW]
+
+
+async def _many(database: Database, now: float, due: int) -> None:
+    rows = []
+    for at in range(MANY):
+        instant = now if at % 20 == 1 and at // 20 < due else now + 1 + at
+        one = replace(ONE, number=1 + at // 20, due_at=instant, next_at=instant)
+        rows.append({"agent_id": f"room-{at % 20}", **asdict(one), "choices": []})
+    async with database.write() as tx:
+        for number in range(20):
+            await agents.ensure(tx, Address("room", str(number)), now=1.0)
+        await tx.execute(insert(table), rows)
 
 
 async def made(database: Database, *due: float, **more: Any) -> None:

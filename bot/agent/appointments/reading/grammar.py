@@ -49,7 +49,7 @@ class Said:
     weekdays: tuple[int, ...] = ()
     which: str = ""
     """Of a weekday: this, next, next week; coming, which is the next one; habit, which may be meant once or each
-    time."""
+    time; short, which may be no weekday."""
     date: Date | None = None
     every: tuple[int, str] | None = None
     """Each so many of a unit."""
@@ -107,11 +107,20 @@ def _hour(found: re.Match[str]) -> _Values:
     return {"time": TimeOfDay(hour, minute, is_clock=clock), **({"part": part} if part else {})}
 
 
+def _midday(found: re.Match[str]) -> _Values:
+    hour, minute = _shifted(12 if found["base"] == "NOON" else 0, 0, found["shift"])
+    time = TimeOfDay(hour % 24, minute, is_exact=True)
+    return {"time": time} if found["base"] == "NOON" else {"time": time, "midnight": True}
+
+
 def _idiom(found: re.Match[str]) -> _Values:
-    hour = int(found[2])
     shifts = {"HALFPAST": (0, 30), "QPAST": (0, 15), "QTO": (-1, 45), "DEHALF": (-1, 30)}
     less, minute = shifts[found[1]]
-    hour += less
+    if found[2] in ("NOON", "MIDNIGHT"):
+        hour = (12 if found[2] == "NOON" else 24) + less
+        time = TimeOfDay(hour % 24, minute, is_exact=True)
+        return {"time": time} if found[2] == "NOON" else {"time": time, "midnight": True}
+    hour = int(found[2]) + less
     part = found["of"]
     return {"time": TimeOfDay(hour or 12, minute), **({"part": part} if part else {})}
 
@@ -158,7 +167,7 @@ def _placed(found: re.Match[str]) -> _Values:
     return {**every, "place": place, "weekdays": weekdays} if weekdays else {**every, "place": place}
 
 
-_TIME_END = r"(?: OF(?P<of>morning|afternoon|evening|night))?"
+_TIME_END = r"(?: OF(?P<of>morning|midday|afternoon|evening|night))?"
 _MINUTES = r"(?: (?P<minute>\d\d)(?! U))?"
 _SHIFT = r"(?: (?P<shift>PLUSHALF|PLUSQUARTER|LESSQUARTER))?"
 _ONE = r"(\d{1,2})(?:th|st)?"
@@ -209,18 +218,19 @@ _PATTERNS: Sequence[tuple[re.Pattern[str], _Make]] = [
         (r"NEXTWEEK (?:ON )?(?:THE |LE )?(W\d)", lambda m: {"which": "next week", "weekdays": _weekdays(m[1])}),
         (r"(?:ON )?(?:THE |LE )?(W\d) (?:OF )?(?:THE |LE )?NEXTWEEK",
          lambda m: {"which": "next week", "weekdays": _weekdays(m[1])}),
+        (r"w(\d)(?= (?:@|\d{1,2} OCLOCK))",
+         lambda m: {"which": "short", "weekdays": (int(m[1]),), "vague": True}),
         (r"LE (W\d)(?! \d)", lambda m: {"which": "habit", "weekdays": _weekdays(m[1])}),
         (r"(?:ON )?(?:THE |LE )?(W\d)", lambda m: {"weekdays": _weekdays(m[1])}),
         # What time.
         (rf"(?:AT )?@(\d{{1,2}}):(\d\d)(?::(\d\d))?(?P<half>am|pm|h|o)?(?P<oclock> OCLOCK)?{_SHIFT}{_TIME_END}",
          _clock),
-        (r"(?:AT |THE )*NOON", lambda _: {"time": TimeOfDay(12, is_exact=True)}),
-        (r"(?:AT |THE )*MIDNIGHT", lambda _: {"time": TimeOfDay(0, is_exact=True), "midnight": True}),
-        (rf"(?:AT |THE )*(HALFPAST|QPAST|QTO|DEHALF) (\d{{1,2}})(?: OCLOCK)?{_TIME_END}", _idiom),
+        (rf"(?:AT |THE )*(?P<base>NOON|MIDNIGHT){_SHIFT}", _midday),
+        (rf"(?:AT |THE )*(HALFPAST|QPAST|QTO|DEHALF) (\d{{1,2}}|NOON|MIDNIGHT)(?: OCLOCK)?{_TIME_END}", _idiom),
         (rf"AT (?:THE )?(?P<hour>\d{{1,2}})(?P<oclock> OCLOCK| Uh)?{_MINUTES}{_SHIFT}{_TIME_END}(?! U)", _hour),
         (rf"(?P<hour>\d{{1,2}})(?P<oclock> OCLOCK){_MINUTES}(?P<shift>){_TIME_END}", _hour),
         (r"(?:THIS )?(?:IN |AT )?(?:THE )?P(morning|midday|afternoon|evening|night)", lambda m: {"part": m[1]}),
-        (r"OF(morning|afternoon|evening|night)", lambda m: {"part": m[1]}),
+        (r"OF(morning|midday|afternoon|evening|night)", lambda m: {"part": m[1]}),
     )
 ]  # fmt: skip
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import warnings
 
-from bot.agent.appointments.reading.reading import Asked, Now
+from bot.agent.appointments.reading.reading import DID_YOU_MEAN, Asked, Now
 from bot.agent.appointments.reading.splitting import Split
 from bot.agent.appointments.reading.words import LANGUAGES
 from bot.agent.appointments.schedule import LATEST, Schedule
 
-DID_YOU_MEAN = "Did you mean this?"
 _MOST_WORDS = 8
 
 

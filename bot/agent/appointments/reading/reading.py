@@ -67,6 +67,8 @@ Outcome = Understood | Asked | Past
 NOT_UNDERSTOOD = "I do not understand when that is."
 WHICH = "Which of these do you mean?"
 WHAT_TIME = "At what time?"
+DID_YOU_MEAN = "Did you mean this?"
+NO_END = "Nothing that is repeated ends by itself: it comes until it is cancelled. Did you mean this?"
 TOO_OFTEN = "That is more often than once a minute, which is as often as it can be."
 
 
@@ -255,6 +257,8 @@ def _on_weekday(parts: Said, today: date) -> list[date]:
     nearest = today + timedelta(days=ahead)
     if parts.which in ("", "habit"):
         return [nearest, nearest + timedelta(days=7)] if ahead == 0 else [nearest]
+    if parts.which == "short":  # "Sam 16:30": on Saturday, or somebody's name
+        return list(dict.fromkeys([today, nearest]))
     if parts.which == "this":
         return [nearest] if wanted >= today.weekday() else [nearest, nearest - timedelta(days=7)]
     coming = nearest if ahead else nearest + timedelta(days=7)
@@ -283,10 +287,12 @@ def _hours(said_time: TimeOfDay, part: str) -> list[int]:
         return []
     if hour > _HALF_A_DAY or hour == 0 or said_time.is_exact:
         fits = part != "morning" or hour < _HALF_A_DAY
-        fits &= part not in ("afternoon", "evening") or hour >= _HALF_A_DAY
+        fits &= part not in ("midday", "afternoon", "evening") or hour >= _HALF_A_DAY
         return [hour] if fits else []
     if part == "morning":
         return [hour] if hour < _HALF_A_DAY else []
+    if part == "midday":
+        return [hour] if hour >= _HALF_A_DAY - 1 else [hour + _HALF_A_DAY]
     if part in ("afternoon", "evening"):
         return [hour % _HALF_A_DAY + _HALF_A_DAY]
     if part == "night":

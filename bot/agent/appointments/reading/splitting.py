@@ -3,14 +3,41 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bot.agent.appointments.reading.reading import Asked, Now, Outcome, Understood, read, readings_of, together
+from bot.agent.appointments.reading.reading import (
+    DID_YOU_MEAN,
+    NO_END,
+    NOT_UNDERSTOOD,
+    Asked,
+    Now,
+    Outcome,
+    Understood,
+    read,
+    readings_of,
+    together,
+)
+from bot.agent.appointments.reading.words import LANGUAGES, signs
 
 _LEADING = re.compile(r"(?:me|mich|moi|me)\s+", re.IGNORECASE)
 _BETWEEN = re.compile(r"[\s:,–—-]+")
 _TO = re.compile(r"(?:to|that)\s+", re.IGNORECASE)
 _WORD_BEGINS = re.compile(r"(?<!\S)(?=\S)")
+_A_WORD = re.compile(r"(?<![^\W_])[^\W\d_]+")
+_MORE = re.compile(
+    r"(?:AND )?(?:[WS]\d|@|PLUS|LESS|HALFPAST|QPAST|QTO|DEHALF|EVERY|TODAY|TOMORROW|DAY2|YESTERDAY|NEXTWEEK|OF[a-z]|"
+    r"[/#.]\d)"
+)
+"""Behind a time: more of it, which was not understood."""
+_HOW_LONG = re.compile(r"(?:FOR )?\d+ U[dwMy]|TILL")
+"""Behind what is repeated: for how long it is, which cannot be."""
+_ONLY_A_CLOCK = re.compile(
+    r"(?:(?:AT|THE|@\S+|\d{1,2}|OCLOCK|Uh|NOON|MIDNIGHT|PLUS\w+|LESS\w+|HALFPAST|QPAST|QTO|DEHALF)(?: |$))+$"
+)
+_NO_NUMBER = re.compile(r"(?!w\d)\D|\d{1,2}th")
+"""Of the word before a time, which may belong to it: "at half past | midnight"."""
 _MOST_BEGINNINGS = 12
 """Words of the end that may say when."""
 
@@ -39,7 +66,11 @@ def _at_the_beginning(text: str, now: Now) -> Split | None:
         return None
     outcome = together([outcome for outcome, reach in found if reach == furthest])
     what = _BETWEEN.sub("", text[furthest:], count=1) if _BETWEEN.match(text, furthest) else text[furthest:]
-    return Split(outcome, text[:furthest], _TO.sub("", what, count=1) if _TO.match(what) else what)
+    if _is_repeated(outcome) and _says(_HOW_LONG, text[furthest:]):
+        outcome = _doubted(outcome, NO_END)
+    elif _says(_MORE, text[furthest:]) or _is_foreign(text[:furthest], what.split()[:1]):
+        outcome = _doubted(outcome)
+    return Split(outcome, text[:furthest], _without_to(what))
 
 
 def _ends_there(text: str, at: int) -> bool:
@@ -47,14 +78,41 @@ def _ends_there(text: str, at: int) -> bool:
 
 
 def _at_the_end(text: str, now: Now) -> Split | None:
-    begins = [found.start() for found in _WORD_BEGINS.finditer(text)][1:][-_MOST_BEGINNINGS:]
-    asked: Split | None = None
-    for at in begins:
+    """The longest end that says when, and nothing else: a shorter one may leave a word out that belongs to it."""
+    for at in [found.start() for found in _WORD_BEGINS.finditer(text)][1:][-_MOST_BEGINNINGS:]:
         outcome = read(text[at:], now)
-        split_here = Split(outcome, text[at:], text[:at].strip(" ,:–—-"))
-        if isinstance(outcome, Understood):
-            return split_here
-        if isinstance(outcome, Asked) and not outcome.readings:
+        if outcome == Asked(NOT_UNDERSTOOD):
             continue
-        asked = asked or split_here
-    return asked
+        what = text[:at].strip(" ,:–—-")
+        last = what.split()[-1:]
+        is_part = _says(_ONLY_A_CLOCK, text[at:]) and any(_says(_NO_NUMBER, word) for word in last)
+        if is_part or _is_foreign(text[at:], last):
+            outcome = _doubted(outcome)
+        return Split(outcome, text[at:], _without_to(what))
+    return None
+
+
+def _without_to(what: str) -> str:
+    return _TO.sub("", what, count=1) if _TO.match(what) else what
+
+
+def _is_repeated(outcome: Outcome) -> bool:
+    return isinstance(outcome, Understood) and outcome.schedule.is_repeated
+
+
+def _doubted(outcome: Outcome, why: str = DID_YOU_MEAN) -> Outcome:
+    """It is asked whether that is what is meant."""
+    return Asked(why, (outcome.schedule,)) if isinstance(outcome, Understood) else outcome
+
+
+def _says(pattern: re.Pattern[str], words: str) -> bool:
+    """Whether these words begin so in any language."""
+    return any(pattern.match(" ".join(sign.text for sign in signs(words, language))) for language in LANGUAGES)
+
+
+def _is_foreign(when: str, beside: Sequence[str]) -> bool:
+    """Whether no word of ours says when, and beside the figures stands one in letters of none of our languages, which
+    may say more of it."""
+    return not _A_WORD.search(when) and any(
+        letter.isalpha() and not unicodedata.name(letter, "").startswith("LATIN") for word in beside for letter in word
+    )

@@ -163,7 +163,8 @@ _EN = _table(
      "evening": "Pevening", "at night": "OFnight", "night": "Pnight", "noon|midday": "NOON", "midnight": "MIDNIGHT",
      "half an hour": "30 Um", "a half hour": "30 Um", "an hour and a half": "90 Um", "half past": "HALFPAST",
      "quarter past|a quarter past": "QPAST", "quarter to|a quarter to": "QTO",
-     "of the month|of each month|of every month": "OFMONTH", "from monday to friday": "EVERY WORKDAY",
+     "of the month|of each month|of every month": "OFMONTH",
+     "for": "FOR", "until|till": "TILL", "from monday to friday": "EVERY WORKDAY",
      "monday to friday": "EVERY WORKDAY", "every weekday": "EVERY WORKDAY"},
 )  # fmt: skip
 
@@ -195,11 +196,12 @@ _DE = _table(
      "einer dreiviertelstunde|ner dreiviertelstunde": "45 Um", "anderthalb stunden": "90 Um",
      "eineinhalb stunden": "90 Um", "halb": "DEHALF", "viertel nach": "QPAST", "viertel vor|dreiviertel": "QTO",
      "im monat|des monats|jeden monats|jedes monats": "OFMONTH", "montag bis freitag|mo-fr|mo bis fr": "EVERY WORKDAY",
-     "von montag bis freitag": "EVERY WORKDAY"},
+     "von montag bis freitag": "EVERY WORKDAY", "mittags": "OFmidday", "fur|fuer": "FOR", "bis": "TILL"},
 )  # fmt: skip
 
 _FR = _table(
     _names("W", 0, ["lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi", "dimanche"]),
+    _names("w", 0, ["lun", "mar", "mer", "jeu", "ven", "sam", "dim"]),
     _names("S", 0, ["lundis", "mardis", "mercredis", "jeudis", "vendredis", "samedis", "dimanches"]),
     _names("M", 1, ["janvier", "fevrier", "mars", "avril", "mai", "juin", "juillet", "aout", "septembre", "octobre",
                     "novembre", "decembre"]),
@@ -221,11 +223,13 @@ _FR = _table(
      "minuit": "MIDNIGHT", "une demi-heure|une demie heure|une demi heure": "30 Um",
      "une heure et demie": "90 Um", "et demie": "PLUSHALF", "et quart": "PLUSQUARTER", "moins le quart": "LESSQUARTER",
      "du mois|de chaque mois|tous les mois": "OFMONTH", "du lundi au vendredi": "EVERY WORKDAY",
+     "pendant|durant": "FOR", "jusqu'a|jusqu'au": "TILL",
      "jours ouvrables": "WORKDAYS?", "les jours ouvrables": "EVERY WORKDAYS?", "week-end": "WEEKEND"},
 )  # fmt: skip
 
 _ES = _table(
     _names("W", 0, ["lunes", "martes", "miercoles", "jueves", "viernes", "sabado", "domingo"]),
+    _names("w", 0, ["lun", "mar", "mie", "jue", "vie", "sab", "dom"]),
     _names("M", 1, ["enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto", "septiembre|setiembre",
                     "octubre", "noviembre", "diciembre"]),
     _names("", 1, ["un|una|uno", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "diez", "once",
@@ -242,7 +246,8 @@ _ES = _table(
      "primer|primero|primera": "1st", "segundo": "2st", "tercer|tercero": "3st", "cuarto": "4st", "quinto": "5st",
      "ultimo|ultima": "LAST", "de la manana": "OFmorning", "por la manana": "OFmorning", "de la tarde": "OFevening",
      "por la tarde": "OFevening", "de la noche": "OFnight", "por la noche": "OFnight",
-     "de la madrugada": "OFmorning", "al mediodia|a mediodia|del mediodia": "Pmidday",
+     "de la madrugada": "OFmorning", "al mediodia|a mediodia": "Pmidday", "del mediodia": "OFmidday",
+     "durante|por": "FOR", "hasta": "TILL",
      "a medianoche|a la medianoche|medianoche": "MIDNIGHT", "media hora": "30 Um", "tres cuartos de hora": "45 Um",
      "una hora y media": "90 Um",
      "y media": "PLUSHALF", "y cuarto": "PLUSQUARTER", "menos cuarto": "LESSQUARTER",
@@ -254,6 +259,7 @@ _ES = _table(
 _PT = _table(
     _names("W", 0, ["segunda|segunda-feira", "terca|terca-feira", "quarta|quarta-feira", "quinta|quinta-feira",
                     "sexta|sexta-feira", "sabado", "domingo"]),
+    _names("w", 0, ["seg", "ter", "qua", "qui", "sex", "sab", "dom"]),
     _names("S", 0, ["segundas|segundas-feiras", "tercas|tercas-feiras", "quartas|quartas-feiras",
                     "quintas|quintas-feiras", "sextas|sextas-feiras", "sabados", "domingos"]),
     _names("M", 1, ["janeiro", "fevereiro", "marco", "abril", "maio", "junho", "julho", "agosto", "setembro",
@@ -267,7 +273,7 @@ _PT = _table(
      "no dia|dia": "THEDAY", "todo dia": "EVERY Ud",
      "na proxima semana|da proxima semana|da semana que vem|na semana que vem": "NEXTWEEK",
      "de|do|da": "OF", "a cada|cada|todos os|todas as|toda|todo": "EVERY",
-     "este|esta|nesta|neste": "THIS", "proxima|proximo": "NEXT", "que vem": "COMING", "hoje|hj": "TODAY",
+     "este|esta|nesta|neste": "THIS", "proxima|proximo": "NEXT", "que vem": "NEXT", "hoje|hj": "TODAY",
      "amanha": "TOMORROW", "depois de amanha": "DAY2", "ontem": "YESTERDAY", "diariamente": "EVERY Ud",
      "semanalmente": "EVERY Uw", "mensalmente": "EVERY UM", "anualmente": "EVERY Uy",
      "esta noite|hoje a noite": "TODAY OFnight", "esta tarde|hoje a tarde": "TODAY OFafternoon",
@@ -279,7 +285,8 @@ _PT = _table(
      "uma hora e meia": "90 Um", "e meia": "PLUSHALF", "e um quarto|e quarto": "PLUSQUARTER",
      "menos um quarto": "LESSQUARTER", "do mes|de cada mes|de todos os meses": "OFMONTH",
      "de segunda a sexta|de segunda a sexta-feira": "EVERY WORKDAY", "todos os dias uteis": "EVERY WORKDAY",
-     "dias uteis|dia util": "WORKDAY", "fim de semana|fins de semana": "WEEKEND"},
+     "dias uteis|dia util": "WORKDAY", "todo dia util": "EVERY WORKDAY",
+     "durante|por": "FOR", "ate": "TILL", "fim de semana|fins de semana": "WEEKEND"},
 )  # fmt: skip
 
 TABLES: Mapping[str, Mapping[str, str]] = MappingProxyType({"en": _EN, "de": _DE, "fr": _FR, "es": _ES, "pt": _PT})

@@ -26,6 +26,12 @@ def occurrences(rule: str, start: datetime) -> Iterator[datetime]:
         day += timedelta(days=1)
 
 
+def steps(rule: str) -> int:
+    """The seconds from one time to the next of what counts hours or minutes; 0 for what goes by the wall."""
+    parts = dict(part.split("=") for part in rule.split(";"))
+    return {"HOURLY": 3_600, "MINUTELY": 60}.get(parts["FREQ"], 0) * int(parts.get("INTERVAL", "1"))
+
+
 def _is_day(parts: dict[str, str], day: date, count: int, start: date) -> bool:
     match parts["FREQ"]:
         case "DAILY":

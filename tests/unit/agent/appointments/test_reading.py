@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Mapping
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 from dateutil.rrule import rrulestr
@@ -12,7 +15,7 @@ from dateutil.rrule import rrulestr
 from bot.agent.appointments import texts
 from bot.agent.appointments.reading.guessing import guess
 from bot.agent.appointments.reading.reading import Asked, Now, Past, Understood, read
-from bot.agent.appointments.reading.splitting import split
+from bot.agent.appointments.reading.splitting import Split, split
 from bot.agent.appointments.schedule import Schedule, instant, wall
 
 ZONE = "Europe/Lisbon"
@@ -99,6 +102,99 @@ def test_phrases_by_somebody_who_had_not_seen_the_reading_are_never_taken_for_so
     assert understood + rightly_asked + len(asked) == 300
     assert understood >= 180
     assert len(asked) <= 30, asked
+
+
+DEFINED = {"every month on the 31st at 9am back up photos"}
+"""Phrases that docs/appointments.md defines in another way than the third list: the last day of a shorter month."""
+
+
+def _is_as_written(found: Split, phrase: Mapping[str, Any]) -> bool:
+    """Whether both the time and the words are those of the third list."""
+    if not isinstance(found.outcome, Understood) or found.what != phrase["what"]:
+        return False
+    one: Schedule | None = found.outcome.schedule
+    assert one
+    if "rule" in phrase:
+        wanted = islice(rrulestr(phrase["rule"], dtstart=datetime.fromisoformat(phrase["first"])), 6)
+        for at in wanted:
+            if one is None or not one.is_repeated or one.local != at:
+                return False
+            one = one.following(one.instant)
+        return True
+    wall_times = phrase.get("accept", [phrase.get("at", "")])
+    return not one.is_repeated and wall(one.instant, one.zone).isoformat(timespec="minutes") in wall_times
+
+
+def test_phrases_with_what_is_to_be_said_are_never_taken_for_something_else() -> None:
+    """A third list, by somebody else again; one of its languages is none of ours."""
+    listed = tomllib.loads((PHRASES / "third.toml").read_text(encoding="utf-8"))["phrase"]
+    understood, asked, wrong = 0, 0, list[str]()
+    for phrase in listed:
+        zone, text = phrase["zone"], phrase["text"]
+        now = Now(instant(datetime.fromisoformat(phrase["now"]), zone), zone)
+        found = split(text, now) or guess(text, now)
+        if found is None or not isinstance(found.outcome, Understood):
+            asked += 1  # or it is said to be past, or not to be understood
+        elif _is_as_written(found, phrase):
+            understood += 1
+        elif text not in DEFINED:
+            wrong.append(f"{text} => {found}")
+    assert not wrong
+    assert understood + asked + len(DEFINED) == 320
+    assert understood >= 130
+
+
+@pytest.mark.parametrize(
+    ("written", "local"),
+    [
+        ("half past midnight feed the cat", datetime(2027, 3, 11, 0, 30)),
+        ("feed the cat at half past midnight", datetime(2027, 3, 11, 0, 30)),
+        ("quarter to noon call Ana", datetime(2027, 3, 10, 11, 45)),
+        ("à minuit et quart fermer", datetime(2027, 3, 11, 0, 15)),
+        ("Viertel nach Mitternacht abschalten", datetime(2027, 3, 11, 0, 15)),
+    ],
+)
+def test_noon_and_midnight_have_quarters_and_halves(written: str, local: datetime) -> None:
+    found = split(written, NOW)
+    assert found
+    assert isinstance(found.outcome, Understood)
+    assert found.outcome.schedule.local == local
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "dentist on 31 february at 9:00",
+        "veterinario el 12/5 14:30",
+        "call Sam 16:30",
+        "позвонить 30 числа 9:00",
+        "9:00 завтра позвонить",
+        "every day at 7:00 for 10 days take antibiotics",
+        "jeden Tag um 7 Uhr bis Freitag Tabletten",
+        "tomorrow at 9:00 and friday call Ana",
+    ],
+)
+def test_a_time_of_which_a_part_may_be_left_over_is_asked(written: str) -> None:
+    found = split(written, NOW)
+    assert found
+    assert isinstance(found.outcome, Asked)
+
+
+@pytest.mark.parametrize(
+    ("written", "what"),
+    [
+        ("позвонить Ане tomorrow 9:00", "позвонить Ане"),
+        ("in 20 minutes позвонить", "позвонить"),
+        ("call Sam in 20 minutes", "call Sam"),
+        ("me to stretch in 1h", "stretch"),
+        ("tomorrow 9:00 5 min stretch", "5 min stretch"),
+    ],
+)
+def test_words_beside_a_whole_time_are_what_is_to_be_said(written: str, what: str) -> None:
+    found = split(written, NOW)
+    assert found
+    assert isinstance(found.outcome, Understood)
+    assert found.what == what
 
 
 @pytest.mark.parametrize(
