@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.agent.compacting import trace, trace_files
+from bot.agent.compacting import daily_file, trace_files
 from bot.messages import Address
 from bot.store import Database
 from bot.store.operators.traces import Day
@@ -26,11 +26,11 @@ async def test_a_section_that_comes_while_a_file_is_written_anew_stands_there_on
     for number in range(MANY):
         await ran(database, f"run{number}", at=STARTED + number)
     runs = [a_run(id=f"run{number}", started_at=STARTED + number) for number in range(MANY)]
-    sections = [f"## section\n\n- **run**: {run.id}\n\n" for run in runs]
+    sections = [("## section", "", f"- **run**: {run.id}", "") for run in runs]
     path.parent.mkdir(parents=True)
     path.write_text("scribbled over")
     appending = [
-        asyncio.to_thread(trace.write, path.parent, run, section) for run, section in zip(runs, sections, strict=True)
+        asyncio.to_thread(daily_file.write, path.parent, run, section) for run, section in zip(runs, sections, strict=True)
     ]
     await asyncio.gather(*appending, *(trace_files.rebuild(database, tmp_path, DAY) for _ in range(MANY)))
     text = path.read_text()
