@@ -47,9 +47,7 @@ async def load(tx: Tx, agent_id: AgentId, family: Family = Family.NEWER) -> Hist
 async def beneath(tx: Tx, agent_id: AgentId, stack: Sequence[Layer], upto: int) -> list[Entry]:
     """The entries up to this one that no layer of such a stack hides, and perhaps a few more; none that layers put
     in."""
-    spans = [
-        entries.c.seq.between(low, upto if high is None else min(high, upto)) for low, high in _open_spans(stack)
-    ]
+    spans = [entries.c.seq.between(low, upto if high is None else min(high, upto)) for low, high in _open_spans(stack)]
     own = (entries.c.agent_id == agent_id) & entries.c.layer.is_(None)
     rows = await tx.execute(select(entries).where(own, or_(*spans)).order_by(entries.c.seq))
     return [entry_of(row) for row in rows.mappings()]

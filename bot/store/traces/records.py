@@ -103,9 +103,11 @@ def _is_body(part: Any) -> bool:
 
 
 def _is_reference(piece: Any) -> bool:
-    if not isinstance(piece, list) or len(piece) < 3:
-        return False
-    *key, first, count = piece
+    match piece:
+        case [_, *_, first, count]:
+            key = piece[:-2]
+        case _:
+            return False
     numbers = all(isinstance(one, int) and 0 <= one < 2**31 for one in (first, count))
     return numbers and all(isinstance(one, str) or (isinstance(one, int) and abs(one) < 2**31) for one in key)
 

@@ -65,7 +65,7 @@ def _body(block: Block) -> Body:
 def asked_in(section: Section) -> tuple[SummaryRequest, ...]:
     """The requests that a section tells of."""
     starts = [at for at, part in enumerate(section) if isinstance(part, str) and _REQUEST.fullmatch(part)]
-    return tuple(_request(section[at:end]) for at, end in zip(starts, [*starts[1:], len(section)], strict=True))
+    return tuple(_request(section[at:end]) for at, end in zip(starts, [*starts, len(section)][1:], strict=True))
 
 
 def _request(parts: Section) -> SummaryRequest:

@@ -48,8 +48,8 @@ def _left_behind(folder: Path) -> Sequence[str]:
     files = [path.read_bytes() for path in sorted(folder.glob("agents/*/compaction_*.md"))]
     book = sqlite3.connect(folder / "palimpsest.db")
     there = {row[1] for row in book.execute("PRAGMA table_info(compactions)")}
-    sizes = {name: _one(book, f"SELECT sum(length(CAST({name} AS BLOB))) FROM compactions")  # noqa: S608 - ours
-             for name in COLUMNS if name in there}  # fmt: skip
+    columns = [name for name in COLUMNS if name in there]
+    sizes = {name: _one(book, f"SELECT sum(length(CAST({name} AS BLOB))) FROM compactions") for name in columns}
     count = _one(book, "SELECT count(*) FROM compactions")
     book.execute("VACUUM INTO ?", (str(folder / "copy.db"),))
     return (

@@ -29,9 +29,8 @@ async def test_a_section_that_comes_while_a_file_is_written_anew_stands_there_on
     sections = [("## section", "", f"- **run**: {run.id}", "") for run in runs]
     path.parent.mkdir(parents=True)
     path.write_text("scribbled over")
-    appending = [
-        asyncio.to_thread(daily_file.write, path.parent, run, section) for run, section in zip(runs, sections, strict=True)
-    ]
+    pairs = zip(runs, sections, strict=True)
+    appending = [asyncio.to_thread(daily_file.write, path.parent, run, section) for run, section in pairs]
     await asyncio.gather(*appending, *(trace_files.rebuild(database, tmp_path, DAY) for _ in range(MANY)))
     text = path.read_text()
     assert [text.count(f"- **run**: run{number}\n") for number in range(MANY)] == [1] * MANY

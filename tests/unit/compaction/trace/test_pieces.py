@@ -13,7 +13,6 @@ from bot.compaction.trace.pieces import GONE
 from tests.unit.any_section import LONG, texts
 
 
-
 def made(kept: dict[Key, str], text: str) -> list[Any]:
     """Through the book."""
     pieces = json.loads(json.dumps(Sources(kept.items()).pieces(text)))
@@ -52,5 +51,6 @@ def test_who_says_it_may_stand_before_it() -> None:
 def test_what_its_source_has_no_more_is_said_to_be_gone_and_the_rest_stays() -> None:
     kept: dict[Key, str] = {(7, 0): LONG[0], (8, 0): LONG[1]}
     pieces = made(kept, f"{LONG[0]}\nand\n{LONG[1]}")
-    assert text_from(pieces, {(8, 0): LONG[1]}.get) == f"{GONE}\nand\n{LONG[1]}"
-    assert text_from(pieces, {(7, 0): "[removed]", (8, 0): LONG[1]}.get) == f"[removed]\nand\n{LONG[1]}"
+    left: dict[Key, str] = {(8, 0): LONG[1]}
+    assert text_from(pieces, left.get) == f"{GONE}\nand\n{LONG[1]}"
+    assert text_from(pieces, {**left, (7, 0): "[removed]"}.get) == f"[removed]\nand\n{LONG[1]}"
