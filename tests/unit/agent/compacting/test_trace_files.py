@@ -56,3 +56,13 @@ async def test_what_lies_there_in_place_of_a_file_is_not_followed(database: Data
     with pytest.raises(OSError, match="symbolic links"):
         await trace_files.rebuild(database, tmp_path, DAY)
     assert outside.read_text() == "mine"
+
+
+@pytest.mark.parametrize("left", ["what others said\n", ""])
+def test_what_is_taken_out_of_a_day_is_in_its_compressed_file_no_more(tmp_path: Path, left: str) -> None:
+    path = trace_files.path_of(tmp_path, DAY)
+    trace_files.put(path, "what others said\nwhat Ada said\n")
+    daily_file.pack(path)
+    assert trace_files.put(path, left)
+    assert [item.name for item in path.parent.iterdir()] == ([path.name] if left else [])
+    assert daily_file.read(path) == (left or None)
