@@ -1,5 +1,5 @@
-"""Takes away what is not kept for ever: rows of the queues that were settled long ago, and old daily files. And
-counts the words of what was said before they were counted.
+"""Takes away what is not kept for ever: rows of the queues that were settled long ago, and old daily files, which are
+compressed before. And counts the words of what was said before they were counted.
 
 One host at a time does it.
 """
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import structlog
 
-from bot.agent.compacting import trace_files
+from bot.agent.compacting import daily_file, trace_files
 from bot.agent.services import Services
 from bot.bus.leases import HOUSEKEEPING
 from bot.errors import BusUnavailable, StoreUnavailable
@@ -41,7 +42,7 @@ async def keep_house(services: Services) -> None:
         except (StoreUnavailable, BusUnavailable) as error:
             log.warning("counting_words_waits", reason=str(error))
         await asyncio.sleep(EVERY_SECONDS * random.uniform(0.5, 1.0))
-        if not (kept.settled_days or kept.trace_files_days):
+        if not (kept.settled_days or kept.trace_files_days or kept.trace_compress_days):
             continue
         try:
             await _clean(services)
@@ -89,6 +90,10 @@ async def _clean(services: Services) -> None:
             before = now - kept.trace_files_days * _A_DAY
             if files := await asyncio.to_thread(remove_trace_files, services.settings.data_dir, before):
                 log.info("trace_files_removed", files=files)
+        if kept.trace_compress_days:
+            before = now - kept.trace_compress_days * _A_DAY
+            if files := await asyncio.to_thread(compress_trace_files, services.settings.data_dir, before):
+                log.info("trace_files_compressed", files=files)
     finally:
         await lease.drop()
 
@@ -107,10 +112,24 @@ async def _clean_queues(services: Services, before: float) -> int:
 def remove_trace_files(data_dir: Path, before: float) -> int:
     """Take away the daily files of days that were over before this moment (seconds since 1970); returns how many. The
     book keeps what stands in them: `palimpsest traces rebuild --day` writes one again."""
+    return _with_each(data_dir, before, daily_file.remove)
+
+
+def compress_trace_files(data_dir: Path, before: float) -> int:
+    """Compress the daily files of days that were over before this moment; returns how many."""
+
+    def compress(path: Path) -> None:
+        path.lstat()  # raises what the loop knows where it is compressed already
+        daily_file.pack(path)
+
+    return _with_each(data_dir, before, compress)
+
+
+def _with_each(data_dir: Path, before: float, do: Callable[[Path], None]) -> int:
     count = 0
     for day in trace_files.days_on_disk(data_dir):
         with suppress(OSError, ValueError):  # a folder that is not ours; a name that is no day
             if day.bounds[1] <= before:
-                trace_files.path_of(data_dir, day).unlink()
+                do(trace_files.path_of(data_dir, day))
                 count += 1
     return count

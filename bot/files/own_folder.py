@@ -19,7 +19,7 @@ SENT_BY_PEOPLE, RESULTS, VIEWS, SENT, PARTS = "files", "results", ".views", ".se
 OWNED_FOLDERS = (SENT_BY_PEOPLE, RESULTS, VIEWS, SENT, PARTS)
 """What people sent, results that were too long, pictures that the model saw, files on their way out, half-written
 files."""
-OWNED_FILE = re.compile(r"compaction_.*\.md|input_history|\..*", re.IGNORECASE | re.DOTALL)
+OWNED_FILE = re.compile(r"compaction_.*\.md(?:\.gz)?|input_history|\..*", re.IGNORECASE | re.DOTALL)
 """Traces, a terminal's input, and everything hidden."""
 
 NO_SUCH_FILE = "There is no such file; list_files shows what there is."

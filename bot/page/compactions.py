@@ -146,7 +146,7 @@ class Compactions:
     async def _one(self, request: Request) -> Response:
         async with self._context.database.read(long=True) as tx:
             run = await _existing(tx, named(request, "run"))
-            values = await _about(tx, run)
+            values, asked = await _about(tx, run), await traces.asked_for(tx, run)
         strategy = values["plan"].strategy
         return self._context.answer(
             request,
@@ -158,7 +158,7 @@ class Compactions:
             levels=self._levels_of(strategy),
             usage=(usage := run.result.usage if run.result else None),
             cost=cost(run.model, usage) if usage else None,
-            asked=[self._asked(record) for record in run.asked],
+            asked=[self._asked(request) for request in asked],
             key=uuid4().hex,
             state=_state(run),
             messages=messages_text(stats) if (stats := statistics_of(run.meter_before, run.meter_after)) else "",

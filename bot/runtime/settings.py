@@ -177,8 +177,10 @@ class RetentionSettings(_Group):
 
     settled_days: float = Field(default=30.0, ge=0)
     """Days that answered messages stay in the inbox, and delivered ones in the outbox; 0: for ever."""
-    trace_files_days: float = Field(default=0.0, ge=0)
+    trace_files_days: float = Field(default=90.0, ge=0)
     """Days that the daily files of traces stay; 0: for ever. The book keeps the sections."""
+    trace_compress_days: float = Field(default=2.0, ge=0)
+    """Days after which those of them are compressed whose day was over then; 0: never."""
 
 
 class FilesSettings(_Group):

@@ -46,6 +46,15 @@ async def load(tx: Tx, agent_id: AgentId, family: Family = Family.NEWER) -> Hist
     return History(tuple(entry_of(row) for row in rows.mappings()), stack, family)
 
 
+async def beneath(tx: Tx, agent_id: AgentId, stack: Sequence[Layer], upto: int) -> list[Entry]:
+    """The entries up to this one that no layer of such a stack hides, and perhaps a few more; none that layers put
+    in."""
+    spans = [entries.c.seq.between(low, upto if high is None else min(high, upto)) for low, high in _open_spans(stack)]
+    own = (entries.c.agent_id == agent_id) & entries.c.layer.is_(None)
+    rows = await tx.execute(select(entries).where(own, or_(*spans)).order_by(entries.c.seq))
+    return [entry_of(row) for row in rows.mappings()]
+
+
 async def load_layers(tx: Tx, agent_id: AgentId) -> tuple[Layer, ...]:
     """The layers that are on, the lowest first."""
     rows = await tx.execute(_LAYERS, {"agent": agent_id})

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
-from sqlalchemy import RowMapping, and_, func, or_, select, update
+from sqlalchemy import RowMapping, and_, func, null, or_, select, update
 
 from bot.estimate.meter import MeterRecord
 from bot.history import Usage
@@ -121,11 +121,13 @@ class Run:
     finished_at: float | None
     trace: str | None
     inference: tuple[SummaryRequest, ...] = ()
-    """What workers asked for it, written down before it was sent."""
+    """What workers asked for it, written down before it was sent, as long as its section is not."""
+    record: list[Any] | None = None
+    """Its section (:mod:`bot.store.traces.records`); ``trace`` is that of a run that an earlier version ended."""
 
     @property
     def asked(self) -> tuple[SummaryRequest, ...]:
-        """Each request for its summary."""
+        """Each request for its summary; none where its section tells of them."""
         return self.inference or (self.result.inference if self.result else ())
 
 
@@ -334,9 +336,11 @@ async def weigh_again(tx: Tx, run_id: str, meter_before: MeterRecord) -> None:
     await tx.execute(update(compactions).where(compactions.c.id == run_id).values(meter_before=meter_before.as_json()))
 
 
-async def set_trace(tx: Tx, run_id: str, section: str) -> None:
-    """Keep the run's section of the trace; the daily file is its projection."""
-    await tx.execute(update(compactions).where(compactions.c.id == run_id).values(trace=section))
+async def set_record(tx: Tx, run_id: str, record: Sequence[Any]) -> None:
+    """Keep the run's section of the trace, which tells of its requests, too; the daily file is its projection."""
+    await tx.execute(
+        update(compactions).where(compactions.c.id == run_id).values(record=list(record), inference=null())
+    )
 
 
 async def traced(tx: Tx, run_id: str) -> None:
@@ -394,4 +398,5 @@ def run_of(row: RowMapping | Mapping[str, Any]) -> Run:
         finished_at=row["finished_at"],
         trace=row["trace"],
         inference=inference,
+        record=row.get("record"),
     )

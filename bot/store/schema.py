@@ -22,7 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0025"
+VERSION = "0027"
 """The newest migration's, which makes these tables."""
 
 metadata = MetaData()
@@ -333,8 +333,9 @@ compactions = Table(
     # Those that can be long come last: SQLite reads a row up to the columns that are asked for, and no further.
     Column("plan", JSON, nullable=False),
     Column("result", JSON(none_as_null=True)),  # what the worker found: an outcome, never an effect
-    Column("inference", JSON),  # what was asked, written down before it was sent, and what was answered
-    Column("trace", Text),
+    Column("inference", JSON),  # what was asked, written down before it was sent, until that is in the record
+    Column("trace", Text),  # its section, where a version before 0027 wrote it
+    Column("record", JSON(none_as_null=True)),  # its section (bot.store.traces.records)
     Index("compactions_open", "agent_id", unique=True, sqlite_where=text("state IN ('planned', 'running')"),
           postgresql_where=text("state IN ('planned', 'running')")),
     Index("compactions_agent", "agent_id", "started_at"),

@@ -17,6 +17,7 @@ from bot.history import Layer, Usage
 from bot.messages import Address, AgentId
 from bot.store import Database, Tx, agents, histories, runs, turns
 from bot.store.runs import NewRun, Result, RunState, SummaryRequest
+from bot.store.traces import records
 from tests.unit.entries import said
 from tests.unit.one_run import PLAN, a_meter
 
@@ -88,7 +89,8 @@ async def ran(
         await runs.end(tx, run_id, state, reason=reason, meter_after=after, now=at + 2.5)
         run = await runs.get(tx, run_id)
         assert run
-        await runs.set_trace(tx, run_id, render(run, tools=(), previous_summary=None, layer=None))
+        section = render(run, tools=(), previous_summary=None, layer=None)
+        await runs.set_record(tx, run_id, records.record_of(section, await records.sources_of(tx, run)))
 
 
 async def _begin(tx: Tx, run_id: str, agent_id: AgentId, at: float, changes: Mapping[str, Any]) -> None:

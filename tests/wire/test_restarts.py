@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from bot.agent.compacting.trace import CUT_OFF
+from bot.store.traces.requests import CUT_OFF
 from tests.servers.messages.server import MessagesServer
 from tests.servers.telegram.server import BotApiServer
 from tests.wire.program import PATIENCE, Program, Programs

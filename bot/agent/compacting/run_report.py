@@ -6,23 +6,26 @@ The section is kept in the book, and from there it goes into the daily file.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from pathlib import Path
 
 import structlog
 
-from bot.agent.compacting.trace import render, write
+from bot.agent.compacting.daily_file import write
+from bot.agent.compacting.trace import redacted, render
 from bot.agent.context import Context
 from bot.bus import topics
 from bot.bus.bus import Bus
 from bot.compaction.plan import Trigger
 from bot.compaction.statistics import statistics_of
+from bot.compaction.trace import Section
 from bot.estimate.meter import Level, Meter
 from bot.model import Head
-from bot.runtime.redact import redact
 from bot.runtime.telemetry import TracedCompaction, telemetry
 from bot.store import Database, facts, histories, runs
+from bot.store.operators import traces
 from bot.store.runs import Run, RunState
+from bot.store.traces import records
 
 log = structlog.get_logger(__name__)
 
@@ -48,13 +51,11 @@ class RunReport:
 
         A full disk costs the file, not the agent: the section is written when the agent starts the next time.
         """
-        text, memory = (run.trace, ()) if run.trace else await self._section(run)
-        async with self._context.step() as step:
-            await runs.set_trace(step.tx, run.id, text)
-            if not run.trace:
-                await facts.take_told(step.tx, self._context.agent_id, memory)
+        section = await self._kept(run)
+        if section is None:
+            section = await self._keep(run)
         try:
-            await asyncio.to_thread(write, self._folder, run, text)
+            await asyncio.to_thread(write, self._folder, run, section)
         except OSError as error:
             telemetry.not_written("trace")
             log.warning("trace_not_written", run=run.id, reason=str(error))
@@ -62,8 +63,13 @@ class RunReport:
         async with self._context.step() as step:
             await runs.traced(step.tx, run.id)
 
-    async def _section(self, run: Run) -> tuple[str, Sequence[str]]:
-        """Its section, and the notices of the memory that stand in it."""
+    async def _kept(self, run: Run) -> Section | str | None:
+        """Its section, where the book has one."""
+        async with self._database.read() as tx:
+            return await traces.section_of(tx, run)
+
+    async def _keep(self, run: Run) -> Section:
+        """Its section, which the book has from now on; and the notices of the memory that stand in it are told."""
         agent_id = self._context.agent_id
         async with self._database.read() as tx:
             head = Head.from_json(await histories.head(tx, run.head))
@@ -71,9 +77,19 @@ class RunReport:
             layer = await histories.layer_of_run(tx, agent_id, run.id)
             inserted = await histories.inserted_by(tx, agent_id, layer) if layer is not None else ()
             memory = (await facts.get(tx, agent_id)).told
+            sources = await records.sources_of(tx, run)
         said = previous.result.summary if previous and previous.result else None
-        text = render(run, tools=head.tools, previous_summary=said, layer=layer, memory=memory, inserted=inserted)
-        return redact(text, self._secrets), memory
+
+        def put_together() -> tuple[Section, records.Record]:
+            text = render(run, tools=head.tools, previous_summary=said, layer=layer, memory=memory, inserted=inserted)
+            section = redacted(text, self._secrets)
+            return section, records.record_of(section, sources)
+
+        section, record = await asyncio.to_thread(put_together)
+        async with self._context.step() as step:
+            await runs.set_record(step.tx, run.id, record)
+            await facts.take_told(step.tx, agent_id, memory)
+        return section
 
 
 def count(run: Run, state: RunState, now: float, strategy: str, after: int | None = None) -> None:

@@ -1,36 +1,28 @@
-"""The trace: one section a compaction, in `agents/<agentId>/compaction_YYYYMMDD.md` (UTC day). Rendering is pure.
+"""The trace: one section a compaction, of which the agent says here what stands in it. Pure.
 
-The section in the book is the truth, the file is its projection. Content is fenced with more backticks than it holds,
-so that nothing in it can break the document.
+The section in the book is the truth; :mod:`bot.agent.compacting.trace_files` has its projection.
 """
 
 from __future__ import annotations
 
 import difflib
-import fcntl
 import json
-import os
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
-from stat import S_ISREG
 from typing import Any
-from uuid import uuid4
 
 from bot.compaction import Plan
 from bot.compaction.statistics import messages_text, statistics_of
+from bot.compaction.trace import HEADING, Body, Section
 from bot.estimate.meter import MeterRecord, percent
 from bot.history import Entry, Ranges, Usage
 from bot.history.entry_text import text_to_read
 from bot.messages import text_of
 from bot.runtime.prices import cost
-from bot.runtime.utc_day import day_of
-from bot.store.runs import Run, SummaryRequest
-
-_PIECE_BYTES = 65_536
-CUT_OFF = "No reply: the run, or the worker that asked, ended before one came."
+from bot.runtime.redact import redact
+from bot.store.runs import Run
+from bot.store.traces import requests
 
 
 def render(
@@ -41,7 +33,7 @@ def render(
     layer: int | None,
     memory: Sequence[str] = (),
     inserted: Sequence[Entry] = (),
-) -> str:
+) -> Section:
     """The section of a run that ended. ``tools``: those of the conversation; ``layer``: the number of the layer it put
     down, if it did; ``inserted``: the entries that this added; ``memory``: what became of the agent's memory since the
     run before."""
@@ -71,28 +63,39 @@ def render(
         *((name, wanted if layer is not None else "none") for name, wanted in _effects(plan)),
         ("summarised", f"{len(plan.summarise)} entries" + (f": {_span_of(plan.summarise)}" if plan.summarise else "")),
     ]
-    lines = [f"## {_utc(run.started_at)} {run.trigger} {run.state.value}", ""]
-    lines += [f"- **{name}**: {_one_line(value)}" for name, value in facts]
+    parts: list[str | Body] = [f"{HEADING}{_utc(run.started_at)} {run.trigger} {run.state.value}", ""]
+    parts += [f"- **{name}**: {_one_line(value)}" for name, value in facts]
     if result and result.summary:
-        lines += ["", "### Summary", "", fenced(result.summary)]
+        parts += ["", "### Summary", "", Body(result.summary)]
         if previous_summary:
-            lines += ["", "### Difference to the previous summary", "", fenced(_diff(previous_summary, result.summary))]
+            difference = Body(_diff(previous_summary, result.summary))
+            parts += ["", "### Difference to the previous summary", "", difference]
     if layer is not None:
-        lines += _changed(plan, inserted)
+        parts += _changed(plan, inserted)
     if memory:
-        lines += ["", "### Memory", "", fenced("\n".join(memory))]
-    lines += _inference(run.asked, tools)
-    return "\n".join(lines) + "\n\n"
+        parts += ["", "### Memory", "", Body("\n".join(memory))]
+    return (*parts, *requests.told(run.asked, tools))
 
 
-def _changed(plan: Plan, inserted: Sequence[Entry]) -> list[str]:
+def redacted(section: Section, secrets: Collection[str]) -> Section:
+    """Without secrets. A body is looked at as a whole, since a secret may have several lines."""
+    escaped = {*secrets, *(json.dumps(secret)[1:-1] for secret in secrets)}
+    return tuple(
+        redact(part, secrets)
+        if isinstance(part, str)
+        else replace(part, text=redact(part.text, escaped if part.language == "json" else secrets))
+        for part in section
+    )
+
+
+def _changed(plan: Plan, inserted: Sequence[Entry]) -> list[str | Body]:
     """What the model reads now that it did not read before, as it reads it."""
-    lines: list[str] = []
+    parts: list[str | Body] = []
     for entry in inserted:
-        lines += ["", f"### Inserted: {entry.kind.value} before {entry.place}", "", fenced(text_of(entry.blocks))]
+        parts += ["", f"### Inserted: {entry.kind.value} before {entry.place}", "", Body(text_of(entry.blocks))]
     for seq, blocks in sorted(plan.replaced.items()):
-        lines += ["", f"### In the place of {seq}", "", fenced(text_to_read(blocks))]
-    return lines
+        parts += ["", f"### In the place of {seq}", "", Body(text_to_read(blocks))]
+    return parts
 
 
 def _effects(plan: Plan) -> list[tuple[str, str]]:
@@ -101,109 +104,6 @@ def _effects(plan: Plan) -> list[tuple[str, str]]:
         ("replaced", ", ".join(str(seq) for seq in sorted(plan.replaced)) or "none"),
         ("inserted", ", ".join(f"{item.kind.value} before {item.place}" for item in plan.inserted) or "none"),
     ]
-
-
-def fenced(text: str, language: str = "") -> str:
-    """Text that can hold anything and ends where it should."""
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{text}\n{fence}"
-
-
-def path_of(folder: Path, day: str) -> Path:
-    """The file of a day in the folder of a conversation."""
-    return folder / f"compaction_{day}.md"
-
-
-def write(folder: Path, run: Run, section: str) -> Path:
-    """Append a section to its day's file, in one write; a section that stands there already is not written again."""
-    path = path_of(folder, day_of(run.started_at))
-    with opened(path) as descriptor:
-        if _holds(descriptor, f"- **run**: {run.id}\n".encode()):
-            return path
-        data = section.encode("utf-8", errors="replace")
-        written = os.write(descriptor, data)
-        if written < len(data):  # a disk that is full: no half section may stay, or it would be taken for a whole one
-            os.ftruncate(descriptor, os.fstat(descriptor).st_size - written)
-            raise OSError(f"only {written} of {len(data)} bytes were written")
-        os.fsync(descriptor)
-    return path
-
-
-def _holds(descriptor: int, words: bytes) -> bool:
-    """Whether a file has these words. It is read in pieces: a day can have many sections, and each asks once."""
-    at, end = 0, b""
-    while piece := os.pread(descriptor, _PIECE_BYTES, at):
-        if words in end + piece:
-            return True
-        at, end = at + len(piece), (end + piece)[1 - len(words) :]
-    return False
-
-
-@contextmanager
-def opened(path: Path) -> Iterator[int]:
-    """A day's file, made if need be, for reading and appending: nobody else changes it, or puts another one in its
-    place, until the end of the block. Raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    while True:
-        # A tool may have put something else in its place: a link would lead elsewhere, and a pipe would wait for ever.
-        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
-        try:
-            if not S_ISREG(os.fstat(descriptor).st_mode):
-                raise OSError(f"{path.name} is not a file")
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            if _is_at(path, descriptor):
-                yield descriptor
-                return
-        finally:
-            os.close(descriptor)
-
-
-def put(path: Path, text: str) -> None:
-    """All that stands in a day's file from now on; to be called while it is :func:`opened`. Without any text there is
-    no such file. Raises OSError."""
-    if not text:
-        path.unlink()
-        return
-    unfinished = path.with_name(f".{path.name}.{uuid4().hex}")
-    try:
-        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(text.encode("utf-8", errors="replace"))
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
-
-
-def _is_at(path: Path, descriptor: int) -> bool:
-    """Whether a file still has this name: another one may have taken its place while it was waited for."""
-    try:
-        return os.path.samestat(path.lstat(), os.fstat(descriptor))
-    except FileNotFoundError:
-        return False
-
-
-def _inference(inference: Sequence[SummaryRequest], tools: Sequence[Mapping[str, Any]]) -> list[str]:
-    lines: list[str] = []
-    for number, request in enumerate(inference, 1):
-        lines += ["", f"### Request {number} ({request.mode})", ""]
-        lines += ["System prompt:", "", fenced(request.system), ""]
-        if request.mode == "conversation" and tools:
-            lines += ["Tools:", "", fenced(_json(tools), "json"), ""]
-        lines += ["Messages:", "", fenced(_json(request.messages), "json"), ""]
-        if request.is_cut_off:
-            lines += [CUT_OFF]
-        elif request.error:
-            lines += ["Error:", "", fenced(request.error)]
-        else:
-            lines += ["Reply:", "", fenced(request.reply or "")]
-    return lines
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=1)
 
 
 def _diff(before: str, after: str) -> str:

@@ -7,7 +7,6 @@ the answer, or appended afterwards.
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,14 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from bot.agent.compacting import trace
+from bot.agent.compacting import daily_file
 from bot.files.blocks import folder_of
 from bot.messages import AgentId
 from bot.store import Database
 from bot.store.operators import traces
 from bot.store.operators.traces import Day
 
-NAME = re.compile(r"compaction_(\d{8})\.md")
+NAME = re.compile(r"compaction_(\d{8})\.md(?:\.gz)?")
 
 State = Literal["missing", "differs", "left over"]
 
@@ -42,7 +41,7 @@ async def differences(database: Database, data_dir: Path, days: Sequence[Day]) -
     for day in days:
         path = path_of(data_dir, day)
         wanted = await wanted_text(database, day)
-        there = await asyncio.to_thread(_read, path)
+        there = await asyncio.to_thread(daily_file.read, path)
         if there == (wanted or None):
             continue
         state: State = "missing" if there is None else "differs" if wanted else "left over"
@@ -57,7 +56,7 @@ async def rebuild(database: Database, data_dir: Path, day: Day) -> bool:
     StoreUnavailable, OSError.
     """
     path, loop = path_of(data_dir, day), asyncio.get_running_loop()
-    opened, own = trace.opened(path), ThreadPoolExecutor(1, thread_name_prefix="rebuild")
+    opened, own = daily_file.opened(path), ThreadPoolExecutor(1, thread_name_prefix="rebuild")
     try:
         await loop.run_in_executor(own, opened.__enter__)
         try:
@@ -70,14 +69,14 @@ async def rebuild(database: Database, data_dir: Path, day: Day) -> bool:
 
 def put(path: Path, wanted: str) -> bool:
     """This stands in a daily file from now on; whether it was otherwise. Raises OSError."""
-    with trace.opened(path):
+    with daily_file.opened(path):
         return _put(path, wanted)
 
 
 def _put(path: Path, wanted: str) -> bool:
-    there = _read(path)
+    there = daily_file.read(path)
     if there != wanted or not wanted:
-        trace.put(path, wanted)
+        daily_file.put(path, wanted)
     return there != wanted
 
 
@@ -88,27 +87,18 @@ async def wanted_text(database: Database, day: Day) -> str:
 
 async def _text(database: Database, day: Day, *, long: bool) -> str:
     async with database.read(long=long) as tx:
-        return "".join(await traces.sections(tx, day))
+        return await traces.file_of(tx, day)
 
 
 def path_of(data_dir: Path, day: Day) -> Path:
     """Where a day's file is."""
-    return trace.path_of(folder_of(data_dir, day.agent_id), day.day)
+    return daily_file.path_of(folder_of(data_dir, day.agent_id), day.day)
 
 
 def days_on_disk(data_dir: Path) -> list[Day]:
     """All daily files that there are, by agent and day."""
     found: list[Day] = []
     for folder in sorted((data_dir / "agents").glob("[!.]*/")):
-        names = (NAME.fullmatch(path.name) for path in sorted(folder.glob("compaction_*.md")))
-        found += [Day(AgentId(folder.name), name[1]) for name in names if name]
+        names = (NAME.fullmatch(path.name) for path in folder.glob("compaction_*.md*"))
+        found += [Day(AgentId(folder.name), name) for name in sorted({name[1] for name in names if name})]
     return found
-
-
-def _read(path: Path) -> str | None:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except FileNotFoundError:
-        return None
-    with os.fdopen(descriptor, encoding="utf-8", errors="replace", newline="") as file:
-        return file.read()

@@ -186,7 +186,7 @@ class Forgetting:
             removed = await forgetting_person.redact(tx, agent_id, connector, person, stopped=aborted())
             # Before the commit: whoever does this again after a crash has to find what there is to do.
             for day in removed.days:
-                wanted = "".join(await traces.sections(tx, day))
+                wanted = await traces.file_of(tx, day)
                 written = await asyncio.to_thread(trace_files.put, trace_files.path_of(data_dir, day), wanted)
                 self.done.parts["daily files written anew"] += written
             count, size = await asyncio.to_thread(remove_sent, folder_of(data_dir, agent_id), removed.files)

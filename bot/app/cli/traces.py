@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bot.app.cli.book import NothingFound, day_named, opened, opened_with_files, settings_for_looking
-from bot.app.cli.process import Json, one_line_errors, run_to_its_end
+from bot.app.cli.process import Json, WronglyCalled, one_line_errors, run_to_its_end
 from bot.app.cli.runs import (
     HEADINGS,
     Agent,
@@ -67,21 +67,28 @@ def list_traces(
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(metavar="RUN|AGENT", help="A compaction's id, or how it begins; or an agent.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN|AGENT|FILE", help="A compaction's id, or how it begins; or an agent; or a daily file."
+        ),
+    ],
     day: Annotated[str | None, typer.Argument(help="Of an agent: the UTC day; the newest, if it is not said.")] = None,
     as_json: Json = False,
 ) -> None:
-    """One compaction, or all of an agent's day, as the trace has it; rendered in a terminal."""
+    """One compaction, or all of an agent's day, as the trace has it, or a daily file with all that it refers to;
+    rendered in a terminal."""
     with one_line_errors():
+        if name.endswith((".md", ".md.gz")):
+            if day or as_json:
+                raise WronglyCalled("A file is shown whole, and as text.")
+            _print(_file(name))
+            return
         settings = settings_for_looking()
         if as_json:
             print(json_text(run_to_its_end(_details(settings, name.strip(), day))))
             return
-        text = run_to_its_end(_text(settings, name.strip(), day))
-        if sys.stdout.isatty():
-            _render(printable(text))
-        else:
-            print(text.rstrip("\n"))
+        _print(run_to_its_end(_text(settings, name.strip(), day)))
 
 
 @app.command()
@@ -129,6 +136,7 @@ async def _is_there(settings: Settings, agent: str) -> bool:
 
 
 async def _text(settings: Settings, name: str, day: str | None) -> str:
+    from bot.compaction.trace import in_full
     from bot.store import runs
     from bot.store.operators import traces
 
@@ -136,14 +144,36 @@ async def _text(settings: Settings, name: str, day: str | None) -> str:
         if day is None and (run_id := await _run_called(tx, name)):
             run = await runs.get(tx, run_id)
             assert run is not None
-            if run.trace is None:
+            section = await traces.section_of(tx, run)
+            if section is None:
                 raise NothingFound(f"The compaction {run_id} has no trace yet: it is {run.state.value}.")
-            return run.trace
+            return in_full(section)
         found = await _day_of(tx, name, day, database.clock())
-        return "".join(await traces.sections(tx, found))
+        return await traces.file_of(tx, found)
+
+
+def _file(name: str) -> str:
+    """A daily file, in which nothing is left out that stands further above."""
+    from pathlib import Path
+
+    from bot.agent.compacting import daily_file
+    from bot.compaction.trace import BrokenTrace, in_full, sections_in
+
+    try:
+        text = daily_file.read(Path(name.removesuffix(".gz")))
+        if text is None:
+            raise NothingFound(f"There is no file {name}.")
+        return "".join(map(in_full, sections_in(text)))
+    except BrokenTrace as error:
+        raise NothingFound(
+            f"{name} was changed since it was written: {error}. `palimpsest traces rebuild` writes it anew."
+        ) from error
+    except OSError as error:
+        raise NothingFound(f"{name} cannot be read: {error}.") from error
 
 
 async def _details(settings: Settings, name: str, day: str | None) -> dict[str, Any]:
+    from bot.compaction.trace import in_full
     from bot.store import runs
     from bot.store.operators import traces
 
@@ -157,12 +187,12 @@ async def _details(settings: Settings, name: str, day: str | None) -> dict[str, 
                 **ran_json(ran),
                 "plan": run.plan,
                 "summary": result.summary if result else None,
-                "inference": [request.as_json() for request in run.asked],
+                "inference": [request.as_json() for request in await traces.asked_for(tx, run)],
                 "meter": {
                     "before": run.meter_before.as_json(),
                     "after": run.meter_after.as_json() if run.meter_after else None,
                 },
-                "trace": run.trace,
+                "trace": in_full(section) if (section := await traces.section_of(tx, run)) else None,
             }
         found = await _day_of(tx, name, day, database.clock())
         since, until = found.bounds
@@ -171,7 +201,7 @@ async def _details(settings: Settings, name: str, day: str | None) -> dict[str, 
             "agent": found.agent_id,
             "day": found.day,
             "runs": [ran_json(ran) for ran in reversed(await traces.listed(tx, of_day))],
-            "trace": "".join(await traces.sections(tx, found)),
+            "trace": await traces.file_of(tx, found),
         }
 
 
@@ -234,6 +264,13 @@ async def _rebuilt(settings: Settings, agent: str | None, day: str | None, *, ch
             }
             for one in found
         ]
+
+
+def _print(text: str) -> None:
+    if sys.stdout.isatty():
+        _render(printable(text))
+    else:
+        print(text.rstrip("\n"))
 
 
 def _render(text: str) -> None:

@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 import bot
 from bot.app.embedded.detached import Detached
 from bot.app.tour.script import CUT_SHORT, DETAIL, GROWING, HERE
+from bot.compaction.trace import Body, sections_in
 from bot.errors import PalimpsestError
 from bot.runtime.tasks import to_the_end
 
@@ -31,7 +32,8 @@ _PATIENCE = 60.0
 """Seconds for an answer, also on a machine that does much else."""
 _END_SECONDS = 15.0
 _CONTEXT = re.compile(r"Context: ([\d,]+) of ([\d,]+) tokens .*, level (\w+)")
-_SUMMARY = re.compile(r"^### Summary\n\n```\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
+_SUMMARY = "### Summary"
+"""Behind this, in a section of the trace."""
 _LOOK_SECONDS = 0.05
 _COMPACTED = "🗜 Compacted:"
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONDONTWRITEBYTECODE")
@@ -312,8 +314,10 @@ class Program:
 
 def _summary_in(folder: Path) -> Summarised | None:
     for file in sorted(folder.glob("compaction_*.md"), reverse=True):
-        if found := _SUMMARY.findall(file.read_text(encoding="utf-8")):
-            return Summarised(found[-1], file.name)
+        for section in reversed(sections_in(file.read_bytes().decode())):
+            if _SUMMARY in section:
+                text = next(part.text for part in section[section.index(_SUMMARY) :] if isinstance(part, Body))
+                return Summarised(text, file.name)
     return None
 
 

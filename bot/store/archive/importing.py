@@ -20,6 +20,7 @@ from bot.store import appointments, facts, histories, runs, standing_rules
 from bot.store.archive.exporting import LEFT_OUT, TABLES, Row
 from bot.store.schema import agents, heads, inbox, indexed_agents, outbox
 from bot.store.search import word_index
+from bot.store.traces.records import is_record
 from bot.store.tx import Tx, insert_into
 
 _NUMBERED = frozenset({"inbox", "outbox", "memory_candidates"})
@@ -138,6 +139,8 @@ def _check_entry(row: Row) -> None:
 def _check_run(row: Row) -> None:
     run = runs.run_of(row)
     Plan.from_json(run.plan)
+    if row["record"] is not None and not is_record(row["record"]):
+        raise BadRowError("its section of the trace is none")
     for meter in filter(None, (row["meter_before"], row["meter_after"])):
         _check_meter(meter)
 

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 from sqlalchemy import ColumnElement, RowMapping, func, select
 
 from bot.compaction.statistics import Stats, statistics_of
+from bot.compaction.trace import Lines, Section, appended
 from bot.estimate.meter import MeterRecord
 from bot.history import Usage
 from bot.messages import AgentId
 from bot.runtime.utc_day import bounds_of
-from bot.store.runs import OPEN, RunState
+from bot.store.runs import OPEN, Run, RunState, SummaryRequest
 from bot.store.schema import compactions, layers
+from bot.store.traces import records
+from bot.store.traces.requests import asked_in
 from bot.store.tx import Tx
 
 if TYPE_CHECKING:
@@ -91,6 +94,7 @@ _COLUMNS = [
         "meter_before", "meter_after", "usage", "started_at", "finished_at",
     )
 ]  # fmt: skip
+_HAS_SECTION = compactions.c.record.is_not(None) | compactions.c.trace.is_not(None)
 _LAYER = (layers.c.agent_id == compactions.c.agent_id) & (layers.c.run_id == compactions.c.id)
 
 
@@ -117,16 +121,35 @@ async def strategies(tx: Tx) -> list[str]:
 async def days(tx: Tx, wanted: Wanted = Wanted()) -> list[Day]:
     """The daily files that these compactions stand in, sorted."""
     query = select(compactions.c.agent_id, compactions.c.started_at).where(*_conditions(wanted))
-    rows = await tx.execute(query.where(compactions.c.trace.is_not(None)))
+    rows = await tx.execute(query.where(_HAS_SECTION))
     return sorted({Day(AgentId(row[0]), f"{datetime.fromtimestamp(row[1], UTC):%Y%m%d}") for row in rows})
 
 
-async def sections(tx: Tx, day: Day) -> list[str]:
-    """The sections of a daily file in their order."""
+async def sections(tx: Tx, day: Day) -> list[Section | str]:
+    """The sections of a daily file in their order; those that an earlier version wrote are texts."""
     since, until = day.bounds
     conditions = _conditions(Wanted(agents=(day.agent_id,), since=since, until=until))
-    query = select(compactions.c.trace).where(*conditions, compactions.c.trace.is_not(None))
-    return [row[0] for row in await tx.execute(query.order_by(compactions.c.started_at, compactions.c.id))]
+    query = select(*records.COLUMNS).where(*conditions, _HAS_SECTION)
+    rows = (await tx.execute(query.order_by(compactions.c.started_at, compactions.c.id))).mappings().all()
+    found = [await records.section_of(tx, records.Kept.of(row)) for row in rows]
+    return [section for section in found if section is not None]
+
+
+async def file_of(tx: Tx, day: Day) -> str:
+    """The text of a daily file."""
+    page = Lines()
+    return "".join(appended(section, page) for section in await sections(tx, day))
+
+
+async def section_of(tx: Tx, run: Run) -> Section | str | None:
+    """The section of a run; None where it has none yet."""
+    return await records.section_of(tx, records.Kept.of_run(run))
+
+
+async def asked_for(tx: Tx, run: Run) -> tuple[SummaryRequest, ...]:
+    """Each request for the summary of a run, without secrets once it has a section."""
+    section = await section_of(tx, run) if run.record else None
+    return run.asked if section is None or isinstance(section, str) else asked_in(section)
 
 
 async def called(tx: Tx, name: str) -> list[str]:

@@ -67,7 +67,7 @@ async def extractions(house: House) -> list[Run]:
     async with house.resources.database.read() as tx:
         rows = await tx.execute(select(compactions).order_by(compactions.c.started_at))
         found = [runs.run_of(row) for row in rows.mappings()]
-    return [run for run in found if run.trigger == "facts" and run.state not in runs.OPEN and run.trace]
+    return [run for run in found if run.trigger == "facts" and run.state not in runs.OPEN and run.record]
 
 
 async def extracted(house: House, count: int = 1) -> Run:
@@ -93,9 +93,8 @@ async def test_what_a_model_points_at_is_marked_and_named_and_its_cost_is_in_the
         assert run.result
         assert run.result.usage
         assert run.result.usage.output > 0
-        assert run.trace
-        assert "facts done" in run.trace
-        assert "You keep the notes" in run.trace
+        assert "facts done" in str(run.record)
+        assert "You keep the notes" in str(run.record)
         assert room.notices() == [], "nobody is told of it"
         await told(running, room, "Thanks!")
         assert asked(model) == 1, "only once so much has been said"

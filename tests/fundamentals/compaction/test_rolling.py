@@ -90,7 +90,7 @@ async def test_each_fold_is_asked_for_what_is_new_beside_the_earlier_summary_and
         assert not set(first.plan["summarise"]) & set(second.plan["summarise"])
         assert set(second.plan["folded"]) == {*first.plan["folded"], *second.plan["summarise"]}
         assert all(run.result and run.result.usage and run.result.usage.output > 0 for run in (first, second))
-        assert all(run.trace and f"rolling {run.state.value}" in run.trace for run in (first, second))
+        assert all(f"rolling {run.state.value}" in str(run.record) for run in (first, second))
         (one,) = await done(running)
         assert one.result
         assert not one.result.usage

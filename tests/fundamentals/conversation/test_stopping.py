@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from bot.agent.compacting.trace import CUT_OFF
 from bot.compaction.notices import ON_ALL, STAYS, STOP_COMPACTING, STOP_THE_ANSWER, WAS_ON_ALL
 from bot.messages import Address, Inbound
 from bot.store import inbox
+from bot.store.traces.requests import CUT_OFF
 from connectors.memory import Shown
 from tests.conftest import OpenHouse
 from tests.house import House, Room

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from bot.app.housekeeping import remove_trace_files
+from bot.agent.compacting.trace_files import days_on_disk
+from bot.app.housekeeping import compress_trace_files, remove_trace_files
 from bot.messages import Address, Inbound
 from bot.runtime.utc_day import bounds_of
 from bot.store import Database, inbox, outbox, schema, turns
@@ -91,3 +92,17 @@ def test_daily_files_are_removed_when_their_day_was_over_long_ago(tmp_path: Path
     assert remove_trace_files(tmp_path, bounds_of("20261102")[0]) == 0
     left = {path.name for path in (tmp_path / "agents").rglob("*.md")}
     assert left == {*names} - {"compaction_20261101.md"}
+
+
+def test_daily_files_are_compressed_some_time_before_that(tmp_path: Path) -> None:
+    folder = tmp_path / "agents" / "room-1"
+    folder.mkdir(parents=True)
+    for name in ("compaction_20261101.md", "compaction_20261102.md", "compaction_20261399.md"):
+        (folder / name).write_text("x")
+    assert compress_trace_files(tmp_path, bounds_of("20261102")[0]) == 1
+    assert compress_trace_files(tmp_path, bounds_of("20261102")[0]) == 0
+    assert (folder / "compaction_20261101.md.gz").exists()
+    assert [path.name for path in sorted(folder.glob("*.md"))] == ["compaction_20261102.md", "compaction_20261399.md"]
+    assert [day.day for day in days_on_disk(tmp_path)] == ["20261101", "20261102", "20261399"]
+    assert remove_trace_files(tmp_path, bounds_of("20261102")[0]) == 1
+    assert not (folder / "compaction_20261101.md.gz").exists()

@@ -226,10 +226,10 @@ async def test_a_section_that_is_not_in_its_file_yet_is_found_again_oldest_first
             await begin(tx, name, at=float(10 - at))
             await end(tx, RunState.DONE, name)
         await begin(tx, "open", at=20.0)
-        await runs.set_trace(tx, "a", "## section")
+        await runs.set_record(tx, "a", ["## section"])
         assert [run.id for run in await runs.untraced(tx, ADA)] == ["c", "b", "a"]
         await runs.traced(tx, "b")
-        assert [(run.id, run.trace) for run in await runs.untraced(tx, ADA)] == [("c", None), ("a", "## section")]
+        assert [(run.id, run.record) for run in await runs.untraced(tx, ADA)] == [("c", None), ("a", ["## section"])]
 
 
 async def test_agents_with_a_run_to_see_to_its_end_are_found(database: Database) -> None:

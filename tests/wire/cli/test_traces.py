@@ -14,6 +14,7 @@ from typing import IO
 
 import pytest
 
+from bot.agent.compacting.daily_file import pack, packed_path
 from bot.messages import Address
 from bot.store import Database
 from bot.store.runs import RunState
@@ -33,7 +34,8 @@ async def palimpsest(tmp_path: Path) -> AsyncIterator[CommandLine]:
     await ran(database, "bbbb3333", BOB, at=NOON + 60, state=RunState.EMPTY, trigger="manual", focus="names")
     await ran(database, "bbbb4444", BOB, at=NOON + 120, state=RunState.RUNNING)
     await undone(database, "aaaa1111")
-    yield CommandLine(tmp_path / "data", database, {"DATA_DIR": str(tmp_path / "data")})
+    environment = {"DATA_DIR": str(tmp_path / "data"), "RETENTION__TRACE_FILES_DAYS": "0"}  # these days get older
+    yield CommandLine(tmp_path / "data", database, environment)
     await database.close()
 
 
@@ -165,6 +167,24 @@ async def test_files_that_are_missing_or_differ_are_written_anew_and_others_are_
     assert palimpsest.file(ADA, "20200101").exists(), "what the database does not know is not removed"
     palimpsest.file(ADA, "20200101").unlink()
     assert (await palimpsest("traces", "rebuild", "--check")).code == 0
+
+
+async def test_a_day_that_was_compressed_is_compared_and_shown_like_any_other(palimpsest: CommandLine) -> None:
+    await palimpsest("traces", "rebuild")
+    file = palimpsest.file(ADA, "20261120")
+    shown = (await palimpsest("traces", "show", str(file))).out
+    assert "summary of aaaa1111" in shown
+    pack(file)
+    assert not file.exists()
+    assert (await palimpsest("traces", "rebuild", "--check")).code == 0
+    for name in (file, packed_path(file)):
+        assert (await palimpsest("traces", "show", str(name))).out == shown
+    packed_path(file).unlink()
+    gone = await palimpsest("traces", "show", str(file))
+    assert (gone.code, gone.err.count("\n")) == (1, 1)
+    file.write_text("## x\n\n```\nwithout an end")
+    broken = await palimpsest("traces", "show", str(file))
+    assert (broken.code, "was changed since it was written" in broken.err) == (1, True)
 
 
 async def test_tail_shows_the_last_that_ended_and_with_f_each_that_ends(

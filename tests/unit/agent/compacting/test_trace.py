@@ -1,40 +1,39 @@
-"""The trace: a section for each compaction, whatever stands in it, once in its day's file."""
+"""The trace: what a section says of a compaction, whatever stands in it."""
 
 from __future__ import annotations
 
-import os
-import tracemalloc
+import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.agent.compacting import trace
-from bot.agent.compacting.trace import CUT_OFF, fenced, render, write
+from bot.agent.compacting.trace import redacted, render
+from bot.compaction.trace import in_full
 from bot.history import Entry, EntryKind
 from bot.messages import Message, text_block
 from bot.store.runs import Result, Run, RunState, SummaryRequest
-from tests.unit.one_run import PLAN, STARTED, a_run
+from bot.store.traces.requests import CUT_OFF
+from tests.unit.one_run import PLAN, a_run
 
 TOOLS = [{"name": "look"}]
 
 
 def section(run: Run, **options: Any) -> str:
-    return render(run, **{"tools": TOOLS, "previous_summary": None, "layer": 3, **options})
+    return in_full(render(run, **{"tools": TOOLS, "previous_summary": None, "layer": 3, **options}))
 
 
 def outside_of_fences(text: str) -> list[str]:
     """The lines that Markdown reads as such."""
     kept: list[str] = []
     fence = ""
-    for line in text.splitlines():
-        ticks = line[: len(line) - len(line.lstrip("`"))]
+    for line in text.split("\n"):
+        ticks = re.match(" ?`*", line)[0]  # type: ignore[index]  # Markdown moves what is in a fence with it
         if fence:
             fence = "" if line == fence else fence
-        elif len(ticks) >= 3:
+        elif len(ticks.strip()) >= 3:
             fence = ticks
         else:
             kept.append(line)
@@ -74,7 +73,7 @@ def test_options_of_one_run_stand_beside_its_strategy() -> None:
 def test_what_was_asked_and_answered_stands_there_in_full() -> None:
     text = section(a_run())
     assert '"name": "look"' in text
-    assert '"content": "hi"' in text
+    assert "Messages:\n\n**user:**\n\n```\nhi\n```\n" in text
     assert "\nBe kind.\n" in text
 
 
@@ -89,7 +88,7 @@ def test_what_a_layer_put_in_stands_there_as_the_model_reads_it() -> None:
 def test_a_request_that_was_cut_off_stands_there_and_its_tokens_are_not_known() -> None:
     asked = SummaryRequest("transcript", "s", (Message(role="user", content="hi"),))
     text = section(a_run(state=RunState.ABORTED, meter_after=None, result=None, inference=(asked,)), layer=None)
-    assert f'"content": "hi"\n }}\n]\n```\n\n{CUT_OFF}' in text
+    assert f"**user:**\n\n```\nhi\n```\n\n{CUT_OFF}" in text
     assert "- **usage**: not known" in text
 
 
@@ -130,15 +129,6 @@ def test_the_difference_to_the_summary_before_is_shown() -> None:
     assert "(the same)" in section(a_run(), previous_summary="the summary")
 
 
-@given(st.text())
-def test_a_fence_ends_where_it_should_whatever_it_holds(text: str) -> None:
-    lines = fenced(text).split("\n")
-    assert lines[0] == lines[-1]
-    assert set(lines[0]) == {"`"}
-    assert lines[0] not in text
-    assert "\n".join(lines[1:-1]) == text
-
-
 NASTY = st.sampled_from(("```", "````\n## fake heading", "## fake heading", "- **run**: fake", "\n\n---\n", "`" * 9))
 
 
@@ -147,7 +137,9 @@ def test_nothing_that_was_said_can_break_the_document(parts: list[str], focus: s
     said = "\n".join(parts)
     asked = SummaryRequest("conversation", said, (Message(role="user", content=said),), reply=said)
     run = a_run(focus=focus, reason=focus, result=Result("summary", said, inference=(asked,)))
-    lines = outside_of_fences(section(run, previous_summary=said))
+    text = section(run, previous_summary=said)
+    assert re.findall("^## .*", text, re.MULTILINE) == ["## 2023-11-14 22:13:20 UTC auto done"], "the only one"
+    lines = outside_of_fences(text)
     headings = [line for line in lines if line.startswith("#")]
     assert headings[0] == "## 2023-11-14 22:13:20 UTC auto done"
     assert set(headings[1:]) <= {
@@ -158,70 +150,13 @@ def test_nothing_that_was_said_can_break_the_document(parts: list[str], focus: s
     assert [line for line in lines if line.startswith("- **run**: ")] == ["- **run**: run1"]
 
 
-def test_a_section_is_written_to_its_days_file_for_its_owner_alone(tmp_path: Path) -> None:
-    path = write(tmp_path / "agents" / "room-1", a_run(), section(a_run()))
-    assert path == tmp_path / "agents" / "room-1" / "compaction_20231114.md"
-    assert path.read_text() == section(a_run())
-    assert path.stat().st_mode & 0o777 == 0o600
-    assert path.parent.stat().st_mode & 0o077 == 0
-
-
-def test_a_section_is_written_once(tmp_path: Path) -> None:
-    for _ in range(3):
-        path = write(tmp_path, a_run(), section(a_run()))
-    other = a_run(id="run12")
-    write(tmp_path, other, section(other))
-    assert path.read_text() == section(a_run()) + section(other)
-
-
-@pytest.mark.parametrize("piece", [1, 7, 40, 41, 4096])
-def test_a_section_is_found_wherever_the_pieces_end_in_which_its_file_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: int
-) -> None:
-    monkeypatch.setattr(trace, "_PIECE_BYTES", piece)
-    first, second = a_run(), a_run(id="another")
-    for run in (first, second, first, second):
-        path = write(tmp_path, run, section(run))
-    assert path.read_text() == section(first) + section(second)
-
-
-def test_a_long_days_file_takes_no_more_memory_than_a_short_one(tmp_path: Path) -> None:
-    path = write(tmp_path, a_run(), section(a_run()))
-    with path.open("a") as file:
-        file.writelines("🙂" * 250_000 for _ in range(20))
-    tracemalloc.start()
-    write(tmp_path, a_run(id="another"), "- **run**: another\n")
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 1_000_000
-    assert path.read_bytes().endswith(b"- **run**: another\n")
-
-
-def test_the_day_is_that_on_which_the_run_began_in_utc(tmp_path: Path) -> None:
-    midnight = STARTED - STARTED % 86_400
-    names = [write(tmp_path, a_run(id=f"r{at}", started_at=at), "x").name for at in (midnight - 1, midnight)]
-    assert names == ["compaction_20231113.md", "compaction_20231114.md"]
-
-
-def test_half_a_character_does_not_stop_a_section_from_being_written(tmp_path: Path) -> None:
-    assert write(tmp_path, a_run(), "before \ud800 after").read_text() == "before ? after"
-
-
-def test_a_disk_that_takes_nothing_is_an_error_for_the_caller(tmp_path: Path) -> None:
-    (tmp_path / "agents").write_text("a file where a folder should be")
-    with pytest.raises(OSError, match="agents"):
-        write(tmp_path / "agents" / "room-1", a_run(), "x")
-
-
-def test_a_pipe_or_a_link_in_the_place_of_the_file_is_refused_and_nobody_waits(tmp_path: Path) -> None:
-    name = write(tmp_path / "a", a_run(), section(a_run())).name
-    for made in ("pipe", "link"):
-        folder = tmp_path / made
-        folder.mkdir()
-        if made == "pipe":
-            os.mkfifo(folder / name)
-        else:
-            (folder / name).symlink_to(tmp_path / "secret.txt")
-        with pytest.raises(OSError, match=r"not a file|symbolic links"):
-            write(folder, a_run(), section(a_run()))
-    assert not (tmp_path / "secret.txt").exists()
+def test_a_secret_is_taken_out_wherever_it_stands() -> None:
+    own, key = 'rumpel"stilt', "-----BEGIN PRIVATE KEY-----\nMIIE\nvQIB\n-----END PRIVATE KEY-----"
+    call = {"type": "tool_use", "id": "c", "name": "look", "input": {"password": "hunter2-of-ada", "line": own}}
+    said = Message(role="user", content=[text_block(f"Take {own}, or\n{key}"), call])
+    asked = SummaryRequest("transcript", f"s {own}", (said,), error=f"no {own}")
+    run = a_run(focus=own, result=Result("failed", own, inference=(asked,)))
+    text = in_full(redacted(render(run, tools=(), previous_summary=None, layer=None), [own]))
+    for secret in ("stilt", "MIIE", "vQIB", "hunter2"):
+        assert secret not in text, secret
+    assert "- **focus**: [redacted]" in text

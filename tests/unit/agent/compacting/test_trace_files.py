@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.agent.compacting import trace, trace_files
+from bot.agent.compacting import daily_file, trace_files
 from bot.messages import Address
 from bot.store import Database
 from bot.store.operators.traces import Day
@@ -26,12 +26,11 @@ async def test_a_section_that_comes_while_a_file_is_written_anew_stands_there_on
     for number in range(MANY):
         await ran(database, f"run{number}", at=STARTED + number)
     runs = [a_run(id=f"run{number}", started_at=STARTED + number) for number in range(MANY)]
-    sections = [f"## section\n\n- **run**: {run.id}\n\n" for run in runs]
+    sections = [("## section", "", f"- **run**: {run.id}", "") for run in runs]
     path.parent.mkdir(parents=True)
     path.write_text("scribbled over")
-    appending = [
-        asyncio.to_thread(trace.write, path.parent, run, section) for run, section in zip(runs, sections, strict=True)
-    ]
+    pairs = zip(runs, sections, strict=True)
+    appending = [asyncio.to_thread(daily_file.write, path.parent, run, section) for run, section in pairs]
     await asyncio.gather(*appending, *(trace_files.rebuild(database, tmp_path, DAY) for _ in range(MANY)))
     text = path.read_text()
     assert [text.count(f"- **run**: run{number}\n") for number in range(MANY)] == [1] * MANY
@@ -57,3 +56,13 @@ async def test_what_lies_there_in_place_of_a_file_is_not_followed(database: Data
     with pytest.raises(OSError, match="symbolic links"):
         await trace_files.rebuild(database, tmp_path, DAY)
     assert outside.read_text() == "mine"
+
+
+@pytest.mark.parametrize("left", ["what others said\n", ""])
+def test_what_is_taken_out_of_a_day_is_in_its_compressed_file_no_more(tmp_path: Path, left: str) -> None:
+    path = trace_files.path_of(tmp_path, DAY)
+    trace_files.put(path, "what others said\nwhat Ada said\n")
+    daily_file.pack(path)
+    assert trace_files.put(path, left)
+    assert [item.name for item in path.parent.iterdir()] == ([path.name] if left else [])
+    assert daily_file.read(path) == (left or None)

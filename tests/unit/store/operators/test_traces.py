@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bot.compaction.trace import in_full
 from bot.history import Usage
 from bot.runtime.utc_day import bounds_of
 from bot.store import Database
@@ -69,5 +70,8 @@ async def test_days_and_their_sections_come_in_order(database: Database) -> None
     async with database.read() as tx:
         days = await traces.days(tx)
         assert days == [Day(ADA.agent_id, "20261121"), Day(ADA.agent_id, "20261122"), Day(BOB.agent_id, "20261122")]
-        texts = [["run1" in text, "run2" in text] for text in await traces.sections(tx, days[1])]
-    assert texts == [[True, False], [False, True]]
+        sections = await traces.sections(tx, days[1])
+        assert await traces.file_of(tx, days[1]) == "".join(map(in_full, sections))
+    assert [["- **run**: run1" in section, "- **run**: run2" in section] for section in sections] == [
+        [True, False], [False, True],
+    ]  # fmt: skip

@@ -1,0 +1,1 @@
+"""How many bytes compactions leave behind."""
