@@ -32,6 +32,7 @@ from bot.agent.memory import AgentMemory
 from bot.agent.memory_gate import MemoryGate
 from bot.agent.model_choice import ModelChoice
 from bot.agent.model_requests import ModelRequests
+from bot.agent.money.bill import Bill
 from bot.agent.quarantine import Quarantine
 from bot.agent.retries import Retries
 from bot.agent.services import Services
@@ -216,7 +217,9 @@ class Assembly:
         services, context = self._services, self.context
         settings, database = services.settings, services.database
         abort_signal, timing = AbortSignal(), Timing(row.received_at, row.started_at)
-        requests = ModelRequests(context, self._folder)
+        passes = services.access.is_admin(context.address, row.person)
+        bill = Bill(row, context, database, services.limits, passes=passes)
+        requests = ModelRequests(context, self._folder, bill)
         patience = Patience(
             row,
             context,
@@ -234,6 +237,7 @@ class Assembly:
             notices=self._notices,
             chain=self.model_choice.chain,
             timing=timing,
+            bill=bill,
             secrets=settings.secrets,
         )
 
@@ -253,6 +257,7 @@ class Assembly:
             row,
             context,
             requests=requests,
+            bill=bill,
             steering=steering,
             room=room,
             tools=tools,

@@ -1,0 +1,117 @@
+"""What was spent, added up by day, conversation, person, purpose and model: read in milliseconds however many requests
+there were, and kept when their rows go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, and_, delete, func, select
+
+from bot.history import Usage
+from bot.messages import AgentId
+from bot.store.schema import spending
+from bot.store.tx import InEach, Tx
+
+KEY = ("day", "agent_id", "connector", "person", "purpose", "model")
+_TOKENS = tuple(one.name for one in fields(Usage))
+_SUMS = ("requests", "estimated", "unpriced", *_TOKENS, "cost")
+_ADD = InEach(
+    spending,
+    lambda insert: insert.on_conflict_do_update(
+        index_elements=list(KEY), set_={name: spending.c[name] + insert.excluded[name] for name in _SUMS}
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Total:
+    """What some requests came to. ``cost`` in nano-dollars, without the ``unpriced``; ``estimated``: those that were
+    cut off."""
+
+    requests: int = 0
+    estimated: int = 0
+    unpriced: int = 0
+    usage: Usage = field(default_factory=Usage)
+    cost: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """All, however they are charged."""
+        return self.usage.context + self.usage.output
+
+    @classmethod
+    def of(cls, sums: Sequence[Any]) -> Total:
+        """Of the columns that :func:`_added` gives."""
+        found = {name: int(value or 0) for name, value in zip(_SUMS, sums, strict=True)}
+        usage = Usage(**{name: found[name] for name in _TOKENS})
+        return cls(found["requests"], found["estimated"], found["unpriced"], usage, found["cost"])
+
+
+async def add(tx: Tx, row: Mapping[str, Any], *, times: int = 1) -> None:
+    """Add one row of the ledger; with ``times=-1`` take it out again."""
+    values = {name: row[name] for name in KEY}
+    values |= {name: times * row[name] for name in _TOKENS}
+    values |= {"requests": times, "estimated": times * (row["state"] == "estimated")}
+    values |= {"unpriced": times * (row["cost"] is None), "cost": times * (row["cost"] or 0)}
+    await tx.execute(_ADD.of(tx), values)
+
+
+def of_person(connector: str, person: str) -> ColumnElement[bool]:
+    """What was spent for somebody, wherever."""
+    return and_(spending.c.connector == connector, spending.c.person == person)
+
+
+def of_conversation(agent_id: AgentId) -> ColumnElement[bool]:
+    """What was spent in a conversation."""
+    return spending.c.agent_id == agent_id
+
+
+def of_all() -> ColumnElement[bool]:
+    """What was spent."""
+    return spending.c.day >= ""
+
+
+async def total(tx: Tx, condition: ColumnElement[bool], first: str, last: str) -> Total:
+    """From this day up to that one, both as ``20261121`` and both counted."""
+    found = (await tx.execute(_added(condition, first, last))).one()
+    return Total.of(found)
+
+
+async def by(
+    tx: Tx, names: Sequence[str], condition: ColumnElement[bool], first: str, last: str, *, most: int | None = None
+) -> Mapping[tuple[str, ...], Total]:
+    """The same for each combination of these columns of :data:`KEY`; where only the first so many are wanted, those
+    that cost most."""
+    columns = [spending.c[name] for name in names]
+    query = _added(condition, first, last).add_columns(*columns).group_by(*columns)
+    if most is not None:
+        cost, tokens = func.sum(spending.c.cost), func.sum(spending.c.input + spending.c.output)
+        query = query.order_by(cost.desc(), tokens.desc(), *columns).limit(most)
+    rows = (await tx.execute(query)).all()
+    return {tuple(row[len(_SUMS) :]): Total.of(row[: len(_SUMS)]) for row in rows}
+
+
+def _added(condition: ColumnElement[bool], first: str, last: str) -> Select[Any]:
+    sums = [func.sum(spending.c[name]).label(name) for name in _SUMS]
+    return select(*sums).where(condition, spending.c.day >= first, spending.c.day <= last)
+
+
+async def forget_person(tx: Tx, connector: str, person: str) -> None:
+    """Their totals stay, without the name."""
+    await _without(tx, of_person(connector, person), "person")
+
+
+async def forget_conversation(tx: Tx, agent_id: AgentId) -> None:
+    """Its totals stay, and do not say whose they are."""
+    await _without(tx, of_conversation(agent_id), "agent_id", "person")
+
+
+async def _without(tx: Tx, condition: ColumnElement[bool], *names: str) -> None:
+    """These rows without what stands in these columns, added to what stands there already."""
+    rows = (await tx.execute(select(spending).where(condition))).mappings().all()
+    await tx.execute(delete(spending).where(condition))
+    for row in rows:
+        await tx.execute(_ADD.of(tx), {**row, **dict.fromkeys(names, "")})
