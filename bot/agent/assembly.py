@@ -33,6 +33,7 @@ from bot.agent.memory_gate import MemoryGate
 from bot.agent.model_choice import ModelChoice
 from bot.agent.model_requests import ModelRequests
 from bot.agent.money.bill import Bill
+from bot.agent.money.commands import MoneyCommands
 from bot.agent.quarantine import Quarantine
 from bot.agent.retries import Retries
 from bot.agent.services import Services
@@ -153,6 +154,7 @@ class Assembly:
             memory=self._memory,
             rules=self._rules,
             appointments=AppointmentCommands(context, services.database, self._appointments),
+            money=MoneyCommands(context, services.database, services.limits, services.access),
             answers=answers,
             live=self.live,
             model_choice=self.model_choice,

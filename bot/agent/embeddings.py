@@ -92,7 +92,7 @@ class WordLlamaEmbedder:
         return self._model
 
 
-class Embedded(list[array[float]]):
+class Embedded(list["array[float]"]):
     """Vectors, and how many ``tokens`` an endpoint says that it read for them."""
 
     tokens = 0

@@ -6,13 +6,12 @@ together exceed no limit by more than the last one of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from sqlalchemy import ColumnElement, ScalarSelect, and_, delete, func, select, text
-from sqlalchemy.sql.elements import KeyedColumnElement
+from sqlalchemy import ColumnElement, ScalarSelect, Table, and_, delete, func, select, text
 
 from bot.messages import AgentId
 from bot.runtime.amounts import Amount, Unit
@@ -223,24 +222,24 @@ def _amount(number: int | None, unit: Unit) -> Amount | None:
 
 def _sums(budget: Budget, unit: Unit, now: float) -> tuple[ScalarSelect[int], ScalarSelect[int]]:
     """What was spent, and what is reserved."""
-    spent, is_reserved = _of(budget, spending.c, now), ledger.c.state == rows.RESERVED
-    reserved = and_(is_reserved, _of(budget, ledger.c, now))
+    spent, is_reserved = _of(budget, spending, now), ledger.c.state == rows.RESERVED
+    reserved = and_(is_reserved, _of(budget, ledger, now))
     return (
-        select(func.coalesce(func.sum(_counted(spending.c, unit)), 0)).where(spent).scalar_subquery(),
-        select(func.coalesce(func.sum(_counted(ledger.c, unit)), 0)).where(reserved).scalar_subquery(),
+        select(func.coalesce(func.sum(_counted(spending, unit)), 0)).where(spent).scalar_subquery(),
+        select(func.coalesce(func.sum(_counted(ledger, unit)), 0)).where(reserved).scalar_subquery(),
     )
 
 
-def _counted(columns: Mapping[str, KeyedColumnElement[int]], unit: Unit) -> ColumnElement[int]:
+def _counted(table: Table, unit: Unit) -> ColumnElement[int]:
     if unit == "money":
-        return columns["cost"]
-    return columns["input"] + columns["cache_read"] + columns["cache_creation"] + columns["output"]
+        return table.c.cost
+    return table.c.input + table.c.cache_read + table.c.cache_creation + table.c.output
 
 
-def _of(budget: Budget, columns: Mapping[str, KeyedColumnElement[str]], now: float) -> ColumnElement[bool]:
-    day = columns["day"]
+def _of(budget: Budget, table: Table, now: float) -> ColumnElement[bool]:
+    day = table.c.day
     period = budget.period(now)
     in_time = and_(day >= f"{period}01", day <= f"{period}31") if budget.scope is Scope.MONTH else day == period
     if budget.scope is Scope.PERSON:
-        return and_(columns["connector"] == budget.connector, columns["person"] == budget.subject, in_time)
-    return and_(columns["agent_id"] == budget.subject, in_time) if budget.scope is Scope.CHAT else in_time
+        return and_(table.c.connector == budget.connector, table.c.person == budget.subject, in_time)
+    return and_(table.c.agent_id == budget.subject, in_time) if budget.scope is Scope.CHAT else in_time

@@ -140,7 +140,8 @@ async def close_stranded(tx: Tx, *, before: float) -> int:
     """The same of all that nobody goes on with: whose turn or run has ended, and what began ``before`` this."""
     turn_runs = select(turns.c.id).where(turns.c.id == ledger.c.turn_id, turns.c.state == "running").exists()
     run_is_open = select(runs.c.id).where(runs.c.id == ledger.c.run_id, runs.c.state.in_(("planned", "running")))
-    return await _close(tx, (~turn_runs & ~run_is_open.exists()) | (ledger.c.at < before))
+    of_turn, of_run = ledger.c.turn_id.is_not(None), ledger.c.run_id.is_not(None)
+    return await _close(tx, (of_turn & ~turn_runs) | (of_run & ~run_is_open.exists()) | (ledger.c.at < before))
 
 
 async def _close(tx: Tx, condition: ColumnElement[bool]) -> int:

@@ -8,13 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, delete, func, select
+from sqlalchemy import ColumnElement, RowMapping, Select, and_, delete, func, select
 
 from bot.history import Usage
 from bot.messages import AgentId
 from bot.store.schema import spending
 from bot.store.tx import InEach, Tx
 
+Condition = ColumnElement[bool]
+"""Whose spending is meant."""
 KEY = ("day", "agent_id", "connector", "person", "purpose", "model")
 _TOKENS = tuple(one.name for one in fields(Usage))
 _SUMS = ("requests", "estimated", "unpriced", *_TOKENS, "cost")
@@ -50,7 +52,7 @@ class Total:
         return cls(found["requests"], found["estimated"], found["unpriced"], usage, found["cost"])
 
 
-async def add(tx: Tx, row: Mapping[str, Any], *, times: int = 1) -> None:
+async def add(tx: Tx, row: RowMapping | Mapping[str, Any], *, times: int = 1) -> None:
     """Add one row of the ledger; with ``times=-1`` take it out again."""
     values = {name: row[name] for name in KEY}
     values |= {name: times * row[name] for name in _TOKENS}
@@ -67,6 +69,16 @@ def of_person(connector: str, person: str) -> ColumnElement[bool]:
 def of_conversation(agent_id: AgentId) -> ColumnElement[bool]:
     """What was spent in a conversation."""
     return spending.c.agent_id == agent_id
+
+
+def of_summaries() -> ColumnElement[bool]:
+    """What was spent on writing summaries."""
+    return spending.c.purpose == "summary"
+
+
+def is_unpriced() -> ColumnElement[bool]:
+    """Of what no price is known, as far as some of it has none."""
+    return spending.c.unpriced > 0
 
 
 def of_all() -> ColumnElement[bool]:
