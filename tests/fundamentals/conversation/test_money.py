@@ -147,7 +147,7 @@ async def test_what_was_stopped_is_counted_by_what_was_sent_and_received(
     async with house() as running:
         model.hang(after=3)
         await room.says("tell me a lot")
-        await model.until(lambda: model.requests and model.requests[0].deltas >= 3)
+        await model.wait_for(lambda _: model.requests and model.requests[0].deltas >= 3)
         await room.says("/abort")
         await room.until(lambda: any("stopped" in one for one in room.replies()))
         model.release()

@@ -31,7 +31,7 @@ async def test_a_killed_request_is_counted_by_what_was_sent_and_the_answer_by_th
         host = await _host(running, model, limited)
         try:
             await room.says("hello")
-            await model.until(lambda: model.requests and model.requests[0].deltas)
+            await model.wait_for(lambda _: model.requests and model.requests[0].deltas)
             assert [state for state, _ in await _rows(running)] == [RESERVED]
             host.kill()
             await host.wait()
