@@ -52,41 +52,29 @@ class SpendingPage:
         today = day_of(now)
         days, month = last_days(now), f"{today[:6]}01"
         async with database.read(long=True) as tx:
-            by_day = await spending.by(tx, ("day",), spending.of_all(), days[0], today)
-            this_month = await spending.total(tx, spending.of_all(), month, today)
+            by_day = await spending.by(tx, ("day",), spending.of_all(), min(days[0], month), today)
+            by_model = await spending.by(tx, ("model", "purpose"), spending.of_all(), month, today)
             tops = [
                 (title, await self._top(tx, names, month, today))
                 for title, names in (
                     ("People", ("connector", "person")),
                     ("Conversations", ("agent_id",)),
-                    ("Models", ("model",)),
-                    ("For what", ("purpose",)),
                 )
             ]
-            unpriced = await spending.by(tx, ("model",), spending.is_unpriced(), month, today)
             stand = await self._standings(tx, today, now)
         return self._context.answer(
             request,
             "spending.html",
             here="spending",
             title="Spending",
-            figures=figures(by_day, days, this_month, now),
-            tops=tops,
+            figures=figures(by_day, days, now),
+            tops=[*tops, ("Models", _listed(merged(by_model, 0))), ("For what", _listed(merged(by_model, 1)))],
             budgets=[_budget(one) for one in stand],
-            notes=[how_to_add(name) for (name,) in unpriced],
+            notes=[how_to_add(name) for (name,), one in merged(by_model, 0).items() if one.unpriced],
         )
 
     async def _top(self, tx: Tx, names: Sequence[str], first: str, last: str) -> list[tuple[str, str, str, int]]:
-        found = await spending.by(tx, names, spending.of_all(), first, last, most=_TOP)
-        return [
-            (
-                ":".join(filter(None, key)) or "forgotten",
-                in_words(one.cost),
-                in_words(one.tokens, "tokens"),
-                one.requests,
-            )
-            for key, one in found.items()
-        ]
+        return _listed(await spending.by(tx, names, spending.of_all(), first, last, most=_TOP))
 
     async def _standings(self, tx: Tx, today: str, now: float) -> list[Standing]:
         """Of all together, and of people and conversations those who spent most of theirs today."""
@@ -106,7 +94,7 @@ class SpendingPage:
         """What `spending` holds, all of it."""
         names = spending.KEY
         async with self._context.database.read(long=True) as tx:
-            found = await spending.by(tx, names, spending.of_all(), "00000000", "99999999")
+            found = await spending.by(tx, names, spending.of_all(), "00000000", "99999999", kinds=True)
         lines = [
             [
                 *names,
@@ -149,16 +137,30 @@ class SpendingPage:
         return _file(f"ledger-{day_of(begins)[:6]}.csv", written())
 
 
+def merged(totals: Mapping[tuple[str, ...], Total], at: int) -> Mapping[tuple[str, ...], Total]:
+    """By what stands at this place of their keys alone, those that cost most first."""
+    found: dict[tuple[str, ...], Total] = {}
+    for key, one in totals.items():
+        found[(key[at],)] = found.get((key[at],), Total()) + one
+    return dict(sorted(found.items(), key=lambda each: (-each[1].cost, -each[1].tokens)))
+
+
+def _listed(totals: Mapping[tuple[str, ...], Total]) -> list[tuple[str, str, str, int]]:
+    return [
+        (":".join(filter(None, key)) or "forgotten", in_words(one.cost), in_words(one.tokens, "tokens"), one.requests)
+        for key, one in totals.items()
+    ][:_TOP]
+
+
 def last_days(now: float) -> list[str]:
     """The last four weeks, the oldest day first."""
     here = datetime.fromtimestamp(now, UTC)
     return [(here - timedelta(days=back)).strftime("%Y%m%d") for back in reversed(range(_DAYS))]
 
 
-def figures(
-    by_day: Mapping[tuple[str, ...], Total], days: Sequence[str], this_month: Total, now: float
-) -> list[Figure]:
+def figures(by_day: Mapping[tuple[str, ...], Total], days: Sequence[str], now: float) -> list[Figure]:
     """Today, with the four weeks before as bars; this month, and what it comes to if it goes on like this."""
+    this_month = sum((one for (day,), one in by_day.items() if day[:6] == day_of(now)[:6]), Total())
     each = [by_day.get((day,), Total()) for day in days]
     costs, tokens = [one.cost for one in each], [one.tokens for one in each]
     here = datetime.fromtimestamp(now, UTC)

@@ -18,6 +18,7 @@ from bot.store.inbox import Waiting
 from bot.store.money import budgets, spending
 from bot.store.money.budgets import Budget, Scope
 from bot.store.money.limits import Limits
+from bot.store.money.spending import Total
 
 _TOP = 5
 _PERSON = re.compile(r"(?P<connector>[a-z]\w*):(?P<person>\S+)", re.IGNORECASE)
@@ -58,10 +59,8 @@ class MoneyCommands:
         return "\n".join(lines)
 
     async def _spent(self, tx: Tx, whose: spending.Condition, today: str, month: str) -> Spent:
-        return Spent(
-            await spending.total(tx, whose, today, today),
-            await spending.total(tx, whose, month, today),
-        )
+        days = await spending.by(tx, ("day",), whose, month, today)
+        return Spent(days.get((today,), Total()), sum(days.values(), Total()))
 
     def _left(self, stand: Sequence[budgets.Standing], now: float) -> list[str]:
         return [texts.left_line(one, now, self._context.zone) for one in stand]

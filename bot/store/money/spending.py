@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from sqlalchemy import ColumnElement, RowMapping, Select, and_, delete, func, select
+from sqlalchemy import ColumnElement, RowMapping, Select, and_, delete, func, literal, select
 
 from bot.history import Usage
 from bot.messages import AgentId
@@ -43,6 +43,15 @@ class Total:
     def tokens(self) -> int:
         """All, however they are charged."""
         return self.usage.context + self.usage.output
+
+    def __add__(self, other: Total) -> Total:
+        return Total(
+            self.requests + other.requests,
+            self.estimated + other.estimated,
+            self.unpriced + other.unpriced,
+            self.usage + other.usage,
+            self.cost + other.cost,
+        )
 
     @classmethod
     def of(cls, sums: Sequence[Any]) -> Total:
@@ -93,21 +102,34 @@ async def total(tx: Tx, condition: ColumnElement[bool], first: str, last: str) -
 
 
 async def by(
-    tx: Tx, names: Sequence[str], condition: ColumnElement[bool], first: str, last: str, *, most: int | None = None
+    tx: Tx,
+    names: Sequence[str],
+    condition: ColumnElement[bool],
+    first: str,
+    last: str,
+    *,
+    most: int | None = None,
+    kinds: bool = False,
 ) -> Mapping[tuple[str, ...], Total]:
     """The same for each combination of these columns of :data:`KEY`; where only the first so many are wanted, those
-    that cost most."""
+    that cost most. ``kinds``: with the tokens by kind, which takes longer; else all of them stand for new ones."""
     columns = [spending.c[name] for name in names]
-    query = _added(condition, first, last).add_columns(*columns).group_by(*columns)
+    query = _added(condition, first, last, kinds=kinds).add_columns(*columns).group_by(*columns)
     if most is not None:
-        cost, tokens = func.sum(spending.c.cost), func.sum(spending.c.input + spending.c.output)
-        query = query.order_by(cost.desc(), tokens.desc(), *columns).limit(most)
+        query = query.order_by(func.sum(spending.c.cost).desc(), func.sum(_ALL_TOKENS).desc(), *columns).limit(most)
     rows = (await tx.execute(query)).all()
     return {tuple(row[len(_SUMS) :]): Total.of(row[: len(_SUMS)]) for row in rows}
 
 
-def _added(condition: ColumnElement[bool], first: str, last: str) -> Select[Any]:
-    sums = [func.sum(spending.c[name]).label(name) for name in _SUMS]
+_ALL_TOKENS = spending.c.input + spending.c.cache_read + spending.c.cache_creation + spending.c.output
+_ROUGHLY = {name: spending.c[name] for name in ("requests", "estimated", "unpriced", "cost")} | {"input": _ALL_TOKENS}
+
+
+def _added(condition: ColumnElement[bool], first: str, last: str, *, kinds: bool = True) -> Select[Any]:
+    if kinds:
+        sums = [func.sum(spending.c[name]).label(name) for name in _SUMS]
+    else:
+        sums = [func.sum(_ROUGHLY[name]) if name in _ROUGHLY else literal(0) for name in _SUMS]
     return select(*sums).where(condition, spending.c.day >= first, spending.c.day <= last)
 
 
