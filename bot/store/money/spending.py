@@ -126,6 +126,7 @@ _ROUGHLY = {name: spending.c[name] for name in ("requests", "estimated", "unpric
 
 
 def _added(condition: ColumnElement[bool], first: str, last: str, *, kinds: bool = True) -> Select[Any]:
+    sums: list[ColumnElement[Any]]
     if kinds:
         sums = [func.sum(spending.c[name]).label(name) for name in _SUMS]
     else:
