@@ -54,6 +54,8 @@ class Cause(StrEnum):
     """The context does not fit, and nothing makes it smaller."""
     STUCK = "stuck"
     """The model came to no end."""
+    BUDGET = "budget"
+    """What may be spent is."""
     BROKEN = "broken"
     """Something in this program broke."""
 
@@ -78,6 +80,7 @@ _WORDS = {
     Cause.REQUEST: "request refused",
     Cause.TOO_LARGE: "context too large",
     Cause.STUCK: "no end of it",
+    Cause.BUDGET: "budget used up",
     Cause.BROKEN: "a defect",
 }
 

@@ -17,6 +17,7 @@ from pydantic import BaseModel, SecretStr
 from pydantic_settings import NoDecode
 
 from bot.compaction import STRATEGIES
+from bot.runtime.amounts import Amount
 from bot.runtime.providers import ANTHROPIC, providers
 from bot.runtime.settings import Settings
 
@@ -163,7 +164,13 @@ def value_of(kind: Any, bounds: Any = ()) -> str:
         (kind,) = (member for member in get_args(kind) if member is not NoneType)
     if get_origin(kind) is Literal:
         return ", ".join(f"`{value}`" for value in get_args(kind))
-    plain = {bool: "`true`, `false`", str: "text", SecretStr: "text, secret", Path: "path"}
+    plain = {
+        bool: "`true`, `false`",
+        str: "text",
+        SecretStr: "text, secret",
+        Path: "path",
+        Amount: "dollars, or a number and `tokens`",
+    }
     if kind in plain:
         return plain[kind]
     if kind in (int, float):

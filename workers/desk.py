@@ -12,7 +12,12 @@ from bot.messages import AgentId
 from bot.model import Link
 from bot.model.chain import Chain
 from bot.model.chains import Chains
-from bot.store import Database, agents
+from bot.runtime.access import Access
+from bot.store import Database, agents, runs
+from bot.store.money.budgets import Usual
+from bot.store.money.limits import Limits, limits_of
+from bot.store.runs import Run
+from workers.bill import RunBill
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,11 @@ class Desk:
     patience: float = 0.0
     secrets: tuple[str, ...] = ()
     chains: Chains | None = None
+    limits: Limits | None = None
+    """What may be spent; None: any amount."""
+    access: Access | None = None
+    bill_of_run: RunBill | None = None
+    """Of the run that is worked on."""
 
     async def for_conversation(self, agent_id: AgentId) -> Desk:
         """With the models of this one, as :mod:`bot.agent.model_choice` has them."""
@@ -41,6 +51,13 @@ class Desk:
         except ConfigurationError:  # of which its agent tells
             return self
         return replace(self, summaries=summaries, talkers=talkers.links)
+
+    async def bill(self, run: Run) -> RunBill:
+        """What its requests cost, and for whom they are made."""
+        async with self.database.read() as tx:
+            connector, person = await runs.asked_by(tx, run)
+        passes = self.access is None or self.access.passes(connector, person)
+        return RunBill(run, self.limits or Limits(self.database, Usual()), connector, person, passes)
 
     @classmethod
     def of(cls, resources: Resources) -> Desk:
@@ -55,4 +72,6 @@ class Desk:
             patience=settings.model_patience,
             secrets=settings.secrets,
             chains=resources.chains,
+            limits=limits_of(settings.budget, resources.database),
+            access=Access(settings.access, settings.allow, settings.admins),
         )

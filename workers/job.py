@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import structlog
@@ -19,6 +19,7 @@ from bot.errors import StoreUnavailable
 from bot.runtime.tasks import stop
 from bot.store import runs
 from bot.store.runs import Result, Run
+from workers.bill import RunBill
 from workers.desk import Desk
 from workers.extraction import extract_facts
 from workers.summary import write_summary
@@ -49,21 +50,39 @@ async def _summarize(desk: Desk, run_id: str, job_id: str) -> None:
     if run is None:
         return
     with structlog.contextvars.bound_contextvars(agent=run.agent_id, run=run_id, turn=run.turn_id):
-        result = await _write(await desk.for_conversation(run.agent_id), run, job_id)
+        bill = await desk.bill(run)
+        own = replace(await desk.for_conversation(run.agent_id), bill_of_run=bill)
+        try:
+            async with desk.database.write() as tx:
+                await bill.left_behind(tx, list(run.asked), desk.database.clock())
+            result = await _write(own, run, job_id)
+        except asyncio.CancelledError:
+            await asyncio.shield(_book(desk, bill))
+            raise
         if result is None:
+            await _book(desk, bill)
             log.info("summary_given_up")
             return
-        counted = await _report(desk, run_id, job_id, result)
+        counted = await _report(desk, run_id, job_id, result, bill)
         desk.bus.ring(topics.run(run_id))
         used = asdict(result.usage) if result.usage else {}
         log.info("summary_written", outcome=result.outcome, counted=counted, **used)
 
 
-async def _report(desk: Desk, run_id: str, job_id: str, result: Result) -> bool:
+async def _book(desk: Desk, bill: RunBill) -> None:
+    """What was spent on what nobody wants any more was spent all the same."""
+    with suppress(StoreUnavailable, TimeoutError):
+        async with asyncio.timeout(GIVE_BACK_SECONDS), desk.database.write() as tx:
+            await bill.book(tx)
+        bill.booked()
+
+
+async def _report(desk: Desk, run_id: str, job_id: str, result: Result, bill: RunBill) -> bool:
     """Whether the run wanted it. A book that is away is waited for: what was written has cost something."""
     while True:
         try:
             async with desk.database.write() as tx:
+                await bill.book(tx)
                 return await runs.report(tx, run_id, job_id, result)
         except StoreUnavailable as error:
             log.warning("store_unavailable", reason=str(error))

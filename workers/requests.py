@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal, TypeVar
 
 import structlog
@@ -24,13 +25,18 @@ from bot.messages import Message, text_of, tool_calls
 from bot.model import Head, Link, Reply
 from bot.model.chain import Search, is_outage
 from bot.store import runs
+from bot.store.money.budgets import Usual
+from bot.store.money.limits import Limits
 from bot.store.runs import Result, Run, SummaryRequest
+from workers.bill import RunBill, prompt_of
 from workers.desk import Desk
 
 log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 _AGAIN_SECONDS = 1.0
+_BUDGET_SECONDS = 20.0
+_NO_BUDGET = "the budget is used up"
 
 
 class NotWantedError(Exception):
@@ -48,13 +54,16 @@ class Requests:
     desk: Desk
     run: Run
     search: Search
+    bill: RunBill
     usage: Usage = field(default_factory=Usage)
     inference: list[SummaryRequest] = field(default_factory=list)
 
     @classmethod
     def of(cls, desk: Desk, run: Run) -> Requests:
         """With what other jobs have asked for it."""
-        return cls(desk, run, Search(desk.summaries, desk.patience, run.agent_id), inference=list(run.asked))
+        search = Search(desk.summaries, desk.patience, run.agent_id)
+        bill = desk.bill_of_run or RunBill(run, Limits(desk.database, Usual()), "", "", passes=True)
+        return cls(desk, run, search, bill, inference=list(run.asked))
 
     @property
     def link(self) -> Link:
@@ -91,10 +100,13 @@ class Requests:
     async def ask(self, head: Head, messages: Sequence[Message], mode: str) -> Reply:
         """Raises a ModelError, NoAnswerError where a tool is called, NotWantedError."""
         self.inference.append(SummaryRequest(mode.split(",", maxsplit=1)[0], head.prompt, tuple(messages)))
-        await self._note()
+        at, number = self.desk.database.clock(), len(self.inference) - 1
+        prompt = partial(prompt_of, head.prompt, messages, head.model)
+        await self._note(head, number, prompt, at)
         try:
             page = await asyncio.to_thread(filled, folder_of(self.desk.data_dir, self.run.agent_id), messages)
-            reply = await self.link.model.ask(head, page, patience=self.search.short_patience)
+            spent = self.bill.spent_on(number, prompt, at)
+            reply = await self.link.model.ask(head, page, patience=self.search.short_patience, on_spent=spent)
         except ModelError as error:
             self.inference[-1] = replace(self.inference[-1], error=str(error))
             raise
@@ -104,14 +116,25 @@ class Requests:
             raise NoAnswerError("the model called a tool")
         return reply
 
-    async def _note(self) -> None:
-        """In the book before it is sent, so that the trace has it whatever becomes of us. A book that is away is waited
-        for. Raises NotWantedError."""
+    async def _note(self, head: Head, number: int, prompt: Callable[[], int], at: float) -> None:
+        """In the book before it is sent, so that the trace has it whatever becomes of us, with what it may cost. A book
+        that is away is waited for. Raises NotWantedError, and NoAnswerError where no budget is left for it."""
+        looked = 0.0
         while True:
             try:
                 async with self.desk.database.write() as tx:
-                    if not await runs.note_request(tx, self.run.id, self.run.job_id, self.inference):
+                    full = await self.bill.before(tx, number, head, prompt, at)
+                    wanted = full or await runs.note_request(tx, self.run.id, self.run.job_id, self.inference)
+                    if not wanted:
                         raise NotWantedError
+                self.bill.booked()
+                if full:  # unless it is used up, what others reserved may be given back in a moment
+                    if full.is_used_up or looked > _BUDGET_SECONDS:
+                        self.inference[-1] = replace(self.inference[-1], error=_NO_BUDGET)
+                        raise NoAnswerError(_NO_BUDGET)
+                    looked += _AGAIN_SECONDS
+                    await asyncio.sleep(_AGAIN_SECONDS)
+                    continue
             except StoreUnavailable as error:
                 log.warning("store_unavailable", reason=str(error))
                 await asyncio.sleep(_AGAIN_SECONDS)

@@ -110,6 +110,6 @@ class Agent:
         if turn.tries >= MOST_TRIES:
             await turn.put_aside(DIED)
             return
-        await turn.again()
+        await turn.again(was_killed=True)
         log.info("turn_resumed", turn=turn.id, tries=turn.tries)
         life.runner.start(turn)

@@ -32,6 +32,8 @@ from bot.agent.memory import AgentMemory
 from bot.agent.memory_gate import MemoryGate
 from bot.agent.model_choice import ModelChoice
 from bot.agent.model_requests import ModelRequests
+from bot.agent.money.bill import Bill
+from bot.agent.money.commands import MoneyCommands
 from bot.agent.quarantine import Quarantine
 from bot.agent.retries import Retries
 from bot.agent.services import Services
@@ -152,6 +154,7 @@ class Assembly:
             memory=self._memory,
             rules=self._rules,
             appointments=AppointmentCommands(context, services.database, self._appointments),
+            money=MoneyCommands(context, services.database, services.limits, services.access),
             answers=answers,
             live=self.live,
             model_choice=self.model_choice,
@@ -216,7 +219,9 @@ class Assembly:
         services, context = self._services, self.context
         settings, database = services.settings, services.database
         abort_signal, timing = AbortSignal(), Timing(row.received_at, row.started_at)
-        requests = ModelRequests(context, self._folder)
+        passes = services.access.is_admin(context.address, row.person)
+        bill = Bill(row, context, database, services.limits, passes=passes)
+        requests = ModelRequests(context, self._folder, bill)
         patience = Patience(
             row,
             context,
@@ -234,6 +239,7 @@ class Assembly:
             notices=self._notices,
             chain=self.model_choice.chain,
             timing=timing,
+            bill=bill,
             secrets=settings.secrets,
         )
 
@@ -253,6 +259,7 @@ class Assembly:
             row,
             context,
             requests=requests,
+            bill=bill,
             steering=steering,
             room=room,
             tools=tools,

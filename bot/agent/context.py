@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
+from bot.agent.money.unbooked import Unbooked
 from bot.agent.step import Step
 from bot.agent.window import Window
 from bot.bus.bus import Bus
@@ -65,6 +66,8 @@ class Context:
         self.next_seq = 1
         self.rules: tuple[Rule, ...] = ()
         """The standing rules in the book, whatever became of them."""
+        self.unbooked = Unbooked()
+        """What its requests cost, until a step has written that."""
         self.chosen_zone = row.zone
         """The IANA name of the time zone that was chosen for this conversation; empty where none was."""
         self._usual_zone = zone
@@ -155,6 +158,7 @@ class Context:
             self.history, self.next_seq, self.rules = step.history, step.next_seq, step.rules
             self.restraint, self.factor = step.restraint, step.factor
             self.answered_by, self.chosen_zone = step.answered_by, step.zone
+            self.unbooked.forget(step.booked)
         self._bus.ring(*step.rings)
         for tell in step.afterwards:
             tell()

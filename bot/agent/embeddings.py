@@ -23,9 +23,11 @@ import structlog
 
 from bot.compaction.parts.similarity import LONGEST_TEXT, comparable_text
 from bot.errors import EmbeddingsUnavailable
-from bot.history import Entry
+from bot.history import Entry, Usage
 from bot.messages import AgentId
 from bot.store import Database, vectors
+from bot.store.money import ledger
+from bot.store.money.ledger import Charge
 
 log = structlog.get_logger(__name__)
 
@@ -90,6 +92,12 @@ class WordLlamaEmbedder:
         return self._model
 
 
+class Embedded(list["array[float]"]):
+    """Vectors, and how many ``tokens`` an endpoint says that it read for them."""
+
+    tokens = 0
+
+
 class HttpEmbedder:
     """An endpoint that speaks Ollama's ``POST /api/embed`` (https://docs.ollama.com/api/embed).
 
@@ -102,6 +110,8 @@ class HttpEmbedder:
         self._model = model
         self._seconds = aiohttp.ClientTimeout(total=seconds)
         self.name = f"http-{model}"[:120]
+        self.model = model
+        """As the endpoint calls it."""
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
         """All texts in one request; none for no texts. A blank text is sent as a full stop: servers refuse it."""
@@ -121,7 +131,10 @@ class HttpEmbedder:
         body = _json(text)
         if status != _OK:
             raise EmbeddingsUnavailable(f"The embedding server says {status}{_reason(body)}.")
-        return _checked(body, len(texts))
+        rows = Embedded(_checked(body, len(texts)))
+        counted = body.get("prompt_eval_count") if isinstance(body, dict) else None
+        rows.tokens = counted if isinstance(counted, int) and counted > 0 else 0
+        return rows
 
 
 async def vectors_for(
@@ -152,11 +165,20 @@ async def vectors_for(
                 made = {seq: row for (seq, _), row in zip(some, rows, strict=True)}
                 async with database.write() as tx:
                     await vectors.keep(tx, agent_id, embedder.name, made)
+                    if isinstance(rows, Embedded) and isinstance(embedder, HttpEmbedder):
+                        await ledger.record(tx, [_charge(embedder.model, agent_id, rows.tokens, database.clock())])
                 found |= made
     except (EmbeddingsUnavailable, TimeoutError) as error:
         reason = str(error) or f"it takes more than {seconds:g} seconds"
         log.warning("embeddings_missing", agent=agent_id, there=len(found), wanted=len(texts), reason=reason)
     return found
+
+
+def _charge(model: str, agent_id: AgentId, tokens: int, at: float) -> Charge:
+    """The endpoint speaks as Ollama does, whose tokens nobody charges for, unless the file of prices says otherwise."""
+    usage, connector = Usage(input=tokens), agent_id.partition("-")[0]
+    one = Charge(ledger.new_id(at), agent_id, at, "embedding", model, usage, connector, provider="ollama")
+    return one.priced()
 
 
 def _sendable(text: str) -> str:

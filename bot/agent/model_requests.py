@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bot.agent.context import Context
+from bot.agent.money.bill import Bill
 from bot.compaction import Strategy
 from bot.estimate import Meter
 from bot.files.blocks import filled, has_media
@@ -22,11 +23,12 @@ _NEW = 0.1
 
 
 class ModelRequests:
-    """Sends the page as it stands. ``folder``: where the files lie that are in it."""
+    """Sends the page as it stands. ``folder``: where the files lie that are in it; ``bill``: what it costs."""
 
-    def __init__(self, context: Context, folder: Path) -> None:
+    def __init__(self, context: Context, folder: Path, bill: Bill) -> None:
         self._context = context
         self._folder = folder
+        self._bill = bill
 
     async def ask(
         self,
@@ -36,12 +38,21 @@ class ModelRequests:
         on_wait: Callable[[Wait], None] | None = None,
         patience: float | None = None,
     ) -> Reply:
-        """One request to the model; ``patience`` as in :meth:`bot.model.base.Model.ask`. Raises a ModelError."""
+        """One request to the model; ``patience`` as in :meth:`bot.model.base.Model.ask`. Raises a ModelError,
+        UsedUpError."""
         page, context = await self._page(), self._context
         head = context.window.with_room(context.head, context.meter.total)
-        return await context.window.link.model.ask(
-            head, page, on_text, may_call=may_call, who=context.agent_id, on_wait=on_wait, patience=patience
-        )
+        async with self._bill.request(head, context.meter.total) as on_spent:
+            return await context.window.link.model.ask(
+                head,
+                page,
+                on_text,
+                may_call=may_call,
+                who=context.agent_id,
+                on_wait=on_wait,
+                patience=patience,
+                on_spent=on_spent,
+            )
 
     async def count(self) -> None:
         """Ask the provider how large the next request is, where that decides something and our guess is only a guess.

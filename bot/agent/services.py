@@ -18,6 +18,7 @@ from bot.runtime.access import Access
 from bot.runtime.settings import Settings
 from bot.runtime.strategies import Strategies
 from bot.store import Database
+from bot.store.money.limits import Limits
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class Services:
     embedder: Embedder
     mcp: McpServers
     parser: ParserPool
+    limits: Limits
+    """What may be spent."""
 
     @property
     def chain(self) -> Chain:

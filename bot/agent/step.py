@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bot.agent.money.unbooked import Unbooked
 from bot.bus import topics
 from bot.bus.topics import Topic
 from bot.compaction import Plan
@@ -43,6 +44,8 @@ class Step:
         self.zone = context.chosen_zone
         """The time zone that was chosen for this conversation; empty where none was."""
         self._remembered = (context.restraint, context.factor, context.answered_by)
+        self.booked = Unbooked()
+        """What of the ledger it wrote."""
         self._is_weighed = False
         self._meter: Meter | None = None
         """Of the history as it is by now."""
@@ -209,3 +212,4 @@ class Step:
             changed["meter"] = MeterRecord.of(meter, self._context.strategy.level(meter))
         if changed:
             await agents.remember(self.tx, self._context.agent_id, **changed)
+        self.booked = await self._context.unbooked.write(self.tx, self._context.agent_id)

@@ -26,6 +26,7 @@ from bot.agent.abort import AbortedError, AbortSignal
 from bot.agent.context import Context
 from bot.agent.live_view import LiveView
 from bot.agent.model_requests import ModelRequests
+from bot.agent.money.bill import Bill, UsedUpError
 from bot.agent.step import Step
 from bot.agent.store_outage import StoreOutage
 from bot.agent.tools.tool import INTERRUPTED, Done, result_block
@@ -77,6 +78,7 @@ class Turn:
         context: Context,
         *,
         requests: ModelRequests,
+        bill: Bill,
         steering: Steering,
         room: RoomMaker,
         tools: Callable[[], ToolUse],
@@ -94,6 +96,7 @@ class Turn:
         self._slot = row.slot
         self._context = context
         self._requests = requests
+        self._bill = bill
         self._steering = steering
         self._room = room
         self._new_tools = tools
@@ -115,7 +118,7 @@ class Turn:
                     await self._answer()
             except AbortedError as aborted:
                 await self._ending.aborted(self._try.written.strip(), self._usage, str(aborted))
-            except (CannotGoOnError, ModelError) as error:
+            except (CannotGoOnError, UsedUpError, ModelError) as error:
                 wait = self._patience.wanted_wait if isinstance(error, ModelError) else None
                 await self._ending.failed(str(error), self._usage, error.cause, wait=wait)
 
@@ -153,6 +156,7 @@ class Turn:
         async with self._patience.question() as question:
             while True:
                 await question.take_up()
+                await self._abort_signal.unless(self._bill.look())
                 await self._room.make()
                 context = self._context
                 stack, guessed, model = context.history.stack, context.guessed, context.window.model_name
@@ -355,14 +359,17 @@ class Turn:
 
     # When a try has come to nothing (:mod:`bot.agent.retries`).
 
-    async def again(self) -> bool:
-        """Something broke: begin from the last step once more, which counts as a try. False when it had ended."""
+    async def again(self, *, was_killed: bool = False) -> bool:
+        """Something broke: begin from the last step once more, which counts as a try. False when it had ended.
+        ``was_killed``: the process that was at it is no more, and nobody knows what it had asked."""
         await self._context.reload()
         async with self._context.step() as step:
             running = await turns.running(step.tx, self._context.agent_id)
             if running is None or running.id != self.id:
                 return False
             await turns.count_try(step.tx, self.id)
+            if was_killed and not (self._context.history.open_calls() or self._room.waits):
+                await self._bill.resume(step)
         self.tries = running.tries + 1
         self._begin_try()
         return True

@@ -20,6 +20,8 @@ from bot.bus.leases import HOUSEKEEPING
 from bot.errors import BusUnavailable, StoreUnavailable
 from bot.store import Database, appointments
 from bot.store.archive import settled
+from bot.store.money import budgets, ledger
+from bot.store.money.limits import STRANDED_SECONDS
 from bot.store.search import word_index
 
 log = structlog.get_logger(__name__)
@@ -33,7 +35,8 @@ _COUNTED_AT_ONCE = 25
 
 
 async def keep_house(services: Services) -> None:
-    """Until cancelled. Where nothing is ever to be taken out, it only waits, once all words are counted."""
+    """Until cancelled. Where nothing is ever to be taken out, it only settles what was reserved, once all words are
+    counted."""
     kept = services.settings.retention
     counted = False
     while True:
@@ -42,10 +45,10 @@ async def keep_house(services: Services) -> None:
         except (StoreUnavailable, BusUnavailable) as error:
             log.warning("counting_words_waits", reason=str(error))
         await asyncio.sleep(EVERY_SECONDS * random.uniform(0.5, 1.0))
-        if not (kept.settled_days or kept.trace_files_days or kept.trace_compress_days):
-            continue
         try:
-            await _clean(services)
+            await _settle(services)
+            if kept.settled_days or kept.trace_files_days or kept.trace_compress_days or kept.ledger_days:
+                await _clean(services)
         except (StoreUnavailable, BusUnavailable) as error:
             log.warning("housekeeping_waits", reason=str(error))
 
@@ -78,6 +81,14 @@ async def count_words(database: Database) -> None:
     log.info("words_counted", entries=total)
 
 
+async def _settle(services: Services) -> None:
+    """What a process reserved that is no more, and with which nobody went on."""
+    if await services.limits.are_any():
+        async with services.database.write() as tx:
+            if settled_rows := await ledger.close_stranded(tx, before=services.database.clock() - STRANDED_SECONDS):
+                log.info("reservations_settled", rows=settled_rows)
+
+
 async def _clean(services: Services) -> None:
     lease, kept = services.bus.lease(HOUSEKEEPING.name, HOUSEKEEPING.seconds), services.settings.retention
     if not await lease.take():
@@ -86,6 +97,8 @@ async def _clean(services: Services) -> None:
     try:
         if kept.settled_days and (gone := await _clean_queues(services, now - kept.settled_days * _A_DAY)):
             log.info("queues_cleaned", rows=gone)
+        if kept.ledger_days and (gone := await _clean_ledger(services, now - kept.ledger_days * _A_DAY)):
+            log.info("ledger_cleaned", rows=gone)
         if kept.trace_files_days:
             before = now - kept.trace_files_days * _A_DAY
             if files := await asyncio.to_thread(remove_trace_files, services.settings.data_dir, before):
@@ -103,6 +116,19 @@ async def _clean_queues(services: Services, before: float) -> int:
     while True:
         async with services.database.write() as tx:
             gone = await settled.forget(tx, before=before) + await appointments.clean(tx, before=before)
+        total += gone
+        if not gone:
+            return total
+        await asyncio.sleep(_PAUSE_SECONDS)
+
+
+async def _clean_ledger(services: Services, before: float) -> int:
+    async with services.database.write() as tx:
+        await budgets.clean(tx, before=before)
+    total = 0
+    while True:
+        async with services.database.write() as tx:
+            gone = await ledger.clean(tx, before=before)
         total += gone
         if not gone:
             return total

@@ -141,6 +141,7 @@ def services_of(resources: Resources) -> Services:
     from bot.compaction import STRATEGIES
     from bot.files.parser_pool import ParserPool, bounds_of
     from bot.runtime.strategies import configured
+    from bot.store.money.limits import limits_of
 
     return Services(
         settings=resources.settings,
@@ -153,6 +154,7 @@ def services_of(resources: Resources) -> Services:
         embedder=_embedder(resources.settings),
         mcp=servers_of(resources.settings),
         parser=ParserPool(bounds_of(resources.settings.files)),
+        limits=limits_of(resources.settings.budget, resources.database),
     )
 
 

@@ -22,6 +22,7 @@ from bot.errors import BusUnavailable, ConfigurationError, StoreUnavailable
 from bot.model import Link, Model
 from bot.model.chain import Chain
 from bot.model.chains import Chains
+from bot.runtime import prices
 from bot.runtime.providers import DEFAULT_MODEL
 from bot.runtime.settings import Settings
 from bot.runtime.tasks import patiently, stop
@@ -89,6 +90,7 @@ async def open_resources(
     Raises a PalimpsestError with a sentence that says what to do.
     """
     async with AsyncExitStack() as stack:
+        prices.use(settings.prices)
         database = database_of(settings)
         stack.push_async_callback(database.close)
         await _opened(database, settings)

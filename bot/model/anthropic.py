@@ -14,7 +14,7 @@ from bot.errors import Cause, ModelError, ModelOverflow, ModelRefused, ModelUnav
 from bot.estimate.learned_windows import Windows, place_of
 from bot.history.server_tools import as_texts, is_server_tool
 from bot.messages import Message, text_block
-from bot.model.base import DEFAULT_ANSWER, DEFAULT_WINDOW, Head, Limits, Reply, SettingNames, Wait
+from bot.model.base import DEFAULT_ANSWER, DEFAULT_WINDOW, Attempt, Head, Limits, OnSpent, Reply, SettingNames, Wait
 from bot.model.cache_marks import Life, mark_for, marked, marked_head
 from bot.model.calls import MOST_CALLS, Calls, Endpoint, Silence
 from bot.model.foreign import for_messages, placed
@@ -81,10 +81,13 @@ class AnthropicModel(Endpoint):
         who: str = "",
         on_wait: Callable[[Wait], None] | None = None,
         patience: float | None = None,
+        on_spent: OnSpent | None = None,
     ) -> Reply:
         """See :class:`bot.model.base.Model`."""
         attempt = partial(self._stream, head, messages, on_text, may_call=may_call)
-        return await self.calls.make(head, messages, attempt, who=who, on_wait=on_wait, patience=patience)
+        return await self.calls.make(
+            head, messages, attempt, who=who, on_wait=on_wait, patience=patience, on_spent=on_spent
+        )
 
     async def _look(self, model: str) -> Limits | None:
         import anthropic
@@ -151,7 +154,13 @@ class AnthropicModel(Endpoint):
             await self._client.close()
 
     async def _stream(
-        self, head: Head, messages: Sequence[Message], on_text: Callable[[str], None] | None, *, may_call: bool
+        self,
+        head: Head,
+        messages: Sequence[Message],
+        on_text: Callable[[str], None] | None,
+        spent: Attempt,
+        *,
+        may_call: bool,
     ) -> Reply:
         import anthropic  # a second to import: not before the prompt is shown
         import httpx2
@@ -173,6 +182,7 @@ class AnthropicModel(Endpoint):
                     cache_control=self._mark,
                     **options,
                 )
+            spent.is_taken, spent.request = True, events.response.headers.get("request-id", "")
             async with events:
                 async for event in events:
                     if answer.take(event) and on_text:
@@ -189,9 +199,12 @@ class AnthropicModel(Endpoint):
         except anthropic.APIResponseValidationError as error:
             raise no_message() from error
         except anthropic.APIError as error:
+            spent.is_taken = bool(answer.usage.context)  # it says itself that it broke, perhaps before it began
             raise in_stream(error, head.model, self._names) from error
         except (anthropic.AnthropicError, ValueError, LookupError, TypeError, AttributeError) as error:
             raise no_message() from error
+        finally:
+            spent.usage, spent.received = answer.usage, answer.received
         return reply
 
     def _received(self, tools: Sequence[Mapping[str, Any]], messages: Sequence[Message]) -> Sequence[Message]:

@@ -77,6 +77,32 @@ class Reply:
     there of those arguments is shown, and not to be acted on."""
 
 
+@dataclass
+class Attempt:
+    """One try of a request, and what is known of what it costs: an adapter fills it in while the answer comes.
+
+    ``is_taken``: the provider began to answer, or nobody waited for that any longer, so that it is to be paid; what it
+    refused is not. ``is_whole``: the answer came to its end, and all figures are the provider's.
+    """
+
+    model: str
+    provider: str = ""
+    is_taken: bool = False
+    is_whole: bool = False
+    usage: Usage = field(default_factory=Usage)
+    """As far as the provider has told."""
+    received: str = ""
+    """What came of an answer that was cut off."""
+    request: str = ""
+    """The provider's id of it."""
+    nano: int | None = None
+    """What it cost in nano-dollars, where the provider said so."""
+
+
+OnSpent = Callable[[Attempt], None]
+"""Is told of each try that is to be paid, once it is over, whatever became of it."""
+
+
 @dataclass(frozen=True)
 class Limits:
     """A model's window and its longest answer, in tokens. ``known``: the provider said so."""
@@ -156,13 +182,15 @@ class Model(Protocol):
         who: str = "",
         on_wait: Callable[[Wait], None] | None = None,
         patience: float | None = None,
+        on_spent: OnSpent | None = None,
     ) -> Reply:
         """One request, streamed; ``on_text`` gets the whole text so far, and an empty text when a try starts again.
 
         ``may_call=False``: it is to answer without tools. ``who``: the agent that somebody waits for (empty: a summary,
         which comes after those); ``on_wait`` is told how it stands in the line. ``patience``: seconds after which no
-        other try begins, since somebody else could be asked; None: as often as it helps. Cancelling closes the stream,
-        or leaves the line. Raises ModelOverflow, ModelRefused, and ModelUnavailable after all tries.
+        other try begins, since somebody else could be asked; None: as often as it helps. ``on_spent`` is told of each
+        try that costs something. Cancelling closes the stream, or leaves the line. Raises ModelOverflow, ModelRefused,
+        and ModelUnavailable after all tries.
         """
 
     async def count(self, head: Head, messages: Sequence[Message]) -> int | None:

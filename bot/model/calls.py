@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from bot.errors import OF_PROVIDER, Cause, ModelError, ModelOverflow, ModelRefused, ModelUnavailable
 from bot.messages import Message
-from bot.model.base import Head, Limits, Load, Model, Reply, Trouble, Wait
+from bot.model.base import Attempt, Head, Limits, Load, Model, OnSpent, Reply, Trouble, Wait
 from bot.model.limits import KnownLimits
 from bot.model.provider_errors import SILENCE, TryAgain
 from bot.model.queue import Call, ModelQueue
@@ -62,16 +62,17 @@ class Calls:
         self,
         head: Head,
         messages: Sequence[Message],
-        attempt: Callable[[], Awaitable[Reply]],
+        attempt: Callable[[Attempt], Awaitable[Reply]],
         *,
         who: str = "",
         on_wait: Callable[[Wait], None] | None = None,
         patience: float | None = None,
+        on_spent: OnSpent | None = None,
     ) -> Reply:
         """Wait for a place and try, up to four times: a request of ``head`` and ``messages``, which ``attempt`` makes.
 
-        Cancelling ends the try, or leaves the line. ``who``, ``on_wait`` and ``patience`` as in
-        :meth:`bot.model.base.Model.ask`. Raises ModelOverflow, ModelRefused, ModelUnavailable.
+        Cancelling ends the try, or leaves the line. ``who``, ``on_wait``, ``patience`` and ``on_spent``
+        as in :meth:`bot.model.base.Model.ask`. Raises ModelOverflow, ModelRefused, ModelUnavailable.
         """
         call, began, model = self.queue.join(who), 0.0, head.model
         if patience is not None and self.queue.pause > patience:
@@ -82,7 +83,7 @@ class Calls:
                 async with self.queue.place(call, on_wait):
                     began = began or time.monotonic()
                     with telemetry.model_span(self._provider, model, head.prompt, messages) as span:
-                        reply = await attempt()
+                        reply = await self._tried(attempt, model, on_spent)
                         span.answered(reply.usage, reply.stop_reason, reply.blocks, reply.model)
             except (ModelOverflow, ModelRefused) as error:
                 await self._refused(call, model, error)
@@ -105,6 +106,25 @@ class Calls:
                 telemetry.model_answered(call.purpose, model, reply.usage, span.seconds)
                 return reply
         raise AssertionError("unreachable")
+
+    async def _tried(
+        self, attempt: Callable[[Attempt], Awaitable[Reply]], model: str, on_spent: OnSpent | None
+    ) -> Reply:
+        """One try, of which whoever pays is told, also where it was cut off."""
+        spent = Attempt(model, self._provider)
+        try:
+            reply = await attempt(spent)
+            spent.is_taken = spent.is_whole = True
+            return reply
+        except asyncio.CancelledError:
+            spent.is_taken = True  # it was on its way, or being answered
+            raise
+        except TryAgain as again:
+            spent.is_taken = spent.is_taken or again.status == SILENCE
+            raise
+        finally:
+            if on_spent and spent.is_taken:
+                on_spent(spent)
 
     async def _refused(self, call: Call, model: str, error: ModelOverflow | ModelRefused) -> None:
         outcome: Outcome = "refused"

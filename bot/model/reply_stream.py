@@ -34,6 +34,11 @@ class ReplyStream:
     _pieces: dict[int, list[str]] = field(default_factory=dict)
     """By its block's number: what has come of a text, a thought or the arguments of a call."""
 
+    @property
+    def received(self) -> str:
+        """All that came, thoughts and the arguments of calls too, as far as it came."""
+        return "".join(piece for pieces in self._pieces.values() for piece in pieces)
+
     def take(self, event: Any) -> bool:
         """The next event; True when the text grew. Raises AttributeError, KeyError or TypeError for what is none."""
         kind = event.type

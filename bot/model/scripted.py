@@ -23,7 +23,7 @@ from bot.errors import ModelError
 from bot.estimate import block_tokens, estimate_tokens, family_of
 from bot.history import Usage
 from bot.messages import Block, Message, text_block, text_of, tool_calls
-from bot.model.base import CUT_OFF, Head, Limits, Reply, Wait
+from bot.model.base import CUT_OFF, Attempt, Head, Limits, OnSpent, Reply, Wait
 from bot.model.calls import MOST_CALLS, Calls, Endpoint
 from bot.model.limits import KnownLimits
 from bot.model.provider_errors import overflow
@@ -107,11 +107,14 @@ class ScriptedModel(Endpoint):
         who: str = "",
         on_wait: Callable[[Wait], None] | None = None,
         patience: float | None = None,
+        on_spent: OnSpent | None = None,
     ) -> Reply:
         """See :class:`bot.model.base.Model`. Raises AssertionError where the script has no more lines."""
         asked = Asked(head, tuple(messages), may_call, who)
         attempt = partial(self._answer, asked, on_text or _nobody)
-        return await self.calls.make(head, messages, attempt, who=who, on_wait=on_wait, patience=patience)
+        return await self.calls.make(
+            head, messages, attempt, who=who, on_wait=on_wait, patience=patience, on_spent=on_spent
+        )
 
     async def count(self, head: Head, messages: Sequence[Message]) -> int | None:
         """See :class:`bot.model.base.Model`: as :func:`bot.estimate.estimate_tokens` guesses."""
@@ -138,7 +141,7 @@ class ScriptedModel(Endpoint):
     def _has(self, model: str) -> bool:
         return not self._models or model in self._models
 
-    async def _answer(self, asked: Asked, on_text: Callable[[str], None]) -> Reply:
+    async def _answer(self, asked: Asked, on_text: Callable[[str], None], spent: Attempt) -> Reply:
         async with self._changed:
             self.asked.append(asked)
             self._changed.notify_all()
@@ -150,14 +153,20 @@ class ScriptedModel(Endpoint):
         if isinstance(line, ModelError):
             raise line
         answer = Answer(line) if isinstance(line, str) else line
+        spent.is_taken, spent.usage = True, Usage(input=size)
         await asyncio.sleep(answer.delay)
         blocks = tuple(answer.blocks) or _blocks(answer)
-        await _written(blocks, on_text, answer.after, answer.pace)
+
+        def hear(text: str) -> None:
+            spent.received = text
+            on_text(text)
+
+        await _written(blocks, hear, answer.after, answer.pace)
         output = round(sum(block_tokens(block, family=family_of(asked.head.model)) for block in blocks))
         calls = tool_calls(blocks)
         stop_reason = answer.stop_reason or (CUT_OFF if answer.is_broken else "tool_use" if calls else "end_turn")
         broken = frozenset({calls[-1]["id"]} if answer.is_broken else ())
-        usage = answer.usage or Usage(input=size, output=output)
+        usage = spent.usage = answer.usage or Usage(input=size, output=output)
         return Reply(blocks, usage, stop_reason, broken=broken)
 
     def _next(self, asked: Asked) -> Line:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from bot.history import Usage
 from bot.history.times import without_marks
 from bot.messages import Message, text_block
-from bot.model.base import Head, Reply, Wait
+from bot.model.base import Head, OnSpent, Reply, Wait
 from bot.model.calls import Endpoint
 from bot.runtime.tasks import stop
 
@@ -44,16 +44,33 @@ class StandIn(Endpoint):
         who: str = "",
         on_wait: Callable[[Wait], None] | None = None,
         patience: float | None = None,
+        on_spent: OnSpent | None = None,
     ) -> Reply:
         """See :class:`bot.model.base.Model`."""
         if not who:
             return await self._model.ask(
-                head, messages, on_text, may_call=may_call, who=who, on_wait=on_wait, patience=patience
+                head,
+                messages,
+                on_text,
+                may_call=may_call,
+                who=who,
+                on_wait=on_wait,
+                patience=patience,
+                on_spent=on_spent,
             )
         sent = last_said(messages)
         heard = _Heard(on_text)
         asking = asyncio.create_task(
-            self._model.ask(head, sent, heard, may_call=may_call, who=who, on_wait=on_wait, patience=patience)
+            self._model.ask(
+                head,
+                sent,
+                heard,
+                may_call=may_call,
+                who=who,
+                on_wait=on_wait,
+                patience=patience,
+                on_spent=on_spent,
+            )
         )
         repeating = asyncio.create_task(heard.repeats.wait())
         try:

@@ -31,6 +31,7 @@ from bot.page.parked import ParkedPage
 from bot.page.people import PeoplePage
 from bot.page.refusal import Refused, refusal
 from bot.page.search import Search
+from bot.page.spending import SpendingPage
 from bot.page.updates import Updates
 from bot.runtime.settings import Settings
 from bot.store import Database
@@ -61,6 +62,7 @@ def page_app(
         *ParkedPage(context).routes,
         *PeoplePage(context).routes,
         *AppointmentsPage(context).routes,
+        *SpendingPage(context).routes,
         *Login(context, rate).routes,
         *(Chat(context, updates, store, commands).routes if store else ()),
         Route("/static/{name}", _static_of(context), methods=["GET"]),

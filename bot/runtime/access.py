@@ -48,6 +48,10 @@ class Access:
         """Whether ``ADMINS`` names this person."""
         return f"{address.connector}:{person}" in self.admins
 
+    def passes(self, connector: str, person: str) -> bool:
+        """Whether no budget stops this person, wherever they are."""
+        return connector in _OWN or f"{connector}:{person}" in self.admins
+
     def is_admin(self, address: Address, person: str) -> bool:
         """Whether this person may let others in."""
         return is_own(address) or self.names_admin(address, person)

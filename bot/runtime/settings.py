@@ -26,6 +26,7 @@ from pydantic_settings import (
 
 from bot.errors import ConfigurationError
 from bot.runtime import setting_values
+from bot.runtime.amounts import Amount, amount
 from bot.runtime.env_file import ENCODING, env_file, read_env_file
 from bot.runtime.providers import choice
 from bot.runtime.settings_errors import unreadable, wrong_values
@@ -181,6 +182,25 @@ class RetentionSettings(_Group):
     """Days that the daily files of traces stay; 0: for ever. The book keeps the sections."""
     trace_compress_days: float = Field(default=2.0, ge=0)
     """Days after which those of them are compressed whose day was over then; 0: never."""
+    ledger_days: float = Field(default=400.0, ge=0)
+    """Days that the rows of single requests to models stay; 0: for ever. What they add up to stays."""
+
+
+class BudgetSettings(_Group):
+    """`BUDGET__*`: what may be spent on models; unset: any amount."""
+
+    person_day: Amount | None = None
+    """By one person in a day, wherever they are. Days and months are those of UTC."""
+    chat_day: Amount | None = None
+    """In one conversation in a day."""
+    day: Amount | None = None
+    """By all together."""
+    month: Amount | None = None
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _is_an_amount(cls, value: object) -> object:
+        return amount(str(value)) if isinstance(value, str | int | float) else value
 
 
 class FilesSettings(_Group):
@@ -359,6 +379,9 @@ class Settings(BaseSettings):
     rate: RateSettings = RateSettings()
     retention: RetentionSettings = RetentionSettings()
     files: FilesSettings = FilesSettings()
+    budget: BudgetSettings = BudgetSettings()
+    prices: Path | None = None
+    """A file of prices (bot.runtime.prices), which count before all others."""
 
     agents: AgentsSettings = AgentsSettings()
     compaction: CompactionSettings = CompactionSettings()
@@ -387,7 +410,7 @@ class Settings(BaseSettings):
     http_bind: str = "127.0.0.1:8080"
     page: PageSettings = PageSettings()
 
-    @field_validator("data_dir", "mcp_config")
+    @field_validator("data_dir", "mcp_config", "prices")
     @classmethod
     def _from_home(cls, value: Path | None) -> Path | None:
         return setting_values.path(value) if value else value

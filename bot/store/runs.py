@@ -15,7 +15,7 @@ from sqlalchemy import RowMapping, and_, func, null, or_, select, update
 from bot.estimate.meter import MeterRecord
 from bot.history import Usage
 from bot.messages import AgentId, Message
-from bot.store.schema import compactions, layers
+from bot.store.schema import agents, compactions, inbox, layers
 from bot.store.tx import Tx
 
 if TYPE_CHECKING:
@@ -178,6 +178,17 @@ async def begin(tx: Tx, run: NewRun, *, now: float) -> None:
             traced=False,
         )
     )
+
+
+async def asked_by(tx: Tx, run: Run) -> tuple[str, str]:
+    """The connector of a run's conversation, and the person whom it is for: whose message it is that a turn answers, or
+    who said the last; empty where nobody has."""
+    connector = select(agents.c.connector).where(agents.c.id == run.agent_id)
+    said = select(inbox.c.person).where(inbox.c.agent_id == run.agent_id)
+    if run.turn_id:
+        said = said.where(inbox.c.turn_id == run.turn_id)
+    person = (await tx.execute(said.order_by(inbox.c.id.desc()).limit(1))).scalar_one_or_none()
+    return (await tx.execute(connector)).scalar_one_or_none() or "", person or ""
 
 
 async def get(tx: Tx, run_id: str) -> Run | None:

@@ -22,7 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0027"
+VERSION = "0028"
 """The newest migration's, which makes these tables."""
 
 metadata = MetaData()
@@ -472,4 +472,81 @@ quiet_hours = Table(
     Column("person", String(120), primary_key=True),
     Column("begins", Integer, nullable=False),  # minutes of the day, on the person's wall
     Column("ends", Integer, nullable=False),
+)
+
+ledger = Table(
+    "ledger",  # what each request to a model cost
+    metadata,
+    Column("agent_id", String(120), primary_key=True),
+    Column("id", String(60), primary_key=True),  # the first are the oldest
+    Column("at", Double, nullable=False),  # when it was asked
+    Column("day", String(8), nullable=False),  # in UTC, as bot.runtime.utc_day writes it
+    Column("state", String(10), nullable=False),  # reserved, settled, estimated (it was cut off)
+    Column("connector", String(40), nullable=False),
+    Column("person", String(120), nullable=False),  # for whom; empty where that is not known any more
+    Column("purpose", String(20), nullable=False),  # turn, summary, facts, embedding
+    Column("model", String(200), nullable=False),
+    Column("provider", String(40), nullable=False),
+    Column("request", String(200), nullable=False),  # the provider's id of it
+    Column("turn_id", String(40)),
+    Column("run_id", String(40)),
+    Column("input", Integer, nullable=False),  # tokens, from here on
+    Column("cache_read", Integer, nullable=False),
+    Column("cache_creation", Integer, nullable=False),
+    Column("hourly", Integer, nullable=False),  # of those
+    Column("output", Integer, nullable=False),
+    Column("reasoning", Integer, nullable=False),  # of those
+    Column("searches", Integer, nullable=False),
+    Column("fetches", Integer, nullable=False),
+    Column("price", Text, nullable=False),  # by which it was counted
+    Column("cost", BigInteger),  # nano-dollars; none where no price is known
+    Index("ledger_at", "at"),
+    Index("ledger_reserved", "day", sqlite_where=text("state = 'reserved'"),
+          postgresql_where=text("state = 'reserved'")),
+)  # fmt: skip
+
+spending = Table(
+    "spending",  # the same, added up: it stays when rows of the ledger go
+    metadata,
+    Column("day", String(8), primary_key=True),
+    Column("agent_id", String(120), primary_key=True),  # empty: of a conversation that was forgotten
+    Column("connector", String(40), primary_key=True),
+    Column("person", String(120), primary_key=True),  # empty: of nobody, or of somebody who was forgotten
+    Column("purpose", String(20), primary_key=True),
+    Column("model", String(200), primary_key=True),
+    Column("requests", Integer, nullable=False),
+    Column("estimated", Integer, nullable=False),  # of those: which were cut off
+    Column("unpriced", Integer, nullable=False),  # of those: of which no price is known
+    Column("input", BigInteger, nullable=False),  # tokens, from here on
+    Column("cache_read", BigInteger, nullable=False),
+    Column("cache_creation", BigInteger, nullable=False),
+    Column("hourly", BigInteger, nullable=False),
+    Column("output", BigInteger, nullable=False),
+    Column("reasoning", BigInteger, nullable=False),
+    Column("searches", BigInteger, nullable=False),
+    Column("fetches", BigInteger, nullable=False),
+    Column("cost", BigInteger, nullable=False),  # nano-dollars
+    Index("spending_person", "connector", "person", "day"),
+    Index("spending_agent", "agent_id", "day"),
+)
+
+budgets = Table(
+    "budgets",  # what somebody may spend in a day, where that is another amount than everybody's
+    metadata,
+    Column("scope", String(10), primary_key=True),  # person, chat
+    Column("connector", String(40), primary_key=True),
+    Column("subject", String(120), primary_key=True),  # the person, or the conversation
+    Column("amount", BigInteger),  # none: there is no limit
+    Column("unit", String(10), nullable=False),  # money (nano-dollars), tokens
+    Column("set_at", Double, nullable=False),
+)
+
+budget_notices = Table(
+    "budget_notices",  # what was told of budgets, once each
+    metadata,
+    Column("scope", String(10), primary_key=True),
+    Column("connector", String(40), primary_key=True),
+    Column("subject", String(120), primary_key=True),
+    Column("period", String(8), primary_key=True),  # the day, or the month
+    Column("percent", Integer, primary_key=True, autoincrement=False),
 )

@@ -33,6 +33,14 @@ _INSERT = turns.insert()
 _RECEIVED_AT = (
     select(func.min(inbox.c.received_at)).where(inbox.c.turn_id == turns.c.id).scalar_subquery().label("received_at")
 )
+_PERSON = (
+    select(inbox.c.person)
+    .where(inbox.c.turn_id == turns.c.id)
+    .order_by(inbox.c.position.desc())
+    .limit(1)
+    .scalar_subquery()
+    .label("person")
+)
 _END = update(turns).where(turns.c.id == bindparam("turn"), turns.c.state == literal(TurnState.RUNNING))
 
 
@@ -52,23 +60,35 @@ class TurnRow:
     started_at: float = 0.0
     received_at: float = 0.0
     stopped_upto: int = 0
+    person: str = ""
+    """Who said the last of what it answers."""
     reopened: bool = False
     """It had failed, and somebody asked for another try just now."""
 
 
 async def begin(
-    tx: Tx, turn_id: str, agent_id: AgentId, slot: int, *, now: float, tries: int = 1, received_at: float | None = None
+    tx: Tx,
+    turn_id: str,
+    agent_id: AgentId,
+    slot: int,
+    *,
+    now: float,
+    tries: int = 1,
+    received_at: float | None = None,
+    person: str = "",
 ) -> TurnRow:
-    """A new turn, running. ``tries``: this one counted, with those that its messages have cost before."""
+    """A new turn, running. ``tries``: this one counted, with those that its messages have cost before; ``person``: who
+    said the last of those."""
     values = {"id": turn_id, "agent_id": agent_id, "state": TurnState.RUNNING, "slot": slot}
     await tx.execute(_INSERT, {**values, "recoveries": 0, "started_at": now, "tries": tries})
-    return TurnRow(turn_id, agent_id, slot, 0, tries, now, now if received_at is None else received_at)
+    came = now if received_at is None else received_at
+    return TurnRow(turn_id, agent_id, slot, 0, tries, now, came, person=person)
 
 
 async def running(tx: Tx, agent_id: AgentId) -> TurnRow | None:
     """The turn that a crash or a move cut off, if any."""
     rows = await tx.execute(
-        select(turns, _RECEIVED_AT).where(turns.c.agent_id == agent_id, turns.c.state == TurnState.RUNNING)
+        select(turns, _RECEIVED_AT, _PERSON).where(turns.c.agent_id == agent_id, turns.c.state == TurnState.RUNNING)
     )
     row = rows.mappings().first()
     return _row(row) if row else None
@@ -76,7 +96,7 @@ async def running(tx: Tx, agent_id: AgentId) -> TurnRow | None:
 
 async def failed(tx: Tx, agent_id: AgentId, turn_id: str, causes: Collection[str]) -> TurnRow | None:
     """This turn of the agent, where it has failed for one of these causes; ``turn_id``: empty for the last that has."""
-    found = select(turns, _RECEIVED_AT).where(turns.c.agent_id == agent_id, turns.c.state == TurnState.FAILED)
+    found = select(turns, _RECEIVED_AT, _PERSON).where(turns.c.agent_id == agent_id, turns.c.state == TurnState.FAILED)
     found = found.where(turns.c.cause.in_(causes), *([turns.c.id == turn_id] if turn_id else []))
     row = (await tx.execute(found.order_by(turns.c.started_at.desc()).limit(1))).mappings().first()
     return _row(row) if row else None
@@ -102,6 +122,7 @@ def _row(row: RowMapping) -> TurnRow:
         started,
         started if received is None else received,
         row["stopped_upto"],
+        row["person"] or "",
     )
 
 

@@ -21,6 +21,7 @@ from bot.agent.context import Context
 from bot.agent.live_view import LiveView
 from bot.agent.memory import AgentMemory
 from bot.agent.model_choice import ModelChoice
+from bot.agent.money.commands import MoneyCommands
 from bot.agent.standing_rules import StandingRules
 from bot.agent.step import Step
 from bot.agent.tools.mcp.servers import McpServers
@@ -60,6 +61,7 @@ class CommandHandlers:
         memory: AgentMemory,
         rules: StandingRules,
         appointments: AppointmentCommands,
+        money: MoneyCommands,
         answers: Answers,
         live: LiveView,
         model_choice: ModelChoice,
@@ -77,6 +79,7 @@ class CommandHandlers:
         self._memory = memory
         self._rules = rules
         self._appointments = appointments
+        self._money = money
         self._answers = answers
         self._live = live
         self._model_choice = model_choice
@@ -95,6 +98,12 @@ class CommandHandlers:
     async def carry_out(self, name: str, argument: str, message: Waiting) -> str | None:
         """Do what the command of this name does; what is to be said of it."""
         return await self.BY_NAME[name](self, argument, message)
+
+    async def _usage(self, _argument: str, message: Waiting) -> str:
+        return await self._money.usage(message)
+
+    async def _budget(self, argument: str, message: Waiting) -> str:
+        return await self._money.budget(argument, message)
 
     async def _help(self, _argument: str, _message: Waiting) -> str:
         return texts.help_text()
@@ -372,6 +381,8 @@ class CommandHandlers:
         "help": _help,
         "compact": _compact,
         "abort": _abort,
+        "usage": _usage,
+        "budget": _budget,
         "context": _show_context,
         "undo": _undo,
         "new": _new,

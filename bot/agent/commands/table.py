@@ -73,6 +73,7 @@ _WHAT_OF = CommandField("what", "What to remind of")
 _WHICH_REMINDER = CommandField("what", "cancel 3")
 _QUIET_HOURS = CommandField("hours", "From when to when: 22-8, or off")
 _MODEL_NAME = CommandField("name", "A model, as MODEL names it, or default")
+_BUDGET = CommandField("what", "chat 3, or connector:person 3; off, or default")
 _ZONE = CommandField("zone", "A place such as Europe/Lisbon, or default")
 _STRATEGY_NAME = CommandField("name", "One of those that /strategy names, or default")
 _HOW_TO_COMPACT = (
@@ -195,6 +196,22 @@ TABLE: tuple[CommandSpec, ...] = (
         "`/timezone chat NAME`, which whoever runs the program may give, is the chat's",
         forms=("/timezone [NAME]", "/timezone chat NAME"),
         fields=(_ZONE,),
+    ),
+    CommandSpec(
+        name="usage",
+        understood=("cost",),
+        about="what you and this chat have spent on models, and what is left",
+        details="shows what you and this chat [spent](budgets.md) today and this month, what is left, and about what "
+        "compactions saved; to whoever runs the program, what all spent",
+        runs=Runs.ASIDE,
+    ),
+    CommandSpec(
+        name="budget",
+        about="what may be spent here, and what is left of it",
+        details="shows the [budgets](budgets.md) that hold here; whoever runs the program chooses others for this chat "
+        "or for a person",
+        forms=("/budget", "/budget chat AMOUNT", "/budget CONNECTOR:PERSON AMOUNT"),
+        fields=(_BUDGET,),
     ),
     CommandSpec(
         name="status",

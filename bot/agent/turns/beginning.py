@@ -39,12 +39,20 @@ class Beginning:
         turn_id, context = uuid4().hex, self._context
         tries = 1 + max(message.tries for message in messages)
         came = [message.received_at for message in messages]
+        last = messages[-1]
         people = frozenset(message.person for message in messages)
         opened = await self._incoming.open(messages)
         async with context.step() as step:
-            slot = await step.open_slot(answers=messages[-1].ref)
+            slot = await step.open_slot(answers=last.ref)
             row = await turns.begin(
-                step.tx, turn_id, context.agent_id, slot, now=step.now, tries=tries, received_at=min(came)
+                step.tx,
+                turn_id,
+                context.agent_id,
+                slot,
+                now=step.now,
+                tries=tries,
+                received_at=min(came),
+                person=last.person,
             )
             turn = self._turn(row, Steering(context, self._incoming, max(came), people))
             if reminded := await appointments.unread(step.tx, context.agent_id):

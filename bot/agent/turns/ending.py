@@ -11,6 +11,7 @@ import structlog
 
 from bot.agent.admin_notices import AdminNotices
 from bot.agent.context import Context
+from bot.agent.money.bill import Bill
 from bot.agent.step import Step
 from bot.agent.tools.tool import INTERRUPTED, result_block
 from bot.agent.turns.patience import in_words
@@ -59,9 +60,11 @@ class Ending:
         notices: AdminNotices,
         chain: Chain,
         timing: Timing,
+        bill: Bill,
         secrets: Collection[str],
     ) -> None:
         self._context = context
+        self._bill = bill
         self._database = database
         self._bus = bus
         self._notices = notices
@@ -173,6 +176,7 @@ class Ending:
         else:
             await step.void(self._slot)
         await outbox.release(step.tx, context.agent_id)
+        await self._bill.close(step)
         step.rings.append(topics.settled(context.agent_id))
         self.state = state
         step.afterwards.append(partial(self._tell, state, usage, meter.share, timing, cause))

@@ -22,6 +22,7 @@ from bot.model.base import CUT_OFF, Reply
 from bot.model.chat.conversion import is_lasting, keeps_reasoning
 from bot.model.foreign import CALL_ID
 from bot.model.provider_errors import no_end
+from bot.runtime.amounts import NANO
 from bot.runtime.providers import Quirks
 
 REFUSED = "refusal"
@@ -75,6 +76,10 @@ class ChatStream:
     usage: Usage = field(default_factory=Usage)
     finish: str = ""
     answered_by: str = ""
+    id: str = ""
+    """What it calls the answer."""
+    nano: int | None = None
+    """What it says that the answer cost, in nano-dollars."""
     _held: str = ""
     """Half a character."""
     _refused: bool = False
@@ -91,6 +96,7 @@ class ChatStream:
         if problem := chunk.get("error") or (chunk if chunk.get("object") == "error" else None):
             raise ErrorInStream(problem)
         self.answered_by = str(chunk.get("model") or self.answered_by)
+        self.id = str(chunk.get("id") or self.id)
         self._count(chunk.get("usage"))
         self._count(_mapping(chunk.get("x_groq")).get("usage"))
         grew = False
@@ -103,6 +109,12 @@ class ChatStream:
             self.finish = str(choice.get("finish_reason") or self.finish)
             grew |= self._grow(_mapping(choice.get("delta")) or _mapping(choice.get("message")))
         return grew
+
+    @property
+    def received(self) -> str:
+        """All that came, thoughts and the arguments of calls too, as far as it came."""
+        calls = (call.name + call.arguments for call in self._calls)
+        return "".join((*self._thought, *self._chunks, self.text, *calls))
 
     def reply(
         self,
@@ -273,6 +285,7 @@ class ChatStream:
         """Each count is of the whole answer so far."""
         if isinstance(told, Mapping):
             self.usage = usage_of(told)
+            self.nano = _nano(told.get("cost"), self.nano)
 
 
 def usage_of(told: Mapping[str, Any]) -> Usage:
@@ -291,6 +304,12 @@ def usage_of(told: Mapping[str, Any]) -> Usage:
     output = max(completion, _number(told, "total_tokens") - prompt)
     thought = _number(answered, "reasoning_tokens") or _number(told, "reasoning_tokens") or output - completion
     return Usage(prompt - read - written, read, written, output, reasoning=min(thought, output))
+
+
+def _nano(told: object, before: int | None) -> int | None:
+    """Dollars, as a number."""
+    is_number = isinstance(told, int | float) and not isinstance(told, bool) and 0 <= told < NANO
+    return round(told * NANO) if is_number and isinstance(told, int | float) else before
 
 
 def _number(told: Mapping[str, Any], *names: str) -> int:

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from bot.errors import Cause, ModelError, ModelRefused, ModelUnavailable
 from bot.estimate.learned_windows import Windows, place_of
 from bot.messages import Block, Message, tool_calls
-from bot.model.base import DEFAULT_ANSWER, Head, Limits, Model, Reply, SettingNames, Wait
+from bot.model.base import DEFAULT_ANSWER, Attempt, Head, Limits, Model, OnSpent, Reply, SettingNames, Wait
 from bot.model.calls import MOST_CALLS, Calls, Endpoint, Silence
 from bot.model.chat.chunks import ChatStream, ErrorInStream
 from bot.model.chat.conversion import EFFORT, ChatRequest, chat_request, other_answer_field, other_effort
@@ -93,12 +93,15 @@ class ChatModel(Endpoint):
         who: str = "",
         on_wait: Callable[[Wait], None] | None = None,
         patience: float | None = None,
+        on_spent: OnSpent | None = None,
     ) -> Reply:
         """See :class:`bot.model.base.Model`."""
         request = chat_request(head, messages, self._quirks, place=self.place, may_call=may_call)
         used = {block["id"] for message in messages for block in _calls_in(message)}
         attempt = partial(self._as_it_takes_it, request, used, on_text)
-        reply = await self.calls.make(head, messages, attempt, who=who, on_wait=on_wait, patience=patience)
+        reply = await self.calls.make(
+            head, messages, attempt, who=who, on_wait=on_wait, patience=patience, on_spent=on_spent
+        )
         if self._heard:
             await self._heard(self, head, messages, reply)
         return reply
@@ -157,7 +160,7 @@ class ChatModel(Endpoint):
         return listed
 
     async def _as_it_takes_it(
-        self, request: ChatRequest, used: set[str], on_text: Callable[[str], None] | None
+        self, request: ChatRequest, used: set[str], on_text: Callable[[str], None] | None, spent: Attempt
     ) -> Reply:
         """One try. A model that takes tools with another effort alone, or the longest answer under another name, says
         so when it is first asked, whatever it is called: it is asked again with that, and from then on."""
@@ -167,13 +170,15 @@ class ChatModel(Endpoint):
             ways.efforts.append(body.get(EFFORT, ""))
         while True:
             try:
-                return await self._stream(ChatRequest(ways.told(body), request.names), used, on_text)
+                return await self._stream(ChatRequest(ways.told(body), request.names), used, on_text, spent)
             except ModelRefused as refused:
                 said = said_in(refused.__cause__) if refused.__cause__ else ""
                 if not ways.learn(said, with_tools="tools" in body):
                     raise
 
-    async def _stream(self, request: ChatRequest, used: set[str], on_text: Callable[[str], None] | None) -> Reply:
+    async def _stream(
+        self, request: ChatRequest, used: set[str], on_text: Callable[[str], None] | None, spent: Attempt
+    ) -> Reply:
         import httpx2
         import openai  # most of a second to import: not before it is needed
 
@@ -195,6 +200,7 @@ class ChatModel(Endpoint):
                     stream=True,
                     stream_cls=_stream_class(),
                 )
+            spent.is_taken = True
             async with stream:
                 async for chunk in _chunks(stream):
                     if answer.take(chunk) and on_text:
@@ -220,9 +226,13 @@ class ChatModel(Endpoint):
         except openai.APIResponseValidationError as error:
             raise no_message() from error
         except (openai.APIError, ErrorInStream) as error:
+            spent.is_taken = bool(answer.received or answer.usage.context)
             raise in_stream(error, model, self._names) from error
         except (openai.OpenAIError, ValueError, LookupError, TypeError, AttributeError) as error:
             raise no_message() from error
+        finally:
+            spent.usage, spent.received, spent.request = answer.usage, answer.received, answer.id
+            spent.nano = answer.nano if self._quirks.tells_cost else None
         return reply
 
     def _headers(self) -> dict[str, Any]:

@@ -27,6 +27,7 @@ _WINDOWS = ("max_model_len", "context_window", "context_length", "max_context_le
 """What lists of models call a window: vLLM, Groq, Together and OpenRouter, Mistral, gateways."""
 _ANSWERS = ("max_completion_tokens", "max_output_tokens", "max_tokens")
 _MILLION = 1_000_000
+_LISTED = ("prompt", "completion", "input_cache_read", "input_cache_write")
 
 
 class Unanswered(ModelUnavailable):
@@ -193,13 +194,15 @@ def _number(row: Any, names: Iterable[str]) -> int:
 def _learn_price(model: str, pricing: Mapping[str, Any]) -> None:
     """Dollars for one token, as texts; some are -1, which means that it depends."""
     try:
-        each = {name: float(pricing.get(name) or 0) * _MILLION for name in ("prompt", "completion", "input_cache_read")}
+        each = {name: float(pricing.get(name) or 0) * _MILLION for name in _LISTED}
     except (TypeError, ValueError):
         return
     if each["prompt"] < 0 or each["completion"] < 0:
         return
     read = each["input_cache_read"] / each["prompt"] if each["prompt"] and each["input_cache_read"] > 0 else 1.0
-    prices.learn(model, prices.Price(each["prompt"], each["completion"], read))
+    write = each["input_cache_write"] / each["prompt"] if each["prompt"] and each["input_cache_write"] > 0 else 1.0
+    listed = prices.Price(each["prompt"], each["completion"], read, write, write, source="listed by the provider")
+    prices.learn(model, listed)
 
 
 # --- asking ---

@@ -6,7 +6,7 @@ A server of one's own is asked, and not looked up here: it loads a model with le
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -18,11 +18,13 @@ _DATA = Path(__file__).with_name("models.toml")
 
 @dataclass(frozen=True)
 class ListPrice:
-    """Dollars for a million tokens; ``cached``: of input that is read from a cache."""
+    """Dollars for a million tokens; ``cached``: of input that is read from a cache; ``longer``: what all of a request
+    costs whose prompt is longer than ``above`` tokens, the shortest first."""
 
     input: float
     cached: float
     output: float
+    longer: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True)

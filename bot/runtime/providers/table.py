@@ -48,6 +48,8 @@ class Quirks:
     """It refuses a user's message right behind the result of a tool."""
     tool_choice_none: bool = True
     """It honours ``tool_choice="none"``; where not, tools are left out to get an answer without calls."""
+    tells_cost: bool = False
+    """``usage.cost`` of its answers is what it charges, in dollars."""
     images: bool = True
     documents: bool = False
     """It takes a PDF as a content part of type ``file``."""

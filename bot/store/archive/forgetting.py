@@ -12,6 +12,7 @@ from bot.messages import AgentId
 from bot.store import agents as agent_rows
 from bot.store.archive import dismissed
 from bot.store.archive.own import ORDER, owner
+from bot.store.money import budgets, spending
 from bot.store.operators import parked
 from bot.store.schema import (
     agents,
@@ -73,6 +74,8 @@ async def everything(tx: Tx, agent_id: AgentId) -> Mapping[str, int]:
     await word_index.forget(tx, agent_id)
     for table, its in [(outages, _own_outages(agent_id)), *await _of_chat(tx, agent_id)]:
         gone[table.name] += (await tx.execute(delete(table).where(its))).rowcount
+    await spending.forget_conversation(tx, agent_id)
+    await budgets.forget(tx, "", agent_id)
     await tx.execute(update(outages).where(outages.c.agent_id == agent_id).values(agent_id=""))
     await keep_out(tx, inbox.c.agent_id == agent_id)
     for table in (inbox, outbox):

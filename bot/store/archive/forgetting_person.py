@@ -23,6 +23,7 @@ from bot.runtime.utc_day import day_of
 from bot.store import appointments, facts, outbox, standing_rules
 from bot.store.archive.forgetting import blank_newest, forget_heads, keep_out
 from bot.store.archive.whereabouts import BLOCKS, REMOVED
+from bot.store.money import budgets, ledger
 from bot.store.operators.traces import Day
 from bot.store.quotations import Taken, quoting, take_files_out, take_out, take_out_of_inbox
 from bot.store.runs import OPEN
@@ -64,6 +65,8 @@ async def forget_pairing(tx: Tx, connector: str, person: str) -> int:
     admin = (admin_chats.c.connector == connector) & (admin_chats.c.person == person)
     await tx.execute(delete(admin_chats).where(admin))
     await appointments.set_quiet(tx, connector, person, None)
+    await ledger.forget_person(tx, connector, person)
+    await budgets.forget(tx, connector, person)
     return (await tx.execute(delete(people).where(this))).rowcount
 
 

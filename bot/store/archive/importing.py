@@ -18,7 +18,8 @@ from bot.files.contents import is_place
 from bot.messages import Address, AgentId, Attachment, Button, Kept, OutFile
 from bot.store import appointments, facts, histories, runs, standing_rules
 from bot.store.archive.exporting import LEFT_OUT, TABLES, Row
-from bot.store.schema import agents, heads, inbox, indexed_agents, outbox
+from bot.store.money.ledger import ESTIMATED, RESERVED, SETTLED, TOKENS
+from bot.store.schema import agents, heads, inbox, indexed_agents, ledger, outbox
 from bot.store.search import word_index
 from bot.store.traces.records import is_record
 from bot.store.tx import Tx, insert_into
@@ -155,6 +156,11 @@ def _check_appointment(row: Row) -> None:
         raise BadRowError("its number or its kind is none")
 
 
+def _check_charge(row: Row) -> None:
+    if row["state"] not in (RESERVED, SETTLED, ESTIMATED) or any(row[name] < 0 for name in TOKENS):
+        raise BadRowError("its state or its tokens are none")
+
+
 _MEANING: Mapping[str, Callable[[Any], object]] = {
     "agents": _check_agent,
     "outbox": _check_sent,
@@ -166,6 +172,7 @@ _MEANING: Mapping[str, Callable[[Any], object]] = {
     "memory_facts": facts.known_of,
     "standing_rules": _check_rule,
     "appointments": _check_appointment,
+    "ledger": _check_charge,
 }
 
 
@@ -217,6 +224,8 @@ class Importing:
             values[slot] = self._slot(values[slot])
         if table_name == "memories" and "slot" in values["line"]:
             values["line"] = {**values["line"], "slot": self._slot(values["line"]["slot"])}
+        if table_name == ledger.name and values["state"] == RESERVED:
+            values["state"] = ESTIMATED  # nobody here goes on with that request
         if table_name == agents.name:
             values |= {"epoch": 0, "starts": 0}
         return {name: value for name, value in values.items() if value is not None}

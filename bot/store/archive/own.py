@@ -25,6 +25,7 @@ ORDER: Mapping[Table, tuple[str, ...]] = {
     schema.memory_candidates: ("id",),
     schema.standing_rules: ("number",),
     schema.appointments: ("number",),
+    schema.ledger: ("id",),
 }
 """Tables whose rows are each one conversation's, and what sorts that one's rows, each in a place of its own."""
 
@@ -47,6 +48,9 @@ OTHERS = frozenset(
         schema.moved_chats,
         schema.cursors,
         schema.quiet_hours,
+        schema.spending,
+        schema.budgets,
+        schema.budget_notices,
     }
 )
 """Tables about the program, its people and its platforms."""

@@ -15,6 +15,7 @@ from bot.agent.compacting.planner import Planner
 from bot.agent.context import Context
 from bot.agent.memory import AgentMemory
 from bot.agent.model_requests import ModelRequests
+from bot.agent.money.bill import Bill
 from bot.agent.services import Services
 from bot.agent.standing_rules import StandingRules
 from bot.app.main import services_of
@@ -29,6 +30,7 @@ from bot.model.scripted import Asked, ScriptedModel
 from bot.runtime.settings import Settings
 from bot.store import agents
 from bot.store.inbox import Waiting
+from bot.store.turns import TurnRow
 from tests.bench.rules.scenarios import HOSTILE, Scenario
 from tests.fundamentals.compaction.own_strategy import KeepTwo
 
@@ -194,7 +196,9 @@ class Playing:
         """The request that is sent now holds each pinned rule word for word, and none that was let go as one."""
         model = self._services.chain.first.model
         assert isinstance(model, ScriptedModel)
-        requests = ModelRequests(self._context, self._services.folder(self._context.agent_id))
+        row = TurnRow("", self._context.agent_id, 0, 0)
+        bill = Bill(row, self._context, self._services.database, self._services.limits, passes=True)
+        requests = ModelRequests(self._context, self._services.folder(self._context.agent_id), bill)
         await requests.ask(lambda _: None)
         asked = model.asked.pop()
         self.played.requests += 1

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
 import pytest
 
+from bot.errors import ConfigurationError
 from bot.history import Usage
-from bot.runtime.prices import Price, cost, learn
+from bot.runtime.amounts import NANO
+from bot.runtime.prices import Price, cost, learn, nano, use
 from bot.runtime.providers import DEFAULT_MODEL
 
 MILLION = 1_000_000
@@ -56,3 +61,58 @@ def test_models_of_other_makers_cost_what_their_documentation_says() -> None:
 def test_a_price_that_a_provider_lists_is_learned() -> None:
     learn("somebody/large", Price(1.0, 3.0, 0.5))
     assert cost("somebody/large", Usage(input=MILLION, cache_read=MILLION)) == pytest.approx(1.5)
+
+
+@pytest.fixture
+def own_prices(tmp_path: Path) -> Iterator[Callable[[str], None]]:
+    """Uses a file with this text until the end of the test."""
+
+    def write(text: str) -> None:
+        file = tmp_path / "prices.toml"
+        file.write_text(text)
+        use(file)
+
+    yield write
+    use(None)
+
+
+def test_a_file_of_prices_counts_before_all_others(own_prices: Callable[[str], None]) -> None:
+    own_prices(
+        '["claude-sonnet-*"]\ninput = 1.0\noutput = 2.0\ncached = 0.5\nwritten = 3.0\n'
+        '[["claude-sonnet-*".longer]]\nabove = 1000\ninput = 10.0\noutput = 20.0\n'
+    )
+    assert nano("claude-sonnet-5", Usage(input=100, output=10)) == 100 * 1_000 + 10 * 2_000
+    assert nano("claude-sonnet-5", Usage(cache_read=100, cache_creation=100)) == 100 * 500 + 100 * 3_000
+    assert nano("claude-sonnet-5", Usage(input=1_001, output=1)) == 1_001 * 10_000 + 20_000
+
+
+def test_a_server_of_ones_own_costs_nothing_unless_the_file_says_so(own_prices: Callable[[str], None]) -> None:
+    assert nano("qwen3", Usage(input=MILLION), "ollama") == 0
+    assert nano("qwen3", Usage(input=MILLION)) is None
+    own_prices('["qwen3"]\ninput = 1\noutput = 1\n')
+    assert nano("qwen3", Usage(input=MILLION), "ollama") == NANO
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("input = 1", "is no table"),
+        ('["m"]\ninput = 1', "output of m is missing"),
+        ('["m"]\ninput = 1\noutput = "2"', "output of m is '2'"),
+        ('["m"]\ninput = 1\noutput = 2\nprice = 3', "has price"),
+        ("[", "cannot be read"),
+    ],
+)
+def test_a_file_that_cannot_be_read_says_what_is_wrong(own_prices: Callable[[str], None], text: str, said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        own_prices(text)
+
+
+def test_long_prompts_cost_more_where_documentation_says_so() -> None:
+    assert cost("gemini-2.5-pro", Usage(input=200_000)) == pytest.approx(0.25)
+    assert cost("gemini-2.5-pro", Usage(input=200_001)) == pytest.approx(0.5, rel=1e-4)
+
+
+def test_what_was_only_thought_may_have_a_price_of_its_own() -> None:
+    price = Price(1.0, 2.0, thinking=4.0)
+    assert price.nano(Usage(output=10, reasoning=5)) == 5 * 2_000 + 5 * 4_000

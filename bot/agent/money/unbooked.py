@@ -1,0 +1,32 @@
+"""What was spent and is not in the ledger yet: the next step of the agent writes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from bot.messages import AgentId
+from bot.store import Tx
+from bot.store.money import ledger
+from bot.store.money.ledger import Charge
+
+
+@dataclass
+class Unbooked:
+    """Of one agent, in memory. ``released``: ids of reservations for what was not sent after all."""
+
+    charges: list[Charge] = field(default_factory=list)
+    released: list[str] = field(default_factory=list)
+
+    async def write(self, tx: Tx, agent_id: AgentId) -> Unbooked:
+        """Into this transaction; returns what that was. It is written once, however often this is tried."""
+        some = Unbooked([*self.charges], [*self.released])
+        if some.charges:
+            await ledger.record(tx, some.charges)
+        if some.released:
+            await ledger.release(tx, agent_id, some.released)
+        return some
+
+    def forget(self, written: Unbooked) -> None:
+        """The transaction is committed."""
+        del self.charges[: len(written.charges)]
+        del self.released[: len(written.released)]
