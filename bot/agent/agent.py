@@ -26,6 +26,8 @@ log = structlog.get_logger(__name__)
 
 _REST_SECONDS = 1.0
 """Before an agent that could not be set up is begun again: twice as long each time."""
+_LOOK_SECONDS = 5.0
+"""After so long it is tried whether the book is back, whatever is known of it."""
 
 
 class Agent:
@@ -79,6 +81,7 @@ class Agent:
         try:
             await self._set_up(life)
         except StoreUnavailable:
+            await self._excuse_start()
             raise
         except (StaleEpoch, asyncio.CancelledError):
             with suppress(StoreUnavailable):
@@ -89,6 +92,16 @@ class Agent:
             log.exception("agent_crashed", starts=self._starts)
             await asyncio.sleep(_REST_SECONDS * 2 ** min(self._starts, MOST_STARTS))
             raise
+
+    async def _excuse_start(self) -> None:
+        """It was the book that was away. It says so once it is back, however long that takes: until then nobody else
+        could begin either, and whoever fails too often is put aside."""
+        while True:
+            await self._database.until_back(_LOOK_SECONDS)
+            with suppress(StoreUnavailable):
+                async with self._database.write() as tx:
+                    await agents.no_failure(tx, self._agent_id)
+                return
 
     async def _set_up(self, life: Life) -> None:
         context = self._assembly.context

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from bot.compaction.plan import everything_but
-from bot.history import ASKED, THINKING, Entry, EntryKind, Ranges
+from bot.history import THINKING, TO_ANSWER, Entry, EntryKind, Ranges
 from bot.messages import Role, text_of, tool_calls
 
 WORK = frozenset({EntryKind.REPLY, EntryKind.RESULT})
 """What the model did."""
-TALK = ASKED | WORK
+TALK = TO_ANSWER | WORK
 """What was said and done, and not written by a compaction or the program."""
 
 
@@ -122,7 +122,7 @@ def open_exchange(view: Sequence[Entry]) -> int:
     asked, answered = False, set[str]()
     for index in reversed(range(len(view))):
         entry = view[index]
-        asked = asked or entry.kind in ASKED
+        asked = asked or entry.kind in TO_ANSWER
         answered.update(answered_by(entry))
         if entry.role == "assistant":
             start = index
@@ -139,11 +139,11 @@ def waiting_request(view: Sequence[Entry]) -> list[int]:
     last = next((entry for entry in reversed(view) if entry.kind in TALK), None)
     if last is None or (last.kind is EntryKind.REPLY and not last.interrupted and not tool_calls(last.blocks)):
         return []
-    asked = [index for index, entry in enumerate(view) if entry.kind in ASKED]
+    asked = [index for index, entry in enumerate(view) if entry.kind in TO_ANSWER]
     if not asked:
         return []
     latest = asked[-1]
-    run = list(takewhile(lambda index: view[index].kind in ASKED, range(latest, -1, -1)))
+    run = list(takewhile(lambda index: view[index].kind in TO_ANSWER, range(latest, -1, -1)))
     turn = view[latest].turn
     return sorted({*run, *(index for index in asked if turn is not None and view[index].turn == turn)})
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from bot.compaction.plan import Inserted, Plan, everything_but
 from bot.compaction.summary.details import Page, completed
 from bot.estimate.cuts import beginning
-from bot.history import Entry, EntryKind
+from bot.history import REQUESTS, Entry, EntryKind
 from bot.messages import Audience, Block, as_quoted, text_block, text_of
 
 FALLBACK = "fallback"
@@ -75,7 +75,7 @@ def _text(entry: Entry) -> str:
 
 def _hide_all_but_the_request(view: Sequence[Entry], room: float, share: float) -> Plan | None:
     """Also a summary, or the note of what was hidden before: of them as many details stay as are worth a ``share``."""
-    request = next((entry for entry in reversed(view) if entry.kind is EntryKind.SAID), None)
+    request = next((entry for entry in reversed(view) if entry.kind in REQUESTS), None)
     gone = [entry for entry in view if entry is not request]
     if not gone:
         return None
@@ -87,7 +87,7 @@ def hide_oldest(view: Sequence[Entry], room: float) -> Plan | None:
 
     The latest request, and what followed it when that fits, stays. Exact details of what is hidden are listed.
     """
-    requests = [index for index, entry in enumerate(view) if entry.kind is EntryKind.SAID]
+    requests = [index for index, entry in enumerate(view) if entry.kind in REQUESTS]
     cuts = [index for index in requests if index > 0]
     latest = requests[-1] if requests else len(view)
     cut = next((at for at in cuts if _tokens(view[at:]) <= room * _HEADROOM), latest)
@@ -96,7 +96,7 @@ def hide_oldest(view: Sequence[Entry], room: float) -> Plan | None:
         kept = [view[latest]]
     staying = {entry.seq for entry in kept}
     gone = [entry for entry in view if entry.seq not in staying]
-    if not any(entry.kind in (EntryKind.SAID, EntryKind.REPLY, EntryKind.RESULT) for entry in gone):
+    if not any(entry.kind in (*REQUESTS, EntryKind.REPLY, EntryKind.RESULT) for entry in gone):
         return None
     return _hiding(gone, kept, view, room * _DETAILS)
 

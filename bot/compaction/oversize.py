@@ -8,7 +8,7 @@ from bot.compaction import Plan
 from bot.compaction.fallback import excerpt
 from bot.estimate import Meter
 from bot.estimate.meter import PINNED_RULES
-from bot.history import ASKED, Entry, EntryKind, History
+from bot.history import REQUESTS, TO_ANSWER, Entry, EntryKind, History
 
 
 @dataclass(frozen=True)
@@ -155,11 +155,11 @@ def _largest(history: History, head_tokens: int, factor: float, bound: Bound) ->
 def _uncompactable(history: History) -> list[Entry]:
     """What a compaction keeps as it is: the latest request, and what tools returned for it."""
     visible = history.visible
-    latest = next((entry for entry in reversed(visible) if entry.kind is EntryKind.SAID), None)
+    latest = next((entry for entry in reversed(visible) if entry.kind in REQUESTS), None)
     if latest is None:
         return []
     return [
         entry
         for entry in visible
-        if entry.turn == latest.turn and (entry.kind in ASKED or entry.kind is EntryKind.RESULT)
+        if entry.turn == latest.turn and (entry.kind in TO_ANSWER or entry.kind is EntryKind.RESULT)
     ]

@@ -46,6 +46,8 @@ class EntryKind(StrEnum):
     """What a summary says of hidden entries."""
     NOTE = "note"
     """The program tells the model something."""
+    WOKEN = "woken"
+    """An appointment came for which the model is woken: it is asked, as by a person, and no person reads it."""
 
 
 PARKED = "parked"
@@ -61,6 +63,10 @@ LASTING = frozenset({PARKED, SET_ASIDE})
 
 ASKED = frozenset({EntryKind.SAID, EntryKind.FILE})
 """What a request of a person is made of."""
+REQUESTS = frozenset({EntryKind.SAID, EntryKind.WOKEN})
+"""The words that an answer is owed to."""
+TO_ANSWER = ASKED | REQUESTS
+"""What an answer is owed to: words, and what was sent with them."""
 
 
 @dataclass(frozen=True)

@@ -145,5 +145,6 @@ def _who(item: Recalled) -> str:
         EntryKind.SUMMARY: "summary",
         EntryKind.MARKER: "marker",
         EntryKind.NOTE: "note to the model",
+        EntryKind.WOKEN: "appointment",
     }
     return names.get(entry.kind, entry.kind.value)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from bot.agent.commands.parsing import parse
+from bot.history import REQUESTS
 from bot.messages import AgentId, Message
 from bot.store import Database, histories
 from tests.chaos.brain import ASKED
@@ -135,7 +136,7 @@ async def _history(house: House) -> AsyncIterator[str]:
     stored: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for row in await house.ledger.rows("SELECT agent_id, seq, kind, blocks FROM entries ORDER BY agent_id, seq"):
         seqs[row["agent_id"]].append(row["seq"])
-        if row["kind"] in ("said", "note"):  # a note wakes an agent
+        if row["kind"] in REQUESTS:
             for block in decoded(row["blocks"]):
                 stored[row["agent_id"]].update(ASKED.findall(block.get("text", "")))
     taken: defaultdict[str, Counter[str]] = defaultdict(Counter)

@@ -122,7 +122,7 @@ class Opened:
             who, words = message.person, words_of(message, texts[message.id])
             if message.kind == inbox.WAKE:
                 note = [text_block(texts[message.id])]
-                await step.append("user", note, EntryKind.NOTE, turn=turn_id, audience=Audience.MODEL, person=who)
+                await step.append("user", note, EntryKind.WOKEN, turn=turn_id, audience=Audience.MODEL, person=who)
                 continue
             key = message_key(message.key)
             at = message.said_at

@@ -35,6 +35,7 @@ _SPEAKERS = {
     EntryKind.REPLY: Speaker.MODEL,
     EntryKind.SUMMARY: Speaker.MODEL,
     EntryKind.NOTE: Speaker.MODEL,
+    EntryKind.WOKEN: Speaker.MODEL,
 }
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from bot.compaction.boundaries import answered_by
 from bot.compaction.parts.file_references import MESSAGES
-from bot.history import ASKED, Entry, EntryKind
+from bot.history import TO_ANSWER, Entry, EntryKind
 from bot.messages import tool_calls
 
 
@@ -40,7 +40,7 @@ class Bundle:
     @property
     def is_asked(self) -> bool:
         """Whether it comes from a person."""
-        return self.head.kind in ASKED
+        return self.head.kind in TO_ANSWER
 
     def holds(self, seqs: AbstractSet[int]) -> bool:
         """Whether one of these entries is in it."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from bot.compaction.boundaries import WORK, answered_by
-from bot.history import ASKED, Entry, EntryKind
+from bot.history import TO_ANSWER, Entry, EntryKind
 from bot.messages import Block, text_of, tool_calls
 
 COMPLETIONS = ("attempt_completion", "final_answer")
@@ -54,7 +54,7 @@ def segments_of(view: Sequence[Entry], completions: Container[str] = COMPLETIONS
     for index, entry in enumerate(view):
         if entry.kind in WORK:
             worked = True
-        elif entry.kind in ASKED:
+        elif entry.kind in TO_ANSWER:
             if asked is None or entry.turn != asked.turn or (entry.turn is None and worked):
                 starts.append(index)
             asked, worked = entry, False
@@ -88,10 +88,10 @@ def _segment(entries: Sequence[Entry], completions: Container[str]) -> Segment:
     work = [entry for entry in entries if entry.kind in WORK]
     answer = {entry.seq for entry in (*_handed_over(work, completions), *_last_of(work))}
     return Segment(
-        asked=tuple(entry for entry in entries if entry.kind in ASKED),
+        asked=tuple(entry for entry in entries if entry.kind in TO_ANSWER),
         monologue=tuple(entry for entry in work if entry.seq not in answer),
         answer=tuple(entry for entry in work if entry.seq in answer),
-        apart=tuple(entry for entry in entries if entry.kind not in WORK and entry.kind not in ASKED),
+        apart=tuple(entry for entry in entries if entry.kind not in WORK and entry.kind not in TO_ANSWER),
     )
 
 

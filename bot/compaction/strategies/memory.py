@@ -22,7 +22,7 @@ from bot.compaction.facts.merge import merged
 from bot.compaction.plan import Inserted, Plan, PlanContext, Scale, everything_but
 from bot.compaction.strategies.recent import MOST_SHARE, RECENT_TOKENS, PresetShare, Recent
 from bot.estimate import Level, Meter
-from bot.history import ASKED, Entry, EntryKind
+from bot.history import TO_ANSWER, Entry, EntryKind
 from bot.messages import tool_calls
 
 _MARGIN = 0.01
@@ -200,8 +200,8 @@ class _Page:
         return self._sizes[cut] + sum(self._view[at].tokens for at in self._waiting if at < cut)
 
     def _begins(self, at: int) -> bool:
-        here = at < len(self._view) and self._view[at].kind in ASKED
-        return here and (at == 0 or self._view[at - 1].kind not in ASKED)
+        here = at < len(self._view) and self._view[at].kind in TO_ANSWER
+        return here and (at == 0 or self._view[at - 1].kind not in TO_ANSWER)
 
 
 def _cuts(view: Sequence[Entry], first: int) -> list[int]:

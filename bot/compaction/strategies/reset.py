@@ -25,7 +25,7 @@ from bot.compaction.plan import (
 from bot.compaction.strategies.recent import RECENT_TOKENS, PresetShare, Recent
 from bot.compaction.summary import frames
 from bot.estimate import Level, Meter
-from bot.history import ASKED, Entry, EntryKind
+from bot.history import REQUESTS, TO_ANSWER, Entry, EntryKind
 from bot.messages import Audience
 
 MARKER = "Session context compacted."
@@ -71,7 +71,7 @@ class Reset:
         kept = self._kept(view, meter)
         staying = {entry.seq for entry in kept}
         rest = [entry for entry in view if entry.seq not in staying]
-        if not any(entry.kind in (EntryKind.SAID, EntryKind.REPLY, EntryKind.RESULT) for entry in rest):
+        if not any(entry.kind in (*REQUESTS, EntryKind.REPLY, EntryKind.RESULT) for entry in rest):
             return None
         upto = max(entry.seq for entry in view)
         place = min((entry.seq for entry in kept), default=upto + 1)
@@ -91,12 +91,12 @@ class Reset:
         )
 
     def _kept(self, view: Sequence[Entry], meter: Meter) -> list[Entry]:
-        requests = [index for index, entry in enumerate(view) if entry.kind is EntryKind.SAID]
+        requests = [index for index, entry in enumerate(view) if entry.kind in REQUESTS]
         if not requests:
             return []
         if not _is_answered(view):
             # Several messages that one turn collected belong together, and so do messages that wait for an answer.
-            before = takewhile(lambda entry: entry.kind in ASKED, reversed(view[: requests[-1]]))
+            before = takewhile(lambda entry: entry.kind in TO_ANSWER, reversed(view[: requests[-1]]))
             files = takewhile(lambda entry: entry.kind is EntryKind.FILE, view[requests[-1] + 1 :])
             return [*reversed(list(before)), view[requests[-1]], *files]
         exchange = list(view[requests[-1] :])

@@ -30,7 +30,7 @@ from bot.compaction.plan import (
 from bot.compaction.strategies.reset import DEMANDS_SHARE, MARKER
 from bot.compaction.summary import details, frames
 from bot.estimate import Family, Meter, message_tokens
-from bot.history import Entry, EntryKind
+from bot.history import REQUESTS, Entry, EntryKind
 from bot.messages import Audience, Block, text_of
 
 GO_ON = frames.BEFORE_THE_LATEST
@@ -225,7 +225,7 @@ def _least_relevant(page: Reading, keep_share: float, keep_last: int) -> list[En
     """The older entries that are not worth keeping. A question goes or stays with its answer, a call with its result,
     and no step with tools stays without the question that it was taken for."""
     fixed = {entry.seq for bundle in page.last_messages(keep_last) for entry in bundle.entries}
-    question = next((b.head for b in reversed(page.bundles) if b.head.kind is EntryKind.SAID), None)
+    question = next((b.head for b in reversed(page.bundles) if b.head.kind in REQUESTS), None)
     if question is None:
         return []
     fixed.add(question.seq)

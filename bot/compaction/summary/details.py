@@ -36,7 +36,7 @@ from bot.compaction.summary.frames import (
 )
 from bot.estimate import Family, text_tokens
 from bot.estimate.cuts import head_and_end_of, one_line
-from bot.history import Entry, EntryKind
+from bot.history import REQUESTS, Entry, EntryKind
 from bot.messages import text_of
 
 LONGEST_ITEM = 200
@@ -215,7 +215,7 @@ def _told_in(told: str, details: str) -> Iterator[str]:
 
 def _latest_request(page: Page) -> str:
     """In the words of the person, where no request stays."""
-    if any(entry.kind is EntryKind.SAID for entry in page.kept):
+    if any(entry.kind in REQUESTS for entry in page.kept):
         return ""
     asked = next((entry for entry in reversed(page.gone) if entry.kind is EntryKind.SAID), None)
     return one_line(text_of(asked.blocks), _LONGEST_TOLD) if asked else ""

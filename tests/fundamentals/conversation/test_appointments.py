@@ -10,6 +10,7 @@ from bot.app.main import inner_roles
 from bot.app.resources import open_resources
 from bot.bus import topics
 from bot.messages import Address
+from bot.runtime.settings import AgentsSettings
 from bot.store import agents, appointments, chats
 from bot.store.appointments import Appointment, State
 from tests.conftest import OpenHouse
@@ -172,6 +173,23 @@ async def test_the_model_makes_one_that_wakes_it_and_answers_as_itself(
         await room.until(lambda: room.replies() == ["I will look.", "The weather is fine."])
     assert len(model.requests) == 3
     assert not model.refused
+
+
+async def test_what_it_is_woken_for_is_asked_although_the_page_is_compacted_before(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    model.brain = lambda request: Reply("It is out." if "is due" in str(request.messages) else "Ovens get hot. " * 700)
+    model.window = 8_000
+    agents_settings = AgentsSettings(compact_ahead=False, emergency_context_limit=3_000)
+    async with house(agents=agents_settings) as running:
+        clock = Clock(running)
+        await room.asks("Tell me of ovens")
+        await room.says("/remind wake in 20 minutes look at the oven")
+        await room.until(has(room, "I will look at this"))
+        clock.forward(20 * 60 + 1)
+        await room.until(lambda: room.replies()[-1:] == ["It is out."])
+    assert [one.request.is_summary for one in model.requests] == [False, True, False]
+    assert "look at the oven" in str(model.requests[-1].request.messages)
 
 
 async def test_two_hosts_and_a_wiped_redis_bring_each_once(house: OpenHouse, room: Room) -> None:

@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import make_url, text
 from structlog.testing import capture_logs
 
+from bot.agent.agent import Agent
 from bot.agent.assembly import Assembly
 from bot.agent.store_outage import AWAY
 from bot.app.main import services_of
@@ -81,6 +82,27 @@ async def test_a_process_that_starts_while_postgresql_dies_between_two_statement
         async with open_resources(settings) as resources:
             await resources.database.ping()
     assert "store_unavailable" in [line["event"] for line in logs]
+
+
+async def test_a_start_during_which_postgresql_is_away_is_no_failed_one(
+    book: Mapping[str, Any], postgres: Proxy, tmp_path: Path
+) -> None:
+    settings = load_settings(data_dir=tmp_path, anthropic_api_key="test-key", **book)
+    async with open_resources(settings) as resources:
+        async with resources.database.write() as tx:
+            await agents.ensure(tx, ADDRESS, now=1.0)
+            row = await agents.claim(tx, ADDRESS.agent_id)
+        assert row
+        postgres.cut()
+        living = asyncio.create_task(Agent(services_of(resources), row).run())
+        async with asyncio.timeout(PATIENCE):
+            await postgres.refused.wait()
+        postgres.restore()
+        with pytest.RaisesGroup(StoreUnavailable):
+            await asyncio.wait_for(living, PATIENCE)
+        async with resources.database.read() as tx:
+            counted = await tx.execute(text("SELECT starts FROM agents"))
+        assert counted.scalar_one() == 0
 
 
 async def _summary_under_way(room: Room, model: MessagesServer) -> None:
