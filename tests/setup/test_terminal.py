@@ -147,7 +147,7 @@ async def test_whoever_leaves_at_once_has_nothing_and_nothing_is_set_up_is_asked
     assert [*desk.folder.iterdir()] == []
 
 
-async def test_a_provider_is_known_by_what_its_models_are_called_and_by_its_key_and_the_end_of_input_leaves(
+async def test_a_provider_is_known_by_what_its_models_are_called_and_by_its_key_and_nothing_has_to_be_right(
     desk: Desk,
 ) -> None:
     await desk.begins("setup")
@@ -159,9 +159,18 @@ async def test_a_provider_is_known_by_what_its_models_are_called_and_by_its_key_
     await desk.answers("Key, which is not shown; Enter goes back", "short")
     await desk.asks("Trying it")
     await desk.asks("does not accept our key")
-    await desk.answers("Key, which is not shown; Enter keeps it", KEY)
+    await desk.answers("Key, which is not shown; Enter keeps it")
     await desk.answers("Model [claude-sonnet-5]")
-    await desk.asks("Talk to it on Telegram, too?")
+    await desk.asks("does not accept our key")
+    await desk.answers("Back to the list?")
+    await desk.answers("Number or name", "1")
+    await desk.answers("Key, which is not shown; Enter goes back", KEY)
+    await desk.answers("Model [claude-sonnet-5]")
+    await desk.answers("Talk to it on Telegram, too?", "y")
+    await desk.answers("Token, which is not shown; Enter skips this", WRONG_TOKEN)
+    await desk.asks("does not know the token")
+    await desk.answers("Token, which is not shown; Enter skips this")
+    await desk.asks("Talk to it on Discord, too?")
     desk.type(CTRL_D)
     await desk.asks("What was answered by now is kept")
     assert await desk.ends() == 130

@@ -65,7 +65,7 @@ def serving(file: SettingsFile) -> list[str]:
 
     settings = file.settings()
     page = "" if why_shut(settings) else f" Its chat page is http://{settings.http_bind}/chat."
-    return [f"Write to it.{page} It runs in this terminal until Ctrl-C; what follows is its log."]
+    return [f"Write to your bot.{page} It runs in this terminal until Ctrl-C; what follows is its log."]
 
 
 def masked(secret: str) -> str:

@@ -190,7 +190,7 @@ class TerminalSetup:
                 if answer == str(number) or offer.is_called(answer):
                     return offer
                 if offer.is_its_key(answer):
-                    self._questions.say(f"That looks like a key of {offer.title}: paste it below, where none is shown.")
+                    self._questions.say(f"That looks like a key of {offer.title}: it is asked for now, unseen.")
                     return offer
             self._questions.say(f"Type a number from 1 to {len(offers)}, or a name such as {names[0]}.")
 
@@ -220,6 +220,7 @@ class TerminalSetup:
         assert offer.provider
         provider, name, key = offer.provider, step.usual_model(offer.name), ""
         base, asks_name, is_first = await self._address(offer, ""), bool(offer.models) or not name, True
+        before: ModelAnswer | None = None
         if provider.get_key:
             self._questions.say(f"Its keys are made at {provider.get_key}")
         while True:
@@ -235,6 +236,9 @@ class TerminalSetup:
                 return await self._perhaps_another(step, answer)
             if trial.state == "works" or (trial.state == "untried" and await self._keeps_untried()):
                 return answer
+            if answer == before and await self._questions.agrees("Back to the list?", usual=True):
+                raise _Back
+            before = answer
             if base:
                 base = await self._address(offer, base)
             elif not provider.needs_key and not await self._questions.agrees("Try again?", usual=True):
@@ -323,6 +327,8 @@ class TerminalSetup:
             if trial.bot and await self._questions.agrees("The token is right. Go on all the same?", usual=False):
                 self._tell_kept(step.keep(token or step.token))
                 return trial
+            if trial.state == "wrong" and not trial.bot:
+                token = ""  # nobody wants to keep it, and Enter is the way out
 
     async def _admin(self, step: PlatformStep, trial: TokenTrial) -> None:
         """Whoever sends the code first."""
