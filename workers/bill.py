@@ -53,7 +53,7 @@ class RunBill:
     async def before(self, tx: Tx, number: int, head: Head, prompt: Callable[[], int], at: float) -> Standing | None:
         """This request is about to be sent, as this transaction says; returns the budget in whose way that is."""
         await self.book(tx)
-        if not await self.limits.are_any():
+        if not await self.limits.are_any(tx):
             return None
         asked = reservation(self.charge(number, head.model, at), prompt=prompt(), answer=head.max_tokens)
         full = await self.limits.reserve(tx, asked, passes=self.passes)

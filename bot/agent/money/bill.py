@@ -14,7 +14,7 @@ import structlog
 from bot.agent.context import Context
 from bot.agent.money import texts
 from bot.agent.step import Step
-from bot.errors import Cause
+from bot.errors import Cause, StoreUnavailable
 from bot.history import Usage
 from bot.model import Attempt, Head, OnSpent
 from bot.model.charges import charge_of, reservation
@@ -30,6 +30,8 @@ log = structlog.get_logger(__name__)
 PATIENCE_SECONDS = 60.0
 """For which others, whose answers may use up what is left, are waited for."""
 _LOOK_SECONDS = 0.2
+_AWAY_SECONDS = 5.0
+"""After so long it is tried again, whatever is known of the book."""
 TOLD_AT = (80, 100)
 """Percent of a budget at which people are told."""
 
@@ -112,7 +114,12 @@ class Bill:
                 async with self._database.write() as tx:
                     written = await self._context.unbooked.write(tx, self._context.agent_id)
                     full = await self._limits.reserve(tx, asked, passes=self._passes)
-            except BaseException:  # it may have been written all the same
+            except StoreUnavailable as error:  # it may have been written all the same
+                self._context.unbooked.released.append(asked.id)
+                log.warning("store_unavailable", reason=str(error))
+                await self._database.until_back(_AWAY_SECONDS)
+                continue
+            except BaseException:
                 self._context.unbooked.released.append(asked.id)
                 raise
             self._context.unbooked.forget(written)
@@ -129,7 +136,7 @@ class Bill:
     async def close(self, step: Step) -> None:
         """The turn ends in this step: nothing stays reserved for it, and people are told once of what they have spent
         most of."""
-        if not self._was_limited and not await self._limits.are_any():
+        if not self._was_limited and not await self._limits.are_any(step.tx):
             return
         context = self._context
         await context.unbooked.write(step.tx, context.agent_id)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
+from bot.errors import StoreUnavailable
 from bot.messages import AgentId
 from bot.runtime.settings import BudgetSettings
 from bot.store.database import Database
@@ -29,15 +31,21 @@ class Limits:
         self._are_chosen = False
         self._looked_at = float("-inf")
 
-    async def are_any(self) -> bool:
-        """Whether anything is limited for anybody."""
-        if self.usual.is_any:
-            return True
-        if time.monotonic() - self._looked_at > _LOOK_SECONDS:
-            async with self._database.glance() as tx:
-                self._are_chosen = await budgets.are_chosen(tx)
-            self._looked_at = time.monotonic()
-        return self._are_chosen
+    async def are_any(self, tx: Tx | None = None) -> bool:
+        """Whether anything is limited for anybody. ``tx``: of whoever is in a transaction; to take a second connection
+        then would be to wait for others who do the same. While the book is away, what was known last counts."""
+        if not self.usual.is_any and time.monotonic() - self._looked_at > _LOOK_SECONDS:
+            if tx is not None:
+                await self._look(tx)
+            else:
+                with suppress(StoreUnavailable):
+                    async with self._database.glance() as own:
+                        await self._look(own)
+        return self.usual.is_any or self._are_chosen
+
+    async def _look(self, tx: Tx) -> None:
+        self._are_chosen = await budgets.are_chosen(tx)
+        self._looked_at = time.monotonic()
 
     def look_again(self) -> None:
         """Something was chosen here."""

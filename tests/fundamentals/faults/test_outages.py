@@ -20,8 +20,12 @@ from bot.app.resources import open_resources
 from bot.errors import StoreUnavailable
 from bot.history import EntryKind
 from bot.messages import Address, text_block
+from bot.runtime.amounts import Amount
 from bot.runtime.settings import load_settings
 from bot.store import agents
+from bot.store.money import budgets
+from bot.store.money.budgets import Budget, Scope, Usual
+from bot.store.money.limits import Limits
 from bot.store.operators import parked
 from tests.conftest import OpenHouse
 from tests.house import PATIENCE, House, Room
@@ -103,6 +107,34 @@ async def test_a_start_during_which_postgresql_is_away_is_no_failed_one(
         async with resources.database.read() as tx:
             counted = await tx.execute(text("SELECT starts FROM agents"))
         assert counted.scalar_one() == 0
+
+
+async def test_a_request_for_which_postgresql_dies_while_something_is_reserved_waits_for_it(
+    house: OpenHouse, room: Room, model: MessagesServer, postgres: Proxy
+) -> None:
+    async with house(budget={"day": "50"}):
+        postgres.add_to_answer(b"pg_advisory_xact_lock(7237611)", DIES)
+        with capture_logs() as logs:
+            await room.asks("hello")
+        events = [line["event"] for line in logs]
+    assert "store_unavailable" in events
+    assert "turn_resumed" not in events, "it costs the turn none of its tries"
+    assert len(model.requests) == 1
+
+
+async def test_while_postgresql_is_away_what_was_known_of_budgets_counts(
+    book: Mapping[str, Any], postgres: Proxy, tmp_path: Path
+) -> None:
+    settings = load_settings(data_dir=tmp_path, anthropic_api_key="test-key", **book)
+    async with open_resources(settings) as resources:
+        limits = Limits(resources.database, Usual())
+        async with resources.database.write() as tx:
+            await budgets.choose(tx, Budget(Scope.CHAT, Amount(1), "", ADDRESS.agent_id), now=1.0)
+        assert await limits.are_any()
+        postgres.cut()
+        limits.look_again()
+        assert await limits.are_any()
+        postgres.restore()
 
 
 async def _summary_under_way(room: Room, model: MessagesServer) -> None:

@@ -185,3 +185,14 @@ async def test_it_is_told_once_in_each_period_that_a_budget_is_spent(database: D
 def test_the_next_month_begins_a_year_later_in_december() -> None:
     assert day_of(Budget(Scope.MONTH, None).ends(1_703_000_000.0)) == "20240101"
     assert AgentId(HERE) == HERE
+
+
+async def test_whoever_is_in_a_transaction_asks_for_limits_over_its_own_connection(postgres_book: str) -> None:
+    database = Database(postgres_book, connections=1)
+    limits = Limits(database, Usual())
+    async with asyncio.timeout(10), database.write() as tx:
+        assert not await limits.are_any(tx)
+        await budgets.choose(tx, Budget(Scope.CHAT, Amount(1), "", HERE), now=NOW)
+        limits.look_again()
+        assert await limits.are_any(tx)
+    await database.close()
