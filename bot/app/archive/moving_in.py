@@ -74,7 +74,7 @@ _WORDS = 60_000
 
 _TAIL_TOKENS, _TAIL_MESSAGES = 1_200, 8
 """What stays in view, word for word, of a conversation that goes on as its own."""
-_FACTS_FROM, _FACTS_CHARACTERS, _FACTS_TOKENS = 40, 6_000, 600
+_FACTS_FROM, _FACTS_CHARACTERS, _FACTS_TOKENS = 40, 12_000, 600
 """The last entries in which facts are looked for, and the room for them."""
 _MESSAGES = ASKED | {EntryKind.REPLY}
 _FIRST_SEQ = 2
