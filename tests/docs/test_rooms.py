@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,21 +16,22 @@ MOST_NAMES, MOST_BESIDE, MOST_LINES = 16, 25, 15
 ANEW = "`make docs` writes it anew"
 WALKS = PAGE.read_text(encoding="utf-8").partition("\n## Three walks\n")[2].partition("\n## ")[0]
 each_walk = pytest.mark.parametrize("walk", re.split(r"(?m)^### ", WALKS)[1:], ids=lambda walk: walk.split("\n")[0])
+house = cache(rooms)
+"""The imports of the whole program are read once."""
 FOLDERS = sorted(
     {face.parent for part in ("bot", "connectors", "workers") for face in (ROOT / part).rglob("__init__.py")}
 )
 
 
 def test_the_page_and_the_picture_are_what_the_code_makes_them() -> None:
-    house = rooms()
     said = PAGE.read_text(encoding="utf-8")
-    assert said == page(said, house), ANEW
-    assert PICTURE.read_text(encoding="utf-8") == picture(house), ANEW
+    assert said == page(said, house()), ANEW
+    assert PICTURE.read_text(encoding="utf-8") == picture(house()), ANEW
 
 
 def test_no_import_points_up() -> None:
-    layers = {room.name: room.layer for room in rooms()}
-    for room in rooms():
+    layers = {room.name: room.layer for room in house()}
+    for room in house():
         if room.layer is not None:
             assert all((layers[other] or 0) > room.layer for other in room.imports if layers[other] is not None), room
 

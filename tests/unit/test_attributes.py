@@ -54,4 +54,8 @@ def _sets(method: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
     nodes = list(ast.walk(method))
     only_typed = {id(node.target) for node in nodes if isinstance(node, ast.AnnAssign) and node.value is None}
     stored = [node for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)]
-    return {node.attr for node in stored if ast.unparse(node.value) == "self" and id(node) not in only_typed}
+    return {node.attr for node in stored if _is_self(node.value) and id(node) not in only_typed}
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
