@@ -6,6 +6,7 @@ import asyncio
 import gc
 import logging
 import os
+import re
 import shutil
 import signal
 import sys
@@ -13,6 +14,7 @@ import tempfile
 import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -30,11 +32,13 @@ from bot.runtime.logs import LOUD
 from bot.runtime.settings import Settings
 from bot.store import Database
 from tests import ports
+from tests.compiled import compile_once
 from tests.house import WIRES, House, Room, Wire, open_house, settings_for
 from tests.servers.messages.server import MessagesServer
 
 properties.register_profile("on a busy machine", deadline=None)
 properties.load_profile("on a busy machine")
+compile_once()
 
 BOOKS = ("embedded", "external")
 """SQLite with the embedded Valkey, and PostgreSQL with a Valkey of its own: everything holds on both."""
@@ -79,6 +83,10 @@ FIRST = frozenset({"chaos", "dialogs", "docs", "fundamentals", "unit"})
 """The folders of `make test`, which runs what needs no PostgreSQL and is not marked as `rest`; `make test-rest` runs
 what it leaves."""
 
+_SELDOM_REST = frozenset({"docs", "unit"})
+"""Folders of :data:`FIRST` in which few files have tests of the rest, and these say so in their text."""
+_SAYS_REST = re.compile(rb"mark\.rest\b|postgres|\bbook: ")
+_HERE = Path(__file__).parent
 _IN_MEMORY = Path("/dev/shm")  # Linux's folder in memory
 _ROOM_IN_MEMORY = 4 * 1024**3
 
@@ -99,15 +107,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Load no tests of folders of which none is run."""
-    is_other = collection_path.parent == Path(__file__).parent and collection_path.name not in FIRST
-    return True if is_other and collection_path.is_dir() and config.getoption("part") == "first" else None
+    """Load no tests of which none is run: collecting takes each process seconds."""
+    return True if _is_left_out(collection_path, config.getoption("part")) else None
 
 
 @pytest.hookimpl(trylast=True)  # behind pytest-randomly
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what only LONG=1 runs, and what belongs to the other part."""
     part, is_long = config.getoption("part"), "LONG" in os.environ
+    if lost := {str(item.path) for item in items if not _is_first(item) and _is_left_out(item.path, "rest")}:
+        raise pytest.UsageError(f"what is for `make test-rest` would not be loaded there (_SAYS_REST): {sorted(lost)}")
     left_out = {
         item
         for item in items
@@ -121,10 +130,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """The same tables over each wire."""
-    folder = metafunc.definition.path.relative_to(Path(__file__).parent).parts[0]
+    folder = metafunc.definition.path.relative_to(_HERE).parts[0]
     is_of_one = metafunc.definition.get_closest_marker("one_wire") is not None
     if "wire" in metafunc.fixturenames and folder in ("fundamentals", "dialogs") and not is_of_one:
         metafunc.parametrize("wire", WIRES, indirect=True)
+
+
+def _is_left_out(path: Path, part: str | None) -> bool:
+    """Whether nothing of a folder or a file is of this part."""
+    if part is None or not path.is_relative_to(_HERE) or path == _HERE:
+        return False
+    folder = path.relative_to(_HERE).parts[0]
+    if part == "first":
+        return folder not in FIRST and (_HERE / folder).is_dir()
+    return folder in _SELDOM_REST and path.name.startswith("test_") and path.is_file() and not _says_rest(path)
+
+
+@cache
+def _says_rest(path: Path) -> bool:
+    return _SAYS_REST.search(path.read_bytes()) is not None
 
 
 def _is_long(item: pytest.Item) -> bool:
@@ -139,7 +163,7 @@ def _is_first(item: pytest.Item) -> bool:
     assert isinstance(item, pytest.Function)
     values = item.callspec.params.values() if hasattr(item, "callspec") else ()
     on_postgresql = "postgres_url" in item.fixturenames or any(one in ("external", "postgresql") for one in values)
-    in_folder = item.path.relative_to(Path(__file__).parent).parts[0] in FIRST
+    in_folder = item.path.relative_to(_HERE).parts[0] in FIRST
     return in_folder and not on_postgresql and item.get_closest_marker("rest") is None
 
 
@@ -182,7 +206,8 @@ def _plain_log() -> Iterator[None]:
     yield
     root.handlers = handlers
     for logger, level in levels.items():
-        logger.setLevel(level)
+        if logger.level != level:  # setting it makes all loggers forget what they have found out
+            logger.setLevel(level)
 
 
 @pytest.fixture(autouse=True)
