@@ -32,11 +32,13 @@ from bot.runtime.logs import LOUD
 from bot.runtime.settings import Settings
 from bot.store import Database
 from tests import ports
+from tests.compiled import compile_once
 from tests.house import WIRES, House, Room, Wire, open_house, settings_for
 from tests.servers.messages.server import MessagesServer
 
 properties.register_profile("on a busy machine", deadline=None)
 properties.load_profile("on a busy machine")
+compile_once()
 
 BOOKS = ("embedded", "external")
 """SQLite with the embedded Valkey, and PostgreSQL with a Valkey of its own: everything holds on both."""
@@ -113,8 +115,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what only LONG=1 runs, and what belongs to the other part."""
     part, is_long = config.getoption("part"), "LONG" in os.environ
-    if lost := {item.path for item in items if not _is_first(item) and _is_left_out(item.path, "rest")}:
-        raise pytest.UsageError(f"`make test-rest` would not run what is for it, see _SAYS_REST: {lost}")
+    if lost := {str(item.path) for item in items if not _is_first(item) and _is_left_out(item.path, "rest")}:
+        raise pytest.UsageError(f"what is for `make test-rest` would not be loaded there (_SAYS_REST): {sorted(lost)}")
     left_out = {
         item
         for item in items
