@@ -82,7 +82,8 @@ async def test_who_comes_back_after_a_pause_is_answered_on_a_small_page_and_was_
         await time.to_the_quiet_moment()
         (run,) = await at_rest(running)
         assert (run.state, run.trigger, run.occasion) == (RunState.DONE, "ahead", "quiet")
-        assert "ahead (before the prompt cache expired)" in (run.trace or "")
+        (file,) = running.folder().glob("compaction_*.md")
+        assert "ahead (before the prompt cache expired)" in file.read_text()
         (summary,) = model.requests[asked:]
         assert summary.usage.cache_read_input_tokens > 0.8 * summary.usage.prompt_tokens
         assert room.notices() == []
