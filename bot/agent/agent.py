@@ -54,7 +54,7 @@ class Agent:
             self._loop.leave()
 
     def take_due(self) -> None:
-        """An appointment of its may be due."""
+        """An appointment of its may be due, or its quiet moment have come."""
         if self._loop:
             self._loop.take_due()
 

@@ -21,6 +21,7 @@ from bot.agent.commands.handlers import CommandHandlers
 from bot.agent.compacting.compactor import Compactor
 from bot.agent.compacting.extraction import FactExtraction
 from bot.agent.compacting.planner import Planner
+from bot.agent.compacting.quiet import QuietCompaction
 from bot.agent.compacting.run_report import RunReport
 from bot.agent.compacting.run_rows import RunRows
 from bot.agent.compacting.running_summary import RunningSummary
@@ -112,7 +113,15 @@ class Assembly:
         services, context = self._services, self.context
         settings, bus = services.settings, services.bus
         compactor = self.compactor(tasks)
-        beginning = Beginning(context, self._incoming, partial(self._turn, compactor))
+        quiet = QuietCompaction(
+            context,
+            database=services.database,
+            compactor=compactor,
+            model_choice=self.model_choice,
+            settings=settings.agents,
+            tasks=tasks,
+        )
+        beginning = Beginning(context, self._incoming, partial(self._turn, compactor, quiet))
         runner = TurnRunner(
             context,
             compactor=compactor,
@@ -135,6 +144,7 @@ class Assembly:
             compactor=compactor,
             commands=self._commands(compactor, runner, beginning, tasks),
             due=DueAppointments(context, services.database),
+            quiet=quiet,
             tasks=tasks,
             when_busy=settings.agents.when_busy,
         )
@@ -215,7 +225,7 @@ class Assembly:
             tasks=tasks,
         )
 
-    def _turn(self, compactor: Compactor, row: TurnRow, steering: Steering) -> Turn:
+    def _turn(self, compactor: Compactor, quiet: QuietCompaction, row: TurnRow, steering: Steering) -> Turn:
         services, context = self._services, self.context
         settings, database = services.settings, services.database
         abort_signal, timing = AbortSignal(), Timing(row.received_at, row.started_at)
@@ -241,6 +251,7 @@ class Assembly:
             timing=timing,
             bill=bill,
             secrets=settings.secrets,
+            quiet_moment=quiet.moment,
         )
 
         def tools() -> ToolUse:

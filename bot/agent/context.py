@@ -71,6 +71,10 @@ class Context:
         self.chosen_zone = row.zone
         """The IANA name of the time zone that was chosen for this conversation; empty where none was."""
         self._usual_zone = zone
+        self.asked_at = 0.0
+        """When the last request of a turn began, by the book's clock; 0: none has on this host."""
+        self.quiet_at = row.quiet_at
+        """When its prompt cache is about to expire and a compaction may be worth it, as the book has it."""
         self._database = database
         self._bus = bus
         self._strategies = strategies
@@ -95,6 +99,10 @@ class Context:
         with suppress(ValueError, OverflowError, OSError):
             return Said.of(local_time(at, zone), zone)
         return None
+
+    def clock(self) -> float:
+        """The book's time: seconds since 1970."""
+        return self._database.clock()
 
     @property
     def zone(self) -> str:
@@ -159,6 +167,7 @@ class Context:
             self.restraint, self.factor = step.restraint, step.factor
             self.answered_by, self.chosen_zone = step.answered_by, step.zone
             self.unbooked.forget(step.booked)
+            self.quiet_at = step.quiet_at
         self._bus.ring(*step.rings)
         for tell in step.afterwards:
             tell()

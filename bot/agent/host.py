@@ -29,7 +29,7 @@ from bot.messages import AgentId
 from bot.runtime.shutdown import Shutdown
 from bot.runtime.tasks import stop
 from bot.runtime.telemetry import telemetry
-from bot.store import Database, agents, appointments, turns, work
+from bot.store import Database, Tx, agents, appointments, turns, work
 from bot.store.agents import AgentRow
 
 log = structlog.get_logger(__name__)
@@ -104,7 +104,8 @@ class _Hosting:
         """Somebody came later and found no place: there is more in the book than stands in the line."""
         self._next_sweep = 0.0
         self._next_due = math.inf
-        """When the next appointment is due, whoever's it is, on the loop's clock."""
+        """When the next appointment is due, or the next prompt cache about to expire, whoever's it is, on the loop's
+        clock."""
 
     async def run(self) -> None:
         """Wake agents until the end of the process, then let them come to their ends."""
@@ -158,7 +159,7 @@ class _Hosting:
         try:
             async with self._database.read() as tx:
                 waiting = await work.waiting_agents(tx, _MOST_SEEN, now=now)
-                self._wait_until(await appointments.next_instant(tx, now=now), now)
+                self._wait_until(await _next_instant(tx, now), now)
             for agent_id in waiting:
                 if agent_id in self._awake:
                     self._awake[agent_id].take_due()
@@ -181,7 +182,7 @@ class _Hosting:
         now = self._database.clock()
         with suppress(StoreUnavailable):
             async with self._database.glance() as tx:
-                self._wait_until(await appointments.next_instant(tx, now=now), now)
+                self._wait_until(await _next_instant(tx, now), now)
 
     def _wait_until(self, instant: float | None, now: float) -> None:
         self._next_due = math.inf if instant is None else _now() + instant - now + _SURELY_SECONDS
@@ -294,6 +295,13 @@ class _Hosting:
             log.warning("store_unavailable", agent=agent_id, reason=str(causes[0]))
         else:
             log.error("agent_crashed", agent=agent_id, exc_info=ended)
+
+
+async def _next_instant(tx: Tx, now: float) -> float | None:
+    """When somebody has to look next. A quiet moment rings no bell: it is minutes away when it is written down, and a
+    sweep finds it before."""
+    known = [await appointments.next_instant(tx, now=now), await work.next_quiet(tx, now=now)]
+    return min((instant for instant in known if instant is not None), default=None)
 
 
 def _now() -> float:

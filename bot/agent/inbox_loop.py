@@ -15,6 +15,7 @@ from bot.agent.appointments.due import DueAppointments
 from bot.agent.commands.dispatch import CommandDispatcher
 from bot.agent.commands.parsing import command_in
 from bot.agent.compacting.compactor import Compactor
+from bot.agent.compacting.quiet import QuietCompaction
 from bot.agent.context import Context
 from bot.agent.live_view import LiveView
 from bot.agent.retries import DIED, Retries
@@ -54,6 +55,7 @@ class InboxLoop:
         compactor: Compactor,
         commands: CommandDispatcher,
         due: DueAppointments,
+        quiet: QuietCompaction,
         tasks: asyncio.TaskGroup,
         when_busy: WhenBusy,
     ) -> None:
@@ -68,6 +70,7 @@ class InboxLoop:
         self._compactor = compactor
         self._commands = commands
         self._due = due
+        self._quiet = quiet
         self._tasks = tasks
         self._when_busy = when_busy
         self._pieces = _Pieces(database.clock)
@@ -82,7 +85,7 @@ class InboxLoop:
         self._is_held = False
         """Messages wait a moment for what belongs to them."""
         self._may_be_due = True
-        """Appointments are to be looked at: nobody has, or the host says so."""
+        """Appointments are to be looked at, and whether its quiet moment has come: nobody has, or the host says so."""
 
     @property
     def is_idle(self) -> bool:
@@ -93,11 +96,12 @@ class InboxLoop:
         """Begin nothing more, and end as soon as the turn has that runs. What else there is waits for the next host."""
         self._leaving = True
         self._runner.leave()
+        self._quiet.leave()
         if self._bell:
             self._bell.strike(None)
 
     def take_due(self) -> None:
-        """An appointment may be due."""
+        """An appointment may be due, or the quiet moment have come."""
         self._may_be_due = True
         self._bus.wake(self._topic)
 
@@ -148,7 +152,8 @@ class InboxLoop:
 
     async def _take_what_waits(self) -> bool:
         """Commands at once; messages into a turn when none runs, all that stand together into one."""
-        if self._may_be_due and not self._leaving:
+        may_be_due = self._may_be_due and not self._leaving
+        if may_be_due:
             self._may_be_due = False
             await self._due.take()
         async with self._database.glance() as tx:
@@ -174,6 +179,8 @@ class InboxLoop:
         seconds = self._pieces.seconds_left(collected)
         if not seconds or not self._wait_for_more(collected, seconds):
             await self._begin_turn(collected, is_first=is_first)
+        if may_be_due and not queue.waiting and self._fetching is None and self._runner.turn is None:
+            self._quiet.take_due()
         return bool(queue.waiting) or self._fetching is not None
 
     def _wait_for_more(self, messages: Sequence[Waiting], seconds: float) -> bool:

@@ -42,6 +42,7 @@ class ModelRequests:
         UsedUpError."""
         page, context = await self._page(), self._context
         head = context.window.with_room(context.head, context.meter.total)
+        context.asked_at = context.clock()
         async with self._bill.request(head, context.meter.total) as on_spent:
             return await context.window.link.model.ask(
                 head,

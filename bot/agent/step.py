@@ -43,6 +43,8 @@ class Step:
         self.answered_by = context.answered_by
         self.zone = context.chosen_zone
         """The time zone that was chosen for this conversation; empty where none was."""
+        self.quiet_at = context.quiet_at
+        """When the prompt cache is about to expire and a compaction may be worth it; None: there is no such moment."""
         self._remembered = (context.restraint, context.factor, context.answered_by)
         self.booked = Unbooked()
         """What of the ledger it wrote."""
@@ -101,12 +103,14 @@ class Step:
         self.history = self.history.covered(layer, inserted)
         self.next_seq += len(inserted)
         self._is_weighed, self._meter = True, None
+        self.quiet_at = None  # what the provider remembers is another page
 
     async def take_off(self, number: int) -> None:
         """Take a layer off. What it hid may be older than what was in memory, so the history is read again."""
         await histories.take_off(self.tx, self._context.agent_id, number, now=self.now)
         self.history = await self._context.history_in(self.tx)
         self._is_weighed, self._meter = True, None
+        self.quiet_at = None
 
     async def withdraw(self, key: str, *, hide: bool) -> frozenset[str]:
         """Its author deleted this message: the history says so, or hides its words. Returns files that go with them."""
@@ -159,12 +163,15 @@ class Step:
             await zones.choose_for_chat(self.tx, address, zone)
         self.zone = zone
 
-    async def say(self, text: str, *, buttons: Sequence[Button] = (), answers: str = "", payload: str = "") -> int:
+    async def say(
+        self, text: str, *, buttons: Sequence[Button] = (), answers: str = "", payload: str = "", held: bool = False
+    ) -> int:
         """The program says something; returns the message's slot. ``answers``: the ref of what it answers;
-        ``payload``: the same for machines, which the chat page unfolds in its own words."""
+        ``payload``: the same for machines, which the chat page unfolds in its own words; ``held``: not before the next
+        turn ends."""
         self.rings.append(topics.outbox(self._context.address.connector))
         said = {"answers": answers, "payload": payload}
-        return await outbox.say(self.tx, self._context.address, text, buttons=buttons, now=self.now, **said)
+        return await outbox.say(self.tx, self._context.address, text, buttons=buttons, now=self.now, held=held, **said)
 
     async def leave_unsaid(self, answers: str) -> None:
         """What a person did needs no words: where the platform shows that some are on their way, it no longer does."""
@@ -210,6 +217,8 @@ class Step:
         if self._is_weighed:
             meter = self.weigh()
             changed["meter"] = MeterRecord.of(meter, self._context.strategy.level(meter))
+        if self.quiet_at != self._context.quiet_at:
+            changed["quiet_at"] = self.quiet_at
         if changed:
             await agents.remember(self.tx, self._context.agent_id, **changed)
         self.booked = await self._context.unbooked.write(self.tx, self._context.agent_id)

@@ -17,6 +17,7 @@ from bot.errors import ConfigurationError
 from bot.estimate.learned_windows import Windows
 from bot.model import Limits, Link, Model, SettingNames
 from bot.model.anthropic import AnthropicModel
+from bot.model.cache_marks import Life
 from bot.model.calls import Silence
 from bot.model.chain import Chain
 from bot.model.stand_in import StandIn
@@ -123,10 +124,18 @@ def link_to(chosen: Choice, settings: Settings, windows: Windows | None = None) 
     """A client for this choice, which is not the local one."""
     if chosen.provider == ANTHROPIC:
         model = _of_anthropic(chosen, settings, windows)
-        return Link(model, chosen.name, is_by_anthropic=chosen.is_by_anthropic)
+        by_anthropic = chosen.is_by_anthropic
+        return Link(model, chosen.name, is_by_anthropic=by_anthropic, remembers=settings.cache_life)
     provider = providers()[chosen.provider]
-    make = _on_messages if provider.wire_of(chosen.name) is Wire.MESSAGES else _on_chat
-    return Link(make(provider, chosen, settings, windows), chosen.name, _title(chosen))
+    if provider.wire_of(chosen.name) is Wire.MESSAGES:
+        on_messages = _on_messages(provider, chosen, settings, windows)
+        return Link(on_messages, chosen.name, _title(chosen), remembers=_life_elsewhere(settings))
+    return Link(_on_chat(provider, chosen, settings, windows), chosen.name, _title(chosen))
+
+
+def _life_elsewhere(settings: Settings) -> Life:
+    """What `PROMPT_CACHE` comes to at another provider that speaks the Messages API."""
+    return "5m" if settings.prompt_cache == "auto" else settings.prompt_cache
 
 
 def _title(chosen: Choice) -> str:
@@ -231,7 +240,7 @@ def _on_messages(provider: Provider, chosen: Choice, settings: Settings, windows
         base_url=provider.other_base_url if is_hosted else _root(chosen.base_url or ""),
         silence=_silence(settings, is_hosted=is_hosted),
         calls=settings.model_calls,
-        remembered="5m" if settings.prompt_cache == "auto" else settings.prompt_cache,
+        remembered=_life_elsewhere(settings),
         windows=windows,
         names=names_for(chosen, settings),
         look=partial(look, provider, chosen.base_url or "", _secret(own.key if own else None)),

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from bot.errors import Cause
 from bot.history import Usage
 from bot.messages import Block, Message
+from bot.model.cache_marks import Life
 
 CUT_OFF = "max_tokens"
 """The stop reason of an answer that was to be longer."""
@@ -215,7 +216,8 @@ class Link:
     ``title``: "OpenAI gpt-5.2"; empty where the name says enough. ``is_by_anthropic``: by Anthropic itself, and by
     nobody who speaks like them: only there do requests with tools get a prompt besides ours. ``is_local``: it is the
     one that comes with the program. ``prompt``: the system prompt that it can follow, in the place of ours;
-    ``uses_tools``: whether it is offered any; ``introduction``: what people read once, below its first answer.
+    ``uses_tools``: whether it is offered any; ``introduction``: what people read once, below its first answer;
+    ``remembers``: for how long its requests ask the provider to keep them, where they do ask.
     """
 
     model: Model
@@ -226,6 +228,7 @@ class Link:
     uses_tools: bool = True
     introduction: str = ""
     is_local: bool = False
+    remembers: Life | None = None
 
     @property
     def called(self) -> str:

@@ -25,6 +25,11 @@ Life = Literal["5m", "1h"]
 """How long the provider remembers after the last use. Writing costs 1.25 times the input price, or twice it."""
 
 
+def seconds_of(life: Life) -> float:
+    """So long is that."""
+    return 3600.0 if life == "1h" else 300.0
+
+
 class Mark(TypedDict, total=False):
     """As the API takes it."""
 

@@ -67,6 +67,10 @@ class Price:
         pico += rates.output * (usage.output - usage.reasoning) + rates.thinking * usage.reasoning
         return (pico + _PICO // 2) // _PICO + round(self.search * NANO) * usage.searches
 
+    def written(self, *, hourly: bool) -> float:
+        """Dollars for a million tokens that are written to the cache, for five minutes or for an hour."""
+        return self.input * (self.hourly if hourly else self.write)
+
     @property
     def in_words(self) -> str:
         """As a row of the ledger keeps it."""

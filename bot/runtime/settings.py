@@ -60,6 +60,12 @@ class AgentsSettings(_Group):
     critical: float = 0.90
     strategy: str = "reset"
     compact_ahead: bool = True
+    compact_quiet: bool = False
+    """Just before the prompt cache expires, where that is expected to be cheaper; not without `compact_ahead`."""
+    compact_quiet_from: float = Field(default=0.25, ge=0, le=1)
+    """Of the limit: a smaller conversation is never compacted for that."""
+    compact_quiet_most: int = Field(default=4, ge=0)
+    """So many times within 24 hours a conversation is compacted for that at most."""
     when_busy: Literal["collect", "steer", "interrupt"] = "collect"
     tell_time: bool = True
     """Whether models are told when each message was sent."""

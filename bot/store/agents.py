@@ -38,7 +38,8 @@ class AgentRow:
     """One agent. ``paused``: after an undo; ``cooldown``: messages that automatic compaction still skips;
     ``calibration``: what the provider counts over what we guess, of the model ``calibrated_for``; ``strategy`` and
     ``model``: what the agent chose, empty for none; ``zone`` and ``zone_of``: see
-    :mod:`bot.store.zones`; ``starts``: how often it was begun, this time counted, since it last wrote anything."""
+    :mod:`bot.store.zones`; ``starts``: how often it was begun, this time counted, since it last wrote anything;
+    ``quiet_at``: when its prompt cache is about to expire, and a compaction may be worth it."""
 
     id: AgentId
     address: Address
@@ -52,6 +53,7 @@ class AgentRow:
     starts: int = 1
     zone: str = ""
     zone_of: str = ""
+    quiet_at: float | None = None
 
 
 async def ensure(tx: Tx, address: Address, *, now: float) -> None:
@@ -96,6 +98,7 @@ async def claim(tx: Tx, agent_id: AgentId) -> AgentRow | None:
         starts=row["starts"],
         zone=row["zone"],
         zone_of=row["zone_of"],
+        quiet_at=row["quiet_at"],
     )
 
 
@@ -140,6 +143,7 @@ class Remembered(TypedDict, total=False):
     calibration: float
     calibrated_for: str
     meter: MeterRecord
+    quiet_at: float | None
 
 
 async def remember(tx: Tx, agent_id: AgentId, **changed: Unpack[Remembered]) -> None:

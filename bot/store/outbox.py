@@ -6,7 +6,20 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from sqlalchemy import ColumnElement, RowMapping, String, bindparam, cast, func, insert, literal, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    RowMapping,
+    String,
+    bindparam,
+    case,
+    cast,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    update,
+)
 
 from bot.messages import Address, AgentId, Button, OutFile
 from bot.store.schema import agents, compactions, inbox, outbox, turns
@@ -20,7 +33,9 @@ _PENDING = (
 )
 _THERE = outbox.c.chat == bindparam("there")
 _INSERT = insert(outbox).returning(outbox.c.id)
-_CHANGE = update(outbox).where(_THIS).values(version=outbox.c.version + 1, state="ready")
+_STILL = (outbox.c.state == "held") & (outbox.c.kind == "notice")
+"""What is said of something that nobody saw happen stays unsaid, whatever becomes of it, until a turn ends."""
+_CHANGE = update(outbox).where(_THIS).values(version=outbox.c.version + 1, state=case((_STILL, "held"), else_="ready"))
 _CHANGE = _CHANGE.values(text=bindparam("text"), buttons=bindparam("buttons"), payload=bindparam("payload"))
 _VOID = _CHANGE.where(outbox.c.state == "open")
 _CHATS = select(outbox.c.chat).distinct().where(*_PENDING)
@@ -83,11 +98,13 @@ async def say(
     buttons: Sequence[Button] = (),
     answers: str = "",
     payload: str = "",
+    held: bool = False,
     now: float,
 ) -> int:
-    """A message of the program; returns its id, by which it can be changed. ``payload``: the same for machines."""
+    """A message of the program; returns its id, by which it can be changed. ``payload``: the same for machines;
+    ``held``: it is not to disturb anybody, and goes out when a turn ends (:func:`release`)."""
     said = {"text": text, "buttons": buttons, "answers": answers, "payload": payload}
-    return await _insert(tx, address, kind=NOTICE, state="ready", now=now, **said)  # type: ignore[arg-type]
+    return await _insert(tx, address, kind=NOTICE, state="held" if held else "ready", now=now, **said)  # type: ignore[arg-type]
 
 
 async def send_file(tx: Tx, address: Address, file: OutFile, text: str, *, now: float) -> int:
@@ -97,7 +114,7 @@ async def send_file(tx: Tx, address: Address, file: OutFile, text: str, *, now: 
 
 
 async def release(tx: Tx, agent_id: AgentId) -> None:
-    """The turn has ended: its files go out, after what it says."""
+    """The turn has ended: its files go out, after what it says, and what was not to disturb anybody before."""
     await tx.execute(_RELEASE, {"of": agent_id})
 
 

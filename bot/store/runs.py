@@ -42,6 +42,8 @@ class RunState(StrEnum):
 OPEN = (RunState.PLANNED, RunState.RUNNING)
 ERRANDS = ("rolling", "facts")
 """Triggers of what is done in the background between compactions, and gives way to them: nobody is told of it."""
+Occasion = Literal["", "quiet"]
+"""What a run begins at, where its trigger does not say so; ``quiet``: its prompt cache is about to expire."""
 _MOST_FOLDS = 8
 ENDED = tuple(state for state in RunState if state not in OPEN)
 
@@ -124,6 +126,7 @@ class Run:
     """What workers asked for it, written down before it was sent, as long as its section is not."""
     record: list[Any] | None = None
     """Its section (:mod:`bot.store.traces.records`); ``trace`` is that of a run that an earlier version ended."""
+    occasion: Occasion = ""
 
     @property
     def asked(self) -> tuple[SummaryRequest, ...]:
@@ -150,6 +153,7 @@ class NewRun:
     meter_before: MeterRecord
     result: Result | None = None
     """Of a run whose summary was written before it began."""
+    occasion: Occasion = ""
 
 
 async def begin(tx: Tx, run: NewRun, *, now: float) -> None:
@@ -176,6 +180,7 @@ async def begin(tx: Tx, run: NewRun, *, now: float) -> None:
             started_at=now,
             enqueued_at=now,
             traced=False,
+            occasion=run.occasion,
         )
     )
 
@@ -245,6 +250,13 @@ async def latest(tx: Tx, agent_id: AgentId, *, done: bool = False, before: float
         query = query.where(compactions.c.started_at < before)
     row = (await tx.execute(query.order_by(compactions.c.started_at.desc()).limit(1))).mappings().first()
     return run_of(row) if row else None
+
+
+async def count_quiet(tx: Tx, agent_id: AgentId, *, since: float) -> int:
+    """How many this agent has had since then because its prompt cache was about to expire."""
+    own = (compactions.c.agent_id == agent_id) & (compactions.c.started_at >= since)
+    count = select(func.count()).where(own, compactions.c.occasion == "quiet")
+    return int((await tx.execute(count)).scalar_one())
 
 
 async def is_under_way(tx: Tx, agent_id: AgentId) -> bool:
@@ -410,4 +422,5 @@ def run_of(row: RowMapping | Mapping[str, Any]) -> Run:
         trace=row["trace"],
         inference=inference,
         record=row.get("record"),
+        occasion=row.get("occasion", ""),
     )

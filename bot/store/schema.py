@@ -22,7 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0028"
+VERSION = "0029"
 """The newest migration's, which makes these tables."""
 
 metadata = MetaData()
@@ -48,8 +48,11 @@ agents = Table(
     Column("meter", JSON),  # how full its context was when it last changed
     Column("zone", String(64), nullable=False, server_default=text("''")),  # IANA name; empty: as all conversations
     Column("zone_of", String(120), nullable=False, server_default=text("''")),  # whose that is, in a private chat
+    Column("quiet_at", Double),  # a compaction may be worth it then, before its prompt cache expires
     Index("agents_chat", "connector", "chat"),
-)
+    Index("agents_quiet", "quiet_at", sqlite_where=text("quiet_at IS NOT NULL"),
+          postgresql_where=text("quiet_at IS NOT NULL")),
+)  # fmt: skip
 
 inbox = Table(
     "inbox",
@@ -330,6 +333,7 @@ compactions = Table(
     Column("enqueued_at", Double, nullable=False),
     Column("finished_at", Double),
     Column("traced", Boolean, nullable=False),  # the trace stands in the daily file
+    Column("occasion", String(20), nullable=False, server_default=text("''")),  # quiet: before the cache expired
     # Those that can be long come last: SQLite reads a row up to the columns that are asked for, and no further.
     Column("plan", JSON, nullable=False),
     Column("result", JSON(none_as_null=True)),  # what the worker found: an outcome, never an effect

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
+from itertools import pairwise
 
 from sqlalchemy import RowMapping, bindparam, func, literal, select, update
 
@@ -132,6 +133,19 @@ async def has_entry(tx: Tx, agent_id: AgentId, turn_id: str, *, since: int) -> b
         entries.c.agent_id == agent_id, entries.c.seq >= since, entries.c.turn_id == turn_id
     )
     return (await tx.execute(found.limit(1))).first() is not None
+
+
+async def last_model(tx: Tx, agent_id: AgentId) -> str:
+    """Who was asked last; empty where that is not known."""
+    newest = select(turns.c.model).where(turns.c.agent_id == agent_id).order_by(turns.c.started_at.desc())
+    return (await tx.execute(newest.limit(1))).scalar_one_or_none() or ""
+
+
+async def pauses(tx: Tx, agent_id: AgentId, *, most: int) -> list[float]:
+    """Seconds between the end of one turn and the beginning of the next, of so many of the newest."""
+    newest = select(turns.c.started_at, turns.c.ended_at).where(turns.c.agent_id == agent_id)
+    rows = (await tx.execute(newest.order_by(turns.c.started_at.desc()).limit(most))).all()
+    return [later.started_at - one.ended_at for later, one in pairwise(rows) if one.ended_at is not None]
 
 
 async def count_try(tx: Tx, turn_id: str) -> None:

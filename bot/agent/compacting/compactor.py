@@ -48,13 +48,14 @@ from bot.compaction.notices import (
     undo,
 )
 from bot.compaction.plan import Trigger
+from bot.compaction.quiet import Forecast
 from bot.compaction.statistics import statistics_of
 from bot.compaction.summary.checks import is_no_summary
 from bot.errors import StaleEpoch, StoreUnavailable, StrategyFailed
 from bot.estimate.meter import MeterRecord
 from bot.runtime.tasks import stop
 from bot.store import runs, turns
-from bot.store.runs import Result, Run, RunState
+from bot.store.runs import Occasion, Result, Run, RunState
 
 log = structlog.get_logger(__name__)
 
@@ -75,7 +76,7 @@ class Outcome(Enum):
 @dataclass(frozen=True)
 class Request:
     """What is asked for. ``closes``: inbox rows that this answers; ``answers``: the ref of what it answers;
-    ``strategy``: for this time alone, by the options ``given``."""
+    ``strategy``: for this time alone, by the options ``given``; ``occasion``: of a run that nobody is there for."""
 
     trigger: Trigger
     focus: str = ""
@@ -84,6 +85,7 @@ class Request:
     answers: str = ""
     strategy: Strategy | None = None
     given: str = ""
+    occasion: Occasion = ""
 
 
 class Stopped(Enum):
@@ -181,6 +183,10 @@ class Compactor:
     async def outlook(self) -> int:
         """About how many tokens a compaction would free now."""
         return await self._planner.outlook()
+
+    async def forecast(self, last: int) -> Forecast | None:
+        """What a compaction ahead would come to now; see :meth:`Planner.forecast`."""
+        return await self._planner.forecast(last)
 
     async def join(self) -> Outcome:
         """Wait for the one that runs. Cancelling the wait leaves it running."""
@@ -320,7 +326,7 @@ class Compactor:
             if not await self._outage.came_through(partial(runs.get, run_id=run_id)):
                 raise
         self._run_id = run_id
-        tell_begun(run_id, request.trigger, meter, self._context.level)
+        tell_begun(run_id, request.trigger, meter, self._context.level, request.occasion)
         return await self._rows.look_at(run_id)
 
     async def _write_down(
@@ -329,7 +335,8 @@ class Compactor:
         meter = self._context.meter
         async with self._context.step() as step:
             await self._rolling.give_way(step)
-            status = await step.say(started(meter), buttons=[STOP_COMPACTING], answers=request.answers)
+            held, step.quiet_at = bool(request.occasion), None
+            status = await step.say(started(meter), buttons=[STOP_COMPACTING], answers=request.answers, held=held)
             await step.close(request.closes)
             await self._rows.begin(
                 step,
@@ -342,6 +349,7 @@ class Compactor:
                 turn=request.turn,
                 status_slot=status,
                 written=written,
+                occasion=request.occasion,
             )
 
     async def _see_through(self, run: Run) -> Outcome:

@@ -19,6 +19,7 @@ from bot.compaction.fallback import last_resorts
 from bot.compaction.gate import ahead_margin
 from bot.compaction.goal import SUMMARY_RATE, SUMMARY_SHARE, WORTH_SHARE
 from bot.compaction.plan import Trigger
+from bot.compaction.quiet import Forecast, summary_tokens
 from bot.compaction.standing_rules import without_notes
 from bot.errors import StrategyFailed
 from bot.estimate import Level, Meter, Part
@@ -143,10 +144,23 @@ class Planner:
         plan = await self.plan("manual")
         if plan is None:
             return 0
-        wanted = set(plan.summarise)
-        stood_for = sum(entry.tokens for entry in self._context.history.visible if entry.seq in wanted)
-        summary = min(SUMMARY_SHARE * self._context.window.limit, SUMMARY_RATE * stood_for * self._context.factor)
+        summary = min(SUMMARY_SHARE * self._context.window.limit, SUMMARY_RATE * self._stood_for(plan))
         return max(0, self.gain(plan) - round(summary))
+
+    async def forecast(self, last: int) -> Forecast | None:
+        """What a compaction ahead would come to now, in tokens; None where there is nothing to compact. ``last``: what
+        the last summary took, 0 for none. Raises StrategyFailed."""
+        plan = await self.plan("ahead")
+        if plan is None:
+            return None
+        total = self._context.meter.total
+        summary = summary_tokens(self._stood_for(plan), last) if plan.summarise else 0
+        return Forecast(total, total - self.gain(plan) + summary, summary)
+
+    def _stood_for(self, plan: Plan) -> float:
+        """Tokens of what a summary is wanted of."""
+        wanted = set(plan.summarise)
+        return self._context.factor * sum(e.tokens for e in self._context.history.visible if e.seq in wanted)
 
     async def _vectors(self, view: Sequence[Entry]) -> Mapping[int, Sequence[float]]:
         return await vectors_for(self._embedder, self._database, self._context.agent_id, view)

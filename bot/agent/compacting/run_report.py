@@ -24,7 +24,7 @@ from bot.model import Head
 from bot.runtime.telemetry import TracedCompaction, telemetry
 from bot.store import Database, facts, histories, runs
 from bot.store.operators import traces
-from bot.store.runs import Run, RunState
+from bot.store.runs import Occasion, Run, RunState
 from bot.store.traces import records
 
 log = structlog.get_logger(__name__)
@@ -117,11 +117,11 @@ def count(run: Run, state: RunState, now: float, strategy: str, after: int | Non
     )
 
 
-def tell_begun(run_id: str, trigger: Trigger, meter: Meter, level: Level) -> None:
+def tell_begun(run_id: str, trigger: Trigger, meter: Meter, level: Level, occasion: Occasion = "") -> None:
     """Log its beginning, and why."""
     why = {
         "auto": f"level {level.value} reached",
-        "ahead": "close to the first level",
+        "ahead": "the prompt cache is about to expire" if occasion == "quiet" else "close to the first level",
         "manual": "a person asked for it",
         "recovery": "context window limit exceeded",
         "rolling": "talk became old",

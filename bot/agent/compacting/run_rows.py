@@ -15,7 +15,7 @@ from bot.errors import StaleEpoch
 from bot.estimate import Meter
 from bot.estimate.meter import MeterRecord
 from bot.store import Database, histories, runs
-from bot.store.runs import NewRun, Result, Run
+from bot.store.runs import NewRun, Occasion, Result, Run
 
 
 class RunRows:
@@ -62,6 +62,7 @@ class RunRows:
         turn: str | None = None,
         status_slot: int = 0,
         written: Result | None = None,
+        occasion: Occasion = "",
     ) -> None:
         """Write one down, as part of a step. ``stack``: the layers that it was planned over; ``written``: its summary,
         where there is one already."""
@@ -82,5 +83,6 @@ class RunRows:
             limit=context.window.limit,
             meter_before=MeterRecord.of(meter, context.level, len(context.history.view())),
             result=written,
+            occasion=occasion,
         )
         await runs.begin(step.tx, new, now=step.now)

@@ -47,7 +47,7 @@ def render(
         ("started", _utc(run.started_at)),
         ("finished", _utc(finished)),
         ("duration", f"{finished - run.started_at:.2f} s"),
-        ("trigger", run.trigger),
+        ("trigger", run.trigger + (" (before the prompt cache expired)" if run.occasion == "quiet" else "")),
         ("strategy", plan.strategy + (f" ({plan.given})" if plan.given else "")),
         ("model", run.model),
         ("outcome", run.state.value + (f" ({run.reason})" if run.reason else "")),

@@ -54,6 +54,7 @@ class Beginning:
                 received_at=min(came),
                 person=last.person,
             )
+            step.quiet_at = None
             turn = self._turn(row, Steering(context, self._incoming, max(came), people))
             if reminded := await appointments.unread(step.tx, context.agent_id):
                 note = [text_block(came_note(reminded))]
@@ -75,6 +76,7 @@ class Beginning:
             failed = await turns.failed(step.tx, context.agent_id, turn_id, OF_PROVIDER)
             if failed is None:
                 return None
+            step.quiet_at = None
             row = await turns.reopen(step.tx, failed, await step.open_slot(answers=message.ref))
             if note := _asked_again(context.history, row.id):
                 await step.append("user", [text_block(note)], EntryKind.NOTE, turn=row.id, audience=Audience.MODEL)

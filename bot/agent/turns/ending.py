@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Literal
@@ -48,7 +48,8 @@ _HIDDEN = "[Something that the person sent stood here. It could not be answered,
 
 
 class Ending:
-    """The end of one turn. ``secrets``: what no reason may hold."""
+    """The end of one turn. ``secrets``: what no reason may hold; ``quiet_moment``: when it is to be looked at again, if
+    nobody says anything (:mod:`bot.agent.compacting.quiet`)."""
 
     def __init__(
         self,
@@ -62,6 +63,7 @@ class Ending:
         timing: Timing,
         bill: Bill,
         secrets: Collection[str],
+        quiet_moment: Callable[[Step, Usage], float | None],
     ) -> None:
         self._context = context
         self._bill = bill
@@ -70,6 +72,7 @@ class Ending:
         self._notices = notices
         self._chain = chain
         self._secrets = secrets
+        self._quiet_moment = quiet_moment
         self._id = row.id
         self._slot = row.slot
         self._again = row.reopened
@@ -83,6 +86,7 @@ class Ending:
         await inbox.close_turn(step.tx, self._id)
         if state is TurnState.DONE:
             await self._notices.answered(step, self._chain, self._context.window.link)
+            step.quiet_at = self._quiet_moment(step, usage)
         await self._close(step, state, text, usage)
 
     async def aborted(self, partial: str, usage: Usage, sentence: str = "") -> None:

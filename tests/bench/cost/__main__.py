@@ -1,6 +1,7 @@
-"""The command: hold the conversation, then replay it under other policies, and print what each costs as Markdown.
+"""The command: hold the conversation, and again so that it is compacted before the cache expires; then replay it under
+other policies, and print what each costs as Markdown.
 
-`python -m tests.bench.cost` takes a quarter of an hour; `--turns 100 --window 20000` shows in a minute that it works.
+`python -m tests.bench.cost` takes half an hour; `--turns 100 --window 20000` shows in two minutes that it works.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from pathlib import Path
 import structlog
 
 from bot.compaction import STRATEGIES
-from tests.bench.cost.bill import Bill
-from tests.bench.cost.pauses import HABITS
+from tests.bench.cost.bill import LIVES, Bill, Ledger
+from tests.bench.cost.pauses import HABITS, STEADY
 from tests.bench.cost.policies import policies
 from tests.bench.cost.replay import Replay
-from tests.bench.cost.running import LIFE, Course, course_of
+from tests.bench.cost.running import LIFE, Course, Quiet, course_of
 from tests.bench.cost.talk import talk
 from tests.bench.sawtooth.conversation import Line
 
@@ -40,24 +41,33 @@ def main() -> None:
     parser.add_argument("--strategies", nargs="*", default=[DEFAULT], choices=list(STRATEGIES))
     parser.add_argument("--no-policies", action="store_true", help="the program alone")
     parser.add_argument("--no-marks", action="store_true", help="also without marks of time, and what these cost")
+    pausing = [habit.name for habit in HABITS if habit is not STEADY]
+    parser.add_argument("--habits", nargs="*", default=pausing, choices=pausing, help="with AGENTS__COMPACT_QUIET")
+    parser.add_argument("--lives", nargs="*", default=list(LIVES), choices=LIVES, help="of the cache, with the same")
+    parser.add_argument("--quiet-alone", action="store_true", help="nothing without AGENTS__COMPACT_QUIET")
     chosen = parser.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     lines = talk(chosen.turns)
     courses = []
-    _row("program, by strategy", "habit", "cache", *_COLUMNS, "of it for summaries", "compactions", "right answers")
+    ends = ("of it for summaries", "compactions", "before the cache expired", "for nothing", "right answers")
+    _row("program, by strategy", "habit", "cache", *_COLUMNS, *ends)
+    quiet = [Quiet(habit, life) for habit in HABITS if habit.name in chosen.habits for life in chosen.lives]
+    wanted: list[Quiet | None] = [*([] if chosen.quiet_alone else [None]), *quiet]
     for name in chosen.strategies:
-        courses.append(_held(name, lines, chosen.window))
-        _tell(courses[-1])
+        for one in wanted:
+            courses.append(_held(name, lines, chosen.window, quiet=one))
+            _tell(courses[-1], " + quiet" if one else "")
     lost = 0.0
-    if chosen.no_marks:
+    if chosen.no_marks and not chosen.quiet_alone:
         unmarked = _held(chosen.strategies[0], lines, chosen.window, tells_time=False)
-        _tell(unmarked, without=", no marks of time")
+        _tell(unmarked, ", no marks of time")
         lost = _lost(courses[0], unmarked)
-    if not chosen.no_policies:
+    if not (chosen.no_policies or chosen.quiet_alone):
         _compare(courses[0])
     broken = [text for course in courses for text in course.refused]
     whole = chosen.turns >= TURNS and chosen.window >= WINDOW
-    low = [one for one in courses if whole and one.strategy == DEFAULT and one.served.share < FLOOR]
+    low = [] if chosen.quiet_alone else [one for one in courses[:1] if whole and one.served.share < FLOOR]
+    low = [one for one in low if one.strategy == DEFAULT]
     if broken or low or lost >= MOST_LOST:
         shares = [f"{course.served.share:.1%}" for course in low]
         sys.exit(f"refused: {broken}; share of the cache: {shares}; points that marks of time lose: {lost:.2f}")
@@ -66,9 +76,11 @@ def main() -> None:
 _COLUMNS = ("requests", "input tokens", "read from cache", "written", "neither", "dollars")
 
 
-def _held(name: str, lines: Sequence[Line], window: int, *, tells_time: bool = True) -> Course:
+def _held(
+    name: str, lines: Sequence[Line], window: int, *, tells_time: bool = True, quiet: Quiet | None = None
+) -> Course:
     with tempfile.TemporaryDirectory(prefix="palimpsest-") as folder:
-        return asyncio.run(course_of(name, lines, Path(folder), window=window, tells_time=tells_time))
+        return asyncio.run(course_of(name, lines, Path(folder), window=window, tells_time=tells_time, quiet=quiet))
 
 
 def _lost(marked: Course, unmarked: Course) -> float:
@@ -86,29 +98,19 @@ def _lost(marked: Course, unmarked: Course) -> float:
     return lost
 
 
-def _tell(course: Course, without: str = "") -> None:
-    right, name = "{} of {}".format(*course.right), f"`{course.strategy}`{without}"
+def _tell(course: Course, how: str) -> None:
+    right = "{} of {}".format(*course.right)
+    ends = (course.compactions, course.quiet, course.for_nothing, right)
     for (habit, life, last), ledger in course.ledgers.items():
         marks = ", only the last mark" if last else ""
-        summaries = f"{ledger.summaries.dollars:.2f} ({ledger.summaries.share:.0%} read)"
-        _row(
-            f"`{course.strategy}`{without}{marks}",
-            habit,
-            life,
-            *_cells(ledger.all),
-            summaries,
-            course.compactions,
-            right,
-        )
-    _row(
-        f"{name}, as served",
-        HABITS[0].name,
-        LIFE,
-        *_cells(course.served),
-        "",
-        course.compactions,
-        right,
-    )
+        _row(f"`{course.strategy}`{how}{marks}", habit, life, *_cells(ledger.all), _summaries(ledger), *ends)
+    known = {(habit, life) for habit, life, _ in course.ledgers}
+    habit, life = next(iter(known)) if len(known) == 1 else (HABITS[0].name, LIFE)
+    _row(f"`{course.strategy}`{how}, as served", habit, life, *_cells(course.served), "", *ends)
+
+
+def _summaries(ledger: Ledger) -> str:
+    return f"{ledger.summaries.dollars:.2f} ({ledger.summaries.share:.0%} read)"
 
 
 def _compare(course: Course) -> None:

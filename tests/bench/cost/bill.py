@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from bot.model.cache_marks import Life
 from tests.bench.cost.pauses import Clock
 from tests.servers.messages.cache import Charge, Prompt, PromptCache
 
@@ -50,7 +51,7 @@ class Ledger:
     """
 
     clock: Clock
-    life: str = "5m"
+    life: Life = "5m"
     last_alone: bool = False
     all: Bill = field(default_factory=Bill)
     summaries: Bill = field(default_factory=Bill)
@@ -67,11 +68,14 @@ class Ledger:
             self.summaries.add(charge, output)
 
 
-def ledgers(clocks: Mapping[str, Clock]) -> dict[tuple[str, str, bool], Ledger]:
+LIVES: tuple[Life, ...] = ("5m", "1h")
+
+
+def ledgers(clocks: Mapping[str, Clock]) -> dict[tuple[str, Life, bool], Ledger]:
     """For each habit: kept for five minutes and for an hour, with all marks and with the last alone."""
     return {
         (habit, life, last): Ledger(clock, life, last)
         for habit, clock in clocks.items()
-        for life in ("5m", "1h")
+        for life in LIVES
         for last in (False, True)
     }

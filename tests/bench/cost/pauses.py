@@ -63,3 +63,5 @@ PHONE = Habit("phone", breaks=0.15, nights=0.06)
 STEADY = Habit("steady", breaks=0.0, nights=0.0, spread=0.3)
 """Nobody: no pause outlives five minutes, so what is not read from the cache is new."""
 HABITS = (DESK, PHONE, STEADY)
+A_NIGHT = 8 * 3600.0
+"""What comes after the last message."""

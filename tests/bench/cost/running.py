@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -9,18 +11,21 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from bot.compaction import STRATEGIES
 from bot.compaction.gate import AHEAD_BELOW_WARNING, ahead_margin
+from bot.compaction.quiet import LEAD_SECONDS
 from bot.history import Entry
 from bot.messages import Address, Audience
+from bot.model.cache_marks import Life
 from bot.runtime.strategies import configured
+from bot.store import work
 from bot.store.histories import entry_of
-from bot.store.schema import entries
+from bot.store.schema import agents, compactions, entries
 from tests.bench.cost.bill import MODEL, Bill, Ledger, ledgers
 from tests.bench.cost.brain import Brain
-from tests.bench.cost.pauses import HABITS, SECONDS_A_REQUEST, SECONDS_A_TOKEN, Clock
+from tests.bench.cost.pauses import A_NIGHT, HABITS, SECONDS_A_REQUEST, SECONDS_A_TOKEN, Clock, Habit
 from tests.bench.sawtooth.conversation import Line
 from tests.bench.sawtooth.running import levels_of
 from tests.house import House, Room, open_house, settings_for
@@ -29,7 +34,7 @@ from tests.servers.messages.server import MessagesRequest, MessagesServer, Reply
 from tests.servers.messages.wire import Json, tokens_of_text
 
 CHAT = "1"
-LIFE = "1h"
+LIFE: Life = "1h"
 """What the program asks of Anthropic's own endpoint unless it is told otherwise."""
 ZONE = "Europe/Lisbon"
 _BEGUN = datetime(2026, 5, 4, 8, tzinfo=UTC)
@@ -37,7 +42,17 @@ _BEGUN = datetime(2026, 5, 4, 8, tzinfo=UTC)
 _NEAR = AHEAD_BELOW_WARNING + 0.02
 """Of the limit: no further than that below its first level, a strategy may be asked after a reply."""
 _WAITING = "Now: waiting for you"
-_DONE = "🗜 Compacted"
+_SLOWLY = 0.001
+"""Of the real time passes while the simulated clock stands: whoever works is to be seen to."""
+
+
+@dataclass(frozen=True)
+class Quiet:
+    """The program is to act before the cache expires: then its requests depend on who pauses how long, and on the
+    cache's life, and each has a conversation of its own."""
+
+    habit: Habit
+    life: Life
 
 
 @dataclass(frozen=True)
@@ -51,9 +66,13 @@ class Course:
     lines: Sequence[Line]
     replies: Sequence[str]
     compactions: int
+    quiet: int
+    """Of these, before the cache expired."""
+    for_nothing: int
+    """Of these, where somebody came back before it would have, or nobody did."""
     refused: Sequence[str]
     served: Bill
-    ledgers: Mapping[tuple[str, str, bool], Ledger]
+    ledgers: Mapping[tuple[str, Life, bool], Ledger]
     head: Json
     """The system prompt and the tools of its first request, as sent."""
     turns: Sequence[Sequence[Entry]]
@@ -67,19 +86,29 @@ class Course:
 
 
 async def course_of(
-    strategy: str, lines: Sequence[Line], folder: Path, *, window: int, tells_time: bool = True
+    strategy: str,
+    lines: Sequence[Line],
+    folder: Path,
+    *,
+    window: int,
+    tells_time: bool = True,
+    quiet: Quiet | None = None,
 ) -> Course:
     """Hold the whole conversation. ``window``: tokens; ``folder``: where the program lives; ``tells_time``: with marks
-    of when each message was sent."""
-    async with _opened(strategy, folder, window, len(lines), tells_time=tells_time) as course:
+    of when each message was sent; ``quiet``: acting before the cache expires."""
+    async with _opened(strategy, folder, window, len(lines), quiet, tells_time=tells_time) as course:
         for number, line in enumerate(lines):
             await course.say(number, line)
         return await course.end(lines)
 
 
 @asynccontextmanager
-async def _opened(name: str, folder: Path, window: int, turns: int, *, tells_time: bool) -> AsyncIterator[_Talk]:
-    clocks = {habit.name: Clock() for habit in HABITS}
+async def _opened(
+    name: str, folder: Path, window: int, turns: int, quiet: Quiet | None, *, tells_time: bool
+) -> AsyncIterator[_Talk]:
+    habits = (quiet.habit,) if quiet else HABITS
+    clocks = {habit.name: Clock() for habit in habits}
+    clock = clocks[habits[0].name]
 
     def spent(reply: Reply) -> None:
         for clock in clocks.values():
@@ -87,18 +116,22 @@ async def _opened(name: str, folder: Path, window: int, turns: int, *, tells_tim
 
     room = Room()
     async with MessagesServer(window=window, brain=Brain(spent), pieces=1) as model:
-        model.cache = PromptCache(clocks[HABITS[0].name])
+        model.cache = PromptCache(clock)
         free = {"person": 0, "chat": 0}
         stores = {"database_url": None, "redis_url": None}
-        agents = {"strategy": name, "tell_time": tells_time}
-        chosen = {"model": MODEL, "agents": agents, "rate": free, "prompt_cache": LIFE, "timezone": ZONE}
+        how = {"strategy": name, "tell_time": tells_time, "compact_quiet": quiet is not None}
+        life = quiet.life if quiet else LIFE
+        chosen = {"model": MODEL, "agents": how, "rate": free, "prompt_cache": life, "timezone": ZONE}
         settings = settings_for(model, folder, **stores, **chosen)
         async with open_house(settings, room) as house:
-            strategy = configured(STRATEGIES, settings).default
-            pauses = {habit.name: habit.pauses(turns) for habit in HABITS}
-            yield _Talk(
-                house, room, model, min(levels_of(strategy), default=1.0), ahead_margin(strategy), clocks, pauses
+            began = time.monotonic()
+            house.resources.database.clock = lambda: (
+                _BEGUN.timestamp() + clock.now + _SLOWLY * (time.monotonic() - began)
             )
+            strategy = configured(STRATEGIES, settings).default
+            pauses = {habit.name: habit.pauses(turns) for habit in habits}
+            level = min(levels_of(strategy), default=1.0)
+            yield _Talk(house, room, model, level, ahead_margin(strategy), clocks, pauses, quiet)
 
 
 @dataclass
@@ -111,27 +144,74 @@ class _Talk:
     """Of the limit: how far below its first level the strategy is asked after a reply."""
     clocks: dict[str, Clock]
     pauses: dict[str, list[float]]
+    quiet: Quiet | None
     replies: list[str] = field(default_factory=list)
     served: Bill = field(default_factory=Bill)
     seen: int = 0
     head: Json = field(default_factory=dict)
+    for_nothing: int = 0
 
     def __post_init__(self) -> None:
-        self.ledgers = ledgers(self.clocks)
+        quiet, known = self.quiet, ledgers(self.clocks)
+        self.ledgers = (
+            {(quiet.habit.name, quiet.life, False): known[quiet.habit.name, quiet.life, False]} if quiet else known
+        )
 
     async def say(self, number: int, line: Line) -> None:
         """One turn, until the program waits for the next message."""
-        for name, clock in self.clocks.items():
-            clock.now += self.pauses[name][number]
+        if self.quiet:
+            await self._pause(self.quiet, self.pauses[self.quiet.habit.name][number])
+        else:
+            for name, clock in self.clocks.items():
+                clock.now += self.pauses[name][number]
         room = self.room
         replies, facts = len(room.replies()), room.facts.get(CHAT)
-        sent_at = _BEGUN + timedelta(seconds=self.clocks[HABITS[0].name].now)
+        sent_at = _BEGUN + timedelta(seconds=next(iter(self.clocks.values())).now)
         await room.says(line.text, files=line.files, sent_at=sent_at)
         await room.until(lambda: room.facts.get(CHAT) is not facts and len(room.replies()) > replies)
         if room.facts[CHAT]["share"] > self.first_level - _NEAR:
             await self._settled()
         self.replies.append(room.replies()[replies])
         self._book()
+
+    async def _pause(self, quiet: Quiet, seconds: float, *, for_ever: bool = False) -> None:
+        """Nobody says anything for so long; if the program wants to look before that is over, let it."""
+        clock, database = self.clocks[quiet.habit.name], self.house.resources.database
+        end = clock.now + seconds
+        at = await self._quiet_at()
+        left = None if at is None else at - database.clock()
+        if at is not None and left is not None and 0 < left < end - clock.now:
+            before = await self._compactions(quiet=True)
+            clock.now += left + 0.1
+            began, expires = clock.now, clock.now + LEAD_SECONDS
+            self.house.resources.bus._bells.strike_all()  # all look again, as after a connection that was lost
+            await self._at_rest()
+            ended, clock.now = clock.now, began
+            self._book()  # charged by when it was asked
+            clock.now = ended
+            if for_ever or end < expires:
+                self.for_nothing += await self._compactions(quiet=True) - before
+        clock.now = max(clock.now, end)
+
+    async def _quiet_at(self) -> float | None:
+        chosen = select(agents.c.quiet_at).where(agents.c.id == Address(self.room.name, CHAT).agent_id)
+        async with self.house.resources.database.read() as tx:
+            return (await tx.execute(chosen)).scalar_one_or_none()
+
+    async def _at_rest(self) -> None:
+        """Until nothing is left to do."""
+        database = self.house.resources.database
+        while True:
+            async with database.read() as tx:
+                if not await work.has_work(tx, Address(self.room.name, CHAT).agent_id, now=database.clock()):
+                    return
+            await asyncio.sleep(0.01)
+
+    async def _compactions(self, *, quiet: bool = False) -> int:
+        done = select(func.count()).select_from(compactions).where(compactions.c.state == "done")
+        chosen = done.where(compactions.c.occasion == "quiet") if quiet else done
+        async with self.house.resources.database.read() as tx:
+            return int((await tx.execute(chosen)).scalar_one())
 
     async def _settled(self) -> None:
         """Wait for the compaction that may have begun after the reply."""
@@ -157,13 +237,17 @@ class _Talk:
 
     async def end(self, lines: Sequence[Line]) -> Course:
         """All of it."""
+        if self.quiet:
+            await self._pause(self.quiet, A_NIGHT, for_ever=True)
         return Course(
             self.house.resources.settings.agents.strategy,
             self.model.window,
             int((self.first_level - self.margin) * self.room.facts[CHAT]["limit"]),
             lines,
             tuple(self.replies),
-            sum(notice.startswith(_DONE) for notice in self.room.notices()),
+            await self._compactions(),
+            await self._compactions(quiet=True),
+            self.for_nothing,
             tuple(str(one.error) for one in self.model.requests if one.outcome in ("refused", "failed")),
             self.served,
             self.ledgers,
