@@ -11,17 +11,21 @@ FLOODED = frozenset({"create_message", "edit_message"})
 
 @dataclass
 class Fault:
-    """Applies to a method (`*` is any) in a channel (`None` is any), `times` times."""
+    """Applies to a method (`*` is any) in a channel (`None` is any), `times` times; not to a message that reads
+    `unless`."""
 
     method: str
     times: int | None
     channel: int | None
     error: Refused | None = None
     seconds: float = 0.0
+    unless: str | None = None
 
-    def takes(self, method: str, channel: int | None) -> bool:
+    def takes(self, method: str, channel: int | None, said: object = None) -> bool:
         """Whether it applies now; if so, it is used up by one."""
         if self.times == 0 or self.method not in (method, "*"):
+            return False
+        if self.unless is not None and said == self.unless:
             return False
         if self.channel is not None and self.channel != channel:
             return False
@@ -111,9 +115,10 @@ class Faults:
         *,
         channel: int | None = None,
         code: int = 0,
+        unless: str | None = None,
     ) -> None:
-        """Answer with this error; nothing is done."""
-        self._errors.append(Fault(method, times, channel, Refused(status, code, message)))
+        """Answer with this error; nothing is done. ``unless``: a message that reads so is taken."""
+        self._errors.append(Fault(method, times, channel, Refused(status, code, message), unless=unless))
 
     def lose_answer(self, method: str, times: int | None = 1, channel: int | None = None) -> None:
         """Do what is asked and then cut the connection without an answer."""
@@ -145,6 +150,6 @@ class Faults:
         self._errors, self._slow, self._lost, self._flood, self._windows = [], [], [], None, []
 
 
-def first_match(faults: list[Fault], method: str, channel: int | None) -> Fault | None:
+def first_match(faults: list[Fault], method: str, channel: int | None, said: object = None) -> Fault | None:
     """The first fault that applies to this call; it is used up by one."""
-    return next((fault for fault in faults if fault.takes(method, channel)), None)
+    return next((fault for fault in faults if fault.takes(method, channel, said)), None)

@@ -246,7 +246,8 @@ class DiscordServer(Terms, Faults, Watched):
             params = {**params, **payload} if isinstance(payload, dict) else payload
             request = Request(route.method, http.match_info, http.query, payload, uploads)
             channel = self._channel_of(request)
-            headers = await self._go_wrong(route.method, channel)
+            said = params.get("content") if isinstance(params, dict) else None
+            headers = await self._go_wrong(route.method, channel, said)
             result = route.handle(request)
             if route.method == "get_messages" and isinstance(result, list):
                 result = [{**one, "author": None} if int(one["id"]) in self.strange_messages else one for one in result]
@@ -273,11 +274,11 @@ class DiscordServer(Terms, Faults, Watched):
         interaction = self._interactions.of_token(request.ids.get("token", ""))
         return interaction.channel_id if interaction else None
 
-    async def _go_wrong(self, method: str, channel: int | None) -> Mapping[str, str]:
+    async def _go_wrong(self, method: str, channel: int | None, said: object) -> Mapping[str, str]:
         """Raise what is to go wrong; returns what the answer tells of limits."""
         if slow := first_match(self._slow, method, channel):
             await asyncio.sleep(slow.seconds)
-        failing = first_match(self._errors, method, channel)
+        failing = first_match(self._errors, method, channel, said)
         if failing and failing.error:
             raise failing.error
         if self._flood:
