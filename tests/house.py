@@ -134,7 +134,7 @@ def settings_for(server: MessagesServer, data_dir: Path, wire: Wire = "messages"
             "providers": {"openai": {"key": "test-key", "base_url": server.chat_url}},
         }
     else:
-        import anthropic  # noqa: F401  # as above
+        import bot.model.anthropic_sdk  # noqa: F401  # as above
 
         values = {"anthropic_api_key": "test-key", "anthropic_base_url": server.url, **values}
     return load_settings(_env_file=None, **values)

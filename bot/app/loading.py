@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 
 WORKER = ("workers.main", "arq.jobs")
 AGENTS = ("bot.agent.host", "bot.agent.services", "bot.agent.tools.mcp.servers")
-_SDKS = {Wire.MESSAGES: "anthropic", Wire.CHAT: "openai"}
+_SDKS = {Wire.MESSAGES: "bot.model.anthropic_sdk", Wire.CHAT: "openai"}
 _PART = "start"
 """What `/readyz` calls it that something is still being loaded."""
 _ONE_AT_A_TIME = threading.Lock()

@@ -90,7 +90,7 @@ class AnthropicModel(Endpoint):
         )
 
     async def _look(self, model: str) -> Limits | None:
-        import anthropic
+        from bot.model import anthropic_sdk as anthropic
 
         try:
             info = await self._sdk().models.retrieve(model, timeout=_LIMITS_SECONDS)
@@ -112,7 +112,7 @@ class AnthropicModel(Endpoint):
             return await self._count(head, messages)
 
     async def _count(self, head: Head, messages: Sequence[Message]) -> int | None:
-        import anthropic
+        from bot.model import anthropic_sdk as anthropic
 
         options: dict[str, Any] = {"tools": list(head.tools)} if head.tools else {}
         if head.standing:
@@ -136,7 +136,7 @@ class AnthropicModel(Endpoint):
 
     async def look_up(self, model: str) -> int | None:
         """See :class:`bot.model.base.Model`."""
-        import anthropic
+        from bot.model import anthropic_sdk as anthropic
 
         try:
             info = await self._sdk().models.retrieve(model, timeout=_LIMITS_SECONDS)
@@ -162,8 +162,9 @@ class AnthropicModel(Endpoint):
         *,
         may_call: bool,
     ) -> Reply:
-        import anthropic  # a second to import: not before the prompt is shown
         import httpx2
+
+        from bot.model import anthropic_sdk as anthropic  # takes long to import: not before the prompt is shown
 
         options = marked_head(head.system, head.tools, self._mark, head.standing)
         if head.tools and not may_call:
@@ -215,7 +216,7 @@ class AnthropicModel(Endpoint):
 
     def _sdk(self) -> AsyncAnthropic:
         if self._client is None:
-            import anthropic
+            from bot.model import anthropic_sdk as anthropic
 
             try:
                 self._client = anthropic.AsyncAnthropic(
