@@ -260,11 +260,21 @@ async def take(tx: Tx, ids: Sequence[int], turn_id: str) -> Mapping[int, str]:
     return {row[0]: row[1] for row in taken}
 
 
-async def people_of(tx: Tx, turn_id: str) -> Mapping[str, str]:
-    """Who is answered in this turn, in the order in which they spoke first, and how each is named where several people
-    talk."""
-    chosen = select(inbox.c.person, inbox.c.speaker).where(inbox.c.turn_id == turn_id)
-    return {row[0]: row[1] for row in await tx.execute(chosen.order_by(inbox.c.id))}
+@dataclass(frozen=True)
+class Asker:
+    """Whom a turn answers. ``speaker``: how they are named, where several people talk; ``said_at``: when they said the
+    last thing that it answers, in seconds since 1970."""
+
+    person: str
+    speaker: str
+    said_at: float
+
+
+async def people_of(tx: Tx, turn_id: str) -> Sequence[Asker]:
+    """Who is answered in this turn, in the order in which they spoke first."""
+    said_at = func.coalesce(inbox.c.sent_at, inbox.c.received_at)
+    chosen = select(inbox.c.person, inbox.c.speaker, said_at).where(inbox.c.turn_id == turn_id)
+    return [*{row[0]: Asker(*row) for row in await tx.execute(chosen.order_by(inbox.c.id))}.values()]
 
 
 async def close(tx: Tx, ids: Sequence[int]) -> None:

@@ -71,6 +71,20 @@ async def test_a_reminder_is_shown_on_an_open_page_and_on_one_that_is_opened_lat
         assert sum("⏰ call Ana" in line.text for line in later.lines) == 1
 
 
+async def test_the_assistant_that_is_woken_answers_on_an_open_page_and_on_one_that_is_opened_later(
+    browser: Browser, model: MessagesServer
+) -> None:
+    model.brain = lambda request: Reply("It is baked." if "the bread" in request.last_user_text else "It is hot.")
+    async with browser.tab("woken") as tab:
+        await tab.says("/remind wake in 2 seconds look at the oven")
+        await tab.sees(lambda tab: [line.text for line in tab.replies] == ["It is hot."])
+        await tab.says("/remind wake in 2 seconds look at the bread")
+        await tab.sees(lambda tab: any("look at this" in line.text and "bread" in line.text for line in tab.lines))
+    async with browser.tab("woken") as later:
+        await later.sees(lambda tab: [line.text for line in tab.replies] == ["It is hot.", "It is baked."])
+        assert not any("is due" in line.text for line in later.lines), "the note is for the model alone"
+
+
 async def test_a_message_is_answered_and_the_answer_is_seen_while_it_is_written(
     browser: Browser, model: MessagesServer
 ) -> None:

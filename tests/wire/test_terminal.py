@@ -202,15 +202,24 @@ async def test_a_person_comes_back_reads_where_it_stood_writes_in_an_editor_and_
     await desk.shows("This session: 1 answer · ", times=2)
 
 
-async def test_a_reminder_that_was_due_while_the_terminal_was_closed_is_shown_at_the_next_start(
-    programs: Programs, desk: Desk
+async def test_what_was_due_while_the_terminal_was_closed_is_shown_at_the_next_start(
+    programs: Programs, model: MessagesServer, desk: Desk
 ) -> None:
+    model.brain = lambda request: Reply("It is hot." if "the oven" in request.last_user_text else "What?")
     async with sitting_at(desk, programs):
-        desk.type("/remind in 20 seconds call Ana" + ENTER)
+        desk.type("/remind in 20 minutes call Ana" + ENTER)
         await desk.shows("I will remind you")
+        desk.type("/remind wake in 20 minutes look at the oven" + ENTER)
+        await desk.shows("I will look at this")
         desk.type(CTRL_D)
+    with closing(sqlite3.connect(programs.data / "palimpsest.db")) as book, book:
+        earlier = [f"{name} = {name} - 1500" for name in ("at", "due_at", "next_at", "made_at")]
+        book.execute(f"UPDATE appointments SET {', '.join(earlier)}")
     assert "⏰ call Ana" not in desk.text
     async with sitting_at(desk, programs):
-        await desk.shows("⏰ call Ana")
+        await desk.shows("⏰ call Ana (due at ")
+        await desk.shows("It is hot.")
         desk.type("exit" + ENTER)
     assert desk.text.count("⏰ call Ana") == 1
+    await desk.shows("This session: 1 answer · ")
+    assert len(model.requests) == 1

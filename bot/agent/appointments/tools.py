@@ -49,11 +49,13 @@ class Remind:
         when, text = arguments.get("when"), arguments.get("text")
         if not isinstance(when, str) or not isinstance(text, str) or not text.strip():
             raise ToolError(f"when and text are texts; text has {LONGEST_TEXT} characters at most.")
-        if not occasion.person:
+        asker = occasion.asker
+        if asker is None:
             raise ToolError("It is not known who asked for it. Ask them to write /remind WHEN WHAT.")
         async with self.database.read() as tx:
-            zone = await self.keeping.zone_of(tx, occasion.person)
-        outcome = await asyncio.to_thread(reading.read, when, reading.Now(self.database.clock(), zone))
+            zone = await self.keeping.zone_of(tx, asker.person)
+        now = reading.Now(asker.said_at, zone)  # it may have waited, and the model thinks for a while
+        outcome = await asyncio.to_thread(reading.read, when, now)
         if isinstance(outcome, reading.Past):
             raise ToolError(texts.past(outcome.schedule))
         if isinstance(outcome, reading.Asked):
@@ -61,7 +63,7 @@ class Remind:
             may_be = f" It may be: {meant}. Ask the person, then say date and time." if meant else ""
             raise ToolError(f"{outcome.why}{may_be or ' Say it like 2027-01-05 14:30.'}")
         kind: Kind = "wake" if arguments.get("wake") is True else "say"
-        wanted = Wanted(kind, text, occasion.person, occasion.speaker)
+        wanted = Wanted(kind, text, asker.person, asker.speaker)
 
         async def write(step: Step) -> str:
             try:

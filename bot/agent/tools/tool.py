@@ -11,6 +11,7 @@ from bot.estimate.bounds import MOST_TOKENS
 from bot.files.own_folder import Refused
 from bot.files.parser_pool import Parser
 from bot.messages import Block, OutFile
+from bot.store.inbox import Asker
 
 if TYPE_CHECKING:
     from bot.agent.step import Step
@@ -34,10 +35,8 @@ class Occasion:
     characters: int
     by_admin: bool = False
     tokens: int = MOST_TOKENS
-    person: str = ""
-    """For whom it is, as the platform names them; of several people one who may do no more than the others."""
-    speaker: str = ""
-    """How they are named, where several people talk."""
+    asker: Asker | None = None
+    """For whom it is; of several people one who may do no more than the others."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from bot.estimate.bounds import MOST_TOKENS
 from bot.files.own_folder import Refused
 from bot.files.parser_pool import Parser
 from bot.messages import Block
+from bot.store.inbox import Asker
 
 if TYPE_CHECKING:
     from bot.agent.step import Step
@@ -67,8 +68,7 @@ class Toolbox:
         most_characters: int = _MOST_CHARACTERS,
         most_tokens: int = MOST_TOKENS,
         by_admin: bool = False,
-        person: str = "",
-        speaker: str = "",
+        asker: Asker | None = None,
     ) -> Done:
         """What a call comes to, in at most so many tokens. What goes wrong is told to the model, not raised."""
         characters = max(1, min(most_characters, _MOST_CHARACTERS) - _NOTE_CHARACTERS)
@@ -77,7 +77,7 @@ class Toolbox:
         if tool is None:
             return Done(result_block(call, f"There is no tool {call['name']!r}.", error=True))
         tokens = max(1, most_tokens - _NOTE_TOKENS)
-        occasion = Occasion(self._folder, self._parser, characters, by_admin, tokens, person, speaker)
+        occasion = Occasion(self._folder, self._parser, characters, by_admin, tokens, asker)
         try:
             result = await tool.run(_arguments(call), occasion)
         except Refused as error:

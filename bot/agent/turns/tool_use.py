@@ -72,24 +72,22 @@ class ToolUse:
                 self._gate.show(self._progress, rewrite)
             self._live.show(self._slot, self._progress.below(written))
         tokens = int(window.limit * RESULT_SHARE)
-        by_admin, person, speaker = await self._whose()
+        by_admin, asker = await self._whose()
         done = await window.toolbox.run(
             {**call, "input": rewrite.arguments} if rewrite else call,
             most_characters=tokens * _CHARACTERS_A_TOKEN,
             most_tokens=tokens,
             by_admin=by_admin,
-            person=person,
-            speaker=speaker,
+            asker=asker,
         )
         block = self._repeats.noted(call, done.block, is_known=window.toolbox.has(call["name"]))
         return replace(done, block=with_note(block, rewrite.note) if rewrite else block)
 
-    async def _whose(self) -> tuple[bool, str, str]:
+    async def _whose(self) -> tuple[bool, inbox.Asker | None]:
         """Whether all who are answered in this turn are admins (somebody may have joined them a moment ago), and for
         whom a call is: the last of them, unless another one is no admin. Nobody gets an admin's rights by speaking
         together with one."""
         async with self._database.read() as tx:
             people = await inbox.people_of(tx, self._turn_id)
-        others = [person for person in people if not self._access.is_admin(self._context.address, person)]
-        person = next(reversed([*people]), "") if not others else others[-1]
-        return bool(people) and not others, person, people.get(person, "")
+        others = [one for one in people if not self._access.is_admin(self._context.address, one.person)]
+        return bool(people) and not others, next(reversed(others or people), None)

@@ -19,6 +19,7 @@ from bot.estimate.meter import MeterRecord
 from bot.history import ASKED, EntryKind
 from bot.history.file_headers import sent_path
 from bot.messages import Address, Audience, Button, Kept, text_of
+from bot.store.inbox import WAKE
 from bot.store.outbox import NOTICE
 from bot.store.schema import agents, compactions, entries, inbox, outbox, turns
 from bot.store.tx import Tx
@@ -88,9 +89,11 @@ class Conversation:
 
 _BELOW: BindParameter[int] = bindparam("below")
 _MOST: BindParameter[int] = bindparam("most")
+_NOT_SEEN = ("press", "delete", WAKE)
+"""Events that are nothing that somebody said."""
 _HEARD = (
     select(inbox)
-    .where(inbox.c.agent_id == bindparam("agent"), inbox.c.kind.not_in(("press", "delete")), inbox.c.id < _BELOW)
+    .where(inbox.c.agent_id == bindparam("agent"), inbox.c.kind.not_in(_NOT_SEEN), inbox.c.id < _BELOW)
     .order_by(inbox.c.id.desc())
     .limit(_MOST)
 )

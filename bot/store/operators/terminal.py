@@ -47,7 +47,7 @@ async def last_exchange(tx: Tx, agent_id: AgentId) -> Exchange | None:
     fresh = max((layer.upto for layer in await load_layers(tx, agent_id) if layer.kind == _FRESH_START), default=0)
     table = entries.c
     query = (
-        select(table.kind, table.blocks, table.created_at)
+        select(table.kind, table.blocks, table.created_at, table.turn_id)
         .where(
             table.agent_id == agent_id,
             table.seq > fresh,
@@ -59,16 +59,17 @@ async def last_exchange(tx: Tx, agent_id: AgentId) -> Exchange | None:
         .limit(_LOOKED_AT)
     )
     said: list[str] = []
-    answer, at = "", 0.0
-    for kind, blocks, created_at in await tx.execute(query):
+    answers, at = dict[str | None, str](), 0.0
+    for kind, blocks, created_at, turn in await tx.execute(query):
         text = text_of(blocks).strip()
         if kind == EntryKind.REPLY and said:
             break  # of the exchange before
         if kind == EntryKind.REPLY:
-            answer = answer or text
+            answers[turn] = answers.get(turn) or text
         else:
             said.insert(0, f"[{sent_path(text) or 'a file'}]" if kind == EntryKind.FILE else text)
         at = at or created_at
+    answer = "\n\n".join(filter(None, reversed(answers.values())))
     return Exchange("\n".join(filter(None, said)), answer, at) if said else None
 
 

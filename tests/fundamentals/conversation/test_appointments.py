@@ -175,6 +175,29 @@ async def test_the_model_makes_one_that_wakes_it_and_answers_as_itself(
     assert not model.refused
 
 
+async def test_what_the_model_makes_counts_from_when_it_was_asked_for(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    when = iter(["in 20 minutes", "in 5 minutes"])
+
+    def brain(request: MessagesRequest) -> Reply:
+        last = blocks_of(request.messages[-1]["content"])
+        if any(block["type"] == "tool_result" for block in last):
+            return Reply("Gladly.")
+        return Reply("", [ToolCall("remind", {"when": next(when), "text": "take it out"})])
+
+    model.brain = brain
+    model.window = 100_000
+    async with house() as running:
+        said = datetime.fromtimestamp(running.resources.database.clock() // 60 * 60, UTC) - timedelta(minutes=10)
+        await room.says("Remind me in 20 minutes to take it out", sent_at=said)
+        await room.until(lambda: room.replies() == ["Gladly."])
+        assert [one.due_at for one in await rows(running)] == [(said + timedelta(minutes=20)).timestamp()]
+        await room.says("And in 5 minutes", sent_at=said)
+        await room.until(has(room, "⏰ take it out (due at "))
+        assert len(await rows(running)) == 1
+
+
 async def test_what_it_is_woken_for_is_asked_although_the_page_is_compacted_before(
     house: OpenHouse, room: Room, model: MessagesServer
 ) -> None:

@@ -1,0 +1,50 @@
+"""Where a conversation stood: what was said last, and all that was answered since."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from bot.history import Entry, EntryKind
+from bot.messages import Address, Audience, Role, text_block
+from bot.store import Database, histories
+from bot.store.operators.terminal import Exchange, last_exchange
+
+HERE = Address("terminal", "me").agent_id
+
+
+async def exchange(folder: Path, said: Sequence[tuple[Role, EntryKind, str, str]]) -> Exchange | None:
+    """Of a conversation of these: role, kind, text and turn."""
+    database = Database.in_folder(folder)
+    await database.open()
+    async with database.write() as tx:
+        for seq, (role, kind, text, turn) in enumerate(said, 1):
+            audience = Audience.MODEL if kind is EntryKind.WOKEN else Audience.EVERYONE
+            blocks = (text_block(text),)
+            entry = Entry(seq=seq, role=role, blocks=blocks, kind=kind, turn=turn, audience=audience)
+            await histories.append(tx, HERE, [entry], now=10.0 * seq)
+    async with database.read() as tx:
+        found = await last_exchange(tx, HERE)
+    await database.close()
+    return found
+
+
+async def test_it_is_the_last_question_and_its_answer(data_dir: Path) -> None:
+    said: list[tuple[Role, EntryKind, str, str]] = [
+        ("user", EntryKind.SAID, "What is it?", "1"),
+        ("assistant", EntryKind.REPLY, "A dog.", "1"),
+        ("user", EntryKind.SAID, "Look again.", "2"),
+        ("assistant", EntryKind.REPLY, "I look.", "2"),
+        ("assistant", EntryKind.REPLY, "A wolf.", "2"),
+    ]
+    assert await exchange(data_dir, said) == Exchange("Look again.", "A wolf.", 50.0)
+
+
+async def test_what_it_said_when_it_was_woken_stands_behind_the_answer_and_not_in_its_place(data_dir: Path) -> None:
+    said: list[tuple[Role, EntryKind, str, str]] = [
+        ("user", EntryKind.SAID, "Look at the oven in an hour.", "1"),
+        ("assistant", EntryKind.REPLY, "I will.", "1"),
+        ("user", EntryKind.WOKEN, "Appointment 1 is due", "2"),
+        ("assistant", EntryKind.REPLY, "It is hot.", "2"),
+    ]
+    assert await exchange(data_dir, said) == Exchange("Look at the oven in an hour.", "I will.\n\nIt is hot.", 40.0)
