@@ -24,6 +24,7 @@ from bot.history.server_tools import uses_server_tools
 from bot.messages import Message, text_of, tool_calls
 from bot.model import Head, Link, Reply
 from bot.model.chain import Search, is_outage
+from bot.runtime.telemetry import telemetry
 from bot.store import runs
 from bot.store.money.budgets import Usual
 from bot.store.money.limits import Limits
@@ -130,6 +131,8 @@ class Requests:
                 self.bill.booked()
                 if full:  # unless it is used up, what others reserved may be given back in a moment
                     if full.is_used_up or looked > _BUDGET_SECONDS:
+                        telemetry.budget_refused("compaction", full.budget.scope)
+                        log.info("budget_used_up", scope=full.budget.scope.value, limit=full.limit.in_words)
                         self.inference[-1] = replace(self.inference[-1], error=_NO_BUDGET)
                         raise NoAnswerError(_NO_BUDGET)
                     looked += _AGAIN_SECONDS

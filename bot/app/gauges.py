@@ -22,8 +22,11 @@ from prometheus_client.exposition import choose_encoder
 from bot.app.resources import Resources
 from bot.bus.leases import AGENT, CONNECTOR
 from bot.errors import OF_PROVIDER, BusUnavailable, StoreUnavailable
+from bot.runtime.amounts import NANO
 from bot.runtime.checks import Check, state_of
 from bot.runtime.metrics import METRICS
+from bot.store.money.figures import Figures, figures
+from bot.store.money.limits import limits_of
 from bot.store.operators import queues
 from bot.store.operators.queues import Depths
 
@@ -34,7 +37,8 @@ _LOOK_SECONDS = 2.0
 _LEVELS = ("ok", "warning", "critical")
 _STATES = ("planned", "running")
 
-Rows: TypeAlias = Iterable[tuple[tuple[str, ...], float]]
+Row: TypeAlias = tuple[tuple[str, ...], float]
+Rows: TypeAlias = Iterable[Row]
 
 
 class GatewayState(Protocol):
@@ -69,6 +73,8 @@ class Gauges:
         self._looking = asyncio.Lock()
         self._looked_at: float | None = None
         self._depths: Depths | None = None
+        self._usual = limits_of(resources.settings.budget, resources.database).usual
+        self._money: Figures | None = None
         self._jobs: int | None = None
         self._worker_seen: bool | None = None
         self._disk: tuple[int, int] | None = None
@@ -95,13 +101,15 @@ class Gauges:
         yield from self._process.collect()
 
     async def _look_into_book(self) -> None:
-        self._depths, self._up["database"] = None, False
+        self._depths, self._money, self._up["database"] = None, None, False
         database = self._resources.database
         with suppress(StoreUnavailable, TimeoutError):
             async with asyncio.timeout(_LOOK_SECONDS):
                 if self._book:
                     async with database.read(long=True) as tx:
-                        self._depths = await queues.depths(tx, now=database.clock())
+                        depths = await queues.depths(tx, now=database.clock())
+                        money = await figures(tx, self._usual, now=database.clock())
+                    self._depths, self._money = depths, money
                 else:
                     await database.ping()
             self._up["database"] = True
@@ -182,6 +190,7 @@ class Gauges:
         yield _gauge("appointment_overdue_seconds", "How long the first appointment is due that nobody has taken.", due)
         seen = () if self._worker_seen is None else [((), self._worker_seen)]
         yield _gauge("worker_seen", "Whether any worker said lately that it is there.", seen)
+        yield from _of_money(self._money)
 
     def _rows_of(self, depths: Depths) -> Mapping[str, Rows]:
         now = self._resources.database.clock()
@@ -203,6 +212,20 @@ class Gauges:
                 for active in (True, False)
             ],
         }
+
+
+def _of_money(money: Figures | None) -> Iterator[Metric]:
+    dollars, tokens, reserved, shares = list[Row](), list[Row](), list[Row](), list[Row]()
+    if money:
+        each = ("day", money.day), ("month", money.month)
+        dollars = [((period,), total.cost / NANO) for period, total in each]
+        tokens = [((period,), total.tokens) for period, total in each]
+        reserved = [((), money.reserved / NANO)]
+        shares = [((scope.value,), share) for scope, share in money.shares.items()]
+    yield _gauge("spent_dollars", "What was spent in this day and month, where a price is known.", dollars, "period")
+    yield _gauge("spent_tokens", "What was spent in this day and month, in tokens.", tokens, "period")
+    yield _gauge("reserved_dollars", "What is asked just now may cost so much.", reserved)
+    yield _gauge("budget_share", "Of the budget that is nearest to its end, what is spent.", shares, "scope")
 
 
 def _disk(folder: Path) -> tuple[int, int]:

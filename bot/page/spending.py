@@ -17,8 +17,9 @@ from bot.runtime.amounts import in_words
 from bot.runtime.prices import how_to_add
 from bot.runtime.utc_day import bounds_of, day_of
 from bot.store import Tx
-from bot.store.money import budgets, ledger, spending
+from bot.store.money import ledger, spending
 from bot.store.money.budgets import Budget, Scope, Standing
+from bot.store.money.figures import most_spent
 from bot.store.money.limits import limits_of
 from bot.store.money.spending import Total
 from bot.store.schema import ledger as rows_of
@@ -61,7 +62,7 @@ class SpendingPage:
                     ("Conversations", ("agent_id",)),
                 )
             ]
-            stand = await self._standings(tx, today, now)
+            stand = await most_spent(tx, self._limits.usual, now=now, most=_TOP)
         return self._context.answer(
             request,
             "spending.html",
@@ -75,20 +76,6 @@ class SpendingPage:
 
     async def _top(self, tx: Tx, names: Sequence[str], first: str, last: str) -> list[tuple[str, str, str, int]]:
         return _listed(await spending.by(tx, names, spending.of_all(), first, last, most=_TOP))
-
-    async def _standings(self, tx: Tx, today: str, now: float) -> list[Standing]:
-        """Of all together, and of people and conversations those who spent most of theirs today."""
-        usual = self._limits.usual
-        holds = [Budget(Scope.DAY, usual.day), Budget(Scope.MONTH, usual.month), *await budgets.chosen(tx)]
-        known = {(one.scope, one.connector, one.subject) for one in holds}
-        if usual.person:
-            top = await spending.by(tx, ("connector", "person"), spending.of_all(), today, today, most=_TOP)
-            holds += [Budget(Scope.PERSON, usual.person, *key) for key in top if (Scope.PERSON, *key) not in known]
-        if usual.chat:
-            top = await spending.by(tx, ("agent_id",), spending.of_all(), today, today, most=_TOP)
-            holds += [Budget(Scope.CHAT, usual.chat, "", key) for (key,) in top if (Scope.CHAT, "", key) not in known]
-        stand = await budgets.standings(tx, holds, now=now)
-        return sorted(stand, key=lambda one: -one.share)
 
     async def _by_day(self, _request: Request) -> Response:
         """What `spending` holds, all of it."""

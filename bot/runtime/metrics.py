@@ -35,6 +35,7 @@ _MOST_MODELS = 100
 _LATENCIES = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 90.0, 180.0, 600.0)
 _SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0)
 TOKENS = ("input", "cache_read", "cache_creation", "output")
+BUDGETS = ("person", "chat", "day", "month")
 _APPOINTMENTS = ("say", "wake")
 TURN_PARTS = ("queued", "compaction", "model", "first_token", "tools")
 
@@ -132,6 +133,7 @@ class ModelMetrics:
     wait_seconds: Histogram
     retries: Counter
     server_tool_calls: Counter
+    budget_refusals: Counter
 
     @classmethod
     def made_by(cls, make: _Maker) -> ModelMetrics:
@@ -150,6 +152,9 @@ class ModelMetrics:
             ),
             retries=make.counter("model_retries", "Tries that failed, and were worth another.", "status"),
             server_tool_calls=make.counter("server_tool_calls", "Tools that the provider ran.", "tool"),
+            budget_refusals=make.counter(
+                "budget_refusals", "What was not asked, since a budget is used up.", "purpose", "scope"
+            ),
         )
 
     def begin(self, known: Known) -> None:
@@ -164,6 +169,7 @@ class ModelMetrics:
         _begin(self.wait_seconds, purposes)
         _begin(self.retries, known.retried)
         _begin(self.server_tool_calls, SERVER_TOOLS)
+        _begin(self.budget_refusals, purposes, BUDGETS)
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,18 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from fnmatch import fnmatchcase
 from functools import partial
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel
 
 from bot.errors import ConfigurationError
-from bot.runtime import setting_values
+from bot.runtime import prices, setting_values
+from bot.runtime.amounts import Amount
 from bot.runtime.checks import Finding, as_line, problem, warning
 from bot.runtime.env_file import EnvFile, read_env_file
+from bot.runtime.prices import Price
 from bot.runtime.providers import ANTHROPIC, Provider, Unresolved, choice, providers
 from bot.runtime.settings import OF_A_PROVIDER, ProviderSettings, Settings, load_settings, variables
 
@@ -95,6 +98,7 @@ def check(
         *_strategies(settings),
         *people(settings),
         *_of_the_model(settings),
+        *_of_money(settings),
         *_idle(settings, "database_url", "database_pooler", "database_connections"),
     ]
     if "gateway" in roles:
@@ -363,6 +367,55 @@ def _stand_ins(settings: Settings) -> Iterator[Finding]:
 def _example(variable: str) -> str:
     owner = next(one for one in providers().values() if variable in one.variables)
     return f"{owner.name}/{owner.default_model or 'NAME'}"
+
+
+_BUDGETS = ("person_day", "chat_day", "day", "month")
+"""None of them can stop anybody whose amount is above that of a later one, but for the first two beside each other."""
+
+
+def _of_money(settings: Settings) -> Iterator[Finding]:
+    """A file of prices that is none, and amounts that contradict each other."""
+    own: Sequence[tuple[str, Price]] = ()
+    if settings.prices:
+        try:
+            own = prices.read(settings.prices)
+        except ConfigurationError as error:
+            yield problem(PART, str(error), "Correct it, or unset PRICES.")
+            return
+    given = {name: found for name in _BUDGETS if (found := getattr(settings.budget, name))}
+    for name, amount in given.items():
+        if not amount.number:
+            sentence = f"BUDGET__{name.upper()}=0 lets nobody but ADMINS spend anything."
+            yield warning(PART, sentence, "Write what may be spent, or unset it: then there is no limit.")
+    for at, name in enumerate(_BUDGETS):
+        yield from _never_reached(
+            name, {wider: given[wider] for wider in _BUDGETS[max(2, at + 1) :] if wider in given}, given
+        )
+    yield from _unpriced(settings, own, [name for name, amount in given.items() if amount.unit == "money"])
+
+
+def _never_reached(name: str, wider: Mapping[str, Amount], given: Mapping[str, Amount]) -> Iterator[Finding]:
+    own = given.get(name)
+    lower = (other for other, amount in wider.items() if own and amount.unit == own.unit and amount.number < own.number)
+    other = next(lower, None)
+    if own and other:
+        one, all_of = f"BUDGET__{name.upper()}", f"BUDGET__{other.upper()}"
+        most = given[other].in_words
+        sentence = f"{one} ({own.in_words}) is above {all_of} ({most}), which is used up before it: it stops nobody."
+        yield warning(PART, sentence, f"Write at most {most} for {one}, or more for {all_of}.")
+
+
+def _unpriced(settings: Settings, own: Sequence[tuple[str, Price]], limited: Sequence[str]) -> Iterator[Finding]:
+    """Budgets in dollars, of a model that costs nobody knows what. OpenRouter says so itself, with each answer."""
+    with suppress(Unresolved):
+        talks = choice.talker(settings)
+        is_known = prices.price_of(talks.name, talks.provider) or any(
+            fnmatchcase(talks.name.lower(), pattern) for pattern, _ in own
+        )
+        if limited and not is_known and talks.provider != "openrouter":
+            names = ", ".join(f"BUDGET__{name.upper()}" for name in limited)
+            sentence = f"{names}: in dollars, and no price is known of {talks.name}, so its answers count for nothing."
+            yield warning(PART, sentence, "Write its price into a file and name that in PRICES, or write tokens.")
 
 
 _ADDED = ("/chat/completions", "/messages", "/models", "/responses")

@@ -333,6 +333,10 @@ class Telemetry:
         self._model.requests.labels(purpose, outcome).inc()
         self._model.failures.labels(purpose, cause).inc()
 
+    def budget_refused(self, purpose: Purpose, scope: str) -> None:
+        """Something was not asked, since this kind of budget is used up, or may be by what others ask."""
+        self._model.budget_refusals.labels(purpose, scope).inc()
+
     def model_retried(self, status: str) -> None:
         """A try failed: an HTTP status, an error's type, or ``connection``, ``stream``, ``invalid``."""
         self._model.retries.labels(status).inc()

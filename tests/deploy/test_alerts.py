@@ -179,6 +179,23 @@ SCENARIOS = (
     Scenario("PalimpsestErrorsLogged", counter("palimpsest_log_lines_total", 6, level="error"), rings=11),
     Scenario("PalimpsestCosts", counter("palimpsest_cost_dollars_total", 21, purpose="turn", model="mine"), rings=11),
     Scenario(
+        "PalimpsestBudgetNearlySpent",
+        {
+            of("palimpsest_budget_share", scope="day"): "0.5x9 0.8x29 1.1x80",
+            of("palimpsest_budget_share", scope="person"): "0.9x120",
+        },
+        rings=11,
+        quiet=(8, 50),  # then it is used up, which is the next one
+    ),
+    Scenario(
+        "PalimpsestBudgetSpent",
+        {
+            of("palimpsest_budget_share", scope="month"): "0.9x9 1x110",
+            of("palimpsest_budget_share", scope="chat"): "1.2x120",
+        },
+        rings=11,
+    ),
+    Scenario(
         "PalimpsestOpenFiles",
         {
             f"process_open_fds{{{PROCESS}}}": "10x9 900x110",

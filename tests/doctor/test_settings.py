@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from bot.app.doctor.people import check_people
@@ -95,3 +97,59 @@ async def test_an_open_door_on_a_platform_is_a_warning(case: MakeCase) -> None:
 async def test_an_empty_list_that_is_the_only_way_in_is_a_problem(case: MakeCase) -> None:
     shut = case(access="allowlist", discord_token="a.b.c")
     assert "nobody is answered" in (await the_one(check_people, shut, "problem")).sentence
+
+
+PRICES = ('["mine-*"]\ninput = 1.0\n', '"mine-*" = 3\n', '["mine-*"]\ninput = "a"\noutput = 1\n', "[mine", None)
+
+
+@pytest.mark.parametrize("written", PRICES)
+async def test_a_file_of_prices_that_is_none_is_a_problem_that_names_it(
+    case: MakeCase, tmp_path: Path, written: str | None
+) -> None:
+    file = tmp_path / "prices.toml"
+    if written is not None:
+        file.write_text(written)
+    finding = await the_one(check_variables, case(prices=file), "problem")
+    assert finding.sentence.startswith(f"PRICES={file}")
+    assert finding.advice == "Correct it, or unset PRICES."
+
+
+@pytest.mark.parametrize(
+    ("budget", "said_of", "write"),
+    [
+        ({"person_day": "5", "day": "2"}, "BUDGET__PERSON_DAY ($5.00) is above BUDGET__DAY ($2.00)", "at most $2.00"),
+        ({"chat_day": "31", "day": "32", "month": "30"}, "BUDGET__CHAT_DAY ($31.00) is above BUDGET__MONTH", "$30.00"),
+        ({"day": "2m tokens", "month": "1m tokens"}, "BUDGET__DAY (2,000,000 tokens) is above", "1,000,000 tokens"),
+    ],
+)
+async def test_an_amount_that_is_never_reached_is_told_with_the_one_that_stops_first(
+    case: MakeCase, budget: dict[str, str], said_of: str, write: str
+) -> None:
+    found = await check_variables(case(budget=budget, anthropic_api_key="sk-ant-1"))
+    finding = next(one for one in found if said_of in one.sentence)
+    assert finding.state == "warning"
+    assert write in finding.advice
+
+
+async def test_amounts_that_go_together_are_no_findings(case: MakeCase) -> None:
+    budget = {"person_day": "2", "chat_day": "2", "day": "2", "month": "40"}
+    good = case(budget=budget, anthropic_api_key="sk-ant-1")
+    assert await said(check_variables, good) == ["ok: All settings are known."]
+    other_units = case(budget={"person_day": "900k tokens", "day": "2"}, anthropic_api_key="sk-ant-1")
+    assert await said(check_variables, other_units) == ["ok: All settings are known."]
+
+
+async def test_nothing_to_spend_is_told_since_it_may_have_meant_no_limit(case: MakeCase) -> None:
+    finding = await the_one(check_variables, case(budget={"day": "0"}, anthropic_api_key="sk-ant-1"), "warning")
+    assert finding.sentence == "BUDGET__DAY=0 lets nobody but ADMINS spend anything."
+
+
+async def test_dollars_of_a_model_without_a_price_are_told_and_a_file_with_it_is_enough(
+    case: MakeCase, tmp_path: Path
+) -> None:
+    model = {"model": "m-2030", "anthropic_api_key": "sk-ant-1", "budget": {"day": "2", "month": "900 tokens"}}
+    finding = await the_one(check_variables, case(**model), "warning")
+    assert finding.sentence.startswith("BUDGET__DAY: in dollars, and no price is known of m-2030")
+    file = tmp_path / "prices.toml"
+    file.write_text('["m-*"]\ninput = 1.0\noutput = 2.0\n')
+    assert await said(check_variables, case(prices=file, **model)) == ["ok: All settings are known."]

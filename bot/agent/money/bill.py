@@ -18,6 +18,7 @@ from bot.errors import Cause, StoreUnavailable
 from bot.history import Usage
 from bot.model import Attempt, Head, OnSpent
 from bot.model.charges import charge_of, reservation
+from bot.runtime.telemetry import telemetry
 from bot.store import Database
 from bot.store.money import budgets, ledger
 from bot.store.money.budgets import Standing
@@ -130,6 +131,7 @@ class Bill:
             await asyncio.sleep(_LOOK_SECONDS)
 
     def _refusal(self, full: Standing) -> str:
+        telemetry.budget_refused("turn", full.budget.scope)
         log.info("budget_used_up", scope=full.budget.scope.value, limit=full.limit.in_words)
         return texts.refusal(full, self._database.clock(), self._context.zone)
 

@@ -10,6 +10,7 @@ from bot.history import Usage
 from bot.messages import Address
 from bot.runtime.amounts import NANO, amount, in_words
 from bot.runtime.prices import nano
+from bot.runtime.telemetry import telemetry
 from bot.store.money import ledger, spending
 from bot.store.money.ledger import ESTIMATED, RESERVED, SETTLED, Charge
 from bot.store.schema import ledger as rows
@@ -31,6 +32,12 @@ async def charges(running: House) -> Sequence[Charge]:
 async def total(running: House) -> spending.Total:
     async with running.resources.database.read() as tx:
         return await spending.total(tx, spending.of_all(), *EVER)
+
+
+def refusals(scope: str, purpose: str = "turn") -> float:
+    """What Prometheus is told of requests that were not made."""
+    registry = telemetry.metrics.registry
+    return registry.get_sample_value("palimpsest_budget_refusals_total", {"purpose": purpose, "scope": scope}) or 0
 
 
 def used(record: Record) -> Usage:
@@ -94,13 +101,14 @@ async def test_a_person_who_has_spent_their_budget_reads_when_it_goes_on_and_com
     async with house(budget={"person_day": "1000 tokens"}, timezone="Europe/Lisbon") as running:
         while not any("is used up (1,000 tokens)" in notice for notice in room.notices()):
             await room.asks("hello " + "word " * 40)
-        asked = len(model.requests)
+        asked, refused = len(model.requests), refusals("person")
         told = [notice for notice in room.notices() if "your budget" in notice.lower()]
         assert len(told) <= 2, "once at 80 %, once at 100 %"
-        await room.says("are you there?")
-        await room.until(lambda: "Your budget for today is used up (1,000 tokens)" in room.replies()[-1])
-        assert "(Europe/Lisbon)" in room.replies()[-1]
+        said = await room.asks("are you there?")
+        assert "Your budget for today is used up (1,000 tokens)" in said
+        assert "(Europe/Lisbon)" in said
         assert len(model.requests) == asked
+        assert refusals("person") == refused + 1
         assert "Context" in await room.commands("/context")
         await room.says("hello", person="bob", chat="2")
         await room.until(lambda: room.replies("2"))

@@ -17,17 +17,23 @@ from bot.app.resources import Resources
 from bot.bus.bus import Bus
 from bot.bus.jobs import Jobs
 from bot.compaction.plan import Plan
+from bot.history import Usage
 from bot.messages import Address, AgentId, Inbound
 from bot.model import Link
 from bot.model.chain import Chain
 from bot.model.chains import Chains
 from bot.model.scripted import ScriptedModel
+from bot.runtime.amounts import NANO, amount
 from bot.runtime.settings import Settings
 from bot.store import Database, agents, inbox, outbox, runs, turns
+from bot.store.money import budgets, ledger
+from bot.store.money.budgets import Budget, Scope
+from bot.store.money.ledger import Charge
 from bot.store.operators import parked, queues
 from bot.store.runs import NewRun
 from tests.unit.one_run import a_meter
 
+HERE = AgentId("room-1")
 NOBODY = "redis://127.0.0.1:1"
 
 
@@ -106,6 +112,24 @@ async def test_postgresql_counts_the_same(resources: Resources, postgres_databas
     async with resources.database.read() as ours, postgres.read() as theirs:
         assert await queues.depths(ours, now=1_000.0) == await queues.depths(theirs, now=1_000.0)
     await postgres.close()
+
+
+async def test_what_is_spent_and_reserved_is_shown_and_how_near_budgets_are_to_their_end(resources: Resources) -> None:
+    now, usual = resources.database.clock(), {"person_day": "2", "day": "8", "month": "1m tokens"}
+    settings = Settings(_env_file=None, data_dir=resources.settings.data_dir, budget=usual)
+    async with resources.database.write() as tx:
+        for number, person in enumerate(("ada", "ada", "bob")):
+            asked = Charge(f"{number}", HERE, now, "turn", "claude-sonnet-5", Usage(input=500_000), "room", person)
+            await ledger.record(tx, [asked.priced()])
+        await ledger.reserve(tx, Charge("9", HERE, now, "turn", "m", Usage(input=100), "room", "ada", cost=NANO // 4))
+        await budgets.choose(tx, Budget(Scope.PERSON, amount("$3"), "room", "bob"), now=now)
+    found = await shown(Gauges(replace(resources, settings=settings), book=True))
+    assert values(found["palimpsest_spent_dollars"]) == {("day",): 3.0, ("month",): 3.0}
+    assert values(found["palimpsest_spent_tokens"]) == {("day",): 1_500_000, ("month",): 1_500_000}
+    assert values(found["palimpsest_reserved_dollars"]) == {(): 0.25}
+    assert values(found["palimpsest_budget_share"]) == {("person",): 1.0, ("day",): 3 / 8, ("month",): 1.5}
+    without = await shown(Gauges(resources, book=True))
+    assert values(without["palimpsest_budget_share"]) == {("person",): 1 / 3}, "the one that was chosen"
 
 
 async def test_a_worker_does_not_show_the_book(resources: Resources) -> None:
