@@ -12,6 +12,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from bot.compaction.coverage import AMOUNT, terms_of
 from bot.compaction.facts.fact import RECORDS, Fact, FactKind
@@ -38,6 +39,8 @@ _ENOUGH = 8
 _SERVES, _FEW = 0.3, 5
 """Share of the cells of a column that later calls were given, from which on it is needed as ids are; of so many cells
 at least."""
+_KEPT = 16_384
+"""Words of which it is kept whether they tell something."""
 _NUMBER = re.compile(r"-?\d{1,4}(?:\.\d+)?\Z")
 _NOT_GIVEN = frozenset({"", "tool", "error", "result"})
 """Names in what is told of a call that are no arguments."""
@@ -51,6 +54,7 @@ def has_exact(text: str, *, only_places: bool = False) -> bool:
     return bool(_PLACE.search(text)) if only_places else any(map(_tells, text.split()))
 
 
+@lru_cache(maxsize=_KEPT)
 def _tells(word: str) -> bool:
     return bool(_TELLING.search(word.strip(_EDGES)))
 

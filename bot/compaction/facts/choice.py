@@ -8,10 +8,12 @@ of the lines are rendered, in the order in which they were chosen, as fit.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from math import inf
 
 from bot.compaction.coverage import Line, Rarity, chosen, terms_of
 from bot.compaction.facts.brief import Vocabulary, amount_terms, forms_of, is_amount
@@ -51,8 +53,8 @@ _OF_NAMES = 1.0
 _SPARE = 1.25
 """Lines are chosen for so much more room than there is, since prices are guesses."""
 _TRIES = 14
-_CLOSE = 0.99
-"""A checkpoint that takes this share of its room is as good as any."""
+_AIM, _CLOSE = 0.996, 0.99
+"""The share of its room that a checkpoint is meant to take, and from which on it is as good as any."""
 _JUST_SAID = 20
 """Entries after which something may tell too little to be kept."""
 _HEAD = 20
@@ -78,22 +80,25 @@ def checkpoint_of(
     """
     choice = _Choice.of(facts)
     order = chosen(choice.lines, room * _SPARE, rarity=choice.rarity, covered=covered, needs=choice.needs)
-    best, fits, most = "", 0, len(order)
-    count = sum(1 for spent in accumulate(choice.lines[at].price for at in order) if spent <= room) or most
+    best, fits, over = "", (0, 0.0), (len(order) + 1, inf)
+    count = max(1, bisect_right(list(accumulate(choice.lines[at].price for at in order)), room))
     for _ in range(_TRIES):
-        if fits >= most:
+        if not fits[0] < count < over[0] or fits[1] >= _CLOSE * room:
             break
         text = choice.shown(order[:count])
         tokens = measure(text)
         if tokens <= room:
-            best, fits = text, count
-            if tokens >= _CLOSE * room:
-                break
+            best, fits = text, (count, tokens)
         else:
-            most = count - 1
-        guess = int(count * room / tokens)
-        count = guess if fits < guess <= most else (fits + most + 1) // 2
+            over = (count, tokens)
+        count = _between(fits, over, room)
     return best
+
+
+def _between(fits: tuple[int, float], over: tuple[int, float], room: float) -> int:
+    """How many lines are tried next: as many as would fit if all took alike."""
+    a_line = fits[1] / fits[0] if over[1] == inf else (over[1] - fits[1]) / (over[0] - fits[0])
+    return min(max(fits[0] + round((_AIM * room - fits[1]) / a_line), fits[0] + 1), over[0] - 1)
 
 
 def most_telling(facts: Sequence[Fact], count: int) -> frozenset[int]:
@@ -165,7 +170,9 @@ class _Choice:
             texts[at] = form
         said = [at for at in texts if self.facts[at].kind in PROSE]
         rest = [at for at in texts if self.facts[at].kind not in PROSE]
-        shown = [replace(self.facts[at], text=texts[at]) for at in (*in_order(said, self.updates), *sorted(rest))]
+        order = (*in_order(said, self.updates), *sorted(rest))
+        facts = ((self.facts[at], texts[at]) for at in order)
+        shown = [fact if fact.text is text else replace(fact, text=text) for fact, text in facts]
         return rendered(shown, self.names)
 
 

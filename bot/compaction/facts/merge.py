@@ -10,9 +10,9 @@ of its old value. Every candidate comes out with a decision and its reason (FEAT
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from bot.compaction.coverage import is_telling, terms_of
 from bot.compaction.facts.fact import PROSE, Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
@@ -41,10 +41,19 @@ _PART = "part:"
 
 @dataclass(frozen=True)
 class Merged:
-    """The facts, and every candidate with its decision, in the order in which they came."""
+    """The facts. ``found``, ``verdicts``: the candidates, and by their numbers what else was decided of them."""
 
     facts: tuple[Fact, ...]
-    candidates: tuple[Candidate, ...]
+    found: Sequence[Candidate]
+    verdicts: Mapping[int, tuple[Decision, Reason]]
+
+    @cached_property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """Every candidate with its decision, in the order in which they came."""
+        return tuple(
+            replace(found, decision=self.verdicts[at][0], reason=self.verdicts[at][1]) if at in self.verdicts else found
+            for at, found in enumerate(self.found)
+        )
 
 
 def merged(candidates: Iterable[Candidate], known: Sequence[Fact] = ()) -> Merged:
@@ -86,7 +95,8 @@ class _Index:
 class _Merger:
     def __init__(self) -> None:
         self.lines: list[_Line] = []
-        self.decided: list[Candidate] = []
+        self.found: list[Candidate] = []
+        self._verdicts: dict[int, tuple[Decision, Reason]] = {}
         self._by_key: dict[str, _Line] = {}
         self._by_text: dict[tuple[bool, str], _Line] = {}
         self._parts: dict[str, list[_Line]] = {}
@@ -97,8 +107,8 @@ class _Merger:
         self._add(_Line(fact, None))
 
     def take(self, candidate: Candidate) -> None:
-        self.decided.append(candidate)
-        at = len(self.decided) - 1
+        self.found.append(candidate)
+        at = len(self.found) - 1
         if candidate.decision is Decision.REJECTED:
             return
         if candidate.key.startswith(_PART):
@@ -126,7 +136,7 @@ class _Merger:
                     self._drop(line, Reason.OVER_CAP)
         kept = [line.fact for line in self.lines if line.alive]
         kept.sort(key=lambda fact: fact.seqs[-1] if fact.seqs else 0)
-        return Merged(tuple(kept), tuple(self.decided))
+        return Merged(tuple(kept), self.found, self._verdicts)
 
     def _add(self, line: _Line) -> None:
         self.lines.append(line)
@@ -137,7 +147,7 @@ class _Merger:
             self._by_key[line.fact.key] = line
 
     def _repeat(self, line: _Line, candidate: Candidate) -> None:
-        self._decide(len(self.decided) - 1, Decision.REJECTED, Reason.DUPLICATE)
+        self._verdicts[len(self.found) - 1] = (Decision.REJECTED, Reason.DUPLICATE)
         fact = line.fact
         kind = fact.kind if fact.weight >= candidate.weight else candidate.kind
         listed = kind is FactKind.PATH and candidate.speaker is Speaker.TOOL  # what people only named is seen now
@@ -164,7 +174,7 @@ class _Merger:
         line.fact = replace(line.fact, seqs=seqs, pinned=before.pinned, number=before.number)
         self._drop(older, Reason.SUPERSEDED)
         if line.origin is not None:
-            self._decide(line.origin, Decision.ACCEPTED, Reason.UPDATE)
+            self._verdicts[line.origin] = (Decision.ACCEPTED, Reason.UPDATE)
 
     def _renew_parts(self, candidate: Candidate) -> None:
         """A list that was returned again replaces the whole list from before."""
@@ -202,10 +212,7 @@ class _Merger:
         if line is not None and line.alive:
             line.alive = False
             if line.origin is not None:
-                self._decide(line.origin, Decision.REJECTED, reason)
-
-    def _decide(self, at: int, decision: Decision, reason: Reason) -> None:
-        self.decided[at] = replace(self.decided[at], decision=decision, reason=reason)
+                self._verdicts[line.origin] = (Decision.REJECTED, reason)
 
 
 def with_seqs(seqs: tuple[int, ...], *more: int) -> tuple[int, ...]:
