@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, islice
 from math import inf
 
 from bot.compaction.coverage import Line, Rarity, chosen, terms_of
@@ -28,11 +28,6 @@ from bot.estimate import Family, message_tokens
 from bot.estimate.text import texts_tokens
 from bot.messages import text_block
 
-_OLDEST = 0.7
-"""What is left of a fact's worth when it is very old."""
-_HALF_LIFE = 40.0
-"""Entries after which half of what a fact can lose of its worth is lost."""
-_SAID_AGAIN = 0.05
 _OF_THE_MODEL, _OF_OTHERS, _OF_PLACES = 0.45, 0.35, 0.5
 _OVER = 0.5
 _ASKED = 0.5
@@ -55,6 +50,8 @@ _SPARE = 1.25
 _TRIES = 14
 _AIM, _CLOSE = 0.996, 0.99
 """The share of its room that a checkpoint is meant to take, and from which on it is as good as any."""
+_MORE = 40
+"""Lines behind the first one that does not fit, of which some may."""
 _JUST_SAID = 20
 """Entries after which something may tell too little to be kept."""
 _HEAD = 20
@@ -92,6 +89,13 @@ def checkpoint_of(
         else:
             over = (count, tokens)
         count = _between(fits, over, room)
+    taken, tokens = [*order[: fits[0]]], fits[1]
+    for at in islice(order, fits[0] + 1, fits[0] + _MORE) if 0 < tokens < _CLOSE * room else ():
+        if tokens + choice.lines[at].price <= room and set(taken).issuperset(choice.needs(at)):
+            text = choice.shown([*taken, at])
+            if (more := measure(text)) <= room:
+                best, tokens = text, more
+                taken.append(at)
     return best
 
 
@@ -111,7 +115,7 @@ def most_telling(facts: Sequence[Fact], count: int) -> frozenset[int]:
         Line(
             fact.text,
             1.0,
-            _factor(fact, newest, groups) / (_HEAD + len(fact.text)),
+            _factor(fact, groups) / (_HEAD + len(fact.text)),
             sure=bool(fact.seqs) and newest - fact.seqs[-1] < _JUST_SAID,
             terms=own,
         )
@@ -187,7 +191,6 @@ def _lines(
 ) -> Iterator[Line]:
     priced = list(_priced(facts, of_fact, names))
     tokens = texts_tokens(priced, family=Family.NEWER)
-    newest = max((fact.seqs[-1] for fact in facts if fact.seqs), default=0)
     groups = _groups(facts)
     before, paid, factor, there = -1, 0.0, 1.0, frozenset[str]()
     for (at, form), text in zip(of_fact, priced, strict=True):
@@ -198,12 +201,12 @@ def _lines(
             told = (
                 0.0 if is_amount(value_of(fact)) else rarity.of_one(_OF_GIVEN) / max(1.0, sum(map(rarity.weight, own)))
             )
-            yield Line(form, price + _OF_NAMES, _factor(fact, newest, groups) * max(1.0, told), terms=own)
+            yield Line(form, price + _OF_NAMES, _factor(fact, groups) * max(1.0, told), terms=own)
             before = at
             continue
         if is_first:
             paid, there = 0.0, frozenset()
-            factor = _factor(fact, newest, groups) * _of_dense(fact, own, rarity)
+            factor = _factor(fact, groups) * _of_dense(fact, own, rarity)
         else:
             factor *= _LONGER
         yield Line(
@@ -242,9 +245,8 @@ def _terms(fact: Fact, text: str, vocabulary: Vocabulary) -> tuple[str, ...]:
     return vocabulary.terms(text) if fact.kind in RECORDS else terms_of(text)
 
 
-def _factor(fact: Fact, newest: int, groups: Mapping[_Group, int]) -> float:
-    age = newest - fact.seqs[-1] if fact.seqs else 0
-    factor: float = _OLDEST + (1 - _OLDEST) * 0.5 ** (age / _HALF_LIFE)
+def _factor(fact: Fact, groups: Mapping[_Group, int]) -> float:
+    factor = 1.0
     beside = max(1, groups.get(_group(fact), 1))
     if fact.kind in RECORDS:
         factor *= fact.weight / _FULL * (_FEW / max(_FEW, beside)) ** _AMONG_OTHERS
@@ -256,7 +258,7 @@ def _factor(fact: Fact, newest: int, groups: Mapping[_Group, int]) -> float:
         factor *= _OF_OTHERS if fact.weight <= LEAST else 1.0
         factor *= beside**-_AMONG_OTHERS
     over = _OVER if fact.status in (FactStatus.DONE, FactStatus.CANCELLED, FactStatus.REPLACED) else 1.0
-    return factor * over * (1 + _SAID_AGAIN * (len(fact.seqs) - 1))
+    return factor * over
 
 
 def _of_dense(fact: Fact, terms: Iterable[str], rarity: Rarity) -> float:

@@ -15,10 +15,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from bot.compaction.coverage import is_telling, terms_of
-from bot.compaction.facts.fact import PROSE, Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
-from bot.compaction.facts.records import Fields, as_text, fields_of
-from bot.compaction.facts.rows import identities, with_new_values
-from bot.compaction.facts.words import plain
+from bot.compaction.facts.fact import (
+    PROSE,
+    Candidate,
+    Decision,
+    Fact,
+    FactKind,
+    FactStatus,
+    Reason,
+    Speaker,
+    plain,
+)
+from bot.compaction.facts.records import Fields, as_text, fields_of, is_id_name
 
 CAPS = {FactKind.ACTION: 400, FactKind.VALUE: 1_500, FactKind.GIVEN: 400, FactKind.PATH: 100}
 """Facts of one kind at most; the least useful, then the oldest, go (FEATURES A8: growth is capped). Of what was said
@@ -120,7 +128,7 @@ class _Merger:
         if candidate.kind is FactKind.ACTION and candidate.status is FactStatus.ACTIVE:
             action = fields_of(candidate.text)
             self._drop(self._by_key.pop(f"failed:{action.get('tool', '')}", None), Reason.RETRIED)
-            self._renew_rows(action, candidate.seq)
+            self._outdate(action)
         line = _Line(_fact_of(candidate), at)
         older = self._by_key.get(candidate.key)
         if older is not None and older.alive:
@@ -183,14 +191,15 @@ class _Merger:
             for line in self._parts.pop(candidate.key):
                 self._drop(line, Reason.SUPERSEDED)
 
-    def _renew_rows(self, action: Fields, seq: int) -> None:
-        """What an action gave a new value to is not told with the old one."""
-        for cell in identities(action):
-            for line in self._by_id.lines_with(cell):
-                whole = with_new_values(fields_of(line.fact.text), line.fact.key, action) if line.alive else None
-                if whole is not None:
-                    line.fact = replace(line.fact, text=as_text(whole), seqs=with_seqs(line.fact.seqs, seq))
-                    self._by_text[_told_as(line.fact)] = line
+    def _outdate(self, action: Fields) -> None:
+        """What an action gave another value to is told by the action, and no longer by the row of that thing."""
+        given = {_bare(name): cell for name, cell in action.items() if not is_id_name(name)}
+        for line in (line for cell in _ids_in(as_text(action)) for line in self._by_id.lines_with(cell) if line.alive):
+            row = fields_of(line.fact.text)
+            holds = {name: cell for name, cell in row.items() if given.get(_bare(name), cell) == cell}
+            if len(holds) < len(row):
+                line.fact = replace(line.fact, text=as_text(holds))
+                self._by_text[_told_as(line.fact)] = line
 
     def _retire(self, then: Fields, now: Fields) -> None:
         """What a record says otherwise now is not told from before in prose either."""
@@ -238,7 +247,12 @@ def _ids_of(fact: Fact) -> Iterable[str]:
 
 @lru_cache(maxsize=_KEPT)
 def _ids_in(record: str) -> frozenset[str]:
-    return frozenset(identities(fields_of(record)))
+    """The cells that the thing of a record can be found by."""
+    return frozenset(cell for name, cell in fields_of(record).items() if is_id_name(name))
+
+
+def _bare(name: str) -> str:
+    return name.casefold().replace("_", "").removeprefix("new")
 
 
 def _fact_of(candidate: Candidate) -> Fact:
