@@ -22,7 +22,7 @@ import structlog
 from bot.agent.context import Context
 from bot.agent.step import Step
 from bot.compaction.extraction import checked, operations_in
-from bot.compaction.facts.fact import Fact, FactKind, Speaker
+from bot.compaction.facts.fact import Fact, FactKind, Speaker, plain
 from bot.compaction.facts.life import (
     Known,
     Refreshed,
@@ -34,7 +34,6 @@ from bot.compaction.facts.life import (
     refreshed,
 )
 from bot.compaction.facts.speech import clipped, speech_candidates
-from bot.compaction.facts.words import plain
 from bot.compaction.memory_report import USAGE, Changes, audit_of, line_of, page_of, runtime_line, runtime_notice
 from bot.errors import StaleEpoch, StoreUnavailable
 from bot.history import Entry, EntryKind

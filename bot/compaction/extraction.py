@@ -18,11 +18,20 @@ from typing import Any
 
 from bot.compaction.coverage import form_of, terms_of
 from bot.compaction.facts.candidates import candidates_in
-from bot.compaction.facts.fact import PROSE, Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
+from bot.compaction.facts.fact import (
+    PROSE,
+    Candidate,
+    Decision,
+    Fact,
+    FactKind,
+    FactStatus,
+    Reason,
+    Speaker,
+    plain,
+)
 from bot.compaction.facts.life import Known, Refreshed, in_scope, refreshed
 from bot.compaction.facts.quotes import is_note, own_words
 from bot.compaction.facts.speech import asks, clipped, sentences_in
-from bot.compaction.facts.words import plain
 from bot.compaction.summary.instruction import from_outside
 from bot.compaction.summary.transcript import render, turns_of
 from bot.estimate.cuts import head_and_end_of

@@ -2,20 +2,19 @@
 
 What calls need is told by what values look like and not by what they are called: a column whose values are like ids,
 digits too where they are as long as each other; then what is short; then the rest. Names that say of themselves that
-ids are under them are believed. And it is told by the calls of the conversation itself: a column whose values they were
-given is needed as ids are, and ids that none was given are needed less.
+ids are under them are believed.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from bot.compaction.coverage import AMOUNT, terms_of
 from bot.compaction.facts.fact import RECORDS, Fact, FactKind
-from bot.compaction.facts.given import AND
 from bot.compaction.facts.records import OWNER, Fields, as_text, fields_of, is_id_name, is_measure, looks_like_an_id
 from bot.estimate.cuts import MARK
 
@@ -33,14 +32,9 @@ _SHORT, _LONG = 24, 60
 _KEPT_WHOLE = 0.75
 """A shorter form of a text that is longer than this share of it is not worth what it leaves out."""
 
-_ENOUGH = 8
-"""Cells that calls could have been given, from which on ids that none was given are needed less."""
-_SERVES, _FEW = 0.3, 5
-"""Share of the cells of a column that later calls were given, from which on it is needed as ids are; of so many cells
-at least."""
+_KEPT = 16_384
+"""Words of which it is kept whether they tell something."""
 _NUMBER = re.compile(r"-?\d{1,4}(?:\.\d+)?\Z")
-_NOT_GIVEN = frozenset({"", "tool", "error", "result"})
-"""Names in what is told of a call that are no arguments."""
 
 _IDS, _CHEAP, _ALL, _TEXTS = range(4)
 """How much later calls need what is under a name: an id, what is short, what is long, and texts rather than values."""
@@ -51,6 +45,7 @@ def has_exact(text: str, *, only_places: bool = False) -> bool:
     return bool(_PLACE.search(text)) if only_places else any(map(_tells, text.split()))
 
 
+@lru_cache(maxsize=_KEPT)
 def _tells(word: str) -> bool:
     return bool(_TELLING.search(word.strip(_EDGES)))
 
@@ -63,19 +58,13 @@ class Vocabulary:
 
     @classmethod
     def of(cls, facts: Sequence[Fact]) -> Vocabulary:
-        """By the first values under each name, and by how many of them a later call was given."""
+        """By the first values under each name."""
         columns = defaultdict[str, list[str]](list)
-        served, tried = Counter[str](), Counter[str]()
-        given = _given(facts)
-        last = max(given.values(), default=-1)
         for fact in facts:
-            known = fact.seqs[0] if fact.seqs else last
             for name, cell in fields_of(fact.text).items() if fact.kind in RECORDS else ():
                 if len(columns[name]) < _SAMPLE:
                     columns[name].append(cell)
-                tried[name] += known < last
-                served[name] += known < given.get(cell, -1)
-        return cls({name: _rank(name, cells, served[name], tried[name]) for name, cells in columns.items()})
+        return cls({name: _rank(name, cells) for name, cells in columns.items()})
 
     def terms(self, text: str) -> tuple[str, ...]:
         """What a record says, by its values: what they are called tells nothing new. A number that is no id tells less
@@ -100,25 +89,10 @@ def amount_terms(cell: str) -> tuple[str, ...]:
     return (f"{AMOUNT}{cell}",) if is_amount(cell) else terms_of(cell)
 
 
-def _given(facts: Iterable[Fact]) -> dict[str, int]:
-    """The values that calls were given, each with the last entry in which one was."""
-    found: dict[str, int] = {}
-    for fact in facts:
-        is_call = fact.kind in (FactKind.ACTION, FactKind.GIVEN)
-        for name, cell in fields_of(fact.text).items() if is_call and fact.seqs else ():
-            for value in (cell, *cell.split(AND), *cell.split(", ")) if name not in _NOT_GIVEN else ():
-                found[value] = max(found.get(value, -1), fact.seqs[-1])
-    return found
-
-
-def _rank(name: str, cells: Sequence[str], served: int = 0, tried: int = 0) -> int:
-    """``served``: how many of the ``tried`` cells that were there before the last call a later one was given."""
-    if name in ("tool", "error") or OWNER in name:
+def _rank(name: str, cells: Sequence[str]) -> int:
+    if name in ("tool", "error") or OWNER in name or _are_ids(cells, named=is_id_name(name)):
         return _IDS
-    if _are_ids(cells, named=is_id_name(name)):
-        return _IDS if served or tried < _ENOUGH else _CHEAP
-    rank = _CHEAP if _mean(cells) <= _SHORT else _ALL if _mean(cells) <= _LONG else _TEXTS
-    return _IDS if rank != _TEXTS and served >= _SERVES * max(_FEW, tried) else rank
+    return _CHEAP if _mean(cells) <= _SHORT else _ALL if _mean(cells) <= _LONG else _TEXTS
 
 
 def _mean(cells: Collection[str]) -> float:

@@ -8,10 +8,12 @@ of the lines are rendered, in the order in which they were chosen, as fit.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, islice
+from math import inf
 
 from bot.compaction.coverage import Line, Rarity, chosen, terms_of
 from bot.compaction.facts.brief import Vocabulary, amount_terms, forms_of, is_amount
@@ -26,11 +28,6 @@ from bot.estimate import Family, message_tokens
 from bot.estimate.text import texts_tokens
 from bot.messages import text_block
 
-_OLDEST = 0.7
-"""What is left of a fact's worth when it is very old."""
-_HALF_LIFE = 40.0
-"""Entries after which half of what a fact can lose of its worth is lost."""
-_SAID_AGAIN = 0.05
 _OF_THE_MODEL, _OF_OTHERS, _OF_PLACES = 0.45, 0.35, 0.5
 _OVER = 0.5
 _ASKED = 0.5
@@ -51,8 +48,10 @@ _OF_NAMES = 1.0
 _SPARE = 1.25
 """Lines are chosen for so much more room than there is, since prices are guesses."""
 _TRIES = 14
-_CLOSE = 0.99
-"""A checkpoint that takes this share of its room is as good as any."""
+_AIM, _CLOSE = 0.996, 0.99
+"""The share of its room that a checkpoint is meant to take, and from which on it is as good as any."""
+_MORE = 40
+"""Lines behind the first one that does not fit, of which some may."""
 _JUST_SAID = 20
 """Entries after which something may tell too little to be kept."""
 _HEAD = 20
@@ -78,22 +77,32 @@ def checkpoint_of(
     """
     choice = _Choice.of(facts)
     order = chosen(choice.lines, room * _SPARE, rarity=choice.rarity, covered=covered, needs=choice.needs)
-    best, fits, most = "", 0, len(order)
-    count = sum(1 for spent in accumulate(choice.lines[at].price for at in order) if spent <= room) or most
+    best, fits, over = "", (0, 0.0), (len(order) + 1, inf)
+    count = max(1, bisect_right(list(accumulate(choice.lines[at].price for at in order)), room))
     for _ in range(_TRIES):
-        if fits >= most:
+        if not fits[0] < count < over[0] or fits[1] >= _CLOSE * room:
             break
         text = choice.shown(order[:count])
         tokens = measure(text)
         if tokens <= room:
-            best, fits = text, count
-            if tokens >= _CLOSE * room:
-                break
+            best, fits = text, (count, tokens)
         else:
-            most = count - 1
-        guess = int(count * room / tokens)
-        count = guess if fits < guess <= most else (fits + most + 1) // 2
+            over = (count, tokens)
+        count = _between(fits, over, room)
+    taken, tokens = [*order[: fits[0]]], fits[1]
+    for at in islice(order, fits[0] + 1, fits[0] + _MORE) if 0 < tokens < _CLOSE * room else ():
+        if tokens + choice.lines[at].price <= room and set(taken).issuperset(choice.needs(at)):
+            text = choice.shown([*taken, at])
+            if (more := measure(text)) <= room:
+                best, tokens = text, more
+                taken.append(at)
     return best
+
+
+def _between(fits: tuple[int, float], over: tuple[int, float], room: float) -> int:
+    """How many lines are tried next: as many as would fit if all took alike."""
+    a_line = fits[1] / fits[0] if over[1] == inf else (over[1] - fits[1]) / (over[0] - fits[0])
+    return min(max(fits[0] + round((_AIM * room - fits[1]) / a_line), fits[0] + 1), over[0] - 1)
 
 
 def most_telling(facts: Sequence[Fact], count: int) -> frozenset[int]:
@@ -106,7 +115,7 @@ def most_telling(facts: Sequence[Fact], count: int) -> frozenset[int]:
         Line(
             fact.text,
             1.0,
-            _factor(fact, newest, groups) / (_HEAD + len(fact.text)),
+            _factor(fact, groups) / (_HEAD + len(fact.text)),
             sure=bool(fact.seqs) and newest - fact.seqs[-1] < _JUST_SAID,
             terms=own,
         )
@@ -165,7 +174,9 @@ class _Choice:
             texts[at] = form
         said = [at for at in texts if self.facts[at].kind in PROSE]
         rest = [at for at in texts if self.facts[at].kind not in PROSE]
-        shown = [replace(self.facts[at], text=texts[at]) for at in (*in_order(said, self.updates), *sorted(rest))]
+        order = (*in_order(said, self.updates), *sorted(rest))
+        facts = ((self.facts[at], texts[at]) for at in order)
+        shown = [fact if fact.text is text else replace(fact, text=text) for fact, text in facts]
         return rendered(shown, self.names)
 
 
@@ -180,7 +191,6 @@ def _lines(
 ) -> Iterator[Line]:
     priced = list(_priced(facts, of_fact, names))
     tokens = texts_tokens(priced, family=Family.NEWER)
-    newest = max((fact.seqs[-1] for fact in facts if fact.seqs), default=0)
     groups = _groups(facts)
     before, paid, factor, there = -1, 0.0, 1.0, frozenset[str]()
     for (at, form), text in zip(of_fact, priced, strict=True):
@@ -191,12 +201,12 @@ def _lines(
             told = (
                 0.0 if is_amount(value_of(fact)) else rarity.of_one(_OF_GIVEN) / max(1.0, sum(map(rarity.weight, own)))
             )
-            yield Line(form, price + _OF_NAMES, _factor(fact, newest, groups) * max(1.0, told), terms=own)
+            yield Line(form, price + _OF_NAMES, _factor(fact, groups) * max(1.0, told), terms=own)
             before = at
             continue
         if is_first:
             paid, there = 0.0, frozenset()
-            factor = _factor(fact, newest, groups) * _of_dense(fact, own, rarity)
+            factor = _factor(fact, groups) * _of_dense(fact, own, rarity)
         else:
             factor *= _LONGER
         yield Line(
@@ -235,9 +245,8 @@ def _terms(fact: Fact, text: str, vocabulary: Vocabulary) -> tuple[str, ...]:
     return vocabulary.terms(text) if fact.kind in RECORDS else terms_of(text)
 
 
-def _factor(fact: Fact, newest: int, groups: Mapping[_Group, int]) -> float:
-    age = newest - fact.seqs[-1] if fact.seqs else 0
-    factor: float = _OLDEST + (1 - _OLDEST) * 0.5 ** (age / _HALF_LIFE)
+def _factor(fact: Fact, groups: Mapping[_Group, int]) -> float:
+    factor = 1.0
     beside = max(1, groups.get(_group(fact), 1))
     if fact.kind in RECORDS:
         factor *= fact.weight / _FULL * (_FEW / max(_FEW, beside)) ** _AMONG_OTHERS
@@ -249,7 +258,7 @@ def _factor(fact: Fact, newest: int, groups: Mapping[_Group, int]) -> float:
         factor *= _OF_OTHERS if fact.weight <= LEAST else 1.0
         factor *= beside**-_AMONG_OTHERS
     over = _OVER if fact.status in (FactStatus.DONE, FactStatus.CANCELLED, FactStatus.REPLACED) else 1.0
-    return factor * over * (1 + _SAID_AGAIN * (len(fact.seqs) - 1))
+    return factor * over
 
 
 def _of_dense(fact: Fact, terms: Iterable[str], rarity: Rarity) -> float:

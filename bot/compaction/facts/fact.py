@@ -6,8 +6,14 @@ An entry yields *candidates* (:mod:`bot.compaction.facts.candidates`); merging t
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
+
+_NO_WORD = re.compile(r"\W+")
+_KEPT = 16_384
+"""Answers that are kept: of every fact that is known, at every turn."""
 
 
 class FactKind(StrEnum):
@@ -133,3 +139,9 @@ class Candidate:
     weight: float = 5.0
     decision: Decision = Decision.ACCEPTED
     reason: Reason = Reason.NEW
+
+
+@lru_cache(maxsize=_KEPT)
+def plain(text: str) -> str:
+    """What two texts have in common that say the same."""
+    return _NO_WORD.sub(" ", text.casefold()).strip() or text

@@ -19,9 +19,18 @@ from enum import StrEnum
 from bot.compaction.facts.candidates import candidates_in, ends_asking, note_calls
 from bot.compaction.facts.checkpoint import is_substituted
 from bot.compaction.facts.choice import most_telling
-from bot.compaction.facts.fact import PROSE, Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
+from bot.compaction.facts.fact import (
+    PROSE,
+    Candidate,
+    Decision,
+    Fact,
+    FactKind,
+    FactStatus,
+    Reason,
+    Speaker,
+    plain,
+)
 from bot.compaction.facts.merge import merged, with_seqs
-from bot.compaction.facts.words import plain
 from bot.compaction.places import is_place
 from bot.history import Entry, EntryKind, History
 from bot.history.entry_text import RECALL

@@ -41,8 +41,8 @@ class Updates:
     def __init__(self, facts: Sequence[Fact], terms: Sequence[tuple[str, ...]], rarity: Rarity) -> None:
         self._facts, self._terms, self._rarity = facts, terms, rarity
         self._by_word: dict[str, list[int]] = {}
-        self._found: dict[int, Sequence[int]] = {}
-        self._words_of: dict[int, dict[str, float]] = {}
+        self._found: dict[int, Mapping[int, float]] = {}
+        self._words_of: dict[int, tuple[dict[str, float], float]] = {}
         for at in range(len(facts) - 1, -1, -1):
             for word in terms[at] if _may_change(facts[at]) else ():
                 postings = self._by_word.setdefault(word, [])
@@ -51,34 +51,41 @@ class Updates:
 
     def of(self, at: int) -> Sequence[int]:
         """The indices of these lines: the newest, and the most alike if that is another one."""
-        if at not in self._found:
-            self._found[at] = self._later(at) if _may_change(self._facts[at]) else ()
-        return self._found[at]
-
-    def _later(self, at: int) -> Sequence[int]:
-        own = self._words(at)
-        known = sorted((word for word in own if self._by_word[word][0] > at), key=lambda word: (own[word], word))
-        later = {one for word in known[-_LOOKED_UP:] for one in self._by_word[word] if one > at}
-        alike = {one: share for one in sorted(later, reverse=True) if (share := self._alike(one, at, own))}
+        alike = self.alike(at)
         return tuple(dict.fromkeys((max(alike), max(alike, key=alike.__getitem__)))) if alike else ()
 
-    def _alike(self, newer: int, at: int, own: Mapping[str, float]) -> float:
+    def alike(self, at: int) -> Mapping[int, float]:
+        """The indices of all that were found, and how much alike each is."""
+        if at not in self._found:
+            self._found[at] = self._later(at) if _may_change(self._facts[at]) else {}
+        return self._found[at]
+
+    def _later(self, at: int) -> Mapping[int, float]:
+        own, whole = self._words(at)
+        known = sorted((word for word in own if self._by_word[word][0] > at), key=lambda word: (own[word], word))
+        later = {one for word in known[-_LOOKED_UP:] for one in self._by_word[word] if one > at}
+        return {one: share for one in sorted(later, reverse=True) if (share := self._alike(one, at, own, whole))}
+
+    def _alike(self, newer: int, at: int, own: Mapping[str, float], whole: float) -> float:
         """The share of the words of the shorter of two lines that both have, by weight; 0 where that is too little, or
         the newer says nothing else."""
-        others = self._words(newer)
+        others, of_others = self._words(newer)
         shared = [word for word in own if word in others]
-        share = sum(map(own.__getitem__, shared)) / min(sum(own.values()), sum(others.values()))
-        is_told = share >= _ALIKE and sum(told for word in shared if (told := form_of(word)) >= _TELLS) >= _LEAST
-        if is_told and _says_else(self._facts[newer], self._terms[newer], self._facts[at], self._terms[at]):
+        share = sum(map(own.__getitem__, shared)) / min(whole, of_others)
+        if share < _ALIKE or sum(told for word in shared if (told := form_of(word)) >= _TELLS) < _LEAST:
+            return 0.0
+        if _says_else(self._facts[newer], self._terms[newer], self._facts[at], self._terms[at]):
             return share
         return 0.0
 
-    def _words(self, at: int) -> dict[str, float]:
-        """What a line may be about, with its weight: values are of something, and by themselves name nothing."""
+    def _words(self, at: int) -> tuple[dict[str, float], float]:
+        """What a line may be about, with its weight, and the weight of all: values are of something, and by themselves
+        name nothing."""
         known = self._words_of.get(at)
         if known is None:
             speaking = (term for term in self._terms[at] if not is_telling(term) or _names_one_thing(term))
-            known = self._words_of[at] = {term: self._rarity.weight(term) for term in speaking}
+            words = {term: self._rarity.weight(term) for term in speaking}
+            known = self._words_of[at] = (words, sum(words.values()))
         return known
 
 
@@ -126,12 +133,9 @@ def _is_near(before: Fact, after: Fact) -> bool:
 
 
 def in_order(chosen: Sequence[int], updates: Updates) -> list[int]:
-    """Lines in the order in which they were said, but each next to the chosen one that brings it up to date."""
-    there = frozenset(chosen)
-
-    def place(at: int) -> int:
-        while (later := updates.of(at)[:1]) and there.issuperset(later):
-            at = later[0]
-        return at
-
-    return sorted(chosen, key=lambda at: (place(at), at))
+    """Lines in the order in which they were said, but each next to the first chosen one that brings it up to date: so
+    none stands behind what was said of it later."""
+    place: dict[int, int] = {}
+    for at in sorted(chosen, reverse=True):
+        place[at] = min((place[later] for later in updates.alike(at) if later in place), default=at)
+    return sorted(chosen, key=lambda at: (place[at], at))

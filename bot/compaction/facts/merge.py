@@ -10,15 +10,23 @@ of its old value. Every candidate comes out with a decision and its reason (FEAT
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from bot.compaction.coverage import is_telling, terms_of
-from bot.compaction.facts.fact import PROSE, Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
-from bot.compaction.facts.records import Fields, as_text, fields_of
-from bot.compaction.facts.rows import identities, with_new_values
-from bot.compaction.facts.words import plain
+from bot.compaction.facts.fact import (
+    PROSE,
+    Candidate,
+    Decision,
+    Fact,
+    FactKind,
+    FactStatus,
+    Reason,
+    Speaker,
+    plain,
+)
+from bot.compaction.facts.records import Fields, as_text, fields_of, is_id_name
 
 CAPS = {FactKind.ACTION: 400, FactKind.VALUE: 1_500, FactKind.GIVEN: 400, FactKind.PATH: 100}
 """Facts of one kind at most; the least useful, then the oldest, go (FEATURES A8: growth is capped). Of what was said
@@ -41,10 +49,19 @@ _PART = "part:"
 
 @dataclass(frozen=True)
 class Merged:
-    """The facts, and every candidate with its decision, in the order in which they came."""
+    """The facts. ``found``, ``verdicts``: the candidates, and by their numbers what else was decided of them."""
 
     facts: tuple[Fact, ...]
-    candidates: tuple[Candidate, ...]
+    found: Sequence[Candidate]
+    verdicts: Mapping[int, tuple[Decision, Reason]]
+
+    @cached_property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """Every candidate with its decision, in the order in which they came."""
+        return tuple(
+            replace(found, decision=self.verdicts[at][0], reason=self.verdicts[at][1]) if at in self.verdicts else found
+            for at, found in enumerate(self.found)
+        )
 
 
 def merged(candidates: Iterable[Candidate], known: Sequence[Fact] = ()) -> Merged:
@@ -86,7 +103,8 @@ class _Index:
 class _Merger:
     def __init__(self) -> None:
         self.lines: list[_Line] = []
-        self.decided: list[Candidate] = []
+        self.found: list[Candidate] = []
+        self._verdicts: dict[int, tuple[Decision, Reason]] = {}
         self._by_key: dict[str, _Line] = {}
         self._by_text: dict[tuple[bool, str], _Line] = {}
         self._parts: dict[str, list[_Line]] = {}
@@ -97,8 +115,8 @@ class _Merger:
         self._add(_Line(fact, None))
 
     def take(self, candidate: Candidate) -> None:
-        self.decided.append(candidate)
-        at = len(self.decided) - 1
+        self.found.append(candidate)
+        at = len(self.found) - 1
         if candidate.decision is Decision.REJECTED:
             return
         if candidate.key.startswith(_PART):
@@ -110,7 +128,7 @@ class _Merger:
         if candidate.kind is FactKind.ACTION and candidate.status is FactStatus.ACTIVE:
             action = fields_of(candidate.text)
             self._drop(self._by_key.pop(f"failed:{action.get('tool', '')}", None), Reason.RETRIED)
-            self._renew_rows(action, candidate.seq)
+            self._outdate(action)
         line = _Line(_fact_of(candidate), at)
         older = self._by_key.get(candidate.key)
         if older is not None and older.alive:
@@ -126,7 +144,7 @@ class _Merger:
                     self._drop(line, Reason.OVER_CAP)
         kept = [line.fact for line in self.lines if line.alive]
         kept.sort(key=lambda fact: fact.seqs[-1] if fact.seqs else 0)
-        return Merged(tuple(kept), tuple(self.decided))
+        return Merged(tuple(kept), self.found, self._verdicts)
 
     def _add(self, line: _Line) -> None:
         self.lines.append(line)
@@ -137,7 +155,7 @@ class _Merger:
             self._by_key[line.fact.key] = line
 
     def _repeat(self, line: _Line, candidate: Candidate) -> None:
-        self._decide(len(self.decided) - 1, Decision.REJECTED, Reason.DUPLICATE)
+        self._verdicts[len(self.found) - 1] = (Decision.REJECTED, Reason.DUPLICATE)
         fact = line.fact
         kind = fact.kind if fact.weight >= candidate.weight else candidate.kind
         listed = kind is FactKind.PATH and candidate.speaker is Speaker.TOOL  # what people only named is seen now
@@ -164,7 +182,7 @@ class _Merger:
         line.fact = replace(line.fact, seqs=seqs, pinned=before.pinned, number=before.number)
         self._drop(older, Reason.SUPERSEDED)
         if line.origin is not None:
-            self._decide(line.origin, Decision.ACCEPTED, Reason.UPDATE)
+            self._verdicts[line.origin] = (Decision.ACCEPTED, Reason.UPDATE)
 
     def _renew_parts(self, candidate: Candidate) -> None:
         """A list that was returned again replaces the whole list from before."""
@@ -173,14 +191,15 @@ class _Merger:
             for line in self._parts.pop(candidate.key):
                 self._drop(line, Reason.SUPERSEDED)
 
-    def _renew_rows(self, action: Fields, seq: int) -> None:
-        """What an action gave a new value to is not told with the old one."""
-        for cell in identities(action):
-            for line in self._by_id.lines_with(cell):
-                whole = with_new_values(fields_of(line.fact.text), line.fact.key, action) if line.alive else None
-                if whole is not None:
-                    line.fact = replace(line.fact, text=as_text(whole), seqs=with_seqs(line.fact.seqs, seq))
-                    self._by_text[_told_as(line.fact)] = line
+    def _outdate(self, action: Fields) -> None:
+        """What an action gave another value to is told by the action, and no longer by the row of that thing."""
+        given = {_bare(name): cell for name, cell in action.items() if not is_id_name(name)}
+        for line in (line for cell in _ids_in(as_text(action)) for line in self._by_id.lines_with(cell) if line.alive):
+            row = fields_of(line.fact.text)
+            holds = {name: cell for name, cell in row.items() if given.get(_bare(name), cell) == cell}
+            if len(holds) < len(row):
+                line.fact = replace(line.fact, text=as_text(holds))
+                self._by_text[_told_as(line.fact)] = line
 
     def _retire(self, then: Fields, now: Fields) -> None:
         """What a record says otherwise now is not told from before in prose either."""
@@ -202,10 +221,7 @@ class _Merger:
         if line is not None and line.alive:
             line.alive = False
             if line.origin is not None:
-                self._decide(line.origin, Decision.REJECTED, reason)
-
-    def _decide(self, at: int, decision: Decision, reason: Reason) -> None:
-        self.decided[at] = replace(self.decided[at], decision=decision, reason=reason)
+                self._verdicts[line.origin] = (Decision.REJECTED, reason)
 
 
 def with_seqs(seqs: tuple[int, ...], *more: int) -> tuple[int, ...]:
@@ -231,7 +247,12 @@ def _ids_of(fact: Fact) -> Iterable[str]:
 
 @lru_cache(maxsize=_KEPT)
 def _ids_in(record: str) -> frozenset[str]:
-    return frozenset(identities(fields_of(record)))
+    """The cells that the thing of a record can be found by."""
+    return frozenset(cell for name, cell in fields_of(record).items() if is_id_name(name))
+
+
+def _bare(name: str) -> str:
+    return name.casefold().replace("_", "").removeprefix("new")
 
 
 def _fact_of(candidate: Candidate) -> Fact:

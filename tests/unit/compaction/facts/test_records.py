@@ -148,24 +148,6 @@ def test_a_shorter_form_of_a_text_is_one_piece_of_it() -> None:
     assert not excerpt("nothing exact in it")
 
 
-SURNAMES = ["Olsen", "Prado", "Quist", "Rahimi", "Sato", "Tamm", "Ueda", "Voss", "Wirth", "Zander"]
-
-
-def test_what_calls_were_given_before_is_in_the_shortest_form_and_ids_that_none_was_given_are_not() -> None:
-    guests = [
-        {"guest_id": f"G{at}", "track_code": f"T{at}X", "name": f"Ada {surname}"} for at, surname in enumerate(SURNAMES)
-    ]
-    entries = used(1, "list_guests", {}, json.dumps(guests))
-    for at in range(4):
-        seat = {"guest_id": f"G{at}", "name": guests[at]["name"]}
-        entries += used(3 + 2 * at, "seat_guest", seat, json.dumps({"seated": True}))
-    facts = [fact for fact in merged(candidates_of(entries)).facts if fact.kind is FactKind.VALUE]
-    known = Vocabulary.of(merged(candidates_of(entries)).facts)
-    rows = [fields_of(forms_of(fact, known)[0]) for fact in facts if "track_code" in fact.text]
-    assert [set(row) for row in rows] == [{"guest_id", "name"}] * 10
-    assert [set(row) for row in shortest(records(guests))] == [{"guest_id", "track_code"}] * 10
-
-
 def test_a_deed_is_told_with_what_it_was_given_also_where_room_is_short() -> None:
     entries = used(1, "book_table", {"guest": "Ines Prado", "time": "8 pm"}, json.dumps({"id": "R77KQ"}))
     deed = next(fact for fact in merged(candidates_of(entries)).facts if fact.kind is FactKind.ACTION)
