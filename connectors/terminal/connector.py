@@ -224,28 +224,33 @@ class Terminal:
             elif await self._reply(key, text, buttons, partial=outbound.partial):
                 await self._is_whole(outbound.answers)
             return (key,)
-        if here and isinstance(outbound, Withdraw):
+        if here:
+            self._show(outbound)
+        return ()
+
+    def _show(self, outbound: Withdraw | Typing | React | Status) -> None:
+        """What is not said, and changes what is live."""
+        if isinstance(outbound, Withdraw):
             for key in outbound.refs:
                 self._replies.pop(key, None)
             self._answers(outbound.answers)
             self._typing_until = _NEVER
             self._prompt.redraw()
-        if here and isinstance(outbound, Typing):
+        if isinstance(outbound, Typing):
             if outbound.on:
                 self._begins()
             self._typing_until = self._clock() + _TYPING_SECONDS if outbound.on else _NEVER
             self._works(is_so=outbound.on)
             self._moving.set()
-        if here and isinstance(outbound, React):
+        if isinstance(outbound, React):
             if outbound.emoji:
                 self._marks[outbound.ref] = outbound.emoji
             else:
                 self._marks.pop(outbound.ref, None)
             self._prompt.redraw()
-        if here and isinstance(outbound, Status):
+        if isinstance(outbound, Status):
             self._facts = outbound.facts
             self._prompt.redraw()
-        return ()
 
     async def find(
         self,
