@@ -79,6 +79,19 @@ class _Reply:
 
 
 @dataclass(frozen=True)
+class _Line:
+    """What was entered. ``ref`` names it; ``echo``: it is shown above the prompt."""
+
+    text: str
+    ref: str
+    echo: bool = True
+
+    @property
+    def is_for_model(self) -> bool:
+        return not self.text.startswith("/") or self.text.startswith(ATTACH)
+
+
+@dataclass(frozen=True)
 class _Interrupted:
     """What a Ctrl-C met. The next one leaves where it meets the same: somebody who stops one answer, and soon after
     another one, wants both of them stopped and goes on talking."""
@@ -112,7 +125,7 @@ class Terminal:
         self._address = address
         self._banner = banner
         self._clock = clock
-        self._lines: asyncio.Queue[tuple[str, bool] | None] = asyncio.Queue()
+        self._lines: asyncio.Queue[_Line | None] = asyncio.Queue()
         self._moving = asyncio.Event()
         self._replies: dict[str, _Reply] = {}
         self._statuses: dict[str, str] = {}
@@ -123,7 +136,11 @@ class Terminal:
         self._facts: Mapping[str, str | int | float] = {}
         self._answer = ""
         """The last one, as the model wrote it."""
-        self._unanswered = False
+        self._unanswered: dict[str, bool] = {}
+        """What was said and nobody answered yet, by its ref, in its order; whether it is stored."""
+        self._is_at_work = False
+        self._taken: frozenset[str] = frozenset()
+        """What was unanswered when the other side began to work."""
         self._typing_until = self._again_until = _NEVER
         self._begun = 0
         self._interrupted = _Interrupted(0, "", frozenset())
@@ -201,30 +218,39 @@ class Terminal:
                 return (key,)
             can_be_stopped = any(button.command == ABORT_COMPACTION for button in outbound.buttons)
             (self._compacting.add if can_be_stopped else self._compacting.discard)(key)
-            show = self._notice if outbound.notice else self._reply
-            await show(key, clean(outbound.text), _row(outbound.buttons), partial=outbound.partial)
+            text, buttons = clean(outbound.text), _row(outbound.buttons)
+            if outbound.notice:
+                await self._notice(key, text, buttons, partial=outbound.partial)
+            elif await self._reply(key, text, buttons, partial=outbound.partial):
+                await self._is_whole(outbound.answers)
             return (key,)
-        if here and isinstance(outbound, Withdraw):
+        if here:
+            self._show(outbound)
+        return ()
+
+    def _show(self, outbound: Withdraw | Typing | React | Status) -> None:
+        """What is not said, and changes what is live."""
+        if isinstance(outbound, Withdraw):
             for key in outbound.refs:
                 self._replies.pop(key, None)
-            self._unanswered, self._typing_until = False, _NEVER
+            self._answers(outbound.answers)
+            self._typing_until = _NEVER
             self._prompt.redraw()
-        if here and isinstance(outbound, Typing):
+        if isinstance(outbound, Typing):
             if outbound.on:
                 self._begins()
             self._typing_until = self._clock() + _TYPING_SECONDS if outbound.on else _NEVER
-            self._unanswered = self._unanswered and outbound.on
+            self._works(is_so=outbound.on)
             self._moving.set()
-        if here and isinstance(outbound, React):
+        if isinstance(outbound, React):
             if outbound.emoji:
                 self._marks[outbound.ref] = outbound.emoji
             else:
                 self._marks.pop(outbound.ref, None)
             self._prompt.redraw()
-        if here and isinstance(outbound, Status):
+        if isinstance(outbound, Status):
             self._facts = outbound.facts
             self._prompt.redraw()
-        return ()
 
     async def find(
         self,
@@ -239,9 +265,10 @@ class Terminal:
         """End :meth:`run` as if the person had left."""
         self._prompt.leave()
 
-    async def _reply(self, key: str, text: str, buttons: str, *, partial: bool) -> None:
+    async def _reply(self, key: str, text: str, buttons: str, *, partial: bool) -> bool:
+        """Whether it is whole now."""
         if key in self._said and (partial or self._said[key] == text):
-            return  # a redelivery, or a late edit of what is final
+            return False  # a redelivery, or a late edit of what is final
         if key not in self._replies:
             for other in self._replies.values():  # nobody ended them, and they must not hang above the prompt
                 await self._settle(other, len(other.text))
@@ -255,18 +282,48 @@ class Terminal:
         if partial:
             await self._settle(reply, reply.printed + finished(reply.rest))
             self._prompt.redraw()
-            return
-        self._unanswered, self._typing_until = False, _NEVER
+            return False
+        self._typing_until = _NEVER
         await self._settle(reply, len(text))
         self._replies.pop(key, None)
         self._answer = text
         self._remember(key, text)
         if buttons:
             await self._prompt.print([("class:notice", self._wrapped(buttons))])
+        return True
+
+    async def _is_whole(self, ref: str) -> None:
+        """An answer is there, to this and to what came before it."""
         count = self._facts.get("answers")
-        if isinstance(count, int) and count > 1:  # or whoever counts would miss some
+        count = count if isinstance(count, int) else 1
+        self._answers(ref, count)
+        if count > 1:  # or whoever counts would miss some
             self._facts = {**self._facts, "answers": 1}
             await self._hint_at(f"(One answer to your {count:,} messages.)")
+
+    def _answers(self, ref: str, count: int = 1) -> None:
+        """Nobody waits any more for an answer to this, to what was said before it, and to what joined it, where it is
+        one to so many. What was said since is another's to answer. One that names nothing is to all that was known."""
+        refs = list(self._unanswered)
+        if ref in refs:
+            refs = refs[: max(refs.index(ref) + 1, count)]
+        elif ref:
+            refs = []
+        elif self._is_at_work:
+            refs = [known for known in refs if known in self._taken]
+        for answered in refs:
+            del self._unanswered[answered]
+
+    def _works(self, *, is_so: bool) -> None:
+        """The other side begins or ends to work. At the end nothing is left of what it knew at the beginning, unless
+        that is marked as waiting; what was said meanwhile may still come to it."""
+        if is_so and not self._is_at_work:
+            self._taken = frozenset(ref for ref, stored in self._unanswered.items() if stored)
+        elif not is_so:
+            for ref in self._taken - self._marks.keys():
+                self._unanswered.pop(ref, None)
+            self._taken = frozenset()
+        self._is_at_work = is_so
 
     async def _settle(self, reply: _Reply, upto: int) -> None:
         """Move a reply from above the prompt into the scrollback, up to a character."""
@@ -297,18 +354,17 @@ class Terminal:
 
     async def _store_lines(self, intake: Intake) -> None:
         while (waiting := await self._lines.get()) is not None:
-            line, echo = waiting
-            if echo:
+            line = waiting.text
+            if waiting.echo:
                 shown = wrapped(clean(line), self._prompt.columns - 2).replace("\n", "\n  ")
                 await self._prompt.print([("class:prompt", "\n> "), ("class:person", shown)])
             if line in (COPY, COPY_CODE):
                 await self._copy(code=line == COPY_CODE)
             else:
-                await self._store(intake, line)
+                await self._store(intake, line, waiting.ref)
 
-    async def _store(self, intake: Intake, line: str) -> None:
+    async def _store(self, intake: Intake, line: str, key: str) -> None:
         self._order = max(self._order + 1, time.time_ns())
-        key = uuid4().hex
         inbound = Inbound(self._address, key, "message", self._order, person="me", text=line, ref=key)
         new = 0
         try:
@@ -324,7 +380,10 @@ class Terminal:
             await self._hint_at(f"Not stored: {error}. It is in the prompt again.")
             self._prompt.put_back(line)
         finally:
-            self._unanswered = self._unanswered and (bool(new) or not _is_for_model(line))
+            if not new:
+                self._unanswered.pop(key, None)
+            elif key in self._unanswered:
+                self._unanswered[key] = True
 
     async def _hint_at(self, text: str) -> None:
         await self._prompt.print([("class:hint", self._wrapped(clean(text)))])
@@ -352,13 +411,15 @@ class Terminal:
         if line in _SPOKEN_LEAVING:
             self._prompt.leave()
         elif line in (COPY, COPY_CODE):
-            self._lines.put_nowait((line, True))
+            self._lines.put_nowait(_Line(line, uuid4().hex))
         elif command == EDITOR:
             self._prompt.edit(rest)
         elif line:
             self._begun += 1
-            self._unanswered = self._unanswered or _is_for_model(line)
-            self._lines.put_nowait((line, True))
+            entered = _Line(line, uuid4().hex)
+            if entered.is_for_model:
+                self._unanswered[entered.ref] = False
+            self._lines.put_nowait(entered)
 
     def _interrupt(self) -> None:
         is_again = self._is_again
@@ -369,7 +430,7 @@ class Terminal:
             return
         self._again_until = self._clock() + _AGAIN_SECONDS
         if self._busy:
-            self._lines.put_nowait(("/abort", False))
+            self._lines.put_nowait(_Line("/abort", uuid4().hex, echo=False))
             compaction = answer_is_next and not is_again
             self._hint = _STOPS_COMPACTION if compaction else "Stopping… (Ctrl-C again to leave)"
         else:
@@ -393,7 +454,7 @@ class Terminal:
     @property
     def _answer_waits(self) -> bool:
         """Whether an answer waits for a compaction, as far as can be seen from here."""
-        return self._unanswered and bool(self._compacting & self._statuses.keys())
+        return bool(self._unanswered and self._compacting & self._statuses.keys())
 
     def _begins(self) -> None:
         """Something is under way; where nothing was, it is another thing than what was interrupted."""
@@ -403,7 +464,7 @@ class Terminal:
     def _busy(self) -> bool:
         """Whether a turn or a compaction runs, as far as can be seen from here."""
         writing = any(reply.rest for reply in self._replies.values())
-        return self._unanswered or writing or bool(self._statuses or self._marks) or self._clock() < self._typing_until
+        return writing or bool(self._unanswered or self._statuses or self._marks) or self._clock() < self._typing_until
 
     async def _move(self) -> None:
         """Redraw while something moves by itself, and once after it stopped."""
@@ -442,10 +503,6 @@ class Terminal:
 
     def _wrapped(self, text: str) -> str:
         return wrapped(text, self._prompt.columns)
-
-
-def _is_for_model(line: str) -> bool:
-    return not line.startswith("/") or line.startswith(ATTACH)
 
 
 def _indented(first: str, text: str, most: int) -> str:

@@ -15,7 +15,7 @@ from prompt_toolkit.input import PipeInput, create_pipe_input
 from bot.agent.commands.table import completions
 from bot.connector import OfferedCommand
 from bot.errors import DeliveryDelayed
-from bot.messages import ABORT_COMPACTION, Address, Button, Edit, Outbound, Say, Status, Typing
+from bot.messages import ABORT_COMPACTION, Address, Button, Edit, Outbound, Say, Status, Typing, Withdraw
 from connectors.memory import MemoryIntake
 from connectors.terminal.connector import Terminal
 from connectors.terminal.prompt import _Steady
@@ -285,6 +285,42 @@ async def test_ctrl_c_for_one_answer_and_soon_after_for_another_stops_both_and_l
     await desk.shows("Stopping… (Ctrl-C again to leave)")
     await desk.type(CTRL_C)
     await desk.leaves()
+
+
+async def test_ctrl_c_behind_a_message_stops_its_answer_although_the_end_of_the_one_before_comes_only_then(
+    desk: Desk,
+) -> None:
+    await desk.type("one" + ENTER)
+    await desk.stored("one")
+    [one] = desk.intake.inbounds
+    await desk.deliver(Typing(HERE))
+    await desk.stream("Half of a sen")
+    await desk.type("two" + ENTER)
+    await desk.stored("one", "two")
+    await desk.deliver(Edit(HERE, ("t",), "Half of a sentence.", "t", answers=one.ref), Typing(HERE, on=False))
+    await desk.type(CTRL_C)
+    await desk.stored("one", "two", "/abort")
+    await desk.shows("Stopping… (Ctrl-C again to leave)")
+
+
+@pytest.mark.parametrize("how", ["an answer to the last", "one that a message joined", "no answer", "withdrawn"])
+async def test_ctrl_c_asks_before_it_leaves_when_nothing_waits_for_an_answer_any_more(desk: Desk, how: str) -> None:
+    await desk.type("one" + ENTER + "two" + ENTER)
+    await desk.stored("one", "two")
+    one, two = desk.intake.inbounds
+    await desk.deliver(Typing(HERE))
+    if how == "an answer to the last":
+        await desk.deliver(Say(HERE, "Here.", "t", answers=two.ref))
+    elif how == "one that a message joined":
+        await desk.deliver(Status(HERE, {"total": 1, "limit": 9, "level": "ok", "answers": 2}))
+        await desk.deliver(Say(HERE, "Here.", "t", answers=one.ref))
+    elif how == "withdrawn":
+        await desk.deliver(Withdraw(HERE, (), two.ref))
+    else:
+        await desk.deliver(Typing(HERE, on=False))
+    await desk.type(CTRL_C)
+    await desk.shows("Press Ctrl-C again to leave.")
+    await desk.stored("one", "two")
 
 
 @pytest.mark.parametrize(

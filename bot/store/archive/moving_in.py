@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, bindparam, func, or_, select, update
+from sqlalchemy import ColumnElement, String, bindparam, func, literal_column, or_, select, update
 
 from bot.history import ASKED, SET_ASIDE, Entry, EntryKind, Layer, Ranges
 from bot.messages import AgentId
@@ -23,6 +23,8 @@ from bot.store.tx import Tx
 
 _MESSAGES = sorted(ASKED | {EntryKind.REPLY})
 _AT_ONCE = 500
+_KEYED = entries.c.key != literal_column("''", String)
+"""Said as it is in the index, which would not be used otherwise."""
 _TOUCH = (
     update(agents)
     .where(agents.c.id == bindparam("agent"), agents.c.touched_at < bindparam("at"))
@@ -50,7 +52,7 @@ class Extent:
 
 async def holders(tx: Tx, key: str) -> list[AgentId]:
     """The conversations into which the one with this key was brought."""
-    rows = await tx.execute(select(entries.c.agent_id).where(entries.c.key == key).distinct())
+    rows = await tx.execute(select(entries.c.agent_id).where(entries.c.key == key, _KEYED).distinct())
     return sorted(AgentId(row[0]) for row in rows)
 
 
@@ -64,8 +66,8 @@ async def known(tx: Tx, agent_id: AgentId, keys: Sequence[str]) -> frozenset[str
     found: set[str] = set()
     for at in range(0, len(keys), _AT_ONCE):
         some = entries.c.key.in_(keys[at : at + _AT_ONCE])
-        rows = await tx.execute(select(entries.c.key).where(some, entries.c.agent_id == agent_id))
-        found.update(row[0] for row in rows)
+        rows = await tx.execute(select(entries.c.key, entries.c.agent_id).where(some, _KEYED))
+        found.update(row[0] for row in rows if row[1] == agent_id)  # asked for that, SQLite would read all of it
     return frozenset(found)
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Text, cast, func, select, union
+from sqlalchemy import String, Text, cast, func, literal_column, select, union
 
 from bot.history import ASKED
 from bot.messages import AgentId, Block, text_block
@@ -15,6 +15,8 @@ from bot.store.tx import Tx
 
 REMOVED = "[removed]"
 BLOCKS: list[Block] = [text_block(REMOVED)]
+_NOBODY = literal_column("''", String)
+"""Said as it is in the indexes, which would not be used otherwise."""
 _IS_UNKNOWN = (
     entries.c.kind.in_(sorted(ASKED))
     & (entries.c.person == "")
@@ -37,11 +39,11 @@ class Where:
 async def where(tx: Tx, connector: str, person: str) -> Where:
     """Look where this person talked, and where others quote them."""
     spoke = union(
-        select(entries.c.agent_id).where(entries.c.person == person),
+        select(entries.c.agent_id).where(entries.c.person == person, entries.c.person != _NOBODY),
         select(inbox.c.agent_id).where(inbox.c.connector == connector, inbox.c.person == person),
     )
     quotes = union(
-        select(entries.c.agent_id).where(entries.c.quoted_person == person),
+        select(entries.c.agent_id).where(entries.c.quoted_person == person, entries.c.quoted_person != _NOBODY),
         select(inbox.c.agent_id).where(inbox.c.connector == connector, inbox.c.quoted_person == person),
     )
     is_quoted = agents.c.id.in_(quotes)
