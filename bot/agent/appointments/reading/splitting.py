@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bot.agent.appointments.reading.abroad import may_say_time
 from bot.agent.appointments.reading.reading import (
     DID_YOU_MEAN,
     NO_END,
@@ -25,9 +24,8 @@ _LEADING = re.compile(r"(?:me|mich|moi|me)\s+", re.IGNORECASE)
 _BETWEEN = re.compile(r"[\s:,–—-]+")
 _TO = re.compile(r"(?:to|that)\s+", re.IGNORECASE)
 _WORD_BEGINS = re.compile(r"(?<!\S)(?=\S)")
-_A_WORD = re.compile(r"(?<![^\W_])[^\W\d_]+")
 _MORE = re.compile(
-    r"(?:AND )?(?:[WS]\d|@|PLUS|LESS|HALFPAST|QPAST|QTO|DEHALF|EVERY|TODAY|TOMORROW|DAY2|YESTERDAY|NEXTWEEK|OF[a-z]|"
+    r"AND(?: |$)|(?:[WS]\d|@|PLUS|LESS|HALFPAST|QPAST|QTO|DEHALF|EVERY|TODAY|TOMORROW|DAY2|YESTERDAY|NEXTWEEK|OF[a-z]|"
     r"[/#.]\d)"
 )
 """Behind a time: more of it, which was not understood."""
@@ -36,6 +34,12 @@ _HOW_LONG = re.compile(r"(?:FOR )?\d+ U[dwMy]|TILL")
 _ONLY_A_CLOCK = re.compile(
     r"(?:(?:AT|THE|@\S+|\d{1,2}|OCLOCK|Uh|NOON|MIDNIGHT|PLUS\w+|LESS\w+|HALFPAST|QPAST|QTO|DEHALF)(?: |$))+$"
 )
+_NO_DAY = re.compile(
+    r"(?:(?:AT|THE|LE|ON|OF|@\S+|\d{1,2}|OCLOCK|Uh|NOON|MIDNIGHT|PLUS\w+|LESS\w+|HALFPAST|QPAST|QTO|DEHALF|OF[a-z]+|P[a-z]+)"
+    r"(?: |$))+$"
+)
+"""A time of day, and nothing of a day."""
+_A_DATE = re.compile(r"\d{1,2}th|[/#.]\d")
 _NO_NUMBER = re.compile(r"(?!w\d)\D|\d{1,2}th")
 """Of the word before a time, which may belong to it: "at half past | midnight"."""
 _MOST_BEGINNINGS = 12
@@ -68,7 +72,7 @@ def _at_the_beginning(text: str, now: Now) -> Split | None:
     what = _BETWEEN.sub("", text[furthest:], count=1) if _BETWEEN.match(text, furthest) else text[furthest:]
     if _is_repeated(outcome) and _says(_HOW_LONG, text[furthest:]):
         outcome = _doubted(outcome, NO_END)
-    elif _says(_MORE, text[furthest:]) or _is_foreign(text[:furthest], what.split()[:1]):
+    elif _says(_MORE, text[furthest:]) or _lacks_a_day(text[:furthest], what):
         outcome = _doubted(outcome)
     return Split(outcome, text[:furthest], _without_to(what))
 
@@ -86,7 +90,7 @@ def _at_the_end(text: str, now: Now) -> Split | None:
         what = text[:at].strip(" ,:–—-")
         last = what.split()[-1:]
         is_part = _says(_ONLY_A_CLOCK, text[at:]) and any(_says(_NO_NUMBER, word) for word in last)
-        if is_part or _is_foreign(text[at:], last):
+        if is_part or _lacks_a_day(text[at:], what):
             outcome = _doubted(outcome)
         return Split(outcome, text[at:], _without_to(what))
     return None
@@ -110,9 +114,11 @@ def _says(pattern: re.Pattern[str], words: str) -> bool:
     return any(pattern.match(" ".join(sign.text for sign in signs(words, language))) for language in LANGUAGES)
 
 
-def _is_foreign(when: str, beside: Sequence[str]) -> bool:
-    """Whether no word of ours says when, and beside the figures stands one in letters of none of our languages, which
-    may say more of it."""
-    return not _A_WORD.search(when) and any(
-        letter.isalpha() and not unicodedata.name(letter, "").startswith("LATIN") for word in beside for letter in word
-    )
+def _lacks_a_day(when: str, what: str) -> bool:
+    """Whether it is a time of day alone, and what stands beside it may say the day, in whatever language. Where the
+    time is figures and no word, nothing shows that the language is one that is read."""
+    if not what or not _says(_NO_DAY, when):
+        return False
+    is_figures = not any(map(str.isalpha, when))
+    says_date = any(_says(_A_DATE, what[found.start() :]) for found in _WORD_BEGINS.finditer(what))
+    return is_figures or says_date or may_say_time(what)

@@ -221,7 +221,7 @@ _FR = _table(
      "de l'apres-midi": "OFafternoon", "apres-midi": "Pafternoon", "du soir": "OFevening", "soir": "Pevening",
      "midi": "NOON", "midi et demi|midi et demie": "@12:30h", "trois quarts d'heure": "45 Um",
      "minuit": "MIDNIGHT", "une demi-heure|une demie heure|une demi heure": "30 Um",
-     "une heure et demie": "90 Um", "et demie": "PLUSHALF", "et quart": "PLUSQUARTER", "moins le quart": "LESSQUARTER",
+     "une heure et demie": "90 Um", "et demie|et demi": "PLUSHALF", "et quart": "PLUSQUARTER", "moins le quart": "LESSQUARTER",
      "du mois|de chaque mois|tous les mois": "OFMONTH", "du lundi au vendredi": "EVERY WORKDAY",
      "pendant|durant": "FOR", "jusqu'a|jusqu'au": "TILL",
      "jours ouvrables": "WORKDAYS?", "les jours ouvrables": "EVERY WORKDAYS?", "week-end": "WEEKEND"},

@@ -152,6 +152,7 @@ def test_phrases_with_what_is_to_be_said_are_never_taken_for_something_else() ->
         ("quarter to noon call Ana", datetime(2027, 3, 10, 11, 45)),
         ("à minuit et quart fermer", datetime(2027, 3, 11, 0, 15)),
         ("Viertel nach Mitternacht abschalten", datetime(2027, 3, 11, 0, 15)),
+        ("minuit et demi vérifier", datetime(2027, 3, 11, 0, 30)),
     ],
 )
 def test_noon_and_midnight_have_quarters_and_halves(written: str, local: datetime) -> None:
