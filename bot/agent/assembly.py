@@ -33,6 +33,7 @@ from bot.agent.memory import AgentMemory
 from bot.agent.memory_gate import MemoryGate
 from bot.agent.model_choice import ModelChoice
 from bot.agent.model_requests import ModelRequests
+from bot.agent.money.allowance import Allowance
 from bot.agent.money.bill import Bill
 from bot.agent.money.commands import MoneyCommands
 from bot.agent.quarantine import Quarantine
@@ -192,6 +193,9 @@ class Assembly:
         report = RunReport(context, database, bus, self._folder, settings.secrets)
         planner = Planner(context, database, self._memory, services.embedder, settings.compaction.must_keep)
         summary_job = partial(SummaryJob, context, rows, bus, services.jobs)
+        allowance = Allowance(
+            context, database, services.limits, services.access, lambda: self.model_choice.summaries.first
+        )
         rolling = RunningSummary(
             context,
             rows=rows,
@@ -199,6 +203,7 @@ class Assembly:
             planner=planner,
             summary_job=summary_job,
             tasks=tasks,
+            allowance=allowance,
             share=settings.compaction.rolling,
         )
         extraction = FactExtraction(
@@ -207,6 +212,7 @@ class Assembly:
             report=report,
             summary_job=summary_job,
             tasks=tasks,
+            allowance=allowance,
             database=database,
             memory=self._memory,
             is_on=settings.memory.extractor == "model",
@@ -223,6 +229,7 @@ class Assembly:
             outage=self.outage,
             live=self.live,
             tasks=tasks,
+            allowance=allowance,
         )
 
     def _turn(self, compactor: Compactor, quiet: QuietCompaction, row: TurnRow, steering: Steering) -> Turn:
