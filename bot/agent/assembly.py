@@ -36,6 +36,7 @@ from bot.agent.model_requests import ModelRequests
 from bot.agent.money.allowance import Allowance
 from bot.agent.money.bill import Bill
 from bot.agent.money.commands import MoneyCommands
+from bot.agent.money.thrift import Thrift
 from bot.agent.quarantine import Quarantine
 from bot.agent.retries import Retries
 from bot.agent.services import Services
@@ -239,6 +240,15 @@ class Assembly:
         passes = services.access.is_admin(context.address, row.person)
         bill = Bill(row, context, database, services.limits, passes=passes)
         requests = ModelRequests(context, self._folder, bill)
+        thrift = Thrift(
+            context,
+            database,
+            services.limits,
+            services.chains,
+            written=settings.budget.cheaper_model or "",
+            person=row.person,
+            passes=passes,
+        )
         patience = Patience(
             row,
             context,
@@ -246,6 +256,7 @@ class Assembly:
             live=self.live,
             abort_signal=abort_signal,
             seconds=settings.model_patience,
+            thrift=thrift,
         )
         room = RoomMaker(row, context, requests=requests, compactor=compactor, abort_signal=abort_signal, timing=timing)
         ending = Ending(
@@ -254,7 +265,7 @@ class Assembly:
             database=database,
             bus=services.bus,
             notices=self._notices,
-            chain=self.model_choice.chain,
+            chain=lambda: patience.chain,
             timing=timing,
             bill=bill,
             secrets=settings.secrets,
