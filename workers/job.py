@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import structlog
@@ -51,7 +51,7 @@ async def _summarize(desk: Desk, run_id: str, job_id: str) -> None:
         return
     with structlog.contextvars.bound_contextvars(agent=run.agent_id, run=run_id, turn=run.turn_id):
         bill = await desk.bill(run)
-        own = replace(await desk.for_conversation(run.agent_id), bill_of_run=bill)
+        own = await desk.for_conversation(bill)
         try:
             async with desk.database.write() as tx:
                 await bill.left_behind(tx, list(run.asked), desk.database.clock())

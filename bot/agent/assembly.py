@@ -33,8 +33,10 @@ from bot.agent.memory import AgentMemory
 from bot.agent.memory_gate import MemoryGate
 from bot.agent.model_choice import ModelChoice
 from bot.agent.model_requests import ModelRequests
+from bot.agent.money.allowance import Allowance
 from bot.agent.money.bill import Bill
 from bot.agent.money.commands import MoneyCommands
+from bot.agent.money.thrift import Thrift
 from bot.agent.quarantine import Quarantine
 from bot.agent.retries import Retries
 from bot.agent.services import Services
@@ -192,6 +194,9 @@ class Assembly:
         report = RunReport(context, database, bus, self._folder, settings.secrets)
         planner = Planner(context, database, self._memory, services.embedder, settings.compaction.must_keep)
         summary_job = partial(SummaryJob, context, rows, bus, services.jobs)
+        allowance = Allowance(
+            context, database, services.limits, services.access, lambda: self.model_choice.summaries.first
+        )
         rolling = RunningSummary(
             context,
             rows=rows,
@@ -199,6 +204,7 @@ class Assembly:
             planner=planner,
             summary_job=summary_job,
             tasks=tasks,
+            allowance=allowance,
             share=settings.compaction.rolling,
         )
         extraction = FactExtraction(
@@ -207,6 +213,7 @@ class Assembly:
             report=report,
             summary_job=summary_job,
             tasks=tasks,
+            allowance=allowance,
             database=database,
             memory=self._memory,
             is_on=settings.memory.extractor == "model",
@@ -223,6 +230,7 @@ class Assembly:
             outage=self.outage,
             live=self.live,
             tasks=tasks,
+            allowance=allowance,
         )
 
     def _turn(self, compactor: Compactor, quiet: QuietCompaction, row: TurnRow, steering: Steering) -> Turn:
@@ -232,6 +240,15 @@ class Assembly:
         passes = services.access.is_admin(context.address, row.person)
         bill = Bill(row, context, database, services.limits, passes=passes)
         requests = ModelRequests(context, self._folder, bill)
+        thrift = Thrift(
+            context,
+            database,
+            services.limits,
+            services.chains,
+            written=settings.budget.cheaper_model or "",
+            person=row.person,
+            passes=passes,
+        )
         patience = Patience(
             row,
             context,
@@ -239,6 +256,7 @@ class Assembly:
             live=self.live,
             abort_signal=abort_signal,
             seconds=settings.model_patience,
+            thrift=thrift,
         )
         room = RoomMaker(row, context, requests=requests, compactor=compactor, abort_signal=abort_signal, timing=timing)
         ending = Ending(
@@ -247,7 +265,7 @@ class Assembly:
             database=database,
             bus=services.bus,
             notices=self._notices,
-            chain=self.model_choice.chain,
+            chain=lambda: patience.chain,
             timing=timing,
             bill=bill,
             secrets=settings.secrets,

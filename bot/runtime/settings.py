@@ -202,8 +202,10 @@ class BudgetSettings(_Group):
     day: Amount | None = None
     """By all together."""
     month: Amount | None = None
+    cheaper_model: str | None = None
+    """Who answers from 80 % of a budget in dollars on; written as in `MODEL`."""
 
-    @field_validator("*", mode="before")
+    @field_validator("person_day", "chat_day", "day", "month", mode="before")
     @classmethod
     def _is_an_amount(cls, value: object) -> object:
         return amount(str(value)) if isinstance(value, str | int | float) else value

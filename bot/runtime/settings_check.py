@@ -391,6 +391,7 @@ def _of_money(settings: Settings) -> Iterator[Finding]:
         yield from _never_reached(
             name, {wider: given[wider] for wider in _BUDGETS[max(2, at + 1) :] if wider in given}, given
         )
+    yield from _cheaper(settings)
     yield from _unpriced(settings, own, [name for name, amount in given.items() if amount.unit == "money"])
 
 
@@ -403,6 +404,27 @@ def _never_reached(name: str, wider: Mapping[str, Amount], given: Mapping[str, A
         most = given[other].in_words
         sentence = f"{one} ({own.in_words}) is above {all_of} ({most}), which is used up before it: it stops nobody."
         yield warning(PART, sentence, f"Write at most {most} for {one}, or more for {all_of}.")
+
+
+def _cheaper(settings: Settings) -> Iterator[Finding]:
+    """Whether who is to answer when most of a budget is spent can be asked, and is cheaper."""
+    written, setting = settings.budget.cheaper_model, "BUDGET__CHEAPER_MODEL"
+    if not written:
+        return
+    try:
+        talks, cheaper = choice.talker(settings), choice.chosen(settings, written, setting)
+    except Unresolved as error:
+        yield problem(PART, error.sentence, error.advice)
+        return
+    if cheaper.is_local:
+        sentence = f"{setting}={written} is ignored: nothing says where that is to be asked."
+        yield warning(PART, sentence, f"Write {setting}=provider/{written}, and set that provider's key.")
+        return
+    before, price = (prices.price_of(one.name, one.provider) for one in (talks, cheaper))
+    is_same = (talks.provider, talks.name, talks.base_url) == (cheaper.provider, cheaper.name, cheaper.base_url)
+    if is_same or (before and price and price.input + price.output >= before.input + before.output):
+        sentence = f"{setting}={written} does nothing: it is not cheaper than {talks.name}, which talks."
+        yield warning(PART, sentence, "Name one that is, or unset it.")
 
 
 def _unpriced(settings: Settings, own: Sequence[tuple[str, Price]], limited: Sequence[str]) -> Iterator[Finding]:

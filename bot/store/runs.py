@@ -188,10 +188,15 @@ async def begin(tx: Tx, run: NewRun, *, now: float) -> None:
 async def asked_by(tx: Tx, run: Run) -> tuple[str, str]:
     """The connector of a run's conversation, and the person whom it is for: whose message it is that a turn answers, or
     who said the last; empty where nobody has."""
-    connector = select(agents.c.connector).where(agents.c.id == run.agent_id)
-    said = select(inbox.c.person).where(inbox.c.agent_id == run.agent_id)
-    if run.turn_id:
-        said = said.where(inbox.c.turn_id == run.turn_id)
+    return await last_asked_by(tx, run.agent_id, turn=run.turn_id)
+
+
+async def last_asked_by(tx: Tx, agent_id: AgentId, *, turn: str | None = None) -> tuple[str, str]:
+    """The connector of a conversation, and who said the last in it, or in this turn; empty where nobody has."""
+    connector = select(agents.c.connector).where(agents.c.id == agent_id)
+    said = select(inbox.c.person).where(inbox.c.agent_id == agent_id)
+    if turn:
+        said = said.where(inbox.c.turn_id == turn)
     person = (await tx.execute(said.order_by(inbox.c.id.desc()).limit(1))).scalar_one_or_none()
     return (await tx.execute(connector)).scalar_one_or_none() or "", person or ""
 

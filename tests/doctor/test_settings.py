@@ -153,3 +153,25 @@ async def test_dollars_of_a_model_without_a_price_are_told_and_a_file_with_it_is
     file = tmp_path / "prices.toml"
     file.write_text('["m-*"]\ninput = 1.0\noutput = 2.0\n')
     assert await said(check_variables, case(prices=file, **model)) == ["ok: All settings are known."]
+
+
+@pytest.mark.parametrize(
+    ("cheaper", "state", "words"),
+    [
+        ("claude-opus-5", "warning", "is not cheaper than claude-sonnet-5, which talks"),
+        ("claude-sonnet-5", "warning", "is not cheaper than claude-sonnet-5, which talks"),
+        ("openai/gpt-5-nano", "problem", "BUDGET__CHEAPER_MODEL=openai/gpt-5-nano wants OPENAI_API_KEY"),
+    ],
+)
+async def test_a_cheaper_model_that_is_none_or_that_nobody_can_ask_is_told(
+    case: MakeCase, cheaper: str, state: str, words: str
+) -> None:
+    finding = await the_one(
+        check_variables, case(budget={"day": "2", "cheaper_model": cheaper}, anthropic_api_key="sk-ant-1"), state
+    )
+    assert words in finding.sentence
+
+
+async def test_a_cheaper_model_that_is_one_is_no_finding(case: MakeCase) -> None:
+    good = case(budget={"day": "2", "cheaper_model": "claude-haiku-4-5"}, anthropic_api_key="sk-ant-1")
+    assert await said(check_variables, good) == ["ok: All settings are known."]

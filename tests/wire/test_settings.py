@@ -100,6 +100,7 @@ SAID: list[tuple[str, str, list[str]]] = [
     ("AGENTS__EMERGENCY_CONTEXT_LIMIT=200", "", ["AGENTS__EMERGENCY_CONTEXT_LIMIT=200", "in tokens"]),
     ("ALLOW=telegram:-100123", "", ["ALLOW has telegram:-100123", "telegram:12345"]),
     ("BUDGET__PERSON_DAY=5 BUDGET__DAY=2", "", ["BUDGET__PERSON_DAY ($5.00) is above BUDGET__DAY ($2.00)", "at most"]),
+    ("BUDGET__CHEAPER_MODEL=small", "", ["BUDGET__CHEAPER_MODEL=small is ignored", "provider/small"]),
     ("BUDGET__CHAT_DAY=0", "", ["BUDGET__CHAT_DAY=0", "unset it"]),
     ("ALLOW=terminal:me", "", ["ALLOW has terminal:me", "Take it away"]),
     ("ALLOW=irc:ada", "", ["ALLOW has irc:ada", "no connector irc"]),

@@ -30,6 +30,7 @@ from bot.agent.compacting.running_summary import RunningSummary, covering
 from bot.agent.compacting.summary_job import SummaryJob
 from bot.agent.context import Context
 from bot.agent.live_view import LiveView
+from bot.agent.money.allowance import Allowance
 from bot.agent.step import Step
 from bot.agent.store_outage import StoreOutage
 from bot.bus import topics
@@ -116,8 +117,10 @@ class Compactor:
         outage: StoreOutage,
         live: LiveView,
         tasks: asyncio.TaskGroup,
+        allowance: Allowance,
     ) -> None:
         self._context = context
+        self._allowance = allowance
         self._rows = rows
         self._report = report
         self._planner = planner
@@ -283,6 +286,9 @@ class Compactor:
             if plan is None:
                 return Outcome.NOTHING
             plan, written = await self._with_what_is_folded(plan, request, stack)
+            asks = bool(plan.summarise) and written is None
+            if asks and request.trigger == "ahead" and not await self._allowance.is_left():
+                return Outcome.NOTHING  # nobody waits for it
             run = await self._begin(replace(plan, given=request.given), request, stack, written)
         except StrategyFailed as error:
             self.problem = str(error)

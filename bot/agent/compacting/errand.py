@@ -21,6 +21,7 @@ from bot.agent.compacting.run_report import RunReport, count, tell_begun
 from bot.agent.compacting.run_rows import RunRows
 from bot.agent.compacting.summary_job import SummaryJob
 from bot.agent.context import Context
+from bot.agent.money.allowance import Allowance
 from bot.agent.step import Step
 from bot.bus import topics
 from bot.compaction import Plan
@@ -48,8 +49,10 @@ class Errand(ABC):
         report: RunReport,
         summary_job: Callable[[], SummaryJob],
         tasks: asyncio.TaskGroup,
+        allowance: Allowance,
     ) -> None:
         self._context = context
+        self._allowance = allowance
         self._rows = rows
         self._report = report
         self._summary_job = summary_job
@@ -128,7 +131,7 @@ class Errand(ABC):
         if under_way:  # what an outage left open is seen through
             return under_way if under_way.trigger == self.trigger else None
         plan = await self._plan()
-        if plan is None:
+        if plan is None or not await self._allowance.is_left():
             return None
         meter, run_id = context.meter, uuid4().hex
         async with context.step() as step:

@@ -41,6 +41,12 @@ def reached(standing: Standing, percent: int, now: float, zone: str) -> str:
     return f"⚠️ {percent} % of {whose} is spent: {spent_of(standing)}. It begins anew {from_when(standing, now, zone)}."
 
 
+def saving(standing: Standing, called: str, now: float, zone: str) -> str:
+    """Why another model answers than usual."""
+    whose, when = _WHOSE[standing.budget.scope], from_when(standing, now, zone)
+    return f"{called} answers now, since most of {whose} is spent: {spent_of(standing)}. It begins anew {when}."
+
+
 def spent_of(standing: Standing) -> str:
     """``$1.60 of $2.00``."""
     return f"{in_words(standing.spent, standing.limit.unit)} of {standing.limit.in_words}"

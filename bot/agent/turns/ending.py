@@ -48,8 +48,8 @@ _HIDDEN = "[Something that the person sent stood here. It could not be answered,
 
 
 class Ending:
-    """The end of one turn. ``secrets``: what no reason may hold; ``quiet_moment``: when it is to be looked at again, if
-    nobody says anything (:mod:`bot.agent.compacting.quiet`)."""
+    """The end of one turn. ``chain``: who was asked; ``secrets``: what no reason may hold; ``quiet_moment``: when it is
+    to be looked at again, if nobody says anything (:mod:`bot.agent.compacting.quiet`)."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Ending:
         database: Database,
         bus: Bus,
         notices: AdminNotices,
-        chain: Chain,
+        chain: Callable[[], Chain],
         timing: Timing,
         bill: Bill,
         secrets: Collection[str],
@@ -85,7 +85,7 @@ class Ending:
         """The end, as part of a step: its inbox rows are answered, and its slot holds the text or nothing."""
         await inbox.close_turn(step.tx, self._id)
         if state is TurnState.DONE:
-            await self._notices.answered(step, self._chain, self._context.window.link)
+            await self._notices.answered(step, self._chain(), self._context.window.link)
             step.quiet_at = self._quiet_moment(step, usage)
         await self._close(step, state, text, usage)
 

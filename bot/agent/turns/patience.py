@@ -22,6 +22,7 @@ import structlog
 from bot.agent.abort import AbortSignal
 from bot.agent.context import Context
 from bot.agent.live_view import LiveView
+from bot.agent.money.thrift import Thrift
 from bot.errors import Cause, ModelError
 from bot.history.replies import noted
 from bot.model import Link
@@ -51,10 +52,15 @@ class Patience:
         live: LiveView,
         abort_signal: AbortSignal,
         seconds: float,
+        thrift: Thrift,
     ) -> None:
         self._slot = row.slot
         self._context = context
-        self._chain = chain
+        self.chain = chain
+        """Who is asked: from the first question on those that are cheaper, where most of a budget is spent."""
+        self._thrift = thrift
+        self._is_settled = False
+        self._saving = ""
         self._live = live
         self._abort_signal = abort_signal
         self._seconds = seconds
@@ -66,17 +72,26 @@ class Patience:
     @property
     def has_others(self) -> bool:
         """Whether there is more than one model to ask."""
-        return len(self._chain.links) > 1
+        return len(self.chain.links) > 1
 
     @asynccontextmanager
     async def question(self) -> AsyncIterator[Question]:
         """One question, which is asked in this block until there is an answer."""
-        question = Question(self, Search(self._chain, self._seconds, self._context.agent_id))
+        await self._settle()
+        question = Question(self, Search(self.chain, self._seconds, self._context.agent_id))
         try:
             yield question
         finally:
             await question.hush()
             self.wanted_wait = question.search.wanted_wait
+
+    async def _settle(self) -> None:
+        """Who is asked in this turn: the same in all of it."""
+        if self._is_settled:
+            return
+        if saving := await self._abort_signal.unless(self._thrift.saving(self.chain)):
+            self.chain, self._saving = saving.chain, saving.why
+        self._is_settled = True
 
     async def until_chosen(self, search: Search) -> None:
         """Wait until somebody may be asked; the context is measured for them from then on. Raises a ModelError where
@@ -101,12 +116,15 @@ class Patience:
         context.answered_by = link.name
 
     def _change(self, link: Link, before: str) -> str:
-        first = self._chain.first
+        first = self.chain.first
         if link is not first:
             return f"Answering with {link.called}: {first.called} is down."
+        if self._saving:
+            return self._saving
         if link.introduction and self._context.address.connector != TERMINAL:  # there it is said before the first word
             return link.introduction
-        return f"{first.called} answers again." if before in {one.name for one in self._chain.links} else ""
+        is_back = before in {one.name for one in self.chain.links} or self._thrift.is_of_it(before)
+        return f"{first.called} answers again." if is_back else ""
 
     def start_telling(self, cause: Cause, written: str, after: float) -> asyncio.Task[None]:
         """Show it below what is ``written`` of the reply, in so many seconds, and until this is stopped."""

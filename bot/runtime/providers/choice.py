@@ -79,11 +79,11 @@ def talker(settings: Settings) -> Choice:
     return Choice(one.name, one.default_model, base_url=base)
 
 
-def chosen(settings: Settings, written: str) -> Choice:
+def chosen(settings: Settings, written: str, setting: str = "MODEL") -> Choice:
     """The model that a conversation chose: at the endpoint of the one that talks unless it names another provider.
     Raises Unresolved."""
     talks = talker(settings)
-    return _named(settings, written, "MODEL", beside=None if talks.is_local else talks)
+    return _named(settings, written, setting, beside=None if talks.is_local else talks)
 
 
 def fallbacks(settings: Settings) -> tuple[Choice, ...]:

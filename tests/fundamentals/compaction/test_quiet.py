@@ -173,3 +173,16 @@ async def test_an_undo_holds_it_back(house: OpenHouse, room: Room) -> None:
         await room.commands("/undo")
         await room.asks("And so?")
         assert await quiet_at(running) is None
+
+
+async def test_nothing_is_compacted_for_whom_nothing_is_left_to_spend(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    async with house(**ON, budget={"person_day": "10k tokens"}) as running:
+        time = Time(running, model)
+        await room.asks(f"Please note: the library door code is 4711-22. {STORY}")
+        await room.asks("And so?")
+        asked = len(model.requests)
+        await time.to_the_quiet_moment()
+        assert await at_rest(running) == []
+        assert len(model.requests) == asked
