@@ -17,7 +17,7 @@ from bot.compaction.summary.instruction import SYSTEM, from_outside, instruction
 from bot.compaction.summary.transcript import render
 from bot.estimate import estimate_tokens
 from bot.messages import Address, Quote
-from bot.store import inbox
+from bot.store import inbox, outbox
 from connectors.text import quotation
 from tests.conftest import OpenHouse
 from tests.fundamentals.compaction.hostile_pages import (
@@ -103,11 +103,12 @@ async def everything_is_said(house: House, room: Room) -> None:
 
 
 async def is_answered(house: House, room: Room) -> None:
-    """Nothing waits any more."""
+    """Nothing waits any more, also none of the answers: it would be taken for that to what is asked next."""
+    here = Address("room", "1")
 
     async def is_quiet() -> bool:
         async with house.resources.database.read() as tx:
-            return await inbox.unanswered(tx, Address("room", "1")) == 0
+            return not await inbox.unanswered(tx, here) and not await outbox.undelivered(tx, here.agent_id)
 
     await room.until(lambda: bool(room.replies()))
     await until(is_quiet)

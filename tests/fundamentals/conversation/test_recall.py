@@ -68,7 +68,7 @@ def looking_up(detail: Detail) -> Brain:
     def brain(request: MessagesRequest) -> Reply:
         if request.is_summary:
             return Reply(SUMMARY)
-        if request.last_user_text != detail.asked:
+        if request.last_user_words[-1:] != [detail.asked]:
             return Reply("I see.") if not results(request) else answer(request)
         found = detail.answer.search(request.all_text)
         return Reply(found[1]) if found else Reply("", [ToolCall("recall", {"query": detail.asked})])
@@ -89,7 +89,7 @@ def recalling(*calls: Mapping[str, Any]) -> Brain:
             return Reply(SUMMARY)
         if found := results(request):
             return Reply(found[0])
-        if request.last_user_text == "Look it up.":
+        if request.last_user_words[-1:] == ["Look it up."]:
             return Reply("", [ToolCall("recall", left.pop(0))])
         return Reply("I see.")
 

@@ -111,9 +111,9 @@ class ChatEndpoint(Faults, Records):
         if fail := self._fault(Fail, request):
             return self._refuse_chat(record, fail.error, "failed")
         if garbage := self._fault(Garbage, request):
-            self._end(record, "failed", 200)
-            kind = "text/event-stream" if sent.get("stream") else "application/json"
-            return web.Response(body=garbage.body, content_type=kind)
+            self._end(record, "failed", garbage.status)
+            kind = garbage.kind or ("text/event-stream" if sent.get("stream") else "application/json")
+            return web.Response(body=garbage.body, status=garbage.status, content_type=kind, headers=garbage.headers)
         if slow := self._fault(Slow, request):
             await asyncio.sleep(slow.seconds)
         hang = self._fault(Hang, request)
