@@ -192,7 +192,6 @@ class Programs:
             "ANTHROPIC_BASE_URL": self.model.url,
             "HTTP_BIND": "127.0.0.1:0",
             "MODEL_PATIENCE": "0",
-            "AGENTS__TELL_TIME": "false",  # pages are compared with what was said, over minutes
             "LOG_FORMAT": "json",
             **self.book,
         }

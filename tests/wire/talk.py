@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tests.servers.messages.server import MessagesRequest, MessagesServer, Record, Reply, remembering_brain
+from tests.servers.messages.wire import MARK
 from tests.servers.telegram.server import BotApiServer, SentMessage
 
 PATIENCE = 60.0
@@ -129,3 +130,16 @@ def conversation(record: Record) -> list[tuple[str, str]]:
         (str(message["role"]), "\n".join(str(block.get("text", "")) for block in message["content"]))
         for message in record.request.messages
     ]
+
+
+def said(record: Record) -> list[str]:
+    """What people said in a request, without the marks that say when."""
+    texts = [text.split("\n") for role, text in conversation(record) if role == "user"]
+    return ["\n".join(line for line in lines if not MARK.fullmatch(line)) for lines in texts]
+
+
+def goes_on(record: Record, before: Record, words: str) -> bool:
+    """Whether a request is, word for word, the one before it and its answer, and then these words of a person."""
+    assert before.reply
+    page = [*conversation(before), ("assistant", before.reply.text)]
+    return conversation(record)[:-1] == page and said(record)[-1] == words

@@ -7,7 +7,7 @@ import pytest
 from tests.servers.messages.server import MessagesServer
 from tests.wire.conftest import Served
 from tests.wire.program import Programs
-from tests.wire.talk import Talk, conversation
+from tests.wire.talk import Talk, conversation, goes_on, said
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -18,14 +18,12 @@ async def test_a_summary_that_is_none_changes_nothing_and_says_so(served: Served
     await ada.asks("The harbour code is 771-Q.")
     await ada.says_much(600, lines=2)
     before = ada.turns[-1]
-    assert before.reply
     ada.says("/compact")
     await ada.reads("The conversation is unchanged.")
     (status,) = ada.statuses
     assert status.text.startswith("🗜 Nothing was compacted")
     assert await ada.asks("What is the harbour code?") == "The harbour code is 771-Q."
-    asked = ("user", f"What is the harbour code? ({ada.name})")
-    assert conversation(ada.turns[-1]) == [*conversation(before), ("assistant", before.reply.text), asked]
+    assert goes_on(ada.turns[-1], before, f"What is the harbour code? ({ada.name})")
 
 
 async def test_compacting_twice_at_once_says_busy(served: Served, ada: Talk) -> None:
@@ -100,7 +98,7 @@ async def test_a_fresh_start_forgets_and_its_undo_remembers(served: Served, ada:
     assert before.reply
     await ada.told("/new", "A fresh start")
     assert await ada.asks("What is the harbour code?") == "I do not know the harbour code."
-    assert conversation(ada.turns[-1]) == [("user", f"What is the harbour code? ({ada.name})")]
+    assert said(ada.turns[-1]) == [f"What is the harbour code? ({ada.name})"]
     await ada.told("/undo", "The earlier conversation is back")
     assert (await ada.asks("What is the harbour code?")).endswith("The harbour code is 771-Q.")
     assert conversation(ada.turns[-1])[:2] == [*conversation(before), ("assistant", before.reply.text)]
@@ -126,17 +124,12 @@ async def test_an_undo_after_a_restart_gives_back_the_exact_page_and_nothing_com
     first = await programs.chat("The harbour code is 771-Q.", filler, filler, filler, "/compact")
     assert "🗜 Compacted" in first.err[-1]
     before = model.requests[3]
-    assert before.reply
     chat = await programs.start("chat")
     await chat.says("/undo")
     await chat.wait_for(lambda program: program.logged("Took the last compaction back"))
     asked = len(model.requests)
     assert await chat.asks("What is the harbour code?") == "The harbour code is 771-Q."
-    assert conversation(model.requests[asked]) == [
-        *conversation(before),
-        ("assistant", before.reply.text),
-        ("user", "What is the harbour code?"),
-    ]
+    assert goes_on(model.requests[asked], before, "What is the harbour code?")
     while not (compactions := [record for record in model.requests[asked:] if record.request.is_summary]):
         await chat.asks(filler)
     await chat.ends()

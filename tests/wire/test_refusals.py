@@ -8,7 +8,7 @@ import pytest
 
 from tests.servers.messages.server import MessagesRequest
 from tests.wire.conftest import Served
-from tests.wire.talk import Talk, conversation
+from tests.wire.talk import Talk, conversation, said
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -64,8 +64,7 @@ async def test_rate_limits_overload_and_cut_streams_are_waited_out_without_a_wor
     assert len(ada.turns) == 11
     limited, again = ada.turns[:2]
     assert again.started - limited.started >= 1.0
-    said = [text for role, text in conversation(ada.turns[-1]) if role == "user"]
-    assert said == [f"{line} ({ada.name})" for line in lines]
+    assert said(ada.turns[-1]) == [f"{line} ({ada.name})" for line in lines]
 
 
 async def test_a_refusal_is_told_and_its_message_stays_in_view(served: Served, ada: Talk) -> None:
