@@ -226,6 +226,8 @@ def _is_name(cell: str) -> bool:
 
 def _inline(line: str) -> dict[str, str] | None:
     """A line that is nothing but names with values: ``id: 7, city: Rome`` or ``id=7 city=Rome``."""
+    if ":" not in line and "=" not in line:
+        return None
     bare = line.strip()
     found = list(_LOGFMT.finditer(bare))
     if len(found) > 1 and sum(len(hit[0]) + 1 for hit in found) >= len(bare) - 4:

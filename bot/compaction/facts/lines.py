@@ -74,9 +74,16 @@ class Updates:
         share = sum(map(own.__getitem__, shared)) / min(whole, of_others)
         if share < _ALIKE or sum(told for word in shared if (told := form_of(word)) >= _TELLS) < _LEAST:
             return 0.0
-        if _says_else(self._facts[newer], self._terms[newer], self._facts[at], self._terms[at]):
-            return share
-        return 0.0
+        return share if self._says_else(newer, at) else 0.0
+
+    def _says_else(self, newer: int, at: int) -> bool:
+        """Whether the newer line has something that the older has not. Of what a person said, the model brings nothing
+        up to date but values, and not where it says the same ones and more."""
+        mine, theirs = self._terms[newer], self._terms[at]
+        if self._facts[newer].speaker is Speaker.MODEL and self._facts[at].speaker is Speaker.PERSON:
+            mine, theirs = tuple(filter(is_telling, mine)), tuple(filter(is_telling, theirs))
+            return not set(mine).issubset(theirs) and not set(theirs).issubset(mine)
+        return not set(mine).issubset(theirs)
 
     def _words(self, at: int) -> tuple[dict[str, float], float]:
         """What a line may be about, with its weight, and the weight of all: values are of something, and by themselves
@@ -96,15 +103,6 @@ def _may_change(fact: Fact) -> bool:
 def _names_one_thing(term: str) -> bool:
     """A code does, wherever it stands, and a long number that is no year; other values do not."""
     return form_of(term) >= _NAME or (len(term) >= _LONG_NUMBER and term.isdigit() and not _YEAR.match(term))
-
-
-def _says_else(newer: Fact, mine: tuple[str, ...], older: Fact, theirs: tuple[str, ...]) -> bool:
-    """Whether the newer line has something that the older has not. Of what a person said, the model brings nothing up
-    to date but values, and not where it says the same ones and more."""
-    news = set(mine).difference(theirs)
-    if newer.speaker is Speaker.MODEL and older.speaker is Speaker.PERSON:
-        return any(map(is_telling, news)) and any(map(is_telling, set(theirs).difference(mine)))
-    return bool(news)
 
 
 def leanings(facts: Sequence[Fact], terms: Sequence[tuple[str, ...]]) -> Mapping[int, Sequence[int]]:
