@@ -41,7 +41,7 @@ class Updates:
     def __init__(self, facts: Sequence[Fact], terms: Sequence[tuple[str, ...]], rarity: Rarity) -> None:
         self._facts, self._terms, self._rarity = facts, terms, rarity
         self._by_word: dict[str, list[int]] = {}
-        self._found: dict[int, Mapping[int, float]] = {}
+        self._found: dict[int, Sequence[int]] = {}
         self._words_of: dict[int, tuple[dict[str, float], float]] = {}
         for at in range(len(facts) - 1, -1, -1):
             for word in terms[at] if _may_change(facts[at]) else ():
@@ -51,20 +51,20 @@ class Updates:
 
     def of(self, at: int) -> Sequence[int]:
         """The indices of these lines: the newest, and the most alike if that is another one."""
-        alike = self.alike(at)
-        return tuple(dict.fromkeys((max(alike), max(alike, key=alike.__getitem__)))) if alike else ()
+        return tuple(dict.fromkeys(self.alike(at)[:2]))
 
-    def alike(self, at: int) -> Mapping[int, float]:
-        """The indices of all that were found, and how much alike each is."""
+    def alike(self, at: int) -> Sequence[int]:
+        """The indices of all that were found: the newest, the most alike, and then all of them."""
         if at not in self._found:
-            self._found[at] = self._later(at) if _may_change(self._facts[at]) else {}
+            self._found[at] = self._later(at) if _may_change(self._facts[at]) else ()
         return self._found[at]
 
-    def _later(self, at: int) -> Mapping[int, float]:
+    def _later(self, at: int) -> Sequence[int]:
         own, whole = self._words(at)
         known = sorted((word for word in own if self._by_word[word][0] > at), key=lambda word: (own[word], word))
         later = {one for word in known[-_LOOKED_UP:] for one in self._by_word[word] if one > at}
-        return {one: share for one in sorted(later, reverse=True) if (share := self._alike(one, at, own, whole))}
+        alike = {one: share for one in sorted(later, reverse=True) if (share := self._alike(one, at, own, whole))}
+        return (next(iter(alike)), max(alike, key=alike.__getitem__), *alike) if alike else ()
 
     def _alike(self, newer: int, at: int, own: Mapping[str, float], whole: float) -> float:
         """The share of the words of the shorter of two lines that both have, by weight; 0 where that is too little, or

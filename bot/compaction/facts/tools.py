@@ -71,12 +71,13 @@ _CONTENTS = frozenset(_SHOWING.split())
 """First words of the names of tools, and programs, that show what stands in files."""
 
 _FAILURE = re.compile(
-    r"\A\s*(?:\[?(?:error|exception|failure|fatal|panic)\b|traceback \(most recent"
+    r"\s*(?:\[?(?:error|exception|failure|fatal|panic)\b|traceback \(most recent"
     r"|[\w.]{0,80}(?:error|exception)\b\s*:|(?:command |request |operation )?failed\b|permission denied|no such file"
-    r"|not found\b|interrupted, may have run|ошибка|错误)"
-    r"|\bexit (?:code|status):? [1-9]|\A\s*(?:HTTP )?[45]\d\d\b [A-Z]",
+    r"|not found\b|interrupted, may have run|ошибка|错误)|\s*(?:HTTP )?[45]\d\d\b [A-Z]",
     re.IGNORECASE,
 )
+"""What a failure begins with."""
+_EXITED = re.compile(r"\bexit (?:code|status):? [1-9]", re.IGNORECASE)
 _BAD_STATUS = frozenset({"error", "failed", "failure"})
 _ERROR_LINE = re.compile(r"^[\w.]*(?:Error|Exception|error|fatal|panic)\b.*$", re.MULTILINE)
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
@@ -212,7 +213,8 @@ def _failed(text: str, value: Any) -> bool:
         said = value.get("error") or value.get("errors")
         stated = value.get("success", value.get("ok", True))
         return bool(said) or stated is False or str(value.get("status", "")).casefold() in _BAD_STATUS
-    return value is None and bool(_FAILURE.search(text[:2_000]))
+    told = text[:2_000]
+    return value is None and bool(_FAILURE.match(told) or ("exit" in told.casefold() and _EXITED.search(told)))
 
 
 def _failure(answer: _Answer) -> Candidate:
