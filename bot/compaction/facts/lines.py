@@ -42,7 +42,7 @@ class Updates:
         self._facts, self._terms, self._rarity = facts, terms, rarity
         self._by_word: dict[str, list[int]] = {}
         self._found: dict[int, Sequence[int]] = {}
-        self._words_of: dict[int, tuple[dict[str, float], float]] = {}
+        self._words_of: dict[int, tuple[dict[str, int], int]] = {}
         for at in range(len(facts) - 1, -1, -1):
             for word in terms[at] if _may_change(facts[at]) else ():
                 postings = self._by_word.setdefault(word, [])
@@ -66,11 +66,11 @@ class Updates:
         alike = {one: share for one in sorted(later, reverse=True) if (share := self._alike(one, at, own, whole))}
         return (next(iter(alike)), max(alike, key=alike.__getitem__), *alike) if alike else ()
 
-    def _alike(self, newer: int, at: int, own: Mapping[str, float], whole: float) -> float:
+    def _alike(self, newer: int, at: int, own: Mapping[str, int], whole: int) -> float:
         """The share of the words of the shorter of two lines that both have, by weight; 0 where that is too little, or
         the newer says nothing else."""
         others, of_others = self._words(newer)
-        shared = [word for word in own if word in others]
+        shared = own.keys() & others.keys()
         share = sum(map(own.__getitem__, shared)) / min(whole, of_others)
         if share < _ALIKE or sum(told for word in shared if (told := form_of(word)) >= _TELLS) < _LEAST:
             return 0.0
@@ -85,13 +85,13 @@ class Updates:
             return not set(mine).issubset(theirs) and not set(theirs).issubset(mine)
         return not set(mine).issubset(theirs)
 
-    def _words(self, at: int) -> tuple[dict[str, float], float]:
-        """What a line may be about, with its weight, and the weight of all: values are of something, and by themselves
-        name nothing."""
+    def _words(self, at: int) -> tuple[dict[str, int], int]:
+        """What a line may be about, with its weight, and the weight of all, in thousandths: values are of something, and
+        by themselves name nothing."""
         known = self._words_of.get(at)
         if known is None:
             speaking = (term for term in self._terms[at] if not is_telling(term) or _names_one_thing(term))
-            words = {term: self._rarity.weight(term) for term in speaking}
+            words = {term: round(1_000 * self._rarity.weight(term)) for term in speaking}
             known = self._words_of[at] = (words, sum(words.values()))
         return known
 

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -91,8 +92,6 @@ class _Answer:
     tool: str
     arguments: Fields
     text: str
-    parts: tuple[Any, ...]
-    """The text as objects and lists, and as texts where it is neither."""
     seq: int
 
     @classmethod
@@ -100,7 +99,12 @@ class _Answer:
         given = (call or {}).get("input")
         text = head_of(text_of(result.get("content") or ""), LONGEST)
         arguments = flattened(given) if isinstance(given, Mapping) else {}
-        return cls(str((call or {}).get("name") or "tool"), arguments, text, tuple(parts_of(text)), seq)
+        return cls(str((call or {}).get("name") or "tool"), arguments, text, seq)
+
+    @cached_property
+    def parts(self) -> tuple[Any, ...]:
+        """The text as objects and lists, and as texts where it is neither."""
+        return tuple(parts_of(self.text))
 
     @property
     def texts(self) -> list[str]:
@@ -147,11 +151,14 @@ class _Answer:
         return Candidate(FactKind.ACTION, text, self.seq, key, Speaker.TOOL, status, weight)
 
 
-def tool_candidates(call: Block | None, result: Block, seq: int) -> Iterator[Candidate]:
-    """What this result of this call establishes. ``call``: None where it is not on the page."""
+def tool_candidates(call: Block | None, result: Block, seq: int, *, is_old: bool = False) -> Iterator[Candidate]:
+    """What this result of this call establishes. ``call``: None where it is not on the page. ``is_old``: there is more
+    than can be kept of what was only looked at since."""
     answer = _Answer.of(call, result, seq)
     if given := given_text(answer.tool, answer.arguments):  # also where it failed: the next try is given the rest again
         yield Candidate(FactKind.GIVEN, given, seq, answer.key("given"), Speaker.TOOL, weight=_OF_TEXTS)
+    if is_old and answer.looks:
+        return
     if result.get("is_error") or _only_complains(answer):
         yield _failure(answer)
         return
