@@ -86,8 +86,8 @@ class Updates:
         return not set(mine).issubset(theirs)
 
     def _words(self, at: int) -> tuple[dict[str, int], int]:
-        """What a line may be about, with its weight, and the weight of all, in thousandths: values are of something, and
-        by themselves name nothing."""
+        """What a line may be about, by weight in thousandths, and the weight of all: values are of something, and by
+        themselves name nothing."""
         known = self._words_of.get(at)
         if known is None:
             speaking = (term for term in self._terms[at] if not is_telling(term) or _names_one_thing(term))
