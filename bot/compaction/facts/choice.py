@@ -89,7 +89,7 @@ def checkpoint_of(
             over = (count, tokens)
         count = _between(fits, over, room)
     taken, tokens = [*order[: fits[0]]], fits[1]
-    for at in islice(order, fits[0] + 1, fits[0] + _MORE) if 0 < tokens < _CLOSE * room else ():
+    for at in islice(order, fits[0] + 1, fits[0] + _MORE) if tokens < _CLOSE * room else ():
         if tokens + choice.lines[at].price <= room and set(taken).issuperset(choice.needs(at)):
             text = choice.shown([*taken, at])
             if (more := measure(text)) <= room:
