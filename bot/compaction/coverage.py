@@ -223,7 +223,7 @@ class _Choosing:
             score = min(-last, self._alone(at))
             if score >= next_best:
                 bundle = self._bundle(at)
-                score = self._score(bundle)
+                score = self._score(bundle) if len(bundle.lines) > 1 else score
             if score < next_best:
                 heappush(heap, (-score, at))
             elif score <= 0:

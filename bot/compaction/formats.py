@@ -52,7 +52,8 @@ _JSON = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=st
 def parts_of(text: str) -> Iterator[Any]:
     """A tool's text as what it consists of, in order: objects and lists, and the texts between them as strings."""
     at = searched = failures = 0
-    while failures < _MOST_FAILURES and (opening := _OPENS.search(text, searched)):
+    may_open = "{" in text or "[" in text
+    while may_open and failures < _MOST_FAILURES and (opening := _OPENS.search(text, searched)):
         start = opening.end() - 1
         try:
             value, end = _JSON.raw_decode(text, start)
@@ -226,6 +227,8 @@ def _is_name(cell: str) -> bool:
 
 def _inline(line: str) -> dict[str, str] | None:
     """A line that is nothing but names with values: ``id: 7, city: Rome`` or ``id=7 city=Rome``."""
+    if ":" not in line and "=" not in line:
+        return None
     bare = line.strip()
     found = list(_LOGFMT.finditer(bare))
     if len(found) > 1 and sum(len(hit[0]) + 1 for hit in found) >= len(bare) - 4:

@@ -32,6 +32,8 @@ _SHORT, _LONG = 24, 60
 _KEPT_WHOLE = 0.75
 """A shorter form of a text that is longer than this share of it is not worth what it leaves out."""
 
+_SOME, _MOSTLY = 3, 0.6
+"""Cells of a column of names at least, and the share of them that are worded and differ."""
 _KEPT = 16_384
 """Words of which it is kept whether they tell something."""
 _NUMBER = re.compile(r"-?\d{1,4}(?:\.\d+)?\Z")
@@ -58,13 +60,19 @@ class Vocabulary:
 
     @classmethod
     def of(cls, facts: Sequence[Fact]) -> Vocabulary:
-        """By the first values under each name."""
-        columns = defaultdict[str, list[str]](list)
+        """By the first values under each name; where no name of a record has ids, by those that tell it from others."""
+        columns, shapes = defaultdict[str, list[str]](list), dict[tuple[str, ...], None]()
         for fact in facts:
-            for name, cell in fields_of(fact.text).items() if fact.kind in RECORDS else ():
+            fields = fields_of(fact.text) if fact.kind in RECORDS else {}
+            shapes[tuple(fields)] = None
+            for name, cell in fields.items():
                 if len(columns[name]) < _SAMPLE:
                     columns[name].append(cell)
-        return cls({name: _rank(name, cells) for name, cells in columns.items()})
+        ranks = {name: _rank(name, cells) for name, cells in columns.items()}
+        for names in shapes:
+            if all(ranks[name] != _IDS for name in names) and (named := [n for n in names if _are_names(columns[n])]):
+                ranks[max(named, key=lambda name: len(set(columns[name])) / len(columns[name]))] = _IDS
+        return cls(ranks)
 
     def terms(self, text: str) -> tuple[str, ...]:
         """What a record says, by its values: what they are called tells nothing new. A number that is no id tells less
@@ -93,6 +101,12 @@ def _rank(name: str, cells: Sequence[str]) -> int:
     if name in ("tool", "error") or OWNER in name or _are_ids(cells, named=is_id_name(name)):
         return _IDS
     return _CHEAP if _mean(cells) <= _SHORT else _ALL if _mean(cells) <= _LONG else _TEXTS
+
+
+def _are_names(cells: Sequence[str]) -> bool:
+    """Whether cells are words that differ from each other, as names of things do."""
+    worded = sum(cell[:1].isalpha() and not is_measure(cell) for cell in cells)
+    return _mean(cells) <= _LONG and len(cells) >= _SOME and worded > _MOSTLY * len(cells) < len(set(cells))
 
 
 def _mean(cells: Collection[str]) -> float:

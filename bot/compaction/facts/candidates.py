@@ -26,6 +26,9 @@ _HEAD_OF_A_FILE = 200
 
 _LONGEST_SEARCHED = 20_000
 """Characters of one message in which places are looked for."""
+_MOST_RETURNED = 3_000_000
+"""Characters of what tools returned, the last ones, in which records are looked for when a whole page is searched: they
+hold more than is kept."""
 _LONGEST_NOTE = 160
 _LONGEST_TITLE = 80
 _WEIGHT_OF_A_NOTE = 4.0
@@ -40,12 +43,13 @@ _SPEAKERS = {
 
 
 def candidates_in(
-    entry: Entry, calls: Mapping[str, Block] | None = None, *, asked: bool = False
+    entry: Entry, calls: Mapping[str, Block] | None = None, *, asked: bool = False, is_old: bool = False
 ) -> tuple[Candidate, ...]:
     """The lines of this entry that may become facts, and those that may not, with the reason.
 
     ``calls``: the tool calls that its results answer, by their ids (:func:`note_calls`). ``asked``: what was said
-    before it ends in a question. The answer depends on nothing else, so that it can be kept with the entry.
+    before it ends in a question. ``is_old``: what tools only looked at in it is not read. The answer depends on nothing
+    else, so that it can be kept with the entry.
     """
     if is_note(entry):
         return ()  # a pinned rule stands by itself, and one that was let go nowhere
@@ -53,7 +57,7 @@ def candidates_in(
     for block in entry.blocks:
         if block.get("type") == "tool_result":
             call = (calls or {}).get(str(block.get("tool_use_id")))
-            found.extend(tool_candidates(call, block, entry.seq))
+            found.extend(tool_candidates(call, block, entry.seq, is_old=is_old))
             found.extend(date_candidates(head_of(text_of(block.get("content") or ""), _LONGEST_SEARCHED), entry.seq))
     text = text_of(entry.blocks)
     if entry.layer is not None and is_checkpoint(text):  # whoever writes such words has written a message
@@ -116,12 +120,20 @@ def candidates_of(entries: Iterable[Entry]) -> tuple[Candidate, ...]:
 
 def candidates_by_entry(entries: Iterable[Entry]) -> Iterator[tuple[Entry, tuple[Candidate, ...]]]:
     """Entries in reading order, each with its candidates."""
+    entries = list(entries)
     calls: dict[str, Block] = {}
-    asked = False
+    asked, left = False, sum(map(_returned, entries))
     for entry in entries:
         note_calls(entry, calls)
-        yield entry, candidates_in(entry, calls, asked=asked)
+        left -= _returned(entry)
+        yield entry, candidates_in(entry, calls, asked=asked, is_old=left > _MOST_RETURNED)
         asked = ends_asking(entry, asked)
+
+
+def _returned(entry: Entry) -> int:
+    """Characters that tools returned in it."""
+    results = (block.get("content") or "" for block in entry.blocks if block.get("type") == "tool_result")
+    return sum(len(content) if isinstance(content, str) else len(text_of(content)) for content in results)
 
 
 def ends_asking(entry: Entry, before: bool) -> bool:  # noqa: FBT001  # what it was before this entry

@@ -18,18 +18,17 @@ from math import inf
 from bot.compaction.coverage import Line, Rarity, chosen, terms_of
 from bot.compaction.facts.brief import Vocabulary, amount_terms, forms_of, is_amount
 from bot.compaction.facts.checkpoint import Names, line_of, rendered
-from bot.compaction.facts.fact import PROSE, RECORDS, Fact, FactKind, FactStatus, Speaker
+from bot.compaction.facts.fact import PROSE, RECORDS, Fact, FactKind, Speaker
 from bot.compaction.facts.given import AND, by_value, value_of
 from bot.compaction.facts.lines import Updates, in_order, leanings
 from bot.compaction.facts.quotes import is_note
 from bot.compaction.facts.records import Fields, fields_of
-from bot.compaction.facts.speech import LEAST, asks
+from bot.compaction.facts.speech import asks
 from bot.estimate import Family, message_tokens
 from bot.estimate.text import texts_tokens
 from bot.messages import text_block
 
 _OF_THE_MODEL, _OF_OTHERS, _OF_PLACES = 0.45, 0.35, 0.5
-_OVER = 0.5
 _ASKED = 0.5
 """What a question is worth of what somebody tells."""
 _AMONG_OTHERS = 0.5
@@ -90,7 +89,7 @@ def checkpoint_of(
             over = (count, tokens)
         count = _between(fits, over, room)
     taken, tokens = [*order[: fits[0]]], fits[1]
-    for at in islice(order, fits[0] + 1, fits[0] + _MORE) if 0 < tokens < _CLOSE * room else ():
+    for at in islice(order, fits[0] + 1, fits[0] + _MORE) if tokens < _CLOSE * room else ():
         if tokens + choice.lines[at].price <= room and set(taken).issuperset(choice.needs(at)):
             text = choice.shown([*taken, at])
             if (more := measure(text)) <= room:
@@ -246,19 +245,13 @@ def _terms(fact: Fact, text: str, vocabulary: Vocabulary) -> tuple[str, ...]:
 
 
 def _factor(fact: Fact, groups: Mapping[_Group, int]) -> float:
-    factor = 1.0
     beside = max(1, groups.get(_group(fact), 1))
     if fact.kind in RECORDS:
-        factor *= fact.weight / _FULL * (_FEW / max(_FEW, beside)) ** _AMONG_OTHERS
-    elif fact.kind is FactKind.PATH:
-        factor *= _OF_PLACES
-    elif fact.kind is not FactKind.GIVEN:
-        factor *= _OF_OTHERS if is_note(fact.text) else _OF_THE_MODEL if fact.speaker is Speaker.MODEL else 1.0
-        factor *= _ASKED if asks(fact.text) else 1.0
-        factor *= _OF_OTHERS if fact.weight <= LEAST else 1.0
-        factor *= beside**-_AMONG_OTHERS
-    over = _OVER if fact.status in (FactStatus.DONE, FactStatus.CANCELLED, FactStatus.REPLACED) else 1.0
-    return factor * over
+        return fact.weight / _FULL * (_FEW / max(_FEW, beside)) ** _AMONG_OTHERS
+    if fact.kind not in PROSE:
+        return _OF_PLACES if fact.kind is FactKind.PATH else 1.0
+    factor = _OF_OTHERS if is_note(fact.text) else _OF_THE_MODEL if fact.speaker is Speaker.MODEL else 1.0
+    return factor * (_ASKED if asks(fact.text) else 1.0) * float(beside**-_AMONG_OTHERS)
 
 
 def _of_dense(fact: Fact, terms: Iterable[str], rarity: Rarity) -> float:

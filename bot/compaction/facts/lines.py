@@ -41,8 +41,8 @@ class Updates:
     def __init__(self, facts: Sequence[Fact], terms: Sequence[tuple[str, ...]], rarity: Rarity) -> None:
         self._facts, self._terms, self._rarity = facts, terms, rarity
         self._by_word: dict[str, list[int]] = {}
-        self._found: dict[int, Mapping[int, float]] = {}
-        self._words_of: dict[int, tuple[dict[str, float], float]] = {}
+        self._found: dict[int, Sequence[int]] = {}
+        self._words_of: dict[int, tuple[dict[str, int], int]] = {}
         for at in range(len(facts) - 1, -1, -1):
             for word in terms[at] if _may_change(facts[at]) else ():
                 postings = self._by_word.setdefault(word, [])
@@ -51,40 +51,47 @@ class Updates:
 
     def of(self, at: int) -> Sequence[int]:
         """The indices of these lines: the newest, and the most alike if that is another one."""
-        alike = self.alike(at)
-        return tuple(dict.fromkeys((max(alike), max(alike, key=alike.__getitem__)))) if alike else ()
+        return tuple(dict.fromkeys(self.alike(at)[:2]))
 
-    def alike(self, at: int) -> Mapping[int, float]:
-        """The indices of all that were found, and how much alike each is."""
+    def alike(self, at: int) -> Sequence[int]:
+        """The indices of all that were found: the newest, the most alike, and then all of them."""
         if at not in self._found:
-            self._found[at] = self._later(at) if _may_change(self._facts[at]) else {}
+            self._found[at] = self._later(at) if _may_change(self._facts[at]) else ()
         return self._found[at]
 
-    def _later(self, at: int) -> Mapping[int, float]:
+    def _later(self, at: int) -> Sequence[int]:
         own, whole = self._words(at)
         known = sorted((word for word in own if self._by_word[word][0] > at), key=lambda word: (own[word], word))
         later = {one for word in known[-_LOOKED_UP:] for one in self._by_word[word] if one > at}
-        return {one: share for one in sorted(later, reverse=True) if (share := self._alike(one, at, own, whole))}
+        alike = {one: share for one in sorted(later, reverse=True) if (share := self._alike(one, at, own, whole))}
+        return (next(iter(alike)), max(alike, key=alike.__getitem__), *alike) if alike else ()
 
-    def _alike(self, newer: int, at: int, own: Mapping[str, float], whole: float) -> float:
+    def _alike(self, newer: int, at: int, own: Mapping[str, int], whole: int) -> float:
         """The share of the words of the shorter of two lines that both have, by weight; 0 where that is too little, or
         the newer says nothing else."""
         others, of_others = self._words(newer)
-        shared = [word for word in own if word in others]
+        shared = own.keys() & others.keys()
         share = sum(map(own.__getitem__, shared)) / min(whole, of_others)
         if share < _ALIKE or sum(told for word in shared if (told := form_of(word)) >= _TELLS) < _LEAST:
             return 0.0
-        if _says_else(self._facts[newer], self._terms[newer], self._facts[at], self._terms[at]):
-            return share
-        return 0.0
+        return share if self._says_else(newer, at) else 0.0
 
-    def _words(self, at: int) -> tuple[dict[str, float], float]:
-        """What a line may be about, with its weight, and the weight of all: values are of something, and by themselves
-        name nothing."""
+    def _says_else(self, newer: int, at: int) -> bool:
+        """Whether the newer line has something that the older has not. Of what a person said, the model brings nothing
+        up to date but values, and not where it says the same ones and more."""
+        mine, theirs = self._terms[newer], self._terms[at]
+        if self._facts[newer].speaker is Speaker.MODEL and self._facts[at].speaker is Speaker.PERSON:
+            mine, theirs = tuple(filter(is_telling, mine)), tuple(filter(is_telling, theirs))
+            return not set(mine).issubset(theirs) and not set(theirs).issubset(mine)
+        return not set(mine).issubset(theirs)
+
+    def _words(self, at: int) -> tuple[dict[str, int], int]:
+        """What a line may be about, by weight in thousandths, and the weight of all: values are of something, and by
+        themselves name nothing."""
         known = self._words_of.get(at)
         if known is None:
             speaking = (term for term in self._terms[at] if not is_telling(term) or _names_one_thing(term))
-            words = {term: self._rarity.weight(term) for term in speaking}
+            words = {term: round(1_000 * self._rarity.weight(term)) for term in speaking}
             known = self._words_of[at] = (words, sum(words.values()))
         return known
 
@@ -96,15 +103,6 @@ def _may_change(fact: Fact) -> bool:
 def _names_one_thing(term: str) -> bool:
     """A code does, wherever it stands, and a long number that is no year; other values do not."""
     return form_of(term) >= _NAME or (len(term) >= _LONG_NUMBER and term.isdigit() and not _YEAR.match(term))
-
-
-def _says_else(newer: Fact, mine: tuple[str, ...], older: Fact, theirs: tuple[str, ...]) -> bool:
-    """Whether the newer line has something that the older has not. Of what a person said, the model brings nothing up
-    to date but values, and not where it says the same ones and more."""
-    news = set(mine).difference(theirs)
-    if newer.speaker is Speaker.MODEL and older.speaker is Speaker.PERSON:
-        return any(map(is_telling, news)) and any(map(is_telling, set(theirs).difference(mine)))
-    return bool(news)
 
 
 def leanings(facts: Sequence[Fact], terms: Sequence[tuple[str, ...]]) -> Mapping[int, Sequence[int]]:

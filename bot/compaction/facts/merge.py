@@ -10,9 +10,10 @@ of its old value. Every candidate comes out with a decision and its reason (FEAT
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import chain
 
 from bot.compaction.coverage import is_telling, terms_of
 from bot.compaction.facts.fact import (
@@ -35,8 +36,8 @@ only the book has a cap (:mod:`bot.compaction.facts.life`)."""
 MOST_SEQS = 8
 """Entries that a fact remembers to stand in: the first, and the last ones."""
 
-_SAME_ID = 24
-"""Records with one id that an action may have changed, at most."""
+_MOST_ALIKE = 64
+"""Lines with one id, or one value, that are looked at: the last ones."""
 _OVER = 3.0
 """Weight of a line that does not hold any more, at most."""
 _SHORTEST_VALUE = 4
@@ -84,20 +85,20 @@ class _Line:
 
 
 class _Index:
-    """Lines by what stands in them. It is made when it is first asked, and goes on from there: most turns bring a few
-    sentences, and never ask."""
+    """Lines by what stands in them: records by their ids, what was said by its values. It is made when it is first
+    asked, and goes on from there: most turns bring a few sentences, and never ask."""
 
-    def __init__(self, lines: Sequence[_Line], words: Callable[[Fact], Iterable[str]], most: int | None = None) -> None:
-        self._lines, self._words, self._most, self._read = lines, words, most, 0
+    def __init__(self, lines: Sequence[_Line]) -> None:
+        self._lines, self._read = lines, 0
         self._found: dict[str, deque[_Line]] = {}
 
-    def lines_with(self, word: str) -> Sequence[_Line]:
-        """The last lines with this word, oldest first."""
+    def lines_with(self, clue: str, kinds: Collection[FactKind]) -> Iterator[_Line]:
+        """The last lines with it that are of one of these kinds and still told."""
         for line in self._lines[self._read :]:
-            for own in self._words(line.fact):
-                self._found.setdefault(own, deque(maxlen=self._most)).append(line)
+            for own in _clues(line.fact):
+                self._found.setdefault(own, deque(maxlen=_MOST_ALIKE)).append(line)
         self._read = len(self._lines)
-        return self._found.get(word, ())
+        return (line for line in tuple(self._found.get(clue, ())) if line.alive and line.fact.kind in kinds)
 
 
 class _Merger:
@@ -108,8 +109,7 @@ class _Merger:
         self._by_key: dict[str, _Line] = {}
         self._by_text: dict[tuple[bool, str], _Line] = {}
         self._parts: dict[str, list[_Line]] = {}
-        self._by_id = _Index(self.lines, _ids_of, _SAME_ID)
-        self._by_value = _Index(self.lines, _values_of)
+        self._index = _Index(self.lines)
 
     def know(self, fact: Fact) -> None:
         self._add(_Line(fact, None))
@@ -194,7 +194,8 @@ class _Merger:
     def _outdate(self, action: Fields) -> None:
         """What an action gave another value to is told by the action, and no longer by the row of that thing."""
         given = {_bare(name): cell for name, cell in action.items() if not is_id_name(name)}
-        for line in (line for cell in _ids_in(as_text(action)) for line in self._by_id.lines_with(cell) if line.alive):
+        found = (self._index.lines_with(cell, (FactKind.VALUE,)) for cell in _ids_in(as_text(action)))
+        for line in chain.from_iterable(found):
             row = fields_of(line.fact.text)
             holds = {name: cell for name, cell in row.items() if given.get(_bare(name), cell) == cell}
             if len(holds) < len(row):
@@ -208,8 +209,8 @@ class _Merger:
                 continue
             self._drop(self._by_key.get(f"path:{value}"), Reason.SUPERSEDED)
             telling = next(filter(is_telling, terms_of(value)), None) if len(value) >= _SHORTEST_VALUE else None
-            for told in self._by_value.lines_with(telling) if telling else ():
-                if not told.alive or value not in told.fact.text or now[name] in told.fact.text:
+            for told in self._index.lines_with(telling, PROSE) if telling else ():
+                if value not in told.fact.text or now[name] in told.fact.text:
                     continue
                 if told.fact.speaker is Speaker.MODEL:
                     self._drop(told, Reason.SUPERSEDED)
@@ -237,11 +238,9 @@ def _told_as(said: Candidate | Fact) -> tuple[bool, str]:
     return is_prose, plain(said.text) if is_prose else said.text
 
 
-def _values_of(fact: Fact) -> Iterable[str]:
-    return filter(is_telling, terms_of(fact.text)) if fact.kind in PROSE else ()
-
-
-def _ids_of(fact: Fact) -> Iterable[str]:
+def _clues(fact: Fact) -> Iterable[str]:
+    if fact.kind in PROSE:
+        return filter(is_telling, terms_of(fact.text))
     return _ids_in(fact.text) if fact.kind is FactKind.VALUE else ()
 
 

@@ -34,9 +34,6 @@ _MOST = 10.0
 _LEANS = 1.35
 """Words that tell less than this say of no number what it is a number of."""
 _ANSWER = 2.0
-_PARAGRAPH = 400
-"""Bytes of a line: of Chinese a hundred and thirty characters."""
-_KNOWN_BY = 60
 
 _ITEM = re.compile(r"\s*(?:[-*•–]|\d{1,3}[.)]|#{1,6})\s+")
 _INTRODUCES = re.compile(r"[:：]\s*\Z")
@@ -98,8 +95,6 @@ def speech_candidates(text: str, seq: int, speaker: Speaker, *, asked: bool = Fa
         for piece in _pieces(sentence)
         if _SAYS.search(piece)
     ]
-    if speaker is Speaker.PERSON:
-        found = _less_for_paragraphs(found, bounded)
     accepted = [at for at, item in enumerate(found) if item.decision is Decision.ACCEPTED]
     if asked and found and not accepted:
         found[0] = replace(found[0], decision=Decision.ACCEPTED, reason=Reason.NEW, weight=_ANSWER)
@@ -180,17 +175,6 @@ def _candidate(text: str, seq: int, speaker: Speaker, *, quoted: bool) -> Candid
         decision=Decision.ACCEPTED if reason is Reason.NEW else Decision.REJECTED,
         reason=reason,
     )
-
-
-def _less_for_paragraphs(found: list[Candidate], text: str) -> list[Candidate]:
-    """Nobody types a long paragraph into a chat: what stands in one counts for less, whatever stands above it."""
-    long = [" ".join(line.split()) for line in text.splitlines() if len(line.encode(errors="replace")) > _PARAGRAPH]
-    if not long:
-        return found
-    return [
-        replace(item, weight=LEAST) if item.weight and any(item.text[:_KNOWN_BY] in line for line in long) else item
-        for item in found
-    ]
 
 
 def _crowded_out(found: list[Candidate], accepted: list[int]) -> list[int]:

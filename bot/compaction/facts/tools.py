@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -71,12 +72,13 @@ _CONTENTS = frozenset(_SHOWING.split())
 """First words of the names of tools, and programs, that show what stands in files."""
 
 _FAILURE = re.compile(
-    r"\A\s*(?:\[?(?:error|exception|failure|fatal|panic)\b|traceback \(most recent"
+    r"\s*(?:\[?(?:error|exception|failure|fatal|panic)\b|traceback \(most recent"
     r"|[\w.]{0,80}(?:error|exception)\b\s*:|(?:command |request |operation )?failed\b|permission denied|no such file"
-    r"|not found\b|interrupted, may have run|ошибка|错误)"
-    r"|\bexit (?:code|status):? [1-9]|\A\s*(?:HTTP )?[45]\d\d\b [A-Z]",
+    r"|not found\b|interrupted, may have run|ошибка|错误)|\s*(?:HTTP )?[45]\d\d\b [A-Z]",
     re.IGNORECASE,
 )
+"""What a failure begins with."""
+_EXITED = re.compile(r"\bexit (?:code|status):? [1-9]", re.IGNORECASE)
 _BAD_STATUS = frozenset({"error", "failed", "failure"})
 _ERROR_LINE = re.compile(r"^[\w.]*(?:Error|Exception|error|fatal|panic)\b.*$", re.MULTILINE)
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
@@ -90,8 +92,6 @@ class _Answer:
     tool: str
     arguments: Fields
     text: str
-    parts: tuple[Any, ...]
-    """The text as objects and lists, and as texts where it is neither."""
     seq: int
 
     @classmethod
@@ -99,7 +99,12 @@ class _Answer:
         given = (call or {}).get("input")
         text = head_of(text_of(result.get("content") or ""), LONGEST)
         arguments = flattened(given) if isinstance(given, Mapping) else {}
-        return cls(str((call or {}).get("name") or "tool"), arguments, text, tuple(parts_of(text)), seq)
+        return cls(str((call or {}).get("name") or "tool"), arguments, text, seq)
+
+    @cached_property
+    def parts(self) -> tuple[Any, ...]:
+        """The text as objects and lists, and as texts where it is neither."""
+        return tuple(parts_of(self.text))
 
     @property
     def texts(self) -> list[str]:
@@ -146,11 +151,14 @@ class _Answer:
         return Candidate(FactKind.ACTION, text, self.seq, key, Speaker.TOOL, status, weight)
 
 
-def tool_candidates(call: Block | None, result: Block, seq: int) -> Iterator[Candidate]:
-    """What this result of this call establishes. ``call``: None where it is not on the page."""
+def tool_candidates(call: Block | None, result: Block, seq: int, *, is_old: bool = False) -> Iterator[Candidate]:
+    """What this result of this call establishes. ``call``: None where it is not on the page. ``is_old``: there is more
+    than can be kept of what was only looked at since."""
     answer = _Answer.of(call, result, seq)
     if given := given_text(answer.tool, answer.arguments):  # also where it failed: the next try is given the rest again
         yield Candidate(FactKind.GIVEN, given, seq, answer.key("given"), Speaker.TOOL, weight=_OF_TEXTS)
+    if is_old and answer.looks:
+        return
     if result.get("is_error") or _only_complains(answer):
         yield _failure(answer)
         return
@@ -212,7 +220,8 @@ def _failed(text: str, value: Any) -> bool:
         said = value.get("error") or value.get("errors")
         stated = value.get("success", value.get("ok", True))
         return bool(said) or stated is False or str(value.get("status", "")).casefold() in _BAD_STATUS
-    return value is None and bool(_FAILURE.search(text[:2_000]))
+    told = text[:2_000]
+    return value is None and bool(_FAILURE.match(told) or ("exit" in told.casefold() and _EXITED.search(told)))
 
 
 def _failure(answer: _Answer) -> Candidate:

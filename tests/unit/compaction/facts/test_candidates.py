@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bot.compaction.facts import candidates as module
 from bot.compaction.facts.candidates import candidates_in, candidates_of, note_calls
 from bot.compaction.facts.fact import Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
 from bot.compaction.facts.merge import CAPS, Merged, merged
@@ -208,6 +209,24 @@ def test_the_candidates_of_an_entry_depend_on_it_and_its_calls_alone() -> None:
     calls: dict[str, Block] = {}
     note_calls(call, calls)
     assert candidates_in(result, calls) == candidates_in(result, dict(calls)) == candidates_of([call, result])
+
+
+def test_of_a_very_long_page_what_was_only_looked_at_first_is_not_read_and_what_was_done_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    row = json.dumps([{"order_id": f"W{at}X"} for at in range(40)])
+    entries = [
+        *used(1, "list_orders", {"of": "Ines"}, row),
+        *used(3, "cancel_order", {"order_id": "W7X"}, "Cancelled."),
+        *used(5, "list_parcels", {"of": "Omar"}, row.replace("order", "parcel")),
+    ]
+    everything = found(*entries)
+    monkeypatch.setattr(module, "_MOST_RETURNED", len(row))
+    late = found(*entries)
+    assert texts(late, FactKind.VALUE) == [f"parcel_id=W{at}X" for at in range(40)]
+    for kind in (FactKind.ACTION, FactKind.GIVEN):
+        assert texts(late, kind) == texts(everything, kind)
+    assert len(texts(everything, FactKind.VALUE)) == 80
 
 
 def test_a_result_without_its_call_is_a_record_too() -> None:

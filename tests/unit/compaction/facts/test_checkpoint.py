@@ -204,6 +204,18 @@ def test_an_older_line_about_the_same_thing_comes_only_with_the_newer_and_next_t
     ]
 
 
+def test_no_line_stands_behind_one_that_took_it_back_earlier_than_the_newest_of_its_thing() -> None:
+    lines = [
+        "Remind me to renew the contract 9501VGD.",
+        "Forget the reminder to renew the contract 9501VGD.",
+        "The weather is mild here.",
+        "Somebody from 9501VGD called at noon.",
+    ]
+    facts = [Fact(FactKind.STATEMENT, text, (at,)) for at, text in enumerate(lines, 1)]
+    shown = checkpoint_of(facts, 1_000)
+    assert shown.index(lines[0]) < shown.index(lines[1]) < shown.index(lines[3])
+
+
 def test_a_short_answer_stands_with_its_question() -> None:
     entries = [replied(1, "Shall I book the flight over Lisbon?"), said(2, "Yes."), said(4, "Thanks!")]
     text = checkpoint_of(merged(candidates_of(entries)).facts, 1_000)

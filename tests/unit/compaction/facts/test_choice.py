@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bot.compaction.coverage import Rarity, terms_of
-from bot.compaction.facts.choice import checkpoint_of
+from bot.compaction.facts.checkpoint import rendered
+from bot.compaction.facts.choice import checkpoint_of, checkpoint_tokens
 from bot.compaction.facts.fact import Fact, FactKind, Speaker
 from bot.compaction.facts.lines import Updates
 from bot.compaction.facts.records import as_text
@@ -24,6 +25,18 @@ def test_a_record_by_itself_comes_before_rows_of_which_there_are_hundreds() -> N
     assert "Ines Prado" in shown
     assert said.text in shown
     assert "K07919" in shown or "order" in shown, "a long list still has its rows, as far as there is room"
+
+
+def test_a_line_that_does_not_fit_leaves_its_room_to_those_that_do() -> None:
+    names = ["Ines Prado", "Omar Quist", "Mei Rahimi"]
+    short = [Fact(FactKind.STATEMENT, f"{name} has locker QX{at}7.", (at,)) for at, name in enumerate(names, 1)]
+    keys = Fact(FactKind.STATEMENT, " ".join(f"ZK{at}9{chr(65 + at)}" for at in range(14)), (20,))
+    whole = checkpoint_tokens(rendered([keys]))
+    assert keys.text in checkpoint_of([*short, keys], whole + 1), "it tells most"
+    for room in range(round(0.85 * whole), round(whole)):
+        shown = checkpoint_of([*short, keys], room)
+        assert keys.text not in shown
+        assert "locker" in shown
 
 
 def test_what_a_code_names_is_shown_only_with_what_was_said_of_it_last() -> None:

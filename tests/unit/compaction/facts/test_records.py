@@ -51,6 +51,16 @@ def test_a_column_of_ids_is_in_the_shortest_form_whatever_it_is_called(name: str
     assert [row.get(name) for row in shortest(records(rows))] == cells
 
 
+def test_without_ids_a_record_is_told_by_what_tells_it_from_others() -> None:
+    inns = ["Casa Ines", "Prado Grill", "The Quist", "Rahimi's", "Sato"]
+    rows = [
+        {"town": "Bergen", "has_music": "True", "inn": inn, "stars": at, "when": "18:30"} for at, inn in enumerate(inns)
+    ]
+    assert shortest(records(rows)) == [{"town": "Bergen", "inn": inn} for inn in inns]
+    with_ids = [{**row, "ref": f"QX-{at}7A"} for at, row in enumerate(rows)]
+    assert all("inn" not in row for row in shortest(records(with_ids)))
+
+
 @pytest.mark.parametrize(
     ("name", "cells"),
     [
