@@ -6,27 +6,36 @@ import csv
 import io
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
 
+import structlog
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from bot.messages import AgentId
 from bot.page.context import PageContext
 from bot.page.figures import Bar, Figure
+from bot.page.query import chosen
+from bot.page.refusal import Refused, not_found
 from bot.runtime.amounts import in_words
 from bot.runtime.prices import how_to_add
 from bot.runtime.utc_day import bounds_of, day_of
-from bot.store import Tx
-from bot.store.money import ledger, spending
+from bot.store import Tx, agents
+from bot.store.money import budgets, ledger, spending
 from bot.store.money.budgets import Budget, Scope, Standing
+from bot.store.money.choices import choice, whose_budget
 from bot.store.money.figures import most_spent
 from bot.store.money.limits import limits_of
 from bot.store.money.spending import Total
 from bot.store.schema import ledger as rows_of
 
+log = structlog.get_logger(__name__)
+
 _DAYS = 28
 _LATE = 7
 _TOP = 10
+_LONGEST = 200
 _WHOSE = {
     Scope.PERSON: "in a day by",
     Scope.CHAT: "in a day in",
@@ -44,6 +53,7 @@ class SpendingPage:
         self._limits = limits_of(context.settings.budget, context.database)
         self.routes = [
             Route("/spending", self._page, methods=["GET"]),
+            Route("/spending/budget", self._choose, methods=["POST"]),
             Route("/spending.csv", self._by_day, methods=["GET"]),
             Route("/ledger.csv", self._rows, methods=["GET"]),
         ]
@@ -63,6 +73,7 @@ class SpendingPage:
                 )
             ]
             stand = await most_spent(tx, self._limits.usual, now=now, most=_TOP)
+            unlimited = [one for one in await budgets.chosen(tx) if one.amount is None]
         return self._context.answer(
             request,
             "spending.html",
@@ -71,8 +82,38 @@ class SpendingPage:
             figures=figures(by_day, days, now),
             tops=[*tops, ("Models", _listed(merged(by_model, 0))), ("For what", _listed(merged(by_model, 1)))],
             budgets=[_budget(one) for one in stand],
+            unlimited=[_whose(one) for one in unlimited],
+            done=chosen(request, "done", ("no", "yes")),
             notes=[how_to_add(name) for (name,), one in merged(by_model, 0).items() if one.unpriced],
         )
+
+    async def _choose(self, request: Request) -> Response:
+        """As `/budget` does it in a chat."""
+        async with request.form(max_files=0, max_fields=5) as form:
+            word, name, written = (str(form.get(field, "")).strip()[:_LONGEST] for field in ("whose", "name", "amount"))
+        whose = (
+            Budget(Scope.CHAT, None, "", name) if word == "chat" else whose_budget(name if word == "person" else word)
+        )
+        if whose is None:
+            raise Refused(
+                HTTPStatus.BAD_REQUEST, "A person is written as telegram:12345: the connector, and their number."
+            )
+        try:
+            made = choice(whose, written)
+        except ValueError as error:
+            raise Refused(HTTPStatus.BAD_REQUEST, f"{written or 'Nothing'} {error}.") from error
+        database = self._context.database
+        async with database.write() as tx:
+            if whose.scope is Scope.CHAT and not await agents.is_known(tx, AgentId(whose.subject)):
+                raise not_found(
+                    "There is no conversation of this name: the page of a conversation has it in its address."
+                )
+            if made.budget:
+                await budgets.choose(tx, made.budget, now=database.clock())
+            else:
+                await budgets.take_back(tx, whose)
+        log.info("page_budget", scope=whose.scope.value, amount=_shown(made.budget))
+        return RedirectResponse("/spending?done=yes", HTTPStatus.SEE_OTHER)
 
     async def _top(self, tx: Tx, names: Sequence[str], first: str, last: str) -> list[tuple[str, str, str, int]]:
         return _listed(await spending.by(tx, names, spending.of_all(), first, last, most=_TOP))
@@ -184,10 +225,20 @@ def _bars(amounts: Sequence[int], said: str) -> tuple[tuple[Bar, ...], str]:
     return tuple(bars), f"The last 28 days, a day a bar: {said}."
 
 
+def _whose(budget: Budget) -> str:
+    return f"{_WHOSE[budget.scope]} {':'.join(filter(None, (budget.connector, budget.subject)))}".strip()
+
+
+def _shown(budget: Budget | None) -> str:
+    if budget is None:
+        return "default"
+    return budget.amount.in_words if budget.amount else "off"
+
+
 def _budget(standing: Standing) -> dict[str, object]:
     budget = standing.budget
     return {
-        "whose": f"{_WHOSE[budget.scope]} {':'.join(filter(None, (budget.connector, budget.subject)))}".strip(),
+        "whose": _whose(budget),
         "spent": in_words(standing.spent, standing.limit.unit),
         "limit": standing.limit.in_words,
         "reserved": in_words(standing.reserved, standing.limit.unit) if standing.reserved else "",

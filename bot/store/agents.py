@@ -157,6 +157,11 @@ async def choose_strategy(tx: Tx, agent_id: AgentId, name: str) -> None:
     await tx.execute(update(agents).where(agents.c.id == agent_id).values(strategy=name))
 
 
+async def is_known(tx: Tx, agent_id: AgentId) -> bool:
+    """Whether there is such a conversation."""
+    return (await tx.execute(select(agents.c.id).where(agents.c.id == agent_id))).first() is not None
+
+
 async def chosen_model(tx: Tx, agent_id: AgentId) -> str:
     """What it chose; empty for none."""
     row = await tx.execute(select(agents.c.model).where(agents.c.id == agent_id))

@@ -535,9 +535,9 @@ spending = Table(
 )
 
 budgets = Table(
-    "budgets",  # what somebody may spend in a day, where that is another amount than everybody's
+    "budgets",  # what may be spent, where that is another amount than the settings say
     metadata,
-    Column("scope", String(10), primary_key=True),  # person, chat
+    Column("scope", String(10), primary_key=True),  # person, chat; day, month: of all together
     Column("connector", String(40), primary_key=True),
     Column("subject", String(120), primary_key=True),  # the person, or the conversation
     Column("amount", BigInteger),  # none: there is no limit

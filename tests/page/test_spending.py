@@ -15,7 +15,7 @@ from bot.store import Database, agents
 from bot.store.money import budgets, ledger
 from bot.store.money.budgets import Budget, Scope
 from bot.store.money.ledger import Charge
-from tests.page.conftest import Read, browser_of
+from tests.page.conftest import Read, browser_of, press
 
 HERE = Address("room", "1")
 
@@ -40,6 +40,43 @@ async def test_it_shows_cost_people_budgets_and_what_has_no_price(database: Data
         assert said in shown
     assert sum(int(row["cost"] or 0) for row in rows) == 4 * 10**9
     assert sum(int(row["nano_dollars"]) for row in totals) == 4 * 10**9
+
+
+async def test_amounts_are_chosen_there_as_in_a_chat(database: Database, page: Callable[..., Any]) -> None:
+    now = database.clock()
+    async with database.write() as tx:
+        await agents.ensure(tx, HERE, now=now)
+        await ledger.record(tx, [charge(now)])
+
+    async def choose(whose: str, amount: str, name: str = "") -> int:
+        shown = await browser.get("/spending")
+        pressed = await press(browser, shown, "/spending/budget", whose=whose, name=name, amount=amount)
+        return int(pressed.status_code)
+
+    async with browser_of(page()) as browser:
+        form = {"whose": "day", "amount": "5"}
+        assert (await browser.post("/spending/budget", data=form)).status_code == 403, "whoever did not see the page"
+        assert await choose("day", "8") == 303
+        assert await choose("month", "1m tokens") == 303
+        assert await choose("person", "2.50", "room:ada") == 303
+        assert await choose("chat", "off", HERE.agent_id) == 303
+        assert await choose("person", "2", "ada") == 400
+        assert await choose("day", "much") == 400
+        assert await choose("chat", "2", "room-77") == 404
+        shown = Read((await browser.get("/spending?done=yes")).text).text
+        async with database.read() as tx:
+            held = await budgets.holding(tx, budgets.Usual(day=amount("1")), "room", "ada", HERE.agent_id)
+        assert {(one.scope, one.amount) for one in held} == {
+            (Scope.PERSON, amount("2.50")),
+            (Scope.DAY, amount("8")),
+            (Scope.MONTH, amount("1m tokens")),
+        }
+        assert await choose("day", "default") == 303
+        async with database.read() as tx:
+            held = await budgets.holding(tx, budgets.Usual(day=amount("1")), "room", "bob", HERE.agent_id)
+    assert [one.amount for one in held] == [amount("$1"), amount("1m tokens")]
+    for words in ("Chosen.", "today by all", "$8.00", "25 %", "100 %", "$2.50", f"in a day in {HERE.agent_id}"):
+        assert words in shown, words
 
 
 async def test_what_a_spreadsheet_would_calculate_is_text(database: Database, page: Callable[..., Any]) -> None:

@@ -73,7 +73,7 @@ _WHAT_OF = CommandField("what", "What to remind of")
 _WHICH_REMINDER = CommandField("what", "cancel 3")
 _QUIET_HOURS = CommandField("hours", "From when to when: 22-8, or off")
 _MODEL_NAME = CommandField("name", "A model, as MODEL names it, or default")
-_BUDGET = CommandField("what", "chat 3, or connector:person 3; off, or default")
+_BUDGET = CommandField("what", "chat 3, connector:person 3, day 20 or month 300; off, or default")
 _ZONE = CommandField("zone", "A place such as Europe/Lisbon, or default")
 _STRATEGY_NAME = CommandField("name", "One of those that /strategy names, or default")
 _HOW_TO_COMPACT = (
@@ -208,9 +208,15 @@ TABLE: tuple[CommandSpec, ...] = (
     CommandSpec(
         name="budget",
         about="what may be spent here, and what is left of it",
-        details="shows the [budgets](budgets.md) that hold here; whoever runs the program chooses others for this chat "
-        "or for a person",
-        forms=("/budget", "/budget chat AMOUNT", "/budget CONNECTOR:PERSON AMOUNT"),
+        details="shows the [budgets](budgets.md) that hold here; whoever runs the program chooses others for this "
+        "chat, for a person, or for all together",
+        forms=(
+            "/budget",
+            "/budget chat AMOUNT",
+            "/budget CONNECTOR:PERSON AMOUNT",
+            "/budget day AMOUNT",
+            "/budget month AMOUNT",
+        ),
         fields=(_BUDGET,),
     ),
     CommandSpec(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from bot.agent.context import Context
@@ -10,20 +9,16 @@ from bot.agent.money import texts
 from bot.agent.money.saved import saved_by_compacting
 from bot.agent.money.texts import BUDGET_FORMS, NOT_YOURS, Spent
 from bot.runtime.access import Access
-from bot.runtime.amounts import amount
 from bot.runtime.prices import how_to_add
 from bot.runtime.utc_day import day_of
 from bot.store import Database, Tx
 from bot.store.inbox import Waiting
 from bot.store.money import budgets, spending
-from bot.store.money.budgets import Budget, Scope
+from bot.store.money.choices import choice, whose_budget
 from bot.store.money.limits import Limits
 from bot.store.money.spending import Total
 
 _TOP = 5
-_PERSON = re.compile(r"(?P<connector>[a-z]\w*):(?P<person>\S+)", re.IGNORECASE)
-_NO_LIMIT = frozenset({"off", "none", "unlimited", "no"})
-_AS_ALL = frozenset({"default", "reset"})
 
 
 class MoneyCommands:
@@ -79,33 +74,22 @@ class MoneyCommands:
             return await self._budgets(message)
         if not self._access.is_admin(self._context.address, message.person):
             return NOT_YOURS
-        whose, _, written = argument.partition(" ")
-        chosen = self._whose(whose)
-        if chosen is None or not written.strip():
+        word, _, written = argument.partition(" ")
+        whose = whose_budget(word, self._context.agent_id)
+        if whose is None or not written.strip():
             return BUDGET_FORMS
-        return await self._choose(chosen, written.strip())
-
-    def _whose(self, word: str) -> Budget | None:
-        if word.lower() == "chat":
-            return Budget(Scope.CHAT, None, "", self._context.agent_id)
-        found = _PERSON.fullmatch(word)
-        return Budget(Scope.PERSON, None, found["connector"].lower(), found["person"]) if found else None
-
-    async def _choose(self, whose: Budget, written: str) -> str:
-        now, word = self._database.clock(), written.lower()
-        if word in _AS_ALL:
-            async with self._context.step() as step:
-                await budgets.take_back(step.tx, whose)
-            self._limits.look_again()
-            return texts.chosen(whose, "as everybody's")
         try:
-            given = None if word in _NO_LIMIT else amount(written)
+            made = choice(whose, written)
         except ValueError as error:
-            return f"{written} {error}."
+            return f"{written.strip()} {error}."
+        now = self._database.clock()
         async with self._context.step() as step:
-            await budgets.choose(step.tx, Budget(whose.scope, given, whose.connector, whose.subject), now=now)
+            if made.budget:
+                await budgets.choose(step.tx, made.budget, now=now)
+            else:
+                await budgets.take_back(step.tx, whose)
         self._limits.look_again()
-        return texts.chosen(whose, f"{given.in_words} in a day" if given else "without a limit")
+        return texts.chosen(whose, made.budget)
 
     async def _budgets(self, message: Waiting) -> str:
         context, now = self._context, self._database.clock()

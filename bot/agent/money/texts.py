@@ -71,8 +71,9 @@ class Spent:
 
 
 BUDGET_FORMS = (
-    "/budget chat 3 lets this chat spend $3.00 in a day, /budget telegram:12345 200k tokens a person so many tokens; "
-    "off in place of an amount: without a limit, default: as everybody."
+    "/budget chat 3 lets this chat spend $3.00 in a day, /budget telegram:12345 200k tokens a person so many tokens, "
+    "/budget day 20 and /budget month 300 all together; off in place of an amount: without a limit, default: as the "
+    "settings say."
 )
 NOT_YOURS = "Only those who run me choose budgets. /budget alone shows what is left."
 NOBODY_STOPS_YOU = "Whoever runs me is not stopped by any of these; what they spend counts."
@@ -118,17 +119,26 @@ def top_line(what: str, totals: Mapping[str, Total]) -> str:
     return f"Most this month, {what}: {listed or 'nobody'}"
 
 
-def chosen(whose: Budget, how: str) -> str:
-    """What was just chosen."""
-    return f"{_named(whose)}: {how}."
+def chosen(whose: Budget, now: Budget | None) -> str:
+    """What was just chosen; None: what the settings say holds again."""
+    return f"{_named(whose)}: {how_much(now) if now else 'as the settings say'}."
+
+
+def how_much(one: Budget) -> str:
+    """What may be spent by one budget: ``$3.00 in a day``."""
+    if one.amount is None:
+        return "without a limit"
+    return f"{one.amount.in_words} in a {'month' if one.scope is Scope.MONTH else 'day'}"
 
 
 def chosen_line(one: Budget) -> str:
     """What somebody chose before."""
-    return f"{_named(one)}: {one.amount.in_words if one.amount else 'without a limit'}"
+    return f"{_named(one)}: {how_much(one)}"
 
 
 def _named(whose: Budget) -> str:
+    if whose.scope in (Scope.DAY, Scope.MONTH):
+        return "The budget of all together"
     if whose.scope is Scope.CHAT:
         return f"The budget of {whose.subject}"
     return f"The budget of {whose.connector}:{whose.subject}"

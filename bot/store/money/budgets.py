@@ -93,7 +93,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Usual:
-    """What holds where nobody chose another amount for a person or a conversation; None: no limit."""
+    """What holds where nobody chose another amount; None: no limit."""
 
     person: Amount | None = None
     chat: Amount | None = None
@@ -107,7 +107,7 @@ class Usual:
 
 
 async def are_chosen(tx: Tx) -> bool:
-    """Whether somebody chose an amount for a person or a conversation."""
+    """Whether somebody chose an amount."""
     return (await tx.execute(select(budgets.c.scope).limit(1))).first() is not None
 
 
@@ -153,15 +153,16 @@ async def holding(tx: Tx, usual: Usual, connector: str, person: str, agent_id: A
     """Those that hold for a request of this person in this conversation."""
     of_person = and_(budgets.c.scope == Scope.PERSON, budgets.c.connector == connector, budgets.c.subject == person)
     of_chat = and_(budgets.c.scope == Scope.CHAT, budgets.c.connector == "", budgets.c.subject == agent_id)
+    of_all = and_(budgets.c.scope.in_((Scope.DAY, Scope.MONTH)), budgets.c.connector == "", budgets.c.subject == "")
     found = {
         Scope(row["scope"]): _amount(row["amount"], row["unit"])
-        for row in (await tx.execute(select(budgets).where(of_person | of_chat))).mappings()
+        for row in (await tx.execute(select(budgets).where(of_person | of_chat | of_all))).mappings()
     }
     wanted = [
         Budget(Scope.PERSON, found.get(Scope.PERSON, usual.person), connector, person) if person else None,
         Budget(Scope.CHAT, found.get(Scope.CHAT, usual.chat), "", agent_id),
-        Budget(Scope.DAY, usual.day),
-        Budget(Scope.MONTH, usual.month),
+        Budget(Scope.DAY, found.get(Scope.DAY, usual.day)),
+        Budget(Scope.MONTH, found.get(Scope.MONTH, usual.month)),
     ]
     return [budget for budget in wanted if budget and budget.amount is not None]
 

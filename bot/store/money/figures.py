@@ -51,8 +51,10 @@ async def most_spent(tx: Tx, usual: Usual, *, now: float, most: int) -> Sequence
     """How budgets stand, the one of which most is spent first: those of all together, those that somebody chose, and of
     those that hold for everybody else the ones of so many people and conversations that spent most today."""
     today = day_of(now)
-    holds = [Budget(Scope.DAY, usual.day), Budget(Scope.MONTH, usual.month), *await budgets.chosen(tx)]
+    holds = [*await budgets.chosen(tx)]
     known = {(one.scope, one.connector, one.subject) for one in holds}
+    of_all = Budget(Scope.DAY, usual.day), Budget(Scope.MONTH, usual.month)
+    holds += [one for one in of_all if (one.scope, "", "") not in known]
     everybody = spending.of_all()
     if usual.person:
         top = await spending.by(tx, ("connector", "person"), everybody, today, today, most=most + len(holds))

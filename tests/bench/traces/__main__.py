@@ -34,8 +34,9 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="a folder in which all of it stays")
     chosen = parser.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-    _row(("strategy", "compactions", "daily files", "compressed", "rows of compactions", "of them", "database"))
-    _row(("---", *("--:" for _ in range(4)), "---", "--:"))
+    files = ("daily files", "lines that stand there once", "compressed")
+    _row(("strategy", "compactions", *files, "rows of compactions", "of them", "database"))
+    _row(("---", *("--:" for _ in range(5)), "---", "--:"))
     for name in chosen.strategy:
         with tempfile.TemporaryDirectory(prefix="palimpsest-") as made:
             folder = chosen.keep / name if chosen.keep else Path(made)
@@ -55,11 +56,17 @@ def _left_behind(folder: Path) -> Sequence[str]:
     return (
         str(count),
         f"{sum(map(len, files)):,}",
+        f"{sum(map(_said_once, files)):,}",
         f"{sum(len(gzip.compress(file)) for file in files):,}",
         f"{sum(sizes.values()):,}",
         ", ".join(f"{name} {size:,}" for name, size in sizes.items()),
         f"{(folder / 'copy.db').stat().st_size:,}",
     )
+
+
+def _said_once(file: bytes) -> int:
+    """Bytes that are left where each line of a file stands there one time."""
+    return sum(len(line) + 1 for line in set(file.split(b"\n")))
 
 
 def _one(book: sqlite3.Connection, query: str) -> int:

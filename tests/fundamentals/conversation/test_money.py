@@ -157,6 +157,30 @@ async def test_admins_choose_another_budget_for_a_chat_or_a_person(house: OpenHo
         await room.until(lambda: any("Everybody" in one and "room:ada" in one for one in room.notices("9")))
 
 
+async def test_admins_choose_what_all_together_may_spend(house: OpenHouse, room: Room) -> None:
+    async with house(admins="room:root", budget={"day": "1 token"}):
+
+        async def root(command: str) -> str:
+            before = len(room.notices("9"))
+            await room.says(command, person="root", chat="9")
+            await room.until(lambda: len(room.notices("9")) > before)
+            return room.notices("9")[before]
+
+        assert "Only those who run me" in await room.commands("/budget day 3")
+        assert await root("/budget month 300") == "The budget of all together: $300.00 in a month."
+        await room.asks("hello")
+        assert "used up (1 token)" in await room.asks("hello again")
+        assert await root("/budget day 90k tokens") == "The budget of all together: 90,000 tokens in a day."
+        assert "used up" not in await room.asks("and now?")
+        assert "The budget of all together: $300.00 in a month" in await root("/budget")
+        assert await root("/budget day default") == "The budget of all together: as the settings say."
+        assert "used up (1 token)" in await room.asks("and now?")
+        assert await root("/budget day off") == "The budget of all together: without a limit."
+        assert "used up" not in await room.asks("and now?")
+        assert (await root("/budget week 3")).startswith("/budget chat 3 lets this chat")
+        assert (await root("/budget day some")).startswith("some is no amount.")
+
+
 async def test_what_was_stopped_is_counted_by_what_was_sent_and_received(
     house: OpenHouse, room: Room, model: MessagesServer
 ) -> None:
