@@ -13,12 +13,14 @@ import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from statistics import mean, stdev
 
 import structlog
 
 from bot.compaction import STRATEGIES
+from bot.model.cache_marks import Life
 from tests.bench.cost.bill import LIVES, Bill, Ledger
-from tests.bench.cost.pauses import HABITS, STEADY
+from tests.bench.cost.pauses import HABITS, SEED, STEADY
 from tests.bench.cost.policies import policies
 from tests.bench.cost.replay import Replay
 from tests.bench.cost.running import LIFE, Course, Quiet, course_of
@@ -41,6 +43,7 @@ def main() -> None:
     parser.add_argument("--strategies", nargs="*", default=[DEFAULT], choices=list(STRATEGIES))
     parser.add_argument("--no-policies", action="store_true", help="the program alone")
     parser.add_argument("--no-marks", action="store_true", help="also without marks of time, and what these cost")
+    parser.add_argument("--seeds", type=int, default=1, help="of pauses, for --no-marks: each has its conversation")
     pausing = [habit.name for habit in HABITS if habit is not STEADY]
     parser.add_argument("--habits", nargs="*", default=pausing, choices=pausing, help="with AGENTS__COMPACT_QUIET")
     parser.add_argument("--lives", nargs="*", default=list(LIVES), choices=LIVES, help="of the cache, with the same")
@@ -59,9 +62,12 @@ def main() -> None:
             _tell(courses[-1], " + quiet" if one else "")
     lost = 0.0
     if chosen.no_marks and not chosen.quiet_alone:
-        unmarked = _held(chosen.strategies[0], lines, chosen.window, tells_time=False)
+        seeds = range(SEED, SEED + max(1, chosen.seeds))
+        unmarked = _held(chosen.strategies[0], lines, chosen.window, tells_time=False, seeds=seeds)
         _tell(unmarked, ", no marks of time")
-        lost = _lost(courses[0], unmarked)
+        others = [_held(chosen.strategies[0], lines, chosen.window, seeds=(seed,)) for seed in seeds[1:]]
+        courses += others
+        lost = _lost([courses[0], *others], unmarked)
     if not (chosen.no_policies or chosen.quiet_alone):
         _compare(courses[0])
     broken = [text for course in courses for text in course.refused]
@@ -77,25 +83,39 @@ _COLUMNS = ("requests", "input tokens", "read from cache", "written", "neither",
 
 
 def _held(
-    name: str, lines: Sequence[Line], window: int, *, tells_time: bool = True, quiet: Quiet | None = None
+    name: str,
+    lines: Sequence[Line],
+    window: int,
+    *,
+    tells_time: bool = True,
+    quiet: Quiet | None = None,
+    seeds: Sequence[int] = (SEED,),
 ) -> Course:
     with tempfile.TemporaryDirectory(prefix="palimpsest-") as folder:
-        return asyncio.run(course_of(name, lines, Path(folder), window=window, tells_time=tells_time, quiet=quiet))
+        course = course_of(name, lines, Path(folder), window=window, tells_time=tells_time, quiet=quiet, seeds=seeds)
+        return asyncio.run(course)
 
 
-def _lost(marked: Course, unmarked: Course) -> float:
-    """What marks of time cost: a line for each account; returns the most points that one reads less from the cache."""
-    _row("marks of time", "habit", "cache", "input tokens", "points read from cache", "dollars")
-    lost = 0.0
-    for account, ledger in marked.ledgers.items():
-        with_marks, without = ledger.all, unmarked.ledgers[account].all
-        points = 100 * (with_marks.share - without.share)
-        habit, life, last = account
-        if not last:
+def _lost(marked: Sequence[Course], unmarked: Course) -> float:
+    """What marks of time cost: a line for each account, and for several seeds the mean and the spread; returns the most
+    points that a habit reads less from the cache, in the mean of its seeds."""
+    _row("marks of time", "cache", "input tokens", "points read from cache", "dollars", "compactions")
+    points: dict[tuple[str, Life], list[float]] = {}
+    for course in marked:
+        for (name, life, last), ledger in course.ledgers.items():
+            if last:
+                continue
+            with_marks, without = ledger.all, unmarked.ledgers[name, life, False].all
+            lost = 100 * (without.share - with_marks.share)
+            points.setdefault((name.split()[0], life), []).append(lost)
             more = with_marks.charge.total / without.charge.total - 1
-            _row("", habit, life, f"{more:+.2%}", f"{points:+.2f}", f"{with_marks.dollars - without.dollars:+.2f}")
-            lost = max(lost, -points)
-    return lost
+            dollars, compacted = with_marks.dollars - without.dollars, (unmarked.compactions, course.compactions)
+            _row(name, life, f"{more:+.2%}", f"{-lost:+.2f}", f"{dollars:+.2f}", "{} → {}".format(*compacted))
+    for (habit, life), all_lost in points.items():
+        if len(all_lost) > 1:
+            spread = f"{-max(all_lost):+.2f} to {-min(all_lost):+.2f}, deviation {stdev(all_lost):.2f}"
+            _row(f"{habit}, mean of {len(all_lost)}", life, "", f"{-mean(all_lost):+.2f}", "", spread)
+    return max(mean(all_lost) for all_lost in points.values())
 
 
 def _tell(course: Course, how: str) -> None:

@@ -71,11 +71,11 @@ class Ledger:
 LIVES: tuple[Life, ...] = ("5m", "1h")
 
 
-def ledgers(clocks: Mapping[str, Clock]) -> dict[tuple[str, Life, bool], Ledger]:
-    """For each habit: kept for five minutes and for an hour, with all marks and with the last alone."""
+def ledgers(clocks: Mapping[str, Clock], *, alone: bool = True) -> dict[tuple[str, Life, bool], Ledger]:
+    """For each habit: kept for five minutes and for an hour, with all marks and (``alone``) with the last alone."""
     return {
         (habit, life, last): Ledger(clock, life, last)
         for habit, clock in clocks.items()
         for life in LIVES
-        for last in (False, True)
+        for last in ((False, True) if alone else (False,))
     }

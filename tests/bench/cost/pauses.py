@@ -11,6 +11,8 @@ import math
 import random
 from dataclasses import dataclass
 
+SEED = 5
+"""Of the pauses, unless another one is wanted."""
 SECONDS_A_REQUEST = 2.0
 SECONDS_A_TOKEN = 1 / 80
 """Of an answer: the model's own time, which passes for everybody."""
@@ -38,8 +40,8 @@ class Habit:
     nights: float
     spread: float = 0.9
 
-    def pauses(self, count: int, seed: int = 5) -> list[float]:
-        """Seconds before each of ``count`` messages; the same ones each time."""
+    def pauses(self, count: int, seed: int = SEED) -> list[float]:
+        """Seconds before each of ``count`` messages; of one seed the same ones each time."""
         rng = random.Random(f"{self.name} {seed}")
         return [self._pause(rng) for _ in range(count)]
 

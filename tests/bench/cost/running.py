@@ -25,7 +25,7 @@ from bot.store.histories import entry_of
 from bot.store.schema import agents, compactions, entries
 from tests.bench.cost.bill import MODEL, Bill, Ledger, ledgers
 from tests.bench.cost.brain import Brain
-from tests.bench.cost.pauses import A_NIGHT, HABITS, SECONDS_A_REQUEST, SECONDS_A_TOKEN, Clock, Habit
+from tests.bench.cost.pauses import A_NIGHT, HABITS, SECONDS_A_REQUEST, SECONDS_A_TOKEN, SEED, Clock, Habit
 from tests.bench.sawtooth.conversation import Line
 from tests.bench.sawtooth.running import levels_of
 from tests.house import House, Room, open_house, settings_for
@@ -85,6 +85,11 @@ class Course:
         return sum(self.lines[index].expects in self.replies[index] for index in asked), len(asked)
 
 
+def named(habit: Habit, seed: int) -> str:
+    """What the accounts of a habit with the pauses of this seed are called."""
+    return habit.name if seed == SEED else f"{habit.name} {seed}"
+
+
 async def course_of(
     strategy: str,
     lines: Sequence[Line],
@@ -93,10 +98,12 @@ async def course_of(
     window: int,
     tells_time: bool = True,
     quiet: Quiet | None = None,
+    seeds: Sequence[int] = (SEED,),
 ) -> Course:
     """Hold the whole conversation. ``window``: tokens; ``folder``: where the program lives; ``tells_time``: with marks
-    of when each message was sent; ``quiet``: acting before the cache expires."""
-    async with _opened(strategy, folder, window, len(lines), quiet, tells_time=tells_time) as course:
+    of when each message was sent; ``quiet``: acting before the cache expires; ``seeds``: of the pauses, with accounts
+    of each. What the program itself knows of pauses are those of the first seed."""
+    async with _opened(strategy, folder, window, len(lines), quiet, seeds=seeds, tells_time=tells_time) as course:
         for number, line in enumerate(lines):
             await course.say(number, line)
         return await course.end(lines)
@@ -104,11 +111,12 @@ async def course_of(
 
 @asynccontextmanager
 async def _opened(
-    name: str, folder: Path, window: int, turns: int, quiet: Quiet | None, *, tells_time: bool
+    name: str, folder: Path, window: int, turns: int, quiet: Quiet | None, *, seeds: Sequence[int], tells_time: bool
 ) -> AsyncIterator[_Talk]:
     habits = (quiet.habit,) if quiet else HABITS
-    clocks = {habit.name: Clock() for habit in habits}
-    clock = clocks[habits[0].name]
+    pauses = {named(habit, seed): habit.pauses(turns, seed) for seed in seeds for habit in habits}
+    clocks = {one: Clock() for one in pauses}
+    clock = next(iter(clocks.values()))
 
     def spent(reply: Reply) -> None:
         for clock in clocks.values():
@@ -129,7 +137,6 @@ async def _opened(
                 _BEGUN.timestamp() + clock.now + _SLOWLY * (time.monotonic() - began)
             )
             strategy = configured(STRATEGIES, settings).default
-            pauses = {habit.name: habit.pauses(turns) for habit in habits}
             level = min(levels_of(strategy), default=1.0)
             yield _Talk(house, room, model, level, ahead_margin(strategy), clocks, pauses, quiet)
 
@@ -152,15 +159,15 @@ class _Talk:
     for_nothing: int = 0
 
     def __post_init__(self) -> None:
-        quiet, known = self.quiet, ledgers(self.clocks)
-        self.ledgers = (
-            {(quiet.habit.name, quiet.life, False): known[quiet.habit.name, quiet.life, False]} if quiet else known
-        )
+        quiet, known = self.quiet, ledgers(self.clocks, alone=len(self.clocks) <= len(HABITS))
+        if quiet:
+            known = {key: ledger for key, ledger in known.items() if key[1:] == (quiet.life, False)}
+        self.ledgers = known
 
     async def say(self, number: int, line: Line) -> None:
         """One turn, until the program waits for the next message."""
         if self.quiet:
-            await self._pause(self.quiet, self.pauses[self.quiet.habit.name][number])
+            await self._pause(next(iter(self.pauses.values()))[number])
         else:
             for name, clock in self.clocks.items():
                 clock.now += self.pauses[name][number]
@@ -174,9 +181,9 @@ class _Talk:
         self.replies.append(room.replies()[replies])
         self._book()
 
-    async def _pause(self, quiet: Quiet, seconds: float, *, for_ever: bool = False) -> None:
+    async def _pause(self, seconds: float, *, for_ever: bool = False) -> None:
         """Nobody says anything for so long; if the program wants to look before that is over, let it."""
-        clock, database = self.clocks[quiet.habit.name], self.house.resources.database
+        clock, database = next(iter(self.clocks.values())), self.house.resources.database
         end = clock.now + seconds
         at = await self._quiet_at()
         left = None if at is None else at - database.clock()
@@ -238,7 +245,7 @@ class _Talk:
     async def end(self, lines: Sequence[Line]) -> Course:
         """All of it."""
         if self.quiet:
-            await self._pause(self.quiet, A_NIGHT, for_ever=True)
+            await self._pause(A_NIGHT, for_ever=True)
         return Course(
             self.house.resources.settings.agents.strategy,
             self.model.window,
