@@ -247,7 +247,7 @@ def _terms(fact: Fact, text: str, vocabulary: Vocabulary) -> tuple[str, ...]:
 def _factor(fact: Fact, groups: Mapping[_Group, int]) -> float:
     beside = max(1, groups.get(_group(fact), 1))
     if fact.kind in RECORDS:
-        return fact.weight / _FULL * (_FEW / max(_FEW, beside)) ** _AMONG_OTHERS
+        return fact.weight / _FULL * float((_FEW / max(_FEW, beside)) ** _AMONG_OTHERS)
     if fact.kind not in PROSE:
         return _OF_PLACES if fact.kind is FactKind.PATH else 1.0
     factor = _OF_OTHERS if is_note(fact.text) else _OF_THE_MODEL if fact.speaker is Speaker.MODEL else 1.0
