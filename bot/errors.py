@@ -133,13 +133,22 @@ class ModelRefused(ModelError):
     """Trying again does not help: a wrong key, no permission, an unknown model, a bad request.
 
     ``bare``: a bad request without a word why, which some gateways answer to a context that is too large.
-    ``of_content``: what was sent is to blame, perhaps a picture, and not who sends it or to whom.
+    ``of_content``: what was sent is to blame, perhaps a picture, and not who sends it or to whom. ``advice``: what
+    whoever runs it can do, with which the text ends; ``sentence``: the text without it.
     """
 
     def __init__(
-        self, message: str, *, cause: Cause = Cause.REQUEST, bare: bool = False, of_content: bool = False
+        self,
+        sentence: str,
+        *,
+        cause: Cause = Cause.REQUEST,
+        bare: bool = False,
+        of_content: bool = False,
+        advice: str = "",
     ) -> None:
-        super().__init__(message)
+        super().__init__(f"{sentence} {advice}".strip())
+        self.sentence = sentence
+        self.advice = advice
         self.cause = cause
         self.bare = bare
         self.of_content = of_content

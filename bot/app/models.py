@@ -147,10 +147,12 @@ def names_for(chosen: Choice, settings: Settings) -> SettingNames:
     """What those who run the program call the parts of the endpoint."""
     if chosen.provider == ANTHROPIC:
         key = "ANTHROPIC_AUTH_TOKEN" if settings.anthropic_auth_token else "ANTHROPIC_API_KEY"
-        return SettingNames(key, "ANTHROPIC_BASE_URL", chosen.setting)
+        has_key = bool(settings.anthropic_auth_token or settings.anthropic_api_key)
+        return SettingNames(key, "ANTHROPIC_BASE_URL", chosen.setting, has_key=has_key)
     provider = providers()[chosen.provider]
     own = settings.providers.get(provider.name)
-    return SettingNames((own.key_from if own else "") or provider.key, provider.base_setting, chosen.setting)
+    key = (own.key_from if own else "") or provider.key
+    return SettingNames(key, provider.base_setting, chosen.setting, has_key=bool(own and own.key))
 
 
 def _client(chosen: Choice, settings: Settings) -> tuple[str, ...]:
@@ -223,6 +225,7 @@ def _by_compaction_settings(settings: Settings, windows: Windows | None) -> Link
             key="COMPACTION__API_KEY",
             base="COMPACTION__BASE_URL" if own.base_url or not base else "ANTHROPIC_BASE_URL",
             model="COMPACTION_MODEL",
+            has_key=bool(own.api_key),
         ),
     )
     return Link(model, settings.compaction_model or "")

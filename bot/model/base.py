@@ -156,6 +156,8 @@ class SettingNames:
     key: str
     base: str
     model: str = "MODEL"
+    has_key: bool = True
+    """Whether one is set: a server of one's own often wants none."""
 
 
 class Model(Protocol):

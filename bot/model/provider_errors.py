@@ -64,26 +64,30 @@ def of_status(error: Any, model: str, names: SettingNames) -> ModelOverflow | Mo
     cause = cause_of(status, types_in(error), said)
     if cause is Cause.CREDIT:  # some call that 429, but waiting pays no bill
         sentence = f"Nothing is left to pay the model's server with ({said})."
-        return ModelRefused(f"{sentence} Add credit, or raise the limit of what may be spent.", cause=cause)
+        return ModelRefused(sentence, cause=cause, advice="Add credit, or raise the limit of what may be spent.")
     if status in _RETRIED or (status == HTTPStatus.OK and type_in(error) in _RETRIED_TYPES):
         kind = type_in(error) if status == HTTPStatus.OK else str(status)
         cause = cause if cause is Cause.BUSY else Cause.AWAY
         return TryAgain(f"The model is not available ({said}).", retry_after(error), status=kind, cause=cause)
     if _NO_TOOLS.search(said):
         sentence = f"The model {model!r} takes no tools there ({said})."
-        return ModelRefused(f"{sentence} Set {names.model} to one that does.", cause=Cause.MODEL)
+        return ModelRefused(sentence, cause=Cause.MODEL, advice=f"Set {names.model} to one that does.")
     if _OTHER_API.search(said):
         sentence = f"The model {model!r} is not offered over Chat Completions there ({said})."
-        return ModelRefused(f"{sentence} Set {names.model} to one that is.", cause=Cause.MODEL)
+        return ModelRefused(sentence, cause=Cause.MODEL, advice=f"Set {names.model} to one that is.")
     if cause in (Cause.KEY, Cause.FORBIDDEN):
+        if not names.has_key:
+            sentence = f"The model's server wants a key, and {names.key} is not set ({said})."
+            return ModelRefused(sentence, cause=cause, advice=f"Set {names.key}.")
         sentence = f"The model's server does not accept our key ({said})."
-        return ModelRefused(f"{sentence} Check {names.key} and {names.base}.", cause=cause)
+        return ModelRefused(sentence, cause=cause, advice=f"Check {names.key} and {names.base}.")
     if status == HTTPStatus.NOT_FOUND and _NOT_HERE.search(said):
         sentence = f"There is no model's server of this kind at this address ({said})."
-        return ModelRefused(f"{sentence} Check {names.base}.", cause=Cause.AWAY)
+        return ModelRefused(sentence, cause=Cause.AWAY, advice=f"Check {names.base}.")
     if cause is Cause.MODEL:
         sentence = f"The model's server does not know the model {model!r}."
-        return ModelRefused(f"{sentence} Check {names.model} and {names.base}{_bare(model, names)}.", cause=cause)
+        advice = f"Check {names.model} and {names.base}{_bare(model, names)}."
+        return ModelRefused(sentence, cause=cause, advice=advice)
     bare = status == HTTPStatus.BAD_REQUEST and not message_in(error)
     return ModelRefused(f"The model's server refused the request ({said}).", bare=bare, of_content=True)
 

@@ -14,7 +14,6 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
-from functools import partial
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel
@@ -457,8 +456,7 @@ def _of_a_provider(provider: Provider, own: ProviderSettings) -> Iterator[Findin
         return
     url = choice.whole_address(provider, own.base_url)
     shown = f"{provider.base_setting}={_without_login(own.base_url)}"
-    example = provider.base_url or "https://my-resource.openai.azure.com"
-    if reason := _refused(partial(setting_values.address, example=example), url, "https", "http"):
+    if reason := choice.why_no_address(provider, own.base_url):
         yield problem(PART, f"{shown} {reason}.", "")
     elif (added := next((path for path in _ADDED if url.endswith(path)), "")) or _VERSION_TWICE.search(url):
         whole = _VERSION_TWICE.sub(r"\1", url.removesuffix(added))

@@ -54,7 +54,7 @@ async def test_a_conversation_is_watched_while_it_is_compacted_and_the_compactio
     await page.locator("#facts").get_by_role("button", name="Undo").click()
     await page.wait_for_url("**/conversations/**")
     await expect(page.locator("#layers")).to_contain_text("taken off")
-    await expect(chat.locator("text=Took the last compaction back")).to_be_visible()
+    await expect(chat.get_by_role("log").get_by_text("Took the last compaction back")).to_be_visible()
 
 
 async def test_the_chat_page_takes_a_file_streams_an_answer_and_stops_it(page: Page, model: MessagesServer) -> None:

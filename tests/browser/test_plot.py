@@ -10,6 +10,13 @@ from tests.connectors.web_house import WebHouse
 expect.set_options(timeout=PATIENCE_MS)
 _SMALLEST_WORDS = 11.0
 """Pixels."""
+_REACHED = """() => {
+    const ring = document.querySelector("#plot circle.cut");
+    ring.scrollIntoView({ block: "center" });
+    const { right, top, height } = ring.getBoundingClientRect();
+    return document.elementFromPoint(right - 1, top + height / 2).getAttribute("class");
+}"""
+"""What is at the right end of the ring."""
 
 
 async def test_the_picture_tells_its_values_to_a_pointer_to_keys_and_to_a_finger_and_is_read_on_a_phone(
@@ -21,6 +28,8 @@ async def test_the_picture_tells_its_values_to_a_pointer_to_keys_and_to_a_finger
         await says(page, f"This is line {number}, and it talks about the weather in a town, which is mild, at length.")
     await says(page, "/compact", answers=0)
     await expect(page.locator(".line.program", has_text="Compacted: ")).to_be_visible()
+    await page.goto("/conversations/web-drawn")
+    assert await page.evaluate(_REACHED) == "cut", "the ring of a compaction just now is whole, at the edge of a day"
     await page.goto("/conversations/web-drawn?span=all")
     told, plot = page.locator("#plot-told"), page.locator("#plot")
     await expect(told).to_contain_text("by a compaction (asked for, done)")

@@ -30,10 +30,16 @@ async def case(tmp_path: Path) -> AsyncIterator[MakeCase]:
     async with aiohttp.ClientSession() as session:
 
         def make(
-            *, variables: dict[str, str] | None = None, probe: bool = False, ahead: float = 0.0, **settings: Any
+            *,
+            variables: dict[str, str] | None = None,
+            probe: bool = False,
+            ahead: float = 0.0,
+            answer_seconds: float = 60.0,
+            **settings: Any,
         ) -> Case:
             found = load_settings(**{"_env_file": None, "data_dir": tmp_path / "data", **settings})
-            return Case(found, Web(session, lambda: time.time() + ahead), variables or {}, probe, probe_seconds=1)
+            web = Web(session, lambda: time.time() + ahead)
+            return Case(found, web, variables or {}, probe, probe_seconds=1, answer_seconds=answer_seconds)
 
         yield make
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from bot.app.doctor.model import check_model
 from bot.errors import ConfigurationError
@@ -15,7 +17,7 @@ from bot.runtime.checks import Finding, as_line
 from bot.runtime.env_file import EnvFile
 from bot.runtime.providers import providers
 from bot.runtime.settings_check import check, checked_settings
-from tests.doctor.conftest import MakeCase, the_one
+from tests.doctor.conftest import MakeCase
 from tests.ports import free_port
 from tests.servers.chat.manners import MANNERS
 from tests.servers.messages.server import MessagesServer
@@ -139,7 +141,8 @@ WRONG = {
         {"AZURE_OPENAI_API_KEY": KEY, "MODEL": "azure/mine"}, ("wants AZURE_OPENAI_ENDPOINT", "openai.azure.com")
     ),
     "an address that is none": Wrong(
-        {"CUSTOM_BASE_URL": "localhost/v1", "MODEL": "custom/a"}, ("CUSTOM_BASE_URL=localhost/v1 is no address",)
+        {"CUSTOM_BASE_URL": "localhost/v1", "MODEL": "custom/a"},
+        ("CUSTOM_BASE_URL=localhost/v1 is no address", "e.g. http://127.0.0.1:8000/v1."),
     ),
     "a key with a line break": Wrong(
         {"XAI_API_KEY": "xai-one\ntwo", "MODEL": "xai/grok-4.5"}, ("XAI_API_KEY has spaces, line breaks",)
@@ -225,8 +228,80 @@ async def test_an_endpoint_of_which_nothing_is_known_is_asked_what_a_chat_asks(
     outcomes = [record.outcome for record in server.requests]
     assert outcomes == ["refused", "refused", "completed"], "one that is empty, and the question in two ways"
     server.manner, server.takes_tools = replace(server.manner, wordings=MANNERS["ollama"].wordings), False
-    found = await the_one(check_model, case(), "problem")
-    assert "refuses what a chat asks" in found.sentence
+    [line] = [as_line(one) for one in await check_model(case())]
+    name, place = server.manner.model, server.chat_url.removeprefix("http://")
+    assert line == (
+        f"{name} at {place} refuses what a chat asks: The model '{name}' takes no tools there (stablelm2:latest does "
+        "not support tools). Set MODEL to one that does."
+    )
+
+
+REFUSED = {
+    "its key is wrong": ("sk-wrong", "", "{} does not accept the key in CUSTOM_API_KEY ({}). Make a new one, and set "),
+    "it wants a key": ("", "", "{} wants a key, and CUSTOM_API_KEY is not set. Set CUSTOM_API_KEY."),
+    "it wants to be paid": (KEY, "quota", "Nothing is left to pay your endpoint with ({}). Add credit, or raise"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+async def test_what_an_endpoint_refuses_that_lists_its_models_to_everybody_is_told_once(
+    name: str, case: MakeCase, server: MessagesServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, fault, wanted = REFUSED[name]
+    server.lists_to_all = True
+    if fault:
+        server.fail_as(fault, times=None)
+    monkeypatch.setenv("CUSTOM_BASE_URL", server.chat_url)
+    monkeypatch.setenv("CUSTOM_API_KEY", key)
+    monkeypatch.setenv("MODEL", f"custom/{server.manner.model}")
+    [line] = [as_line(one) for one in await check_model(case())]
+    place = f"Your endpoint at {server.chat_url.removeprefix('http://')}"
+    begins, _, ends = wanted.removeprefix("{}").partition("{}")
+    assert line.startswith(f"{place}{begins}" if wanted.startswith("{}") else begins)
+    assert ends in line
+    assert "answers" not in line
+
+
+async def test_an_endpoint_that_takes_long_may_be_loading_its_model(
+    case: MakeCase, server: MessagesServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.hang()
+    monkeypatch.setenv("CUSTOM_BASE_URL", server.chat_url)
+    monkeypatch.setenv("CUSTOM_API_KEY", KEY)
+    monkeypatch.setenv("MODEL", f"custom/{server.manner.model}")
+    assert [one.state for one in await check_model(case(answer_seconds=0.1))] == ["warning"], "of its window alone"
+
+
+async def test_an_address_that_is_none_is_told_in_the_same_words_by_both_checks(
+    case: MakeCase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {"CUSTOM_BASE_URL": "localhost/v1", "MODEL": "custom/a"}
+    for variable, value in given.items():
+        monkeypatch.setenv(variable, value)
+    patient = case(variables=given)
+    found = [*check(patient.settings, given, EnvFile()), *await check_model(patient)]
+    lines = [as_line(one) for one in found if one.state == "problem"]
+    assert len(lines) == 2
+    assert lines[0] == lines[1]
+
+
+async def test_a_page_in_the_place_of_an_endpoint_is_no_endpoint(
+    case: MakeCase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def welcome(_: web.Request) -> web.Response:
+        return web.Response(text="<html><body>Welcome to nginx!</body></html>", content_type="text/html")
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", welcome)
+    async with TestServer(app) as server:
+        place = f"127.0.0.1:{server.port}/v1"
+        monkeypatch.setenv("CUSTOM_BASE_URL", f"http://{place}")
+        monkeypatch.setenv("MODEL", "custom/a")
+        [line] = [as_line(one) for one in await check_model(case())]
+    assert line == (
+        f"{place} answers, and does not speak Chat Completions: there is no /chat/completions. Set CUSTOM_BASE_URL to "
+        "the address of an endpoint that does, up to its /v1."
+    )
 
 
 async def test_the_window_of_a_fallback_and_of_summaries_is_looked_at_too(

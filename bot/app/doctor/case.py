@@ -17,13 +17,14 @@ from bot.runtime.settings import Settings
 @dataclass(frozen=True)
 class Case:
     """``variables``: the environment and `.env`, by name. ``probe``: also what may disturb another program for a
-    moment, for ``probe_seconds``."""
+    moment, for ``probe_seconds``. ``answer_seconds``: for so long a model that is asked something is waited for."""
 
     settings: Settings
     web: Web
     variables: Mapping[str, str] = field(default_factory=dict)
     probe: bool = False
     probe_seconds: int = 5
+    answer_seconds: float = 6.0
     env_file: EnvFile = field(default_factory=EnvFile)
     place: str = ""
     """Which settings count, in a sentence."""

@@ -9,15 +9,16 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from bot.app.doctor.case import Case, revealed
-from bot.app.doctor.provider import Asked, asked, check_provider, is_nowhere
+from bot.app.doctor.provider import Asked, asked, check_provider, is_nowhere, of_account
 from bot.app.doctor.web import Unreachable
 from bot.app.embedded.weights import find_weights
 from bot.app.models import link_to, summary_link
 from bot.app.platforms import LOCAL_MODEL_NOTE
-from bot.errors import ModelError, ModelRefused, ModelUnavailable, StoreUnavailable
+from bot.errors import Cause, ModelError, ModelRefused, ModelUnavailable, StoreUnavailable
 from bot.estimate.learned_windows import Learned
 from bot.messages import Message, text_block
 from bot.model import Head, Link, Model
+from bot.model.provider_errors import said_in
 from bot.runtime.checks import Finding, ok, problem, unreached, warning
 from bot.runtime.providers import ANTHROPIC, CUSTOM, Unresolved, choice
 from bot.runtime.settings import Settings
@@ -25,7 +26,6 @@ from bot.runtime.settings import Settings
 PART = "model"
 _SECONDS = 4.0
 """The book is waited for so long."""
-_ANSWER_SECONDS = 20.0
 _SHORT_ANSWER = 64
 _A_TOOL = {"name": "look", "description": "Looks.", "input_schema": {"type": "object", "properties": {}}}
 
@@ -104,7 +104,7 @@ async def _at_provider(case: Case, one: Asked) -> list[Finding]:
     if one.provider.name != CUSTOM or any(finding.state == "problem" for finding in found):
         return found
     refusal = await _asked_as_a_chat_asks(case, one)
-    return found if refusal is None else [refusal, *(finding for finding in found if finding.state != "ok")]
+    return found if refusal is None else [refusal]  # the others say that it answers
 
 
 async def _asked_as_a_chat_asks(case: Case, one: Asked) -> Finding | None:
@@ -114,12 +114,18 @@ async def _asked_as_a_chat_asks(case: Case, one: Asked) -> Finding | None:
     asks = Message(role="user", content=[text_block("Hello. Answer with one word.")])
     tools = (_A_TOOL,) if one.talks else ()
     try:
-        async with asyncio.timeout(_ANSWER_SECONDS):
+        async with asyncio.timeout(case.answer_seconds):
             await link.model.ask(Head(link.name, _SHORT_ANSWER, "Be brief.", tools), [asks], patience=0)
     except TimeoutError:
         return None
     except ModelUnavailable as error:
-        return unreached(PART, f"{one.whose}{link.name} at {one.shown} does not answer: {error}", "Look at its log.")
+        advice = "Try again in a moment." if error.cause is Cause.BUSY else "Look at its log."
+        return unreached(PART, f"{one.whose}{link.name} at {one.shown} does not answer: {error}", advice)
+    except ModelRefused as error:
+        if wrong := of_account(one, error.cause, said_in(error.__cause__) if error.__cause__ else ""):
+            return wrong
+        sentence = f"{one.whose}{link.name} at {one.shown} refuses what a chat asks: {error.sentence}"
+        return problem(PART, sentence, error.advice or "Look at its log, or take another model there.")
     except ModelError as error:
         sentence = f"{one.whose}{link.name} at {one.shown} refuses what a chat asks: {error}"
         return problem(PART, sentence, "Look at its log, or take another model there.")

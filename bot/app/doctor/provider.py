@@ -20,7 +20,7 @@ from bot.errors import Cause, cause_of
 from bot.model.base import Limits
 from bot.model.providers.windows import Unanswered, loaded_by_ollama, look
 from bot.runtime.checks import Finding, ok, problem, unreached, warning
-from bot.runtime.providers import Choice, Provider, providers
+from bot.runtime.providers import CUSTOM, Choice, Provider, choice, providers
 from bot.runtime.providers.known_models import read_on
 from bot.runtime.settings import Settings
 
@@ -102,6 +102,8 @@ def asked(choice: Choice, settings: Settings, *, talks: bool = True) -> Asked:
 
 async def check_provider(case: Case, one: Asked) -> list[Finding]:
     """One finding, or more where there is more to say."""
+    if wrong := _no_address(one):
+        return [wrong]
     try:
         listed = await case.web.get(f"{one.base}/models", headers=one.headers, query=one.query)
         if wrong := await _wrong_key(case, one, listed):
@@ -136,20 +138,24 @@ async def _wrong_key(case: Case, one: Asked, listed: Answer) -> Finding | None:
         answers.append(await case.web.get(f"{one.base}/key", headers=one.headers))
     for answer in answers:
         cause = cause_of(answer.status, _kinds(answer), _said(answer))
-        if cause in (Cause.KEY, Cause.FORBIDDEN):
-            return _refused_key(one, answer)
-        if cause is Cause.CREDIT:
-            sentence = f"{one.whose}Nothing is left to pay {one.provider.title} with{_in_words(answer)}."
-            return problem(PART, sentence, "Add credit, or raise the limit of what may be spent.")
+        if cause and (wrong := of_account(one, cause, _said(answer))):
+            return wrong
     return None
 
 
-def _refused_key(one: Asked, answer: Answer) -> Finding:
+def of_account(one: Asked, cause: Cause, said: str) -> Finding | None:
+    """What is wrong with who asks, where that is why it refuses. ``said``: its own words."""
     title, name = one.provider.title, one.key_name
+    if cause is Cause.CREDIT:
+        payee = title if one.provider.name != CUSTOM else "your endpoint"
+        sentence = f"{one.whose}Nothing is left to pay {payee} with{_in_words(said)}."
+        return problem(PART, sentence, "Add credit, or raise the limit of what may be spent.")
+    if cause not in (Cause.KEY, Cause.FORBIDDEN):
+        return None
     if not one.key:
         sentence = f"{one.whose}{title} at {one.shown} wants a key, and {name} is not set."
         return problem(PART, sentence, f"Set {name}{_where_from(one)}.")
-    sentence = f"{one.whose}{title} at {one.shown} does not accept the key in {name}{_in_words(answer)}."
+    sentence = f"{one.whose}{title} at {one.shown} does not accept the key in {name}{_in_words(said)}."
     return problem(PART, sentence, f"Make a new one{_where_from(one, 'at')}, and set {name} to it.")
 
 
@@ -158,6 +164,13 @@ def _where_from(one: Asked, word: str = "to a key from") -> str:
 
 
 # --- the place ---
+
+
+def _no_address(one: Asked) -> Finding | None:
+    """The settings are told the same, in these words: whoever reads both is not led two ways."""
+    if reason := choice.why_no_address(one.provider, one.base):
+        return problem(PART, f"{one.whose}{one.provider.base_setting}={one.shown} {reason}.", "")
+    return None
 
 
 async def _wrong_place(case: Case, one: Asked, listed: Answer) -> Finding | None:
@@ -188,9 +201,11 @@ def _others(base: str) -> Sequence[str]:
 
 
 async def is_nowhere(case: Case, url: str, headers: Mapping[str, str]) -> bool:
-    """Whether nobody is there, as an empty request shows. Raises Unreachable."""
+    """Whether nobody is there, as an empty request shows: everybody refuses it, and a page is no refusal. Raises
+    Unreachable."""
     answer = await case.web.post(url, {}, headers=headers)
-    return answer.status in _NOWHERE and "model" not in _said(answer).lower()
+    is_page = answer.status == HTTPStatus.OK and answer.body is None
+    return is_page or (answer.status in _NOWHERE and "model" not in _said(answer).lower())
 
 
 # --- the model ---
@@ -305,8 +320,8 @@ def _said(answer: Answer) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _in_words(answer: Answer) -> str:
-    lines = _said(answer).strip().splitlines()
+def _in_words(said: str) -> str:
+    lines = said.strip().splitlines()
     return f" ({lines[0][:200].rstrip('.')})" if lines else ""
 
 

@@ -19,7 +19,6 @@ from bot.app.setup.env_lines import Changes
 from bot.app.setup.settings_file import SettingsFile
 from bot.app.setup.trial import Trial, trial_of
 from bot.errors import ConfigurationError
-from bot.runtime import setting_values
 from bot.runtime.checks import ok, problem
 from bot.runtime.providers import ANTHROPIC, DEFAULT_MODEL, Choice, Provider, Wire, choice, providers
 from bot.runtime.settings import Settings
@@ -84,23 +83,13 @@ def meant_address(provider: Provider, written: str) -> str:
     host = "" if "://" in written else urlsplit(f"//{written}").hostname or ""
     is_near = host in _HERE or host.endswith((".local", ".lan")) or bool(re.fullmatch(r"[\d.]+", host))
     whole = f"{'http' if is_near else 'https'}://{written}"
-    return whole if (is_near or "." in host) and not why_no_address(provider, whole) else written
-
-
-def why_no_address(provider: Provider, written: str) -> str:
-    """The end of a sentence that begins with it, where it is none that could be called; else empty."""
-    example = provider.base_url or "http://127.0.0.1:8000/v1"
-    try:
-        setting_values.address(choice.whole_address(provider, written), "http", "https", example=example)
-    except ValueError as error:
-        return str(error)
-    return ""
+    return whole if (is_near or "." in host) and not choice.why_no_address(provider, whole) else written
 
 
 def _refuse_no_address(answer: ModelAnswer) -> None:
     """Raises ConfigurationError for what cannot be called."""
     written, provider = (answer.base_url or "").strip(), providers().get(answer.provider)
-    if written and provider and (reason := why_no_address(provider, written)):
+    if written and provider and (reason := choice.why_no_address(provider, written)):
         raise ConfigurationError(f"{provider.base_setting}={written} {reason}.")
 
 

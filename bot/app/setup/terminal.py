@@ -20,7 +20,7 @@ from bot.app.doctor.web import Web
 from bot.app.embedded.weights import MEGABYTES
 from bot.app.setup.address_step import AddressStep
 from bot.app.setup.env_lines import Changes
-from bot.app.setup.model_step import LOCAL, ModelAnswer, ModelStep, Offer, meant_address, why_no_address
+from bot.app.setup.model_step import LOCAL, ModelAnswer, ModelStep, Offer, meant_address
 from bot.app.setup.platform_step import Platform, PlatformStep, TokenTrial, asked_for
 from bot.app.setup.settings_file import SettingsFile
 from bot.app.setup.standing import masked, places, serving, shown, standing
@@ -28,6 +28,7 @@ from bot.app.setup.trial import AnyTrial
 from bot.errors import PalimpsestError
 from bot.messages import Inbound
 from bot.runtime.checks import Finding, problem
+from bot.runtime.providers import choice
 from bot.runtime.tasks import stop
 
 if TYPE_CHECKING:
@@ -255,7 +256,7 @@ class TerminalSetup:
             written = await self._questions.ask(f"Its address ({provider.base_setting}){enter}", usual)
             if not written:
                 raise _Back
-            if not (reason := why_no_address(provider, written)):
+            if not (reason := choice.why_no_address(provider, written)):
                 return written
             self._questions.tell([problem("model", f"{written} {reason}.", "")])
             meant = meant_address(provider, written)

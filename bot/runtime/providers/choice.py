@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from bot.errors import ConfigurationError
+from bot.runtime import setting_values
 from bot.runtime.providers.table import Provider, Wire, providers
 
 if TYPE_CHECKING:
@@ -143,6 +144,15 @@ def whole_address(provider: Provider, written: str) -> str:
     return f"{url}{provider.path}" if not urlsplit(url).path else url
 
 
+def why_no_address(provider: Provider, written: str) -> str:
+    """The end of a sentence that begins with it, where it is none that could be called; else empty."""
+    try:
+        setting_values.address(whole_address(provider, written), "https", "http", example=provider.example)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
 def _named(settings: Settings, written: str, setting: str, beside: Choice | None = None) -> Choice:
     """``beside``: the endpoint of a name without a provider."""
     if "/" in written and (found := _of_provider(settings, written, setting, beside)):
@@ -203,9 +213,7 @@ def _is_elsewhere(settings: Settings, beside: Choice | None) -> bool:
 def _at(settings: Settings, provider: Provider, name: str, setting: str) -> Choice:
     base, written = address(provider, settings), f"{provider.name}/{name}"
     if not base:
-        advice = (
-            f"Set it to the address of your endpoint, e.g. {_EXAMPLES.get(provider.name, 'http://127.0.0.1:8000/v1')}."
-        )
+        advice = f"Set it to the address of your endpoint, e.g. {provider.example}."
         raise Unresolved(f"{setting}={written} wants {provider.base_setting}, which is not set.", advice)
     if not _is_able(settings, provider):
         where = f" to a key from {provider.get_key}" if "://" in provider.get_key else ""
@@ -216,7 +224,6 @@ def _at(settings: Settings, provider: Provider, name: str, setting: str) -> Choi
 
 _ALIKE = 0.75
 """So much alike are a name and its misspelling."""
-_EXAMPLES = {"azure": "https://my-resource.openai.azure.com"}
 
 
 def _has_anthropic(settings: Settings) -> bool:

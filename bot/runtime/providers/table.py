@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+_EXAMPLES = {"azure": "https://my-resource.openai.azure.com"}
 _DATA = Path(__file__).with_name("providers.toml")
 
 
@@ -119,6 +120,11 @@ class Provider:
     def variables(self) -> tuple[str, ...]:
         """All that are read of it."""
         return tuple(name for name in (*self.keys, self.base_setting, self.version_setting) if name)
+
+    @property
+    def example(self) -> str:
+        """An address of it, for sentences that say how one is written."""
+        return self.base_url or _EXAMPLES.get(self.name, "http://127.0.0.1:8000/v1")
 
     def wire_of(self, model: str) -> Wire:
         """How this model of it is asked."""

@@ -56,7 +56,7 @@ def test_every_message_is_answered_and_no_request_is_refused(course: Course) -> 
 
 def test_the_context_is_never_over_the_limit_when_the_model_is_asked(course: Course) -> None:
     assert course.largest_request <= course.limit * NEARLY < WINDOW
-    over = [turn for turn in course.turns if turn.total - tokens_of_text(turn.reply) > course.limit]
+    over = [turn for turn in course.turns if turn.total - tokens_of_text(turn.reply) > course.limit * NEARLY]
     assert over == []
 
 

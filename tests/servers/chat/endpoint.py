@@ -44,6 +44,8 @@ class ChatEndpoint(Faults, Records):
         self.reasoning = "First I look at what was asked."
         self.listed: frozenset[str] = frozenset()
         """What its list of models has besides its own; it answers in the place of every other one as well."""
+        self.lists_to_all = False
+        """Whoever asks gets the list of models, also with a wrong key, as at OpenRouter and llama.cpp."""
         self.takes_tools = True
         self.speaks_chat = True
         self._prefixes = Prefixes()

@@ -35,7 +35,7 @@ class ModelPages:
         """All of them: https://openrouter.ai/docs/api-reference/list-available-models and its kin."""
         try:
             self._server.find_base(http)
-            self._server.authenticate_chat(http)
+            self._let_in(http)
         except Refused as refusal:
             return self._refuse(refusal)
         names = sorted(self._server.known_models or {self._server.manner.model, *self._server.listed})
@@ -45,12 +45,16 @@ class ModelPages:
         """One of them."""
         name, known = http.match_info["id"], self._server.known_models
         try:
-            self._server.authenticate_chat(http)
+            self._let_in(http)
             if known is not None and name not in known:
                 raise self._server.manner.wording("model").refusal(model=name)
         except ChatRefused as refusal:
             return self._refuse(refusal)
         return web.json_response(self._entry(name))
+
+    def _let_in(self, http: web.Request) -> None:
+        if not self._server.lists_to_all:
+            self._server.authenticate_chat(http)
 
     def _refuse(self, refusal: Refused) -> web.Response:
         return web.json_response(body_of(refusal, self._server.manner.form), status=refusal.status)

@@ -78,6 +78,14 @@ def test_a_name_that_is_not_known_may_have_a_prefix_too_many(model: str, base: s
     assert str(found).endswith(f" Check MODEL and {base}{hint if is_said else '.'}")
 
 
+def test_who_has_no_key_is_not_told_that_theirs_is_refused() -> None:
+    row = {"status": 401, "body": {"error": {"message": "Invalid API Key"}}}
+    found = of_status(Refused(row), "a-model", SettingNames("SOME_API_KEY", "SOME_BASE_URL", has_key=False))
+    assert str(found) == (
+        "The model's server wants a key, and SOME_API_KEY is not set (Invalid API Key). Set SOME_API_KEY."
+    )
+
+
 @pytest.mark.parametrize("row", USAGE, ids=lambda row: str(row["provider"]))
 def test_usage_is_read(row: Mapping[str, Any]) -> None:
     found = asdict(usage_of(row["usage"]))
