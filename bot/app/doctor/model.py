@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from bot.app.doctor.case import Case, revealed
-from bot.app.doctor.provider import Asked, asked, check_provider, is_nowhere
+from bot.app.doctor.provider import Asked, asked, check_provider, is_nowhere, refused_key
 from bot.app.doctor.web import Unreachable
 from bot.app.embedded.weights import find_weights
 from bot.app.models import link_to, summary_link
 from bot.app.platforms import LOCAL_MODEL_NOTE
-from bot.errors import ModelError, ModelRefused, ModelUnavailable, StoreUnavailable
+from bot.errors import Cause, ModelError, ModelRefused, ModelUnavailable, StoreUnavailable
 from bot.estimate.learned_windows import Learned
 from bot.messages import Message, text_block
 from bot.model import Head, Link, Model
@@ -121,6 +121,8 @@ async def _asked_as_a_chat_asks(case: Case, one: Asked) -> Finding | None:
     except ModelUnavailable as error:
         return unreached(PART, f"{one.whose}{link.name} at {one.shown} does not answer: {error}", "Look at its log.")
     except ModelError as error:
+        if error.cause in (Cause.KEY, Cause.FORBIDDEN):
+            return refused_key(one)
         sentence = f"{one.whose}{link.name} at {one.shown} refuses what a chat asks: {error}"
         return problem(PART, sentence, "Look at its log, or take another model there.")
     finally:

@@ -42,6 +42,8 @@ class ChatEndpoint(Faults, Records):
         self.manner: Manner = OPENAI
         self.shape: Shape | None = None
         self.reasoning = "First I look at what was asked."
+        self.lists_to_everybody = False
+        """Whoever asks which models there are needs no key."""
         self.listed: frozenset[str] = frozenset()
         """What its list of models has besides its own; it answers in the place of every other one as well."""
         self.takes_tools = True

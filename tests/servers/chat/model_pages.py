@@ -35,7 +35,8 @@ class ModelPages:
         """All of them: https://openrouter.ai/docs/api-reference/list-available-models and its kin."""
         try:
             self._server.find_base(http)
-            self._server.authenticate_chat(http)
+            if not self._server.lists_to_everybody:
+                self._server.authenticate_chat(http)
         except Refused as refusal:
             return self._refuse(refusal)
         names = sorted(self._server.known_models or {self._server.manner.model, *self._server.listed})
