@@ -17,14 +17,18 @@ from bot.store.operators.terminal import Used
         (
             1,
             "me",
-            "1 reminder is set: it comes while this conversation is open here. "
-            "What is due meanwhile comes with the next `palimpsest chat`.",
+            (
+                "1 reminder is set: it comes while this conversation is open here. "
+                "What is due meanwhile comes with the next `palimpsest chat`."
+            ),
         ),
         (
             3,
             "work",
-            "3 reminders are set: they come while this conversation is open here. "
-            "What is due meanwhile comes with the next `palimpsest chat --agent work`.",
+            (
+                "3 reminders are set: they come while this conversation is open here. "
+                "What is due meanwhile comes with the next `palimpsest chat --agent work`."
+            ),
         ),
     ],
 )
