@@ -50,8 +50,7 @@ async def chat(settings: Settings, address: Address, notes: Sequence[str] = (), 
             shown = terminal(settings, address, notes) if sys.stdin.isatty() else None
             session = _Session(settings, address, shown, insists=insists)
             await session.run(shown or piped(settings, address, notes))
-    if session.took:
-        sys.stdout.write(f"{session.took}\n")
+    sys.stdout.writelines(f"{line}\n" for line in session.leaves)
 
 
 async def ask_once(
@@ -92,8 +91,8 @@ class _Session:
         self._shown = shown
         self._insists = insists
         self._began = 0.0
-        self.took = ""
-        """What it has used, in a line; empty where that was nothing, or is not known."""
+        self.leaves: Sequence[str] = ()
+        """What is said at the end: what it has used, where that was anything, and what becomes of reminders."""
         self.answer: str | None = None
         """Of its last turn, where that has one."""
 
@@ -135,13 +134,16 @@ class _Session:
 
     async def _look_back(self, resources: Resources) -> None:
         """The person has left: what it took, or came to."""
-        from bot.app.conversations import in_words
+        from bot.app.conversations import in_words, left_behind
+        from bot.store import appointments
         from bot.store.operators.terminal import last_turn, used_since
         from bot.store.turns import TurnState
 
         async with resources.database.read() as tx:
             if self._shown:
-                self.took = in_words(await used_since(tx, self._address.agent_id, self._began))
+                took = in_words(await used_since(tx, self._address.agent_id, self._began))
+                left = left_behind(len(await appointments.coming(tx, self._address.agent_id)), self._address)
+                self.leaves = [line for line in (took, left) if line]
             elif last := await last_turn(tx, self._address.agent_id, since=self._began):
                 state, text = last
                 self.answer = text if state is TurnState.DONE and text.strip() else None

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from bot.store import Database
     from bot.store.operators.terminal import Used
 
+DEFAULT = "me"
+"""The conversation of whoever names none."""
 ONCE = "once-"
 """How conversations begin that were opened for one message."""
 _MOST = 1_000
@@ -64,6 +66,16 @@ def ago(at: float, now: float | None = None) -> str:
     return "just now"
 
 
+def left_behind(reminders: int, here: Address) -> str:
+    """What becomes of so many reminders when this conversation is left; empty for none."""
+    if not reminders:
+        return ""
+    one = reminders == 1
+    count = "1 reminder is set: it comes" if one else f"{reminders} reminders are set: they come"
+    back = "palimpsest chat" if here.chat == DEFAULT else f"palimpsest chat --agent {here.chat}"
+    return f"{count} while this conversation is open here. What is due meanwhile comes with the next `{back}`."
+
+
 def in_words(used: Used) -> str:
     """What a session took: ``3 answers · 12,345 tokens in (80% from the cache), 678 out · $0.04``; empty where nothing
     was asked. Without what models cost whose prices are not known."""
@@ -81,8 +93,7 @@ def in_words(used: Used) -> str:
     known = [price for price in prices if price is not None]
     sent = f"{total.context:,} tokens in{cached}, " if total.context else ""  # the local model's are not counted
     parts = [answers, f"{sent}{total.output:,} {'out' if sent else 'tokens out'}"]
-    if known:
-        dollars = sum(known)
+    if dollars := sum(known):
         shown = f"${dollars:.2f}" if dollars >= _CENT else "less than $0.01"
         parts.append(shown if len(known) == len(prices) else f"{shown}, without what has no known price")
     return f"This session: {' · '.join(parts)}"

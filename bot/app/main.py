@@ -226,6 +226,7 @@ def _announce(resources: Resources, roles: Sequence[Role], connectors: Sequence[
     log.info("started", roles=list(roles), connectors=list(connectors), model=resources.chain.first.name)
     if resources.settings.uses_local_model and set(roles) != {"gateway"}:
         log.warning("local_model", note=local_note(resources.settings))
-    if "gateway" in roles and not set(connectors) - {WEB}:
-        here = f" The chat page is at http://{resources.settings.http_bind}/chat." if connectors else ""
-        log.warning("no_platform", note=f"Set TELEGRAM_TOKEN or DISCORD_TOKEN to be reached there.{here}")
+    if "gateway" in roles and not connectors:
+        log.warning("no_platform", note="Set TELEGRAM_TOKEN or DISCORD_TOKEN to be reached there.")
+    elif set(connectors) == {WEB}:
+        log.info("chat_page", note=f"It is talked to at http://{resources.settings.http_bind}/chat.")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LOCAL_MODEL_NOTE = (
     "No key is set, so a tiny stand-in answers, for everything to be tried: it reads only what was said last, and "
     "much of what it says is wrong. For a real model: `palimpsest setup`, or set ANTHROPIC_API_KEY, OPENAI_API_KEY, "
-    "GEMINI_API_KEY, OPENROUTER_API_KEY, …; for Ollama MODEL=ollama/NAME (docs/models.md)."
+    "GEMINI_API_KEY, OPENROUTER_API_KEY, …; for Ollama MODEL=ollama/NAME."
 )
 
 
@@ -92,7 +92,8 @@ def piped(
     from connectors.terminal.pipe import Pipe
 
     sys.stderr.writelines(f"{line}\n" for line in _said(settings, notes))
-    return Pipe(address, says=says, files=files, out=out or sys.stdout, err=err or sys.stderr)
+    waiting = "⏳ Waiting for an answer of the model; Ctrl-C ends it."
+    return Pipe(address, says=says, files=files, out=out or sys.stdout, err=err or sys.stderr, waiting=waiting)
 
 
 def terminal(settings: Settings, address: Address, notes: Sequence[str] = ()) -> Terminal:

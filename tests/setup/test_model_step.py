@@ -68,3 +68,34 @@ async def test_an_endpoint_that_refuses_what_a_chat_asks_is_wrong(step: ModelSte
     trial = await step.attempt(ModelAnswer("custom", "gpt-5.2", KEY, model.chat_url))
     assert trial.state == "wrong"
     assert any("refuses what a chat asks" in finding.sentence for finding in trial.findings)
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+async def test_a_refused_key_of_an_endpoint_of_ones_own_is_told_once_and_what_is_said_of_it_fits(
+    step: ModelStep, model: MessagesServer, is_open: bool
+) -> None:
+    model.key = KEY
+    model.lists_to_all = is_open
+    trial = await step.attempt(ModelAnswer("custom", "gpt-5.2", "a-key-of-nobody", model.chat_url))
+    [refused] = [finding for finding in trial.findings if finding.state == "problem"]
+    assert "does not accept the key in CUSTOM_API_KEY" in refused.sentence
+    assert "log" not in refused.advice
+
+
+async def test_an_address_without_its_path_is_looked_for_and_kept_where_it_is(
+    step: ModelStep, model: MessagesServer
+) -> None:
+    root = model.chat_url.removesuffix("/v1")
+    assert root != model.chat_url
+    answer = ModelAnswer("custom", "", KEY, root)
+    assert list(await step.models(replace(answer, model="-"))) == ["gpt-5.2"]
+    trial = await step.attempt(answer)
+    assert trial.state == "works", trial.findings
+    assert f"It is at {model.chat_url}." in [finding.sentence for finding in trial.findings]
+    assert step.keep(answer)["CUSTOM_BASE_URL"] == model.chat_url
+
+
+async def test_a_key_that_is_set_can_be_let_go_of(step: ModelStep, model: MessagesServer, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("CUSTOM_API_KEY=a-key-of-nobody\n", encoding="utf-8")
+    assert step.keep(ModelAnswer("custom", "gpt-5.2", None, model.chat_url))["CUSTOM_API_KEY"] is None
+    assert "# CUSTOM_API_KEY=a-key-of-nobody" in (tmp_path / ".env").read_text(encoding="utf-8")

@@ -14,6 +14,7 @@ from bot.app.doctor.web import Web
 from bot.app.setup.first_word import BEING_SET_UP
 from bot.app.setup.platform_step import PLATFORMS, PlatformStep
 from bot.app.setup.settings_file import SettingsFile
+from bot.errors import ConfigurationError
 from bot.runtime.tasks import stop
 from tests.servers.discord.server import DiscordServer
 from tests.servers.telegram.server import BotApiServer
@@ -127,3 +128,20 @@ async def test_a_slash_command_of_discord_is_answered_that_it_is_being_set_up(
     await ada.says(CODE)
     assert (await hearing).person == "1001"
     assert step.admins == ["discord:1001"]
+
+
+@pytest.mark.parametrize("other", ["telegram", "discord"])
+async def test_a_token_that_cannot_be_one_does_not_break_the_step_of_another_platform(
+    file: SettingsFile, web: Web, other: str
+) -> None:
+    broken = PLATFORMS["discord" if other == "telegram" else "telegram"]
+    file.keep({broken.setting: "this-is-no-token"})
+    step = PlatformStep(PLATFORMS[other], file, web)
+    trial = await step.attempt()
+    assert trial.state == "works", trial.findings
+    assert await step.cannot_listen() == ""
+    assert step.name_admin(f"{other}:9")["ADMINS"] == f"telegram:7,{other}:9"
+    assert step.why_no_token == ""
+    assert f"{broken.setting} is no token of a bot" in PlatformStep(broken, file, web).why_no_token
+    with pytest.raises(ConfigurationError, match=broken.setting):
+        file.settings(whole=True)

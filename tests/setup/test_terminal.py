@@ -7,12 +7,16 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx2
+import pytest
+
 from tests.ports import free_port
 from tests.servers.chat.manners import MANNERS
 from tests.servers.discord.server import DiscordServer
 from tests.servers.messages.server import MessagesServer
 from tests.servers.telegram.server import BotApiServer
 from tests.setup.conftest import CODE, CTRL_C, CTRL_D, ENTER, KEY, WRONG_TOKEN, Desk
+from tests.setup.test_browser import press
 from tests.wire.program import PATIENCE
 
 BY_HAND = """# Mine. Do not touch.
@@ -203,3 +207,87 @@ async def test_on_discord_whoever_sends_the_code_is_an_admin_and_what_was_said_m
     bind, *others = lines_of(desk.file)
     assert bind.startswith("HTTP_BIND=127.0.0.1:")
     assert others == [f"DISCORD_TOKEN={discord.token}", "ADMINS=discord:1001"]
+
+
+async def test_a_key_and_a_token_that_are_set_and_refused_can_be_let_go_of(desk: Desk) -> None:
+    desk.file.write_text(f"ANTHROPIC_API_KEY=sk-ant-wrong-0000\nTELEGRAM_TOKEN={WRONG_TOKEN}\n", encoding="utf-8")
+    await desk.begins("setup", "--no-start")
+    await desk.answers("Number or name", "anthropic")
+    await desk.answers("Key, which is not shown; Enter keeps sk-…0000, - lets it go")
+    await desk.asks("does not accept our key")
+    await desk.answers("Key, which is not shown; Enter keeps sk-…0000, - lets it go", "-")
+    await desk.asks("ANTHROPIC_API_KEY is set aside (a comment now)")
+    await desk.asks("Back to the list")
+    await desk.answers("Number or name")
+    await desk.answers("Change it, or who runs it there?", "y")
+    await desk.answers("Enter keeps 420…away, - lets it go")
+    await desk.asks("does not know the token")
+    await desk.answers("Enter keeps 420…away, - lets it go", "-")
+    await desk.asks("TELEGRAM_TOKEN is set aside (a comment now)")
+    await desk.answers("Talk to it on Discord, too?", "n")
+    assert await desk.ends() == 0
+    assert lines_of(desk.file) == []
+
+
+async def test_a_token_that_cannot_be_one_is_told_by_its_own_step_alone(desk: Desk, telegram: BotApiServer) -> None:
+    desk.file.write_text(f"ANTHROPIC_API_KEY={KEY}\nDISCORD_TOKEN=no-token\n", encoding="utf-8")
+    await desk.begins("setup", "--no-start")
+    await desk.answers("Number or name")
+    await desk.answers("Talk to it on Telegram, too?", "y")
+    await desk.answers("Token, which is not shown", telegram.token)
+    await desk.answers("Waiting for it")
+    await desk.asks("✗ DISCORD_TOKEN is no token of a bot")
+    await desk.answers("Change it, or who runs it there? [Y/n]")
+    await desk.answers("lets it go", "-")
+    await desk.asks("DISCORD_TOKEN is set aside (a comment now)")
+    assert await desk.ends() == 0
+    assert lines_of(desk.file) == [f"ANTHROPIC_API_KEY={KEY}", f"TELEGRAM_TOKEN={telegram.token}"]
+
+
+@pytest.mark.parametrize("moment", ["Number or name", "Key, which is not shown", "Token, which is not shown"])
+async def test_a_terminal_that_is_closed_ends_it_and_leaves_what_was_answered_by_then(
+    desk: Desk, environment: dict[str, str], tmp_path: Path, moment: str
+) -> None:
+    environment["TMPDIR"] = str(tmp_path / "for-a-while")
+    (tmp_path / "for-a-while").mkdir()
+    await desk.begins("setup")
+    if moment.startswith("Key"):
+        await desk.answers("Number or name", "anthropic")
+    elif moment.startswith("Token"):
+        await desk.answers("Number or name", "anthropic")
+        await desk.answers("Key, which is not shown", KEY)
+        await desk.answers("Model [claude-sonnet-5]")
+        await desk.answers("Talk to it on Telegram, too?", "y")
+    await desk.asks(moment)
+    desk.hang_up()
+    assert await desk.ends() != 0
+    kept = [f"ANTHROPIC_API_KEY={KEY}", "MODEL=claude-sonnet-5"] if moment.startswith("Token") else []
+    assert (lines_of(desk.file) if desk.file.exists() else []) == kept
+    assert [*(tmp_path / "for-a-while").iterdir()] == []
+    assert [one.name for one in desk.folder.iterdir()] == ([".env"] if kept else [])
+
+
+async def test_ctrl_c_beside_the_page_ends_it_and_says_what_is_kept(desk: Desk, folder: Path) -> None:
+    await desk.begins("setup", "--browser")
+    await desk.asks("Go on in a browser of this machine, at")
+    shown = await desk.asks("Ctrl-C ends it.")
+    address = shown.strip()
+    async with httpx2.AsyncClient(
+        base_url=address.partition("/?")[0], follow_redirects=True, timeout=PATIENCE
+    ) as browser:
+        assert "Set it up" in (await browser.get(address)).text
+        await press(browser, "/model/anthropic", key=KEY, model="claude-sonnet-5")
+        desk.type(CTRL_C)
+        await desk.asks(f"What was answered by now is kept in {folder}")
+        assert await desk.ends() == 130
+    assert lines_of(desk.file) == [f"ANTHROPIC_API_KEY={KEY}", "MODEL=claude-sonnet-5"]
+    assert "Traceback" not in desk.text
+
+
+async def test_ctrl_c_beside_a_page_that_nobody_opened_leaves_nothing(desk: Desk) -> None:
+    await desk.begins("setup", "--browser")
+    await desk.asks("Ctrl-C ends it.")
+    desk.type(CTRL_C)
+    await desk.asks("Nothing was kept.")
+    assert await desk.ends() == 130
+    assert [*desk.folder.iterdir()] == []

@@ -110,6 +110,11 @@ def _stored(programs: Programs) -> int:
         return int(book.execute("SELECT count(*) FROM inbox").fetchone()[0])
 
 
+def _reminders(programs: Programs) -> int:
+    with closing(sqlite3.connect(f"file:{programs.data / 'palimpsest.db'}?mode=ro", uri=True)) as book:
+        return int(book.execute("SELECT count(*) FROM appointments").fetchone()[0])
+
+
 def _own_terminal() -> None:
     """While the program prints, the terminal itself makes a signal of Ctrl-C, for those whose terminal it is."""
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
@@ -154,6 +159,19 @@ async def test_a_person_reads_poems_searches_stops_two_answers_and_leaves(
         await desk.shows("> A haiku about a pond, please.", times=2)
         desk.type(CTRL_C)
         desk.type(CTRL_D)
+
+
+async def test_whoever_leaves_is_told_what_becomes_of_reminders(
+    programs: Programs, desk: Desk, model: MessagesServer
+) -> None:
+    async with sitting_at(desk, programs):
+        await desk.shows("stops an answer")
+        desk.type("/remind in 3 hours call Ana" + ENTER)
+        await desk.shows("Cancel")
+        assert _reminders(programs) == 1
+        desk.type(CTRL_D)
+    await desk.shows("1 reminder is set: it comes while this conversation is open here.")
+    assert not model.requests
 
 
 async def test_messages_that_wait_for_an_answer_get_one_together_and_that_is_said_and_counted(

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bot.app.cli.process import one_line_errors, run_to_its_end
+from bot.app.cli.process import one_line_errors, run_to_its_end, tidily
 
 
 def brain(
@@ -28,7 +28,7 @@ def brain(
             found = take(file, folder) if file is not None else find_weights(settings.data_dir)
         except NotFetched:
             sys.stderr.write(f"Fetching the local model ({MEGABYTES} MB) …\n")
-            found = run_to_its_end(fetch(folder, shown=sys.stderr if sys.stderr.isatty() else None))
+            found = run_to_its_end(tidily(fetch(folder, shown=sys.stderr if sys.stderr.isatty() else None)))
         find_weights(settings.data_dir)  # or what reads it is not there
         where = "found from every folder" if folder != settings.data_dir else "for this DATA_DIR"
         print(f"The local model is in {found}, {where}. Talk to it: palimpsest")

@@ -188,7 +188,8 @@ def _told_where_it_stopped(found: Sequence[Brought]) -> Iterator[None]:
 def _progress(found: Sequence[Brought], *, end: bool = False) -> None:
     """One line that changes, where somebody looks on."""
     if sys.stderr.isatty():
-        said = "" if end else f"{len(found):,} conversations, {sum(one.messages for one in found):,} messages"
+        with_any = sum(bool(one.messages) for one in found)
+        said = "" if end else f"{with_any:,} conversations, {sum(one.messages for one in found):,} messages"
         print(f"\r{said:60}\r", end="", file=sys.stderr, flush=True)
 
 
@@ -256,8 +257,10 @@ def _print_looked(reader: Reader, found: Sequence[_Looked], *, as_json: bool) ->
     ]
     for row in columns([("title", "messages", "from", "to", "id"), *rows]):
         print(row)
+    said = sum(bool(one.messages) for one in found)
+    empty = f" ({_count(len(found) - said, 'empty one')} besides)" if said < len(found) else ""
     print(
-        f"{reader.program}: {_count(len(found), 'conversation')}, {_count(sum(o.messages for o in found), 'message')}."
+        f"{reader.program}: {_count(said, 'conversation')}{empty}, {_count(sum(o.messages for o in found), 'message')}."
     )
 
 
@@ -284,7 +287,8 @@ def _print_brought(reader: Reader, found: Sequence[Brought], *, would: bool, as_
     new, known = sum(one.messages for one in found), sum(one.known for one in found)
     verb = "would be brought over" if would else "brought over"
     there = f"; {_count(known, 'message')} {'was' if known == 1 else 'were'} there already" if known else ""
-    print(f"{reader.program}: {_count(new, 'message')} of {_count(len(found), 'conversation')} {verb}{there}.")
+    said = sum(bool(one.messages or one.known or one.back) for one in found)  # and not those in which nothing stands
+    print(f"{reader.program}: {_count(new, 'message')} of {_count(said, 'conversation')} {verb}{there}.")
     first = next((one.agent_id for one in told), "")
     if first.startswith("terminal-") and not would:
         print(f"`palimpsest chat --agent {first.removeprefix('terminal-')}` goes on with it.")

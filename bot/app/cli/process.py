@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import signal
 import sys
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
@@ -68,6 +69,18 @@ def run_to_its_end(work: Coroutine[Any, Any, T], *, serves: bool = False) -> T:
             return runner.run(work)
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
+
+
+async def tidily(work: Coroutine[Any, Any, T]) -> T:
+    """Whoever closes the terminal, or ends the process, ends this work as Ctrl-C does: what it made for a while is
+    taken away."""
+    from bot.runtime.shutdown import until_signal
+
+    async with until_signal(signal.SIGTERM):
+        async with until_signal(signal.SIGHUP):
+            return await work
+        raise typer.Exit(128 + signal.SIGHUP)
+    raise typer.Exit(128 + signal.SIGTERM)
 
 
 def _fast_loop() -> asyncio.AbstractEventLoop:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.app.cli.process import WronglyCalled, one_line_errors, run_to_its_end
+from bot.app.cli.process import WronglyCalled, one_line_errors, run_to_its_end, tidily
 from bot.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def setup(
         is_asked = can_ask or bool(browser)
         starts = start if start is not None else is_asked and part is None
         way = Way(part, browser, port, can_ask=can_ask, starts=starts)
-        begins = run_to_its_end(_set_up(answers, way, here=here))
+        begins = run_to_its_end(tidily(_set_up(answers, way, here=here)))
     if starts:
         begin(begins)
 
@@ -243,7 +244,7 @@ async def _asked(answered: frozenset[Part], file: SettingsFile, web: Web, way: W
         if begins == "run":
             await terminal.address()
     except Left:
-        questions.say(f"What was answered by now is kept in {file.path}." if file.exists else "Nothing was kept.")
+        questions.say(_so_far(file))
         raise typer.Exit(130) from None
     terminal.end(begins, starts=way.starts)
     return "" if terminal.lacks_model else begins
@@ -271,9 +272,18 @@ async def _in_browser(file: SettingsFile, web: Web, way: Way) -> str:
         if has_display():
             webbrowser.open(address)
 
-    await BrowserSetup(file, web, port=way.port, starts=way.starts).run(opened)
+    try:
+        await BrowserSetup(file, web, port=way.port, starts=way.starts).run(opened)
+    except asyncio.CancelledError:
+        with suppress(OSError):  # the terminal may be gone
+            print(f"\n{_so_far(file)}", flush=True)
+        raise
     print("\n".join(places(file)), flush=True)
     return "run"
+
+
+def _so_far(file: SettingsFile) -> str:
+    return f"What was answered by now is kept in {file.path}." if file.exists else "Nothing was kept."
 
 
 def has_display() -> bool:
@@ -284,7 +294,8 @@ def has_display() -> bool:
 
 
 def _what_begins(file: SettingsFile) -> str:
-    settings = file.settings()
+    """Raises ConfigurationError where something is wrong that no step asked for."""
+    settings = file.settings(whole=True)
     return "run" if settings.telegram_token or settings.discord_token else "chat"
 
 

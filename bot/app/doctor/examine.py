@@ -62,7 +62,7 @@ async def _limited(part: str, check: Check, case: Case) -> Sequence[Finding]:
     except TimeoutError:
         return [problem(part, f"No answer within {_SECONDS:.0f} s.", "Look whether it is overloaded, or cut off.")]
     except PalimpsestError as error:
-        return [problem(part, str(error), "Correct what the sentence names.")]
+        return [problem(part, str(error), "Do what it says, and call `palimpsest doctor` again.")]
     except Exception as error:  # noqa: BLE001  # one check that is broken must not hide what the others found
         advice = "This is a defect of the check itself: please report it."
         return [problem(part, f"The check broke off: {type(error).__name__}: {error}", advice)]

@@ -14,6 +14,7 @@ from bot.runtime.checks import Finding, ok, problem, warning
 from bot.runtime.settings_check import mcp_file
 
 PART = "mcp"
+_SHAPE = '{"mcpServers": {"time": {"command": "uvx", "args": ["mcp-server-time"]}}}'
 _SECONDS = 7.0
 """For one server, beside the four that it may take to end."""
 
@@ -27,7 +28,7 @@ async def check_mcp(case: Case) -> Sequence[Finding]:
     try:
         config = read_config(path, case.variables, required=settings.mcp_config is not None)
     except ConfigurationError as error:
-        advice = f"Correct {path}; docs/mcp.md shows its shape. The program runs without the servers meanwhile."
+        advice = f"Correct {path}, e.g. {_SHAPE}. The program runs without the servers meanwhile."
         return [problem(PART, str(error), advice)]
     there = f"{path} names no servers" if await asyncio.to_thread(path.exists) else f"There is no {path}"
     return await _findings(config) or [ok(PART, f"{there}: there are only the tools of our own.")]

@@ -178,10 +178,9 @@ async def _wrong_place(case: Case, one: Asked, listed: Answer) -> Finding | None
     if not await is_nowhere(case, f"{one.base}{_CHAT}", one.headers):
         return None
     setting = one.provider.base_setting
-    for other in _others(one.base):
-        if not await is_nowhere(case, f"{other}{_CHAT}", one.headers):
-            sentence = f"{one.whose}{setting}: there is no {_CHAT} at {one.shown}, but there is one at {other}."
-            return problem(PART, sentence, f"Write {setting}={other}.")
+    if other := await _elsewhere(case, one):
+        sentence = f"{one.whose}{setting}: there is no {_CHAT} at {one.shown}, but there is one at {other}."
+        return problem(PART, sentence, f"Write {setting}={other}.")
     root = one.base.removesuffix("/v1")
     if not await is_nowhere(case, f"{root}{_MESSAGES}", one.headers):
         sentence = f"{one.whose}{one.shown} does not speak Chat Completions, but Anthropic's Messages API."
@@ -190,6 +189,19 @@ async def _wrong_place(case: Case, one: Asked, listed: Answer) -> Finding | None
     what = "answers" if listed.status == HTTPStatus.OK else f"answers {listed.status}"
     sentence = f"{one.whose}{one.shown} {what}, and does not speak Chat Completions: there is no {_CHAT}."
     return problem(PART, sentence, f"Set {setting} to the address of an endpoint that does, up to its /v1.")
+
+
+async def place_instead(case: Case, one: Asked) -> str:
+    """Where its wire is spoken, if not at its address but near that; else empty. Raises Unreachable."""
+    is_here = not await is_nowhere(case, f"{one.base}{_CHAT}", one.headers)
+    return "" if is_here else await _elsewhere(case, one)
+
+
+async def _elsewhere(case: Case, one: Asked) -> str:
+    for other in _others(one.base):
+        if not await is_nowhere(case, f"{other}{_CHAT}", one.headers):
+            return other
+    return ""
 
 
 def _others(base: str) -> Sequence[str]:

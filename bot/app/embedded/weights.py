@@ -93,9 +93,10 @@ async def fetch(folder: Path, *, shown: IO[str] | None = None) -> Path:
     """
     said: list[str] = []
     with tempfile.TemporaryDirectory(prefix="palimpsest-") as name:
-        brought = Path(name)
+        brought, aside = Path(name, "brought"), Path(name, "aside")
+        await asyncio.to_thread(_make, brought, aside)
         for who, command in _downloads(brought):
-            code, errors = await _run(command, shown)
+            code, errors = await _run(command, shown, aside)
             if code == 0:
                 return await asyncio.to_thread(_taken, brought, folder, who)
             said.append(f"{who}: {(errors.strip().splitlines() or ['no reason'])[-1]}")
@@ -105,15 +106,24 @@ async def fetch(folder: Path, *, shown: IO[str] | None = None) -> Path:
     )
 
 
+def _make(*folders: Path) -> None:
+    for folder in folders:
+        folder.mkdir()
+
+
 def _taken(brought: Path, folder: Path, who: str) -> Path:
     found = [*brought.rglob(f"*{_SUFFIX}"), *brought.glob("*.whl")]
     return take(found[0], folder) if found else _refused(f"what {who} brought")
 
 
-async def _run(command: Sequence[str], shown: IO[str] | None) -> tuple[int | None, str]:
-    """Its exit code, and what it wrote on standard error; it ends with whoever waits for it."""
+async def _run(command: Sequence[str], shown: IO[str] | None, folder: Path) -> tuple[int | None, str]:
+    """Its exit code, and what it wrote on standard error; it ends with whoever waits for it, and what it keeps for a
+    while is in this folder."""
+    environment = {**os.environ, "TMPDIR": str(folder)}
     try:
-        process = await asyncio.create_subprocess_exec(*command, stdin=DEVNULL, stdout=shown or DEVNULL, stderr=PIPE)
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=DEVNULL, stdout=shown or DEVNULL, stderr=PIPE, env=environment
+        )
     except OSError as error:
         return None, str(error)
     try:

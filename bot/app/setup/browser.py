@@ -207,7 +207,7 @@ class _Pages:
         answer = ModelAnswer(
             LOCAL if offer.name == NONE else offer.name,
             form.get("model", ""),
-            form.get("key", ""),
+            None if "no_key" in form and not form.get("key") else form.get("key", ""),
             form["base_url"] if form.get("base_url") else None,
         )
         if not offer.provider and self._models.is_to_be_fetched:

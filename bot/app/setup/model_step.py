@@ -11,7 +11,7 @@ from typing import IO
 from urllib.parse import urlsplit
 
 from bot.app.doctor.case import Case, revealed
-from bot.app.doctor.provider import Asked, asked, names_in
+from bot.app.doctor.provider import Asked, asked, names_in, place_instead
 from bot.app.doctor.web import Unreachable, Web
 from bot.app.embedded import EmbeddedError
 from bot.app.embedded.weights import fetch, find_weights, is_to_be_fetched, weights_folder
@@ -19,7 +19,7 @@ from bot.app.setup.env_lines import Changes
 from bot.app.setup.settings_file import SettingsFile
 from bot.app.setup.trial import Trial, trial_of
 from bot.errors import ConfigurationError
-from bot.runtime.checks import ok, problem
+from bot.runtime.checks import Finding, ok, problem
 from bot.runtime.providers import ANTHROPIC, DEFAULT_MODEL, Choice, Provider, Wire, choice, providers
 from bot.runtime.settings import Settings
 
@@ -69,11 +69,11 @@ class Offer:
 @dataclass(frozen=True)
 class ModelAnswer:
     """``provider``: by its name in the table, :data:`LOCAL` for the model that comes along. ``model`` empty: its usual
-    one. ``key`` empty and ``base_url`` None: as they are set."""
+    one. ``key`` empty and ``base_url`` None: as they are set; ``key`` None: without one."""
 
     provider: str
     model: str = ""
-    key: str = ""
+    key: str | None = ""
     base_url: str | None = None
 
 
@@ -101,6 +101,8 @@ class ModelStep:
         self._web = web
         self._names: dict[tuple[str, str], str] = {}
         """What is meant by what was typed, by provider and that."""
+        self._places: dict[str, str] = {}
+        """Where it is spoken that was looked for at an address, as `…/v1` below that."""
 
     async def offers(self) -> list[Offer]:
         """Servers that are found on this machine first, then the others in the table's order, those without an address
@@ -131,6 +133,7 @@ class ModelStep:
     async def models(self, answer: ModelAnswer) -> Sequence[str]:
         """What this provider lists; nothing where it does not."""
         with suppress(ConfigurationError, Unreachable):
+            await self._take_place(answer)
             settings = self._file.settings(self.changes(answer))
             if answer.provider != ANTHROPIC:
                 one = asked(choice.talker(settings), settings)
@@ -148,6 +151,7 @@ class ModelStep:
 
         try:
             _refuse_no_address(answer)
+            found = await self._take_place(answer)
             await self._take_name(answer)
             settings = self._file.settings(self.changes(answer))
             self._refuse_another(answer, settings)
@@ -157,6 +161,7 @@ class ModelStep:
             findings = await check_asked(Case(settings, self._web))
         except (ConfigurationError, EmbeddedError) as error:
             return trial_of([problem("model", str(error), "")])
+        findings = [*found, *findings]
         tried = trial_of(findings, settings)
         if tried.state == "works":
             return trial_of(
@@ -203,8 +208,11 @@ class ModelStep:
         changes: dict[str, str | None] = {}
         if answer.key:
             changes[self._key_name(provider)] = answer.key
+        elif answer.key is None:
+            changes |= dict.fromkeys(self._file.names(provider.keys))
         if answer.base_url is not None:
-            changes[provider.base_setting] = answer.base_url.strip() or None
+            written = answer.base_url.strip()
+            changes[provider.base_setting] = self._places.get(written, written) or None
         changes["MODEL"] = f"{provider.name}/{name}"
         if provider.name == ANTHROPIC:
             if self._file.settings({**changes, "MODEL": None}).anthropic_base_url:
@@ -212,6 +220,26 @@ class ModelStep:
             return changes
         if provider.base_url and not self._is_meant(changes, answer.provider):
             changes.setdefault(provider.base_setting, provider.base_url)
+        return changes
+
+    async def _take_place(self, answer: ModelAnswer) -> list[Finding]:
+        """What was typed may be where the server is, and not yet where it speaks this wire."""
+        written, provider = (answer.base_url or "").strip(), providers().get(answer.provider)
+        self._places.pop(written, None)
+        if not written or provider is None or answer.provider == ANTHROPIC:
+            return []
+        settings = self._file.settings(self.changes(replace(answer, model=answer.model or "-")))
+        case, one = Case(settings, self._web), asked(choice.talker(settings), settings)
+        with suppress(Unreachable):
+            if one.provider == provider and (other := await place_instead(case, one)):
+                self._places[written] = other
+                return [ok("model", f"It is at {other}.")]
+        return []
+
+    def let_go(self, provider: Provider) -> Changes:
+        """Its key is not used any more; it stays in the file, as a comment. Returns what that changed."""
+        changes: Changes = dict.fromkeys(self._file.names(provider.keys))
+        self._file.keep(changes, heading=HEADING)
         return changes
 
     async def _take_name(self, answer: ModelAnswer) -> None:

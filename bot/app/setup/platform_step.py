@@ -87,6 +87,15 @@ class PlatformStep:
         return self._file.given().get(self.platform.setting, "")
 
     @property
+    def why_no_token(self) -> str:
+        """A sentence, where the one that is set cannot be one; else empty."""
+        try:
+            self._file.settings({self.platform.setting: self.token} if self.token else {})
+        except ConfigurationError as error:
+            return str(error) if str(error).startswith(self.platform.setting) else ""
+        return ""
+
+    @property
     def admins(self) -> Sequence[str]:
         """The people who run it there, as ``connector:id``."""
         listed = (one.strip() for one in self._file.given().get("ADMINS", "").split(","))
@@ -122,9 +131,11 @@ class PlatformStep:
         self._file.keep(changes, heading=self.platform.title)
         return changes
 
-    def leave(self) -> None:
-        """It is not reached there any more; its token stays in the file, as a comment."""
-        self._file.keep({self.platform.setting: None})
+    def leave(self) -> Changes:
+        """It is not reached there any more; its token stays in the file, as a comment. Returns what that changed."""
+        changes: Changes = {self.platform.setting: None}
+        self._file.keep(changes)
+        return changes
 
     def name_admin(self, person: str) -> Changes:
         """Write down that this person, as ``connector:id``, runs it. Raises ConfigurationError."""

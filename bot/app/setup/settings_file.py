@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 
@@ -16,8 +17,12 @@ from bot.runtime.settings import Settings, load_settings, variables
 _NOTHING: Changes = MappingProxyType({})
 _MARK = "\ufeff"
 _FIRST_LINES = (
+    "# What `palimpsest setup` was answered. Change it by hand as you like; `palimpsest doctor` looks at it.\n"
+)
+_FIRST_LINES_ONCE = (
     "# What `palimpsest setup` was answered. Change it by hand as you like; all settings: docs/configuration.md\n"
 )
+_TOKENS = ("TELEGRAM_TOKEN", "DISCORD_TOKEN")
 
 
 class SettingsFile:
@@ -35,11 +40,23 @@ class SettingsFile:
     @property
     def begins_as_new(self) -> bool:
         """Whether it begins as one that was made here."""
-        return self._read().startswith(_FIRST_LINES)
+        return self._read().startswith((_FIRST_LINES, _FIRST_LINES_ONCE))
 
-    def settings(self, changes: Changes = _NOTHING) -> Settings:
-        """Those of a program that is started with these changes. Raises ConfigurationError."""
+    def settings(self, changes: Changes = _NOTHING, *, whole: bool = False) -> Settings:
+        """Those of a program that is started with these changes. A platform's token that cannot be one, and is none of
+        these, is left out, unless it is to be the ``whole``: one step is not to break on what another one asks for.
+        Raises ConfigurationError."""
         read_env_file(self.path)
+        try:
+            return self._loaded(changes)
+        except ConfigurationError:
+            others = [] if whole else self.names(name for name in _TOKENS if name not in changes)
+            for left_out in (*((name,) for name in others), others):
+                with suppress(ConfigurationError):
+                    return self._loaded({**dict.fromkeys(left_out), **changes})
+            raise
+
+    def _loaded(self, changes: Changes) -> Settings:
         with tempfile.TemporaryDirectory(prefix="palimpsest-") as folder:
             trial = Path(folder) / ENV_FILE
             trial.touch(mode=0o600)

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from bot.app.setup.first_word import FirstWord
 
 _MOST_NAMES = 500
+_LETS_GO = "-"
+"""Typed in the place of a key or a token."""
 _SHOWN_NAMES = 3
 _WIDTH = 100
 _LOOK_SECONDS = 1.0
@@ -170,6 +172,7 @@ class TerminalSetup:
                 answer = await (self._model_of(step, offer) if offer.provider else self._local(step))
             except _Back:
                 self._questions.say("Back to the list; nothing of this is kept.")
+                offers = await step.offers()
             else:
                 self._tell_kept(step.keep(answer))
                 return
@@ -219,13 +222,14 @@ class TerminalSetup:
     async def _model_of(self, step: ModelStep, offer: Offer) -> ModelAnswer:
         """One that works, or that somebody keeps all the same. Raises _Back."""
         assert offer.provider
-        provider, name, key = offer.provider, step.usual_model(offer.name), ""
+        provider, name = offer.provider, step.usual_model(offer.name)
+        key: str | None = ""
         base, asks_name, is_first = await self._address(offer, ""), bool(offer.models) or not name, True
         before: ModelAnswer | None = None
         if provider.get_key:
             self._questions.say(f"Its keys are made at {provider.get_key}")
         while True:
-            given = await self._key(offer, key) if provider.needs_key or base else ""
+            given = await self._key(step, offer, key) if provider.needs_key or base else ""
             asks_name, key, is_first = asks_name or (given == key and not is_first), given, False
             if asks_name:
                 known = offer.models or await step.models(ModelAnswer(offer.name, name or "-", key, base))
@@ -262,13 +266,17 @@ class TerminalSetup:
             meant = meant_address(provider, written)
             usual = meant if meant != written else typed or provider.base_url
 
-    async def _key(self, offer: Offer, typed: str) -> str:
-        """Empty: the one that is set, or none. Raises _Back."""
+    async def _key(self, step: ModelStep, offer: Offer, typed: str | None) -> str | None:
+        """Empty: the one that is set, or none; None: not even that. Raises _Back."""
         assert offer.provider
-        there = typed or offer.key
+        there = typed or (offer.key if typed is not None else "")
         enter = _keeps(there) if there else "goes back" if offer.provider.needs_key else "for none"
         key = await self._questions.ask(f"Key, which is not shown; Enter {enter}", hidden=True)
-        if not key and not there and offer.provider.needs_key:
+        if key == _LETS_GO and not offer.provider.needs_key:
+            return None if offer.key else ""
+        if key == _LETS_GO or (not key and not there and offer.provider.needs_key):
+            if there and not typed:
+                self._tell_kept(step.let_go(offer.provider))
             raise _Back
         return key or typed
 
@@ -301,7 +309,9 @@ class TerminalSetup:
         self._head(platform.title)
         if step.token:
             question = f"{platform.setting}={masked(step.token)} is set. Change it, or who runs it there?"
-            if not wanted and not await self._questions.agrees(question, usual=False):
+            if reason := step.why_no_token:
+                self._questions.tell([problem(platform.name, reason, "")])
+            if not wanted and not await self._questions.agrees(question, usual=bool(reason)):
                 return
         elif not wanted and not await self._questions.agrees(f"Talk to it on {platform.title}, too?", usual=False):
             return
@@ -317,7 +327,12 @@ class TerminalSetup:
         while True:
             there = token or step.token
             enter = _keeps(there) if there else "skips this"
-            token = await self._questions.ask(f"Token, which is not shown; Enter {enter}", hidden=True) or token
+            given = await self._questions.ask(f"Token, which is not shown; Enter {enter}", hidden=True)
+            if given == _LETS_GO:
+                if step.token and not token:
+                    self._tell_kept(step.leave())
+                return None
+            token = given or token
             if not token and not step.token:
                 return None
             trial = await self._tried(step.attempt(token))
@@ -423,7 +438,8 @@ class TerminalSetup:
 
 def _keeps(secret: str) -> str:
     """So short a one is not shown in part either."""
-    return "keeps it" if masked(secret) == masked("") else f"keeps {masked(secret)}"
+    kept = "keeps it" if masked(secret) == masked("") else f"keeps {masked(secret)}"
+    return f"{kept}, {_LETS_GO} lets it go"
 
 
 def _about(offer: Offer) -> str:

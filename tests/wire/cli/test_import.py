@@ -56,6 +56,17 @@ async def test_what_is_in_a_file_is_listed_and_nothing_is_written(palimpsest: Co
     assert await last(palimpsest, LISBON) == 0
 
 
+async def test_a_conversation_in_which_nothing_stands_is_not_counted(palimpsest: CommandLine, tmp_path: Path) -> None:
+    empty = {"title": "Nothing", "create_time": shapes.AT, "conversation_id": "00", "mapping": {}, "current_node": None}
+    export = shapes.put_json(tmp_path / "conversations.json", [*shapes.chatgpt(), empty])
+    listed = await palimpsest("import", str(export), "--list")
+    assert listed.lines[-1] == "ChatGPT: 1 conversation (1 empty one besides), 6 messages."
+    done = await palimpsest("import", str(export))
+    assert done.lines[-2] == "ChatGPT: 6 messages of 1 conversation brought over."
+    again = await palimpsest("import", str(export))
+    assert again.lines[-1] == "ChatGPT: 0 messages of 1 conversation brought over; 6 messages were there already."
+
+
 async def test_one_is_brought_over_and_twice_is_once(palimpsest: CommandLine, export: Path) -> None:
     done = await palimpsest("import", str(export), "--only", "trip to lisbon")
     assert done.lines == [
