@@ -48,6 +48,11 @@ class Budget:
     connector: str = ""
     subject: str = ""
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What tells it from others."""
+        return self.scope, self.connector, self.subject
+
     def period(self, now: float) -> str:
         """The day or the month that counts just now, in UTC."""
         day = day_of(now)
@@ -185,11 +190,11 @@ async def reserve(tx: Tx, holds: Sequence[Budget], charge: Charge, *, now: float
 
     ``passes``: nothing stops it. What costs nothing is not stopped by a limit in money.
     """
-    if tx.dialect.name == "postgresql":
-        await tx.execute(_ONE_BY_ONE)
-    stand = [] if passes else await standings(tx, holds, now=now)
-    if full := in_the_way(stand, is_free=not charge.cost):
-        return full
+    if holds and not passes:
+        if tx.dialect.name == "postgresql":
+            await tx.execute(_ONE_BY_ONE)
+        if full := in_the_way(await standings(tx, holds, now=now), is_free=not charge.cost):
+            return full
     await rows.reserve(tx, charge)
     return None
 

@@ -105,7 +105,7 @@ async def reserve(tx: Tx, charge: Charge) -> None:
 
 async def record(tx: Tx, charges: Sequence[Charge]) -> None:
     """What was spent: new rows, or in the place of what was reserved or estimated under their ids. What stands there
-    with the provider's figures stays."""
+    with the provider's figures stays, and so does an estimate that whoever asked made, and not somebody after them."""
     for charge in charges:
         row = charge.as_row()
         inserted = await tx.execute(_INSERT.of(tx), row)
@@ -113,7 +113,8 @@ async def record(tx: Tx, charges: Sequence[Charge]) -> None:
             await spending.add(tx, row)
             continue
         before = (await tx.execute(_BEFORE, {"of": charge.agent_id, "which": charge.id})).mappings().one()
-        if before["state"] == SETTLED or (before["state"] == ESTIMATED and charge.state == ESTIMATED):
+        is_better = charge.state != ESTIMATED or (charge.request and not before["request"])
+        if before["state"] == SETTLED or (before["state"] == ESTIMATED and not is_better):
             continue
         if before["state"] == ESTIMATED:
             await spending.add(tx, before, times=-1)
@@ -148,10 +149,30 @@ async def _close(tx: Tx, condition: ColumnElement[bool]) -> int:
     found = await tx.execute(select(ledger).where(condition, ledger.c.state == RESERVED))
     rows = found.mappings().all()
     for row in rows:
-        sent = replace(charge_of(row), usage=Usage(input=row["input"]), state=ESTIMATED).priced()
+        reserved = charge_of(row)
+        sent = replace(reserved, usage=replace(reserved.usage, output=0), state=ESTIMATED).priced()
         await tx.execute(_DROP, {"of": row["agent_id"], "which": row["id"]})
         await record(tx, [sent])
     return len(rows)
+
+
+_LAST = (
+    select(ledger)
+    .where(
+        ledger.c.agent_id == bindparam("of"),
+        ledger.c.id < "1",  # those of turns begin with the time
+        ledger.c.purpose == "turn",
+        ledger.c.state == SETTLED,
+    )
+    .order_by(ledger.c.id.desc())
+    .limit(1)
+)
+
+
+async def last_of(tx: Tx, agent_id: AgentId) -> Charge | None:
+    """The newest of a conversation's requests for answers of which the provider told all."""
+    row = (await tx.execute(_LAST, {"of": agent_id})).mappings().one_or_none()
+    return charge_of(row) if row else None
 
 
 async def is_accounted(tx: Tx, agent_id: AgentId, turn: str) -> bool:
