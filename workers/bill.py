@@ -125,7 +125,7 @@ class RunRequest:
         charge, self._key = bill.charge(asked, at, self._head.model, self._provider), None
         try:
             async with self._database.write() as tx:
-                last = await ledger.last_of(tx, charge.agent_id) if self._inside else None
+                last = await ledger.last_of(tx, charge.agent_id, charge.model, now=at) if self._inside else None
                 full = await bill.reserve(tx, charge, expected(self._prompt, last, charge), self._head.max_tokens)
         except StoreUnavailable as error:
             log.warning("store_unavailable", reason=str(error))

@@ -10,15 +10,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Literal, TypeVar
 
 import structlog
 
 from bot.errors import ModelError, StoreUnavailable
-from bot.estimate import estimate_tokens
+from bot.estimate import estimate_tokens, family_of, text_tokens
 from bot.files.blocks import filled, folder_of
 from bot.history import Usage
 from bot.history.server_tools import uses_server_tools
@@ -102,12 +102,11 @@ class Requests:
         self.inference.append(SummaryRequest(kind, head.prompt, tuple(messages)))
         await self._note()
         model, number = self.link.model, len(self.inference) - 1
-        guess = partial(estimate_tokens, messages, system=head.prompt, tools=head.tools, model=head.model)
         payer = RunRequest(
             self.bill,
             self.desk.database,
             head,
-            guessed=await asyncio.to_thread(guess),
+            guessed=await asyncio.to_thread(_guess, head, messages),
             number=number,
             inside=kind == "conversation",
             provider=model.provider,
@@ -144,3 +143,10 @@ class Requests:
             if not wanted:
                 raise NotWantedError
             return
+
+
+def _guess(head: Head, messages: Sequence[Message]) -> int:
+    """Tokens of a request."""
+    tools = text_tokens(json.dumps([dict(tool) for tool in head.tools]), family=family_of(head.model))
+    said = estimate_tokens(messages, system=head.prompt, model=head.model)
+    return said + (round(tools) if head.tools else 0)

@@ -38,13 +38,13 @@ def reservation(asked: Charge, *, prompt: Usage, answer: int) -> Charge:
 
 
 def expected(prompt: int, last: Charge | None, asked: Charge, *, kept: int | None = None) -> Usage:
-    """How a prompt of so many tokens is likely to be charged, by the ``last`` request of the conversation: as far as
+    """How a prompt of so many tokens is likely to be charged, by the ``last`` request to this model: as far as
     the cache keeps what that one held, or only the first ``kept`` tokens where what follows is another page."""
-    if last is None or last.model != asked.model or not (last.usage.cache_read or last.usage.cache_creation):
+    if last is None or not (last.usage.cache_read or last.usage.cache_creation):
         return Usage(input=prompt)
     told = last.usage
     alive = asked.at - last.at < (_HOUR if told.hourly else _MINUTES)
     read = min(prompt, told.context if kept is None else kept) if alive else 0
-    if not told.cache_creation:  # nobody marks anything there
+    if told.input and not told.cache_creation:  # nobody marks anything there
         return Usage(input=prompt - read, cache_read=read)
     return Usage(cache_read=read, cache_creation=prompt - read, hourly=prompt - read if told.hourly else 0)

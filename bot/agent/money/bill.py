@@ -100,7 +100,8 @@ class Bill:
         """What the cache is likely to have of a request that is sent now."""
         context = self.context
         kept = None if context.meter.source == "usage" else context.head_tokens
-        return expected_usage(prompt, await ledger.last_of(tx, context.agent_id), asked, kept=kept)
+        last = await ledger.last_of(tx, context.agent_id, asked.model, now=asked.at)
+        return expected_usage(prompt, last, asked, kept=kept)
 
     def refusal(self, full: Standing) -> str:
         telemetry.budget_refused("turn", full.budget.scope)

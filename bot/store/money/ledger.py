@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 from uuid import uuid4
 
-from sqlalchemy import ColumnElement, RowMapping, bindparam, delete, select, update
+from sqlalchemy import ColumnElement, RowMapping, and_, bindparam, delete, or_, select, update
 
 from bot.history import Usage
 from bot.messages import AgentId
@@ -160,18 +160,29 @@ _LAST = (
     select(ledger)
     .where(
         ledger.c.agent_id == bindparam("of"),
-        ledger.c.id < "1",  # those of turns begin with the time
+        ledger.c.id >= bindparam("since"),  # those of turns begin with the time
+        ledger.c.id < bindparam("till"),
         ledger.c.purpose == "turn",
-        ledger.c.state == SETTLED,
+        ledger.c.model == bindparam("by"),
+        or_(
+            ledger.c.state == SETTLED,
+            and_(ledger.c.state == ESTIMATED, ledger.c.cache_read + ledger.c.cache_creation > 0),
+        ),
     )
     .order_by(ledger.c.id.desc())
     .limit(1)
 )
 
 
-async def last_of(tx: Tx, agent_id: AgentId) -> Charge | None:
-    """The newest of a conversation's requests for answers of which the provider told all."""
-    row = (await tx.execute(_LAST, {"of": agent_id})).mappings().one_or_none()
+_KEPT_SECONDS = 3_600.0
+"""No cache keeps anything longer."""
+
+
+async def last_of(tx: Tx, agent_id: AgentId, model: str, *, now: float) -> Charge | None:
+    """The newest request for an answer that this model got in a conversation within an hour, of those of which it is
+    known, or was expected, what its cache had."""
+    between = {"since": new_id(now - _KEPT_SECONDS)[:11], "till": new_id(now + 1)[:11]}
+    row = (await tx.execute(_LAST, {"of": agent_id, "by": model, **between})).mappings().one_or_none()
     return charge_of(row) if row else None
 
 
