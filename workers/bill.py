@@ -123,6 +123,11 @@ class RunRequest:
         """See there. Raises NoBudgetError."""
         bill, at, asked = self._bill, self._database.clock(), f"{self._name}.{self._tries}"
         charge, self._key = bill.charge(asked, at, self._head.model, self._provider), None
+        if self._waiter is None and not self._until and not bill.passes:
+            most = reservation(charge, prompt=Usage(input=self._prompt), answer=self._head.max_tokens)
+            if key := bill.limits.waited_for(most):
+                self._key = key
+                return False
         try:
             async with self._database.write() as tx:
                 last = await ledger.last_of(tx, charge.agent_id, charge.model, now=at) if self._inside else None

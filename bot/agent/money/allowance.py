@@ -46,7 +46,9 @@ class Allowance:
                 return True
             stand = await self._limits.standings(tx, connector, person, context.agent_id)
         writer = self._writer()
-        would_be = Charge(ledger.new_id(now), context.agent_id, now, "summary", writer.name, provider=writer.model.provider)
+        would_be = Charge(
+            ledger.new_id(now), context.agent_id, now, "summary", writer.name, provider=writer.model.provider
+        )
         asked = reservation(would_be, prompt=Usage(input=context.meter.total), answer=0)
         full = budgets.in_the_way(stand, is_free=not asked.cost)
         if full is None or not full.is_used_up:

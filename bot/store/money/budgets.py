@@ -229,8 +229,8 @@ def _amount(number: int | None, unit: Unit) -> Amount | None:
 def _sums(budget: Budget, unit: Unit, now: float) -> tuple[ScalarSelect[int], ScalarSelect[int]]:
     """What was spent, and what is reserved."""
     added = spent_days if budget.scope in (Scope.DAY, Scope.MONTH) else spending
-    spent, is_reserved = _of(budget, added, now), ledger.c.state == rows.RESERVED
-    reserved = and_(is_reserved, _of(budget, ledger, now))
+    spent = _of(budget, added, now)
+    reserved = and_(rows.IS_RESERVED, _of(budget, ledger, now))
     return (
         select(func.coalesce(func.sum(_counted(added, unit)), 0)).where(spent).scalar_subquery(),
         select(func.coalesce(func.sum(_counted(ledger, unit)), 0)).where(reserved).scalar_subquery(),

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 from uuid import uuid4
 
-from sqlalchemy import ColumnElement, RowMapping, and_, bindparam, delete, or_, select, update
+from sqlalchemy import ColumnElement, RowMapping, and_, bindparam, delete, literal_column, or_, select, update
 
 from bot.history import Usage
 from bot.messages import AgentId
@@ -29,6 +29,8 @@ from bot.store.tx import InEach, Tx
 
 Purpose = Literal["turn", "summary", "facts", "embedding"]
 RESERVED, SETTLED, ESTIMATED = "reserved", "settled", "estimated"
+IS_RESERVED = ledger.c.state == literal_column(f"'{RESERVED}'")
+"""By an index over such rows alone, which SQLite uses only where the state is no parameter."""
 TOKENS = tuple(one.name for one in fields(Usage))
 _LONGEST_MODEL = _LONGEST_REQUEST = 200
 _AT_ONCE = 500
@@ -146,7 +148,7 @@ async def close_stranded(tx: Tx, *, before: float) -> int:
 
 
 async def _close(tx: Tx, condition: ColumnElement[bool]) -> int:
-    found = await tx.execute(select(ledger).where(condition, ledger.c.state == RESERVED))
+    found = await tx.execute(select(ledger).where(condition, IS_RESERVED))
     rows = found.mappings().all()
     for row in rows:
         reserved = charge_of(row)

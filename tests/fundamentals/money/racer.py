@@ -7,14 +7,17 @@ import asyncio
 import json
 import random
 import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
+from bot.errors import StoreUnavailable
 from bot.history import Usage
 from bot.messages import Address
 from bot.model import Attempt, Head
 from bot.runtime.amounts import Amount
-from bot.store import Database
+from bot.store import Database, Tx
 from bot.store.money import ledger
 from bot.store.money.budgets import Usual
 from bot.store.money.limits import Limits
@@ -39,9 +42,21 @@ async def main(host: str, url: str, budgets: dict[str, int], asked: list[tuple[s
     """Until all have ended."""
     database = Database(url)
     limits = Limits(database, Usual(**{name: Amount(number) for name, number in budgets.items()}))
-    async with database.write() as tx:  # as a job does behind one that was killed
+
+    async def write(what: Callable[[Tx], Awaitable[object]]) -> None:
+        """Many processes write: as everywhere else, it is tried again."""
+        while True:
+            with suppress(StoreUnavailable):
+                async with database.write() as tx:
+                    await what(tx)
+                return
+            await database.until_back(1.0)
+
+    async def take_up(tx: Tx) -> None:  # as a job does behind one that was killed
         for person in {person for person, _ in asked}:
             await ledger.close(tx, run_of(host, person).agent_id, run=run_of(host, person).id)
+
+    await write(take_up)
     luck = random.Random(host)
 
     async def ask(person: str, number: int) -> None:
@@ -56,8 +71,7 @@ async def main(host: str, url: str, budgets: dict[str, int], asked: list[tuple[s
             await asyncio.sleep(luck.uniform(0.005, 0.05))  # while the model answers
             usage = Usage(input=PROMPT, output=luck.randint(ANSWER // 4, ANSWER))
             request.spent(Attempt(MODEL, "anthropic", is_taken=True, is_whole=True, usage=usage))
-            async with database.write() as tx:
-                await bill.book(tx)
+            await write(bill.book)
             bill.booked()
             limits.lines.given_back()
             end = "done"

@@ -143,8 +143,7 @@ class Talk:
         """Each of them has one more answer at the end of this block."""
         before = {name: len(self.room.replies(name)) for name in names}
         yield
-        for name, count in before.items():
-            await self.room.until(lambda name=name, count=count: len(self.room.replies(name)) > count)
+        await self.room.until(lambda: all(len(self.room.replies(name)) > count for name, count in before.items()))
 
     @asynccontextmanager
     async def faults(self, *faults: Fault) -> AsyncIterator[None]:
