@@ -1,5 +1,6 @@
-"""A host that asks for money with others, and that somebody kills. Called with its name, the URL of the book, and the
-budgets as JSON; it reads what is asked, persons with numbers, and says a line of each that has ended."""
+"""A host that asks for money with others, and that somebody kills. Called with its name, the URL of the book, the
+budgets as JSON, and a number from which its requests are counted; it reads what is asked, persons with numbers, and
+says a line of each that has ended."""
 
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
+
+import structlog
 
 from bot.errors import StoreUnavailable
 from bot.history import Usage
@@ -38,7 +41,7 @@ def address_of(host: str, person: str) -> Address:
     return Address("room", f"{person}-{host}")
 
 
-async def main(host: str, url: str, budgets: dict[str, int], asked: list[tuple[str, int]]) -> None:
+async def main(host: str, url: str, budgets: dict[str, int], start: int, asked: list[tuple[str, int]]) -> None:
     """Until all have ended."""
     database = Database(url)
     limits = Limits(database, Usual(**{name: Amount(number) for name, number in budgets.items()}))
@@ -61,7 +64,9 @@ async def main(host: str, url: str, budgets: dict[str, int], asked: list[tuple[s
 
     async def ask(person: str, number: int) -> None:
         bill = RunBill(run_of(host, person), limits, "room", person, passes=False)
-        request = RunRequest(bill, database, HEAD, guessed=PROMPT, number=number, inside=False, provider="anthropic")
+        request = RunRequest(
+            bill, database, HEAD, guessed=PROMPT, number=start + number, inside=False, provider="anthropic"
+        )
         try:
             while not await request.begins():
                 await request.until_it_may()
@@ -87,4 +92,6 @@ async def main(host: str, url: str, budgets: dict[str, int], asked: list[tuple[s
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], sys.argv[2], json.loads(sys.argv[3]), json.loads(sys.stdin.read())))
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+    name, url, amounts, number = sys.argv[1:]
+    asyncio.run(main(name, url, json.loads(amounts), int(number), json.loads(sys.stdin.read())))

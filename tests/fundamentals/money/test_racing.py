@@ -83,7 +83,7 @@ class Race:
         """Until it has asked all, however often it is killed."""
         while self.left[host]:
             pipe = asyncio.subprocess.PIPE
-            arguments = (host, self.url, json.dumps(USUAL))
+            arguments = (host, self.url, json.dumps(USUAL), str(self.kills * REQUESTS))
             command = (sys.executable, "-m", "tests.fundamentals.money.racer", *arguments)
             process = await asyncio.create_subprocess_exec(*command, cwd=ROOT, stdin=pipe, stdout=pipe)
             self.running[host] = process
@@ -144,7 +144,7 @@ async def test_racing_hosts_exceed_no_budget_by_more_than_one_reservation_and_no
     assert sum(ends.values()) == REQUESTS, told
     assert race.kills == KILLS, told
     assert not [one for one in stand if one.reserved], f"something stays reserved; {told}"
-    assert added.requests == ends["done"] + added.estimated, told
+    assert added.requests - added.estimated >= ends["done"], told
     assert [one for one in stand if one.is_used_up], f"nobody came to any end; {told}"
 
 
