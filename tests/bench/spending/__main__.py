@@ -80,7 +80,7 @@ async def measure(database: Database, data_dir: Path) -> list[tuple[str, Callabl
     context: Any = SimpleNamespace(address=address, agent_id=address.agent_id, zone="UTC")
     limits = Limits(database, USUAL)
     commands = MoneyCommands(context, database, limits, Access("open", frozenset(), frozenset({"room:p6"})))
-    settings = Settings(_env_file=None, data_dir=data_dir, budget={"day": "50", "month": "1000"})  # type: ignore[arg-type, call-arg]  # as the environment has them
+    settings = Settings(_env_file=None, data_dir=data_dir, budget={"day": "50", "month": "1000"})
     bus: Any = _NoBus()
     jobs: Any = _Jobs()
     app = page_app(settings, database, bus, jobs)
