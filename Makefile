@@ -6,7 +6,7 @@ UV_VERSION := 0.13.8
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help chat tour recording test test-rest test-all browser chaos chaos-kills alerts bench bench-yardstick bench-decide bench-cost bench-page bench-first-word docs site packages check format lock setup clean FORCE
+.PHONY: help chat tour recording test test-rest test-all browser chaos chaos-kills alerts bench bench-yardstick bench-decide bench-cost bench-page bench-spending bench-first-word docs site packages check format lock setup clean FORCE
 
 help:
 	@echo "make chat     talk to it in this terminal"
@@ -22,6 +22,7 @@ help:
 	@echo "make bench-decide   how long a strategy takes to decide"
 	@echo "make bench-cost     what a long conversation costs, and what is read from the prompt cache (ARGS='--turns 200')"
 	@echo "make bench-page     how long each page takes on the server over 1,000 conversations (ARGS='--small --serve 8090')"
+	@echo "make bench-spending  how long /usage, the page and a reservation take over a million requests (ARGS='--rows 100000')"
 	@echo "make bench-first-word  from an installer to the first answer, in seconds and keys, beside others (ARGS='--rounds 1')"
 	@echo "make docs     write what is made from the code: settings, the table of commands, the rooms, the rules for the Prometheus Operator"
 	@echo "make site     make a site of docs/ in build/site (make site ARGS=serve shows it, and follows changes)"
@@ -89,6 +90,9 @@ bench-cost: .venv/.installed
 
 bench-page: .venv/.installed
 	@$(BIN)/python -m tests.bench.page $(ARGS)
+
+bench-spending: .venv/.installed
+	@$(BIN)/python -m tests.bench.spending $(ARGS)
 
 bench-first-word: .venv/.installed
 	@$(BIN)/python -m tests.bench.first_word $(ARGS)

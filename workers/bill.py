@@ -1,99 +1,185 @@
 """What the requests of one run cost, whoever works on it: each is in the ledger once, also where its worker was killed.
 
-A row is named by the run, the number of the request and that of the try. So a request that a worker was killed at is
-counted, by what was sent, by the one that goes on; and where that worker lives after all, its figures take the place
-of the estimate.
+A row is named by the run, the number of the request and that of the try, and stands there, reserved, before it is sent.
+So a request that a worker was killed at is counted, by what was sent, by the one that goes on; and where that worker
+lives after all, its figures take the place of the estimate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass, field
 
-from bot.estimate import family_of, message_tokens, text_tokens
+import structlog
+
+from bot.errors import StoreUnavailable
 from bot.history import Usage
-from bot.messages import Message
-from bot.model import Attempt, Head, OnSpent
-from bot.model.charges import charge_of, reservation
-from bot.store import Tx
+from bot.model import Attempt, Head
+from bot.model.charges import charge_of, expected, reservation
+from bot.runtime.telemetry import telemetry
+from bot.store import Database, Tx
 from bot.store.money import ledger
 from bot.store.money.budgets import Standing
-from bot.store.money.ledger import ESTIMATED, Charge
+from bot.store.money.ledger import Charge
 from bot.store.money.limits import Limits
-from bot.store.runs import Run, SummaryRequest
+from bot.store.money.lines import Key, Waiter
+from bot.store.runs import Run
+
+log = structlog.get_logger(__name__)
+
+BUDGET_SECONDS = 20.0
+"""For which others, who may use up what is left, are waited for."""
+_AWAY_SECONDS = 5.0
+
+
+class NoBudgetError(Exception):
+    """Nothing may be spent on it."""
+
+    def __init__(self) -> None:
+        super().__init__("the budget is used up")
 
 
 @dataclass
 class RunBill:
-    """Of one run. ``person``: for whom it is; ``passes``: nothing stops them."""
+    """Of one run. ``person``: for whom it is; ``passes``: nothing stops them; ``factors``: what a model counts for each
+    token that we guess, by its name."""
 
     run: Run
     limits: Limits
     connector: str
     person: str
     passes: bool
+    factors: dict[str, float] = field(default_factory=dict)
+    reserved: Charge | None = None
+    """The try that is under way."""
     _unbooked: list[Charge] = field(default_factory=list)
-    _reserved: Charge | None = None
 
-    def charge(self, number: int, model: str, at: float, attempt: int = 0) -> Charge:
-        """Of a try of the request of this number."""
-        purpose: ledger.Purpose = "facts" if self.run.trigger == "facts" else "summary"
-        name = f"{self.run.id}.{number}.{attempt}"
+    def charge(self, name: str, at: float, model: str, provider: str) -> Charge:
+        """Of a try of this name."""
         return Charge(
             name,
             self.run.agent_id,
             at,
-            purpose,
+            "facts" if self.run.trigger == "facts" else "summary",
             model,
             connector=self.connector,
             person=self.person,
+            provider=provider,
             run=self.run.id,
         )
 
-    async def before(self, tx: Tx, number: int, head: Head, prompt: Callable[[], int], at: float) -> Standing | None:
-        """This request is about to be sent, as this transaction says; returns the budget in whose way that is."""
+    async def reserve(self, tx: Tx, asked: Charge, prompt: Usage, answer: int) -> Standing | None:
+        """This try is about to be sent, as this transaction says; returns the budget in whose way that is."""
         await self.book(tx)
-        if not await self.limits.are_any(tx):
-            return None
-        asked = reservation(self.charge(number, head.model, at), prompt=prompt(), answer=head.max_tokens)
-        full = await self.limits.reserve(tx, asked, passes=self.passes)
-        if full is None:
-            self._reserved = asked
-        return full
+        return await self.limits.reserve(tx, reservation(asked, prompt=prompt, answer=answer), passes=self.passes)
 
-    def spent_on(self, number: int, prompt: Callable[[], int], at: float) -> OnSpent:
-        """What is told of the tries of this request. ``prompt``: counts what is sent, by our own meter."""
-        attempts = 0
-
-        def spent(attempt: Attempt) -> None:
-            nonlocal attempts
-            asked = self.charge(number, attempt.model, at, attempts)
-            self._unbooked.append(charge_of(attempt, asked, prompt=0 if attempt.usage.context else prompt()))
-            self._reserved = None
-            attempts += 1
-
-        return spent
+    def spent(self, charge: Charge) -> None:
+        """A try of a request is over, and to be paid."""
+        self._unbooked.append(charge)
+        self.reserved = None
 
     async def book(self, tx: Tx) -> None:
         """What is not in the ledger yet, and what was reserved for nothing. Doing it again changes nothing."""
         await ledger.record(tx, self._unbooked)
-        if self._reserved:
-            await ledger.release(tx, self.run.agent_id, [self._reserved.id])
+        if self.reserved:
+            await ledger.release(tx, self.run.agent_id, [self.reserved.id])
 
     def booked(self) -> None:
         """The transaction is committed."""
         self._unbooked.clear()
+        self.reserved = None
 
-    async def left_behind(self, tx: Tx, asked: Sequence[SummaryRequest], at: float) -> None:
-        """A worker before this one was killed while it asked: the last of its requests was sent."""
-        if await ledger.close(tx, self.run.agent_id, run=self.run.id) or not asked or not asked[-1].is_cut_off:
+
+class RunRequest:
+    """One request of a run, of this number, whose tries are paid one by one: a :class:`bot.model.base.Payer`.
+    ``guessed``: tokens of its prompt; ``inside``: it is the conversation's own page, with one message behind it;
+    ``provider``: whose endpoint is asked."""
+
+    def __init__(
+        self,
+        bill: RunBill,
+        database: Database,
+        head: Head,
+        *,
+        guessed: int,
+        number: int,
+        inside: bool,
+        provider: str,
+    ) -> None:
+        self._bill = bill
+        self._database = database
+        self._head = head
+        self._name = f"{bill.run.id}.{number}"
+        self._inside = inside
+        self._provider = provider
+        self._prompt = round(guessed * bill.factors.get(head.model, 1.0))
+        self._tries = 0
+        self._key: Key | None = None
+        self._waiter: Waiter | None = None
+        self._until = 0.0
+
+    async def begins(self) -> bool:
+        """See there. Raises NoBudgetError."""
+        bill, at, asked = self._bill, self._database.clock(), f"{self._name}.{self._tries}"
+        charge, self._key = bill.charge(asked, at, self._head.model, self._provider), None
+        if self._waiter is None and not self._until and not bill.passes:
+            most = reservation(charge, prompt=Usage(input=self._prompt), answer=self._head.max_tokens)
+            if key := bill.limits.waited_for(most):
+                self._key = key
+                return False
+        try:
+            async with self._database.write() as tx:
+                last = await ledger.last_of(tx, charge.agent_id, charge.model, now=at) if self._inside else None
+                full = await bill.reserve(tx, charge, expected(self._prompt, last, charge), self._head.max_tokens)
+        except StoreUnavailable as error:
+            log.warning("store_unavailable", reason=str(error))
+            return False
+        bill.booked()
+        if full is None:
+            bill.reserved = charge
+            self.end()
+            return True
+        if full.is_used_up or (self._until and _now() > self._until):
+            telemetry.budget_refused("compaction", full.budget.scope)
+            log.info("budget_used_up", scope=full.budget.scope.value, limit=full.limit.in_words)
+            raise NoBudgetError
+        self._key = full.budget.key
+        return False
+
+    async def until_it_may(self) -> None:
+        """See there."""
+        if self._key is None:
+            await self._database.until_back(_AWAY_SECONDS)
             return
-        sent = prompt_of(asked[-1].system, asked[-1].messages, self.run.model)
-        cut = self.charge(len(asked) - 1, self.run.model, at)
-        await ledger.record(tx, [replace(cut, usage=Usage(input=sent), state=ESTIMATED).priced()])
+        self._until = self._until or _now() + BUDGET_SECONDS
+        if self._waiter is None or self._waiter.key != self._key:
+            self.end()
+            self._waiter = self._bill.limits.lines.join(self._key)
+        await self._waiter.until_worth_a_look(self._until - _now())
+
+    def spent(self, attempt: Attempt) -> None:
+        """See there."""
+        bill = self._bill
+        assert bill.reserved, "nothing is sent before it is reserved"
+        bill.spent(charge_of(attempt, bill.reserved, prompt=self._prompt))
+        self._tries += 1
+
+    async def failed(self) -> None:
+        """See there."""
+        if self._bill.reserved is None:
+            return
+        with suppress(StoreUnavailable):
+            async with self._database.write() as tx:
+                await self._bill.book(tx)
+            self._bill.booked()
+
+    def end(self) -> None:
+        """Nobody waits any more for others."""
+        if self._waiter:
+            self._waiter.leave()
+            self._waiter = None
 
 
-def prompt_of(system: str, messages: Sequence[Message], model: str) -> int:
-    """Tokens, about."""
-    family = family_of(model)
-    return round(text_tokens(system, family=family) + sum(message_tokens(one, family=family) for one in messages))
+def _now() -> float:
+    return asyncio.get_running_loop().time()

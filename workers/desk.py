@@ -71,8 +71,9 @@ class Desk:
         """What its requests cost, and for whom they are made."""
         async with self.database.read() as tx:
             connector, person = await runs.asked_by(tx, run)
+            factors = await agents.factors(tx, run.agent_id)
         passes = self.access is None or self.access.passes(connector, person)
-        return RunBill(run, self.limits or Limits(self.database, Usual()), connector, person, passes)
+        return RunBill(run, self.limits or Limits(self.database, Usual()), connector, person, passes, factors)
 
     @classmethod
     def of(cls, resources: Resources) -> Desk:

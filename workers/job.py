@@ -18,6 +18,7 @@ from bot.bus.jobs import HEARTBEAT_SECONDS
 from bot.errors import StoreUnavailable
 from bot.runtime.tasks import stop
 from bot.store import runs
+from bot.store.money import ledger
 from bot.store.runs import Result, Run
 from workers.bill import RunBill
 from workers.desk import Desk
@@ -54,7 +55,7 @@ async def _summarize(desk: Desk, run_id: str, job_id: str) -> None:
         own = await desk.for_conversation(bill)
         try:
             async with desk.database.write() as tx:
-                await bill.left_behind(tx, list(run.asked), desk.database.clock())
+                await ledger.close(tx, run.agent_id, run=run.id)  # a worker before this one was killed while it asked
             result = await _write(own, run, job_id)
         except asyncio.CancelledError:
             await asyncio.shield(_book(desk, bill))
@@ -83,10 +84,14 @@ async def _report(desk: Desk, run_id: str, job_id: str, result: Result, bill: Ru
         try:
             async with desk.database.write() as tx:
                 await bill.book(tx)
-                return await runs.report(tx, run_id, job_id, result)
+                wanted = await runs.report(tx, run_id, job_id, result)
         except StoreUnavailable as error:
             log.warning("store_unavailable", reason=str(error))
             await asyncio.sleep(HEARTBEAT_SECONDS)
+            continue
+        bill.booked()
+        bill.limits.lines.given_back()
+        return wanted
 
 
 async def _give_back(desk: Desk, run_id: str, job_id: str) -> None:

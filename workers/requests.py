@@ -10,34 +10,32 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Literal, TypeVar
 
 import structlog
 
 from bot.errors import ModelError, StoreUnavailable
+from bot.estimate import estimate_tokens, family_of, text_tokens
 from bot.files.blocks import filled, folder_of
 from bot.history import Usage
 from bot.history.server_tools import uses_server_tools
 from bot.messages import Message, text_of, tool_calls
 from bot.model import Head, Link, Reply
 from bot.model.chain import Search, is_outage
-from bot.runtime.telemetry import telemetry
 from bot.store import runs
 from bot.store.money.budgets import Usual
 from bot.store.money.limits import Limits
 from bot.store.runs import Result, Run, SummaryRequest
-from workers.bill import RunBill, prompt_of
+from workers.bill import NoBudgetError, RunBill, RunRequest
 from workers.desk import Desk
 
 log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 _AGAIN_SECONDS = 1.0
-_BUDGET_SECONDS = 20.0
-_NO_BUDGET = "the budget is used up"
 
 
 class NotWantedError(Exception):
@@ -99,47 +97,56 @@ class Requests:
         return Result(outcome, summary, reason, self.usage, tuple(self.inference), self.link.name)
 
     async def ask(self, head: Head, messages: Sequence[Message], mode: str) -> Reply:
-        """Raises a ModelError, NoAnswerError where a tool is called, NotWantedError."""
-        self.inference.append(SummaryRequest(mode.split(",", maxsplit=1)[0], head.prompt, tuple(messages)))
-        at, number = self.desk.database.clock(), len(self.inference) - 1
-        prompt = partial(prompt_of, head.prompt, messages, head.model)
-        await self._note(head, number, prompt, at)
+        """Raises a ModelError, NoAnswerError where a tool is called or no budget is left for it, NotWantedError."""
+        kind = mode.split(",", maxsplit=1)[0]
+        self.inference.append(SummaryRequest(kind, head.prompt, tuple(messages)))
+        await self._note()
+        model, number = self.link.model, len(self.inference) - 1
+        payer = RunRequest(
+            self.bill,
+            self.desk.database,
+            head,
+            guessed=await asyncio.to_thread(_guess, head, messages),
+            number=number,
+            inside=kind == "conversation",
+            provider=model.provider,
+        )
         try:
             page = await asyncio.to_thread(filled, folder_of(self.desk.data_dir, self.run.agent_id), messages)
-            spent = self.bill.spent_on(number, prompt, at)
-            reply = await self.link.model.ask(head, page, patience=self.search.short_patience, on_spent=spent)
-        except ModelError as error:
+            reply = await model.ask(head, page, patience=self.search.short_patience, payer=payer)
+        except (ModelError, NoBudgetError) as error:
             self.inference[-1] = replace(self.inference[-1], error=str(error))
+            if isinstance(error, NoBudgetError):
+                raise NoAnswerError(str(error)) from error
             raise
+        finally:
+            payer.end()
         self.usage += reply.usage
         self.inference[-1] = replace(self.inference[-1], reply=text_of(reply.blocks))
         if tool_calls(reply.blocks) or uses_server_tools(reply.blocks):
             raise NoAnswerError("the model called a tool")
         return reply
 
-    async def _note(self, head: Head, number: int, prompt: Callable[[], int], at: float) -> None:
-        """In the book before it is sent, so that the trace has it whatever becomes of us, with what it may cost. A book
-        that is away is waited for. Raises NotWantedError, and NoAnswerError where no budget is left for it."""
-        looked = 0.0
+    async def _note(self) -> None:
+        """In the book before it is sent, so that the trace has it whatever becomes of us. A book that is away is waited
+        for. Raises NotWantedError."""
         while True:
             try:
                 async with self.desk.database.write() as tx:
-                    full = await self.bill.before(tx, number, head, prompt, at)
-                    wanted = full or await runs.note_request(tx, self.run.id, self.run.job_id, self.inference)
-                    if not wanted:
-                        raise NotWantedError
-                self.bill.booked()
-                if full:  # unless it is used up, what others reserved may be given back in a moment
-                    if full.is_used_up or looked > _BUDGET_SECONDS:
-                        telemetry.budget_refused("compaction", full.budget.scope)
-                        log.info("budget_used_up", scope=full.budget.scope.value, limit=full.limit.in_words)
-                        self.inference[-1] = replace(self.inference[-1], error=_NO_BUDGET)
-                        raise NoAnswerError(_NO_BUDGET)
-                    looked += _AGAIN_SECONDS
-                    await asyncio.sleep(_AGAIN_SECONDS)
-                    continue
+                    await self.bill.book(tx)
+                    wanted = await runs.note_request(tx, self.run.id, self.run.job_id, self.inference)
             except StoreUnavailable as error:
                 log.warning("store_unavailable", reason=str(error))
                 await asyncio.sleep(_AGAIN_SECONDS)
-            else:
-                return
+                continue
+            self.bill.booked()
+            if not wanted:
+                raise NotWantedError
+            return
+
+
+def _guess(head: Head, messages: Sequence[Message]) -> int:
+    """Tokens of a request."""
+    tools = text_tokens(json.dumps([dict(tool) for tool in head.tools]), family=family_of(head.model))
+    said = estimate_tokens(messages, system=head.prompt, model=head.model)
+    return said + (round(tools) if head.tools else 0)

@@ -121,7 +121,7 @@ class Agent:
         """Go on with a turn that was cut off, unless that happened too often."""
         turn = life.beginning.again(cut_off)
         if turn.tries >= MOST_TRIES:
-            await turn.put_aside(DIED)
+            await turn.put_aside(DIED, was_killed=True)
             return
         await turn.again(was_killed=True)
         log.info("turn_resumed", turn=turn.id, tries=turn.tries)

@@ -43,7 +43,7 @@ class ModelRequests:
         page, context = await self._page(), self._context
         head = context.window.with_room(context.head, context.meter.total)
         context.asked_at = context.clock()
-        async with self._bill.request(head, context.meter.total) as on_spent:
+        async with self._bill.request(head, context.meter.total) as payer:
             return await context.window.link.model.ask(
                 head,
                 page,
@@ -52,7 +52,7 @@ class ModelRequests:
                 who=context.agent_id,
                 on_wait=on_wait,
                 patience=patience,
-                on_spent=on_spent,
+                payer=payer,
             )
 
     async def count(self) -> None:

@@ -368,11 +368,16 @@ class Turn:
             if running is None or running.id != self.id:
                 return False
             await turns.count_try(step.tx, self.id)
-            if was_killed and not (self._context.history.open_calls() or self._room.waits):
+            if was_killed and self._may_have_asked:
                 await self._bill.resume(step)
         self.tries = running.tries + 1
         self._begin_try()
         return True
+
+    @property
+    def _may_have_asked(self) -> bool:
+        """Whether it is a request of its own that may have been under way, and no tool or compaction."""
+        return not (self._context.history.open_calls() or self._room.waits)
 
     async def after_outage(self) -> bool:
         """The book was away: begin from the last step once it is back, which is no other try. False when the turn has
@@ -396,9 +401,12 @@ class Turn:
         async with self._context.step() as step:
             await turns.give_back_try(step.tx, self.id)
 
-    async def put_aside(self, reason: str) -> None:
-        """It is not tried any more. Bad for the person, but the conversation goes on."""
+    async def put_aside(self, reason: str, *, was_killed: bool = False) -> None:
+        """It is not tried any more. Bad for the person, but the conversation goes on. ``was_killed``: as above."""
         await self._context.reload()
+        if was_killed and self._may_have_asked:
+            async with self._context.step() as step:
+                await self._bill.resume(step)
         await self._ending.put_aside(reason, self._usage)
 
 

@@ -83,10 +83,9 @@ async def count_words(database: Database) -> None:
 
 async def _settle(services: Services) -> None:
     """What a process reserved that is no more, and with which nobody went on."""
-    if await services.limits.are_any():
-        async with services.database.write() as tx:
-            if settled_rows := await ledger.close_stranded(tx, before=services.database.clock() - STRANDED_SECONDS):
-                log.info("reservations_settled", rows=settled_rows)
+    async with services.database.write() as tx:
+        if settled_rows := await ledger.close_stranded(tx, before=services.database.clock() - STRANDED_SECONDS):
+            log.info("reservations_settled", rows=settled_rows)
 
 
 async def _clean(services: Services) -> None:

@@ -14,7 +14,7 @@ from bot.errors import Cause, ModelError, ModelOverflow, ModelRefused, ModelUnav
 from bot.estimate.learned_windows import Windows, place_of
 from bot.history.server_tools import as_texts, is_server_tool
 from bot.messages import Message, text_block
-from bot.model.base import DEFAULT_ANSWER, DEFAULT_WINDOW, Attempt, Head, Limits, OnSpent, Reply, SettingNames, Wait
+from bot.model.base import DEFAULT_ANSWER, DEFAULT_WINDOW, Attempt, Head, Limits, Payer, Reply, SettingNames, Wait
 from bot.model.cache_marks import Life, mark_for, marked, marked_head
 from bot.model.calls import MOST_CALLS, Calls, Endpoint, Silence
 from bot.model.foreign import for_messages, placed
@@ -81,13 +81,11 @@ class AnthropicModel(Endpoint):
         who: str = "",
         on_wait: Callable[[Wait], None] | None = None,
         patience: float | None = None,
-        on_spent: OnSpent | None = None,
+        payer: Payer | None = None,
     ) -> Reply:
         """See :class:`bot.model.base.Model`."""
         attempt = partial(self._stream, head, messages, on_text, may_call=may_call)
-        return await self.calls.make(
-            head, messages, attempt, who=who, on_wait=on_wait, patience=patience, on_spent=on_spent
-        )
+        return await self.calls.make(head, messages, attempt, who=who, on_wait=on_wait, patience=patience, payer=payer)
 
     async def _look(self, model: str) -> Limits | None:
         from bot.model import anthropic_sdk as anthropic

@@ -100,8 +100,22 @@ class Attempt:
     """What it cost in nano-dollars, where the provider said so."""
 
 
-OnSpent = Callable[[Attempt], None]
-"""Is told of each try that is to be paid, once it is over, whatever became of it."""
+class Payer(Protocol):
+    """Who pays for one request: is asked before each try of it, and told what became of it."""
+
+    async def begins(self) -> bool:
+        """A try is about to be sent. False: not before :meth:`until_it_may` has returned. Raises what says that none
+        may be sent any more."""
+
+    async def until_it_may(self) -> None:
+        """Wait for what is in the way, while others may ask."""
+
+    def spent(self, attempt: Attempt) -> None:
+        """This try is over, and to be paid, whatever became of it."""
+
+    async def failed(self) -> None:
+        """The try came to nothing; some time passes before the next one, if there is one. It was told of before, where
+        it is to be paid."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +182,10 @@ class Model(Protocol):
         """What its endpoint is called in the book."""
 
     @property
+    def provider(self) -> str:
+        """Whose endpoint it is, as prices know it."""
+
+    @property
     def load(self) -> Load:
         """Its calls just now."""
 
@@ -185,15 +203,15 @@ class Model(Protocol):
         who: str = "",
         on_wait: Callable[[Wait], None] | None = None,
         patience: float | None = None,
-        on_spent: OnSpent | None = None,
+        payer: Payer | None = None,
     ) -> Reply:
         """One request, streamed; ``on_text`` gets the whole text so far, and an empty text when a try starts again.
 
         ``may_call=False``: it is to answer without tools. ``who``: the agent that somebody waits for (empty: a summary,
         which comes after those); ``on_wait`` is told how it stands in the line. ``patience``: seconds after which no
-        other try begins, since somebody else could be asked; None: as often as it helps. ``on_spent`` is told of each
-        try that costs something. Cancelling closes the stream, or leaves the line. Raises ModelOverflow, ModelRefused,
-        and ModelUnavailable after all tries.
+        other try begins, since somebody else could be asked; None: as often as it helps. ``payer`` is asked
+        before each try. Cancelling closes the stream, or leaves the line. Raises ModelOverflow, ModelRefused, what the
+        payer raises, and ModelUnavailable after all tries.
         """
 
     async def count(self, head: Head, messages: Sequence[Message]) -> int | None:

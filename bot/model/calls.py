@@ -10,12 +10,13 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 from bot.errors import OF_PROVIDER, Cause, ModelError, ModelOverflow, ModelRefused, ModelUnavailable
 from bot.messages import Message
-from bot.model.base import Attempt, Head, Limits, Load, Model, OnSpent, Reply, Trouble, Wait
+from bot.model.base import Attempt, Head, Limits, Load, Model, Payer, Reply, Trouble, Wait
 from bot.model.limits import KnownLimits
 from bot.model.provider_errors import SILENCE, TryAgain
 from bot.model.queue import Call, ModelQueue
@@ -44,7 +45,7 @@ class Calls:
 
     def __init__(self, limits: KnownLimits, most: int = MOST_CALLS, provider: str = "") -> None:
         self._limits = limits
-        self._provider = provider
+        self.provider = provider
         self.queue = ModelQueue(most)
         self._troubles = Troubles()
 
@@ -67,12 +68,13 @@ class Calls:
         who: str = "",
         on_wait: Callable[[Wait], None] | None = None,
         patience: float | None = None,
-        on_spent: OnSpent | None = None,
+        payer: Payer | None = None,
     ) -> Reply:
         """Wait for a place and try, up to four times: a request of ``head`` and ``messages``, which ``attempt`` makes.
 
-        Cancelling ends the try, or leaves the line. ``who``, ``on_wait``, ``patience`` and ``on_spent``
-        as in :meth:`bot.model.base.Model.ask`. Raises ModelOverflow, ModelRefused, ModelUnavailable.
+        Cancelling ends the try, or leaves the line. ``who``, ``on_wait``, ``patience`` and ``payer``
+        as in :meth:`bot.model.base.Model.ask`. Raises ModelOverflow, ModelRefused, ModelUnavailable, what the payer
+        raises.
         """
         call, began, model = self.queue.join(who), 0.0, head.model
         if patience is not None and self.queue.pause > patience:
@@ -80,15 +82,19 @@ class Calls:
             raise ModelUnavailable(sentence, cause=Cause.BUSY, wait=wait)
         for number in range(1, _TRIES + 1):
             try:
-                async with self.queue.place(call, on_wait):
+                async with self._place(call, on_wait, payer):
                     began = began or time.monotonic()
-                    with telemetry.model_span(self._provider, model, head.prompt, messages) as span:
-                        reply = await self._tried(attempt, model, on_spent)
+                    with telemetry.model_span(self.provider, model, head.prompt, messages) as span:
+                        reply = await self._tried(attempt, model, payer)
                         span.answered(reply.usage, reply.stop_reason, reply.blocks, reply.model)
             except (ModelOverflow, ModelRefused) as error:
+                if payer:
+                    await payer.failed()
                 await self._refused(call, model, error)
                 raise
             except TryAgain as again:
+                if payer:
+                    await payer.failed()
                 self._troubles.met(model, again)
                 telemetry.model_retried(again.status)
                 pause = again.wait or random.uniform(0.5, 1.0) * 2 ** (number - 1)
@@ -107,11 +113,21 @@ class Calls:
                 return reply
         raise AssertionError("unreachable")
 
-    async def _tried(
-        self, attempt: Callable[[Attempt], Awaitable[Reply]], model: str, on_spent: OnSpent | None
-    ) -> Reply:
+    @asynccontextmanager
+    async def _place(
+        self, call: Call, on_wait: Callable[[Wait], None] | None, payer: Payer | None
+    ) -> AsyncIterator[None]:
+        """A place in flight, for a try that is paid for. Whoever has to wait for that holds none meanwhile."""
+        while True:
+            async with self.queue.place(call, on_wait):
+                if payer is None or await payer.begins():
+                    yield
+                    return
+            await payer.until_it_may()
+
+    async def _tried(self, attempt: Callable[[Attempt], Awaitable[Reply]], model: str, payer: Payer | None) -> Reply:
         """One try, of which whoever pays is told, also where it was cut off."""
-        spent = Attempt(model, self._provider)
+        spent = Attempt(model, self.provider)
         try:
             reply = await attempt(spent)
             spent.is_taken = spent.is_whole = True
@@ -123,8 +139,8 @@ class Calls:
             spent.is_taken = spent.is_taken or again.status == SILENCE
             raise
         finally:
-            if on_spent and spent.is_taken:
-                on_spent(spent)
+            if payer and spent.is_taken:
+                payer.spent(spent)
 
     async def _refused(self, call: Call, model: str, error: ModelOverflow | ModelRefused) -> None:
         outcome: Outcome = "refused"
@@ -151,6 +167,11 @@ class Endpoint(Model):
     def place(self) -> str:
         """See :class:`bot.model.base.Model`."""
         return self.known.place
+
+    @property
+    def provider(self) -> str:
+        """See :class:`bot.model.base.Model`."""
+        return self.calls.provider
 
     @property
     def load(self) -> Load:

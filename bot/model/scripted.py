@@ -23,7 +23,7 @@ from bot.errors import ModelError
 from bot.estimate import block_tokens, estimate_tokens, family_of
 from bot.history import Usage
 from bot.messages import Block, Message, text_block, text_of, tool_calls
-from bot.model.base import CUT_OFF, Attempt, Head, Limits, OnSpent, Reply, Wait
+from bot.model.base import CUT_OFF, Attempt, Head, Limits, Payer, Reply, Wait
 from bot.model.calls import MOST_CALLS, Calls, Endpoint
 from bot.model.limits import KnownLimits
 from bot.model.provider_errors import overflow
@@ -107,14 +107,12 @@ class ScriptedModel(Endpoint):
         who: str = "",
         on_wait: Callable[[Wait], None] | None = None,
         patience: float | None = None,
-        on_spent: OnSpent | None = None,
+        payer: Payer | None = None,
     ) -> Reply:
         """See :class:`bot.model.base.Model`. Raises AssertionError where the script has no more lines."""
         asked = Asked(head, tuple(messages), may_call, who)
         attempt = partial(self._answer, asked, on_text or _nobody)
-        return await self.calls.make(
-            head, messages, attempt, who=who, on_wait=on_wait, patience=patience, on_spent=on_spent
-        )
+        return await self.calls.make(head, messages, attempt, who=who, on_wait=on_wait, patience=patience, payer=payer)
 
     async def count(self, head: Head, messages: Sequence[Message]) -> int | None:
         """See :class:`bot.model.base.Model`: as :func:`bot.estimate.estimate_tokens` guesses."""

@@ -16,7 +16,7 @@ from dataclasses import replace
 from bot.history import Usage
 from bot.history.times import without_marks
 from bot.messages import Message, text_block
-from bot.model.base import Head, OnSpent, Reply, Wait
+from bot.model.base import Head, Payer, Reply, Wait
 from bot.model.calls import Endpoint
 from bot.runtime.tasks import stop
 
@@ -44,7 +44,7 @@ class StandIn(Endpoint):
         who: str = "",
         on_wait: Callable[[Wait], None] | None = None,
         patience: float | None = None,
-        on_spent: OnSpent | None = None,
+        payer: Payer | None = None,
     ) -> Reply:
         """See :class:`bot.model.base.Model`."""
         if not who:
@@ -56,7 +56,7 @@ class StandIn(Endpoint):
                 who=who,
                 on_wait=on_wait,
                 patience=patience,
-                on_spent=on_spent,
+                payer=payer,
             )
         sent = last_said(messages)
         heard = _Heard(on_text)
@@ -69,7 +69,7 @@ class StandIn(Endpoint):
                 who=who,
                 on_wait=on_wait,
                 patience=patience,
-                on_spent=on_spent,
+                payer=payer,
             )
         )
         repeating = asyncio.create_task(heard.repeats.wait())

@@ -63,7 +63,7 @@ class SpendingPage:
         today = day_of(now)
         days, month = last_days(now), f"{today[:6]}01"
         async with database.read(long=True) as tx:
-            by_day = await spending.by(tx, ("day",), spending.of_all(), min(days[0], month), today)
+            by_day = await spending.by_day(tx, min(days[0], month), today)
             by_model = await spending.by(tx, ("model", "purpose"), spending.of_all(), month, today)
             tops = [
                 (title, await self._top(tx, names, month, today))
@@ -186,10 +186,10 @@ def last_days(now: float) -> list[str]:
     return [(here - timedelta(days=back)).strftime("%Y%m%d") for back in reversed(range(_DAYS))]
 
 
-def figures(by_day: Mapping[tuple[str, ...], Total], days: Sequence[str], now: float) -> list[Figure]:
+def figures(by_day: Mapping[str, Total], days: Sequence[str], now: float) -> list[Figure]:
     """Today, with the four weeks before as bars; this month, and what it comes to if it goes on like this."""
-    this_month = sum((one for (day,), one in by_day.items() if day[:6] == day_of(now)[:6]), Total())
-    each = [by_day.get((day,), Total()) for day in days]
+    this_month = sum((one for day, one in by_day.items() if day[:6] == day_of(now)[:6]), Total())
+    each = [by_day.get(day, Total()) for day in days]
     costs, tokens = [one.cost for one in each], [one.tokens for one in each]
     here = datetime.fromtimestamp(now, UTC)
     begins = bounds_of(f"{day_of(now)[:6]}01")[0]

@@ -102,6 +102,12 @@ async def claim(tx: Tx, agent_id: AgentId) -> AgentRow | None:
     )
 
 
+async def factors(tx: Tx, agent_id: AgentId) -> dict[str, float]:
+    """What the model that answered last counts for each token that we guess, by its name."""
+    found = select(agents.c.calibrated_for, agents.c.calibration).where(agents.c.id == agent_id)
+    return {name: factor for name, factor in await tx.execute(found) if name}
+
+
 async def set_starts(tx: Tx, agent_id: AgentId, starts: int) -> None:
     """Count on from there; 0: whatever kept it from starting is over."""
     await tx.execute(_REMEMBER, {"agent": agent_id, "starts": starts})

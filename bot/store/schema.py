@@ -22,7 +22,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = "0029"
+VERSION = "0030"
 """The newest migration's, which makes these tables."""
 
 metadata = MetaData()
@@ -532,6 +532,18 @@ spending = Table(
     Column("cost", BigInteger, nullable=False),  # nano-dollars
     Index("spending_person", "connector", "person", "day"),
     Index("spending_agent", "agent_id", "day"),
+)
+
+spent_days = Table(
+    "spent_days",  # the same of all together, which budgets of all are held against
+    metadata,
+    Column("day", String(8), primary_key=True),
+    Column("part", Integer, primary_key=True, autoincrement=False),  # so that those who write wait for each other less
+    Column("requests", Integer, nullable=False),
+    Column("estimated", Integer, nullable=False),
+    Column("unpriced", Integer, nullable=False),
+    Column("tokens", BigInteger, nullable=False),
+    Column("cost", BigInteger, nullable=False),  # nano-dollars
 )
 
 budgets = Table(

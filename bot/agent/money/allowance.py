@@ -9,6 +9,7 @@ from collections.abc import Callable
 import structlog
 
 from bot.agent.context import Context
+from bot.history import Usage
 from bot.model import Link
 from bot.model.charges import reservation
 from bot.runtime.access import Access
@@ -44,8 +45,11 @@ class Allowance:
             if self._access.passes(connector, person):
                 return True
             stand = await self._limits.standings(tx, connector, person, context.agent_id)
-        would_be = Charge(ledger.new_id(now), context.agent_id, now, "summary", self._writer().name)
-        asked = reservation(would_be, prompt=context.meter.total, answer=0)
+        writer = self._writer()
+        would_be = Charge(
+            ledger.new_id(now), context.agent_id, now, "summary", writer.name, provider=writer.model.provider
+        )
+        asked = reservation(would_be, prompt=Usage(input=context.meter.total), answer=0)
         full = budgets.in_the_way(stand, is_free=not asked.cost)
         if full is None or not full.is_used_up:
             return True

@@ -61,7 +61,9 @@ class MoneyCommands:
         return [texts.left_line(one, now, self._context.zone) for one in stand]
 
     async def _of_all(self, tx: Tx, today: str, month: str) -> list[str]:
-        lines = [texts.spent_line("Everybody", await self._spent(tx, spending.of_all(), today, month))]
+        days = await spending.by_day(tx, month, today)
+        spent = Spent(days.get(today, Total()), sum(days.values(), Total()))
+        lines = [texts.spent_line("Everybody", spent)]
         named = (("connector", "person"), "people"), (("agent_id",), "chats"), (("model",), "models")
         for names, what in named:
             top = await spending.by(tx, names, spending.of_all(), month, today, most=_TOP)

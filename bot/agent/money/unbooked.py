@@ -27,6 +27,7 @@ class Unbooked:
         return some
 
     def forget(self, written: Unbooked) -> None:
-        """The transaction is committed."""
-        del self.charges[: len(written.charges)]
-        del self.released[: len(written.released)]
+        """The transaction is committed. Another one may have written the same, and more have come since."""
+        done = {id(one) for one in written.charges}
+        self.charges[:] = [one for one in self.charges if id(one) not in done]
+        self.released[:] = [one for one in self.released if one not in written.released]

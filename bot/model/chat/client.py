@@ -18,7 +18,7 @@ from urllib.parse import quote
 from bot.errors import Cause, ModelError, ModelRefused, ModelUnavailable
 from bot.estimate.learned_windows import Windows, place_of
 from bot.messages import Block, Message, tool_calls
-from bot.model.base import DEFAULT_ANSWER, Attempt, Head, Limits, Model, OnSpent, Reply, SettingNames, Wait
+from bot.model.base import DEFAULT_ANSWER, Attempt, Head, Limits, Model, Payer, Reply, SettingNames, Wait
 from bot.model.calls import MOST_CALLS, Calls, Endpoint, Silence
 from bot.model.chat.chunks import ChatStream, ErrorInStream
 from bot.model.chat.conversion import EFFORT, ChatRequest, chat_request, other_answer_field, other_effort
@@ -93,15 +93,13 @@ class ChatModel(Endpoint):
         who: str = "",
         on_wait: Callable[[Wait], None] | None = None,
         patience: float | None = None,
-        on_spent: OnSpent | None = None,
+        payer: Payer | None = None,
     ) -> Reply:
         """See :class:`bot.model.base.Model`."""
         request = chat_request(head, messages, self._quirks, place=self.place, may_call=may_call)
         used = {block["id"] for message in messages for block in _calls_in(message)}
         attempt = partial(self._as_it_takes_it, request, used, on_text)
-        reply = await self.calls.make(
-            head, messages, attempt, who=who, on_wait=on_wait, patience=patience, on_spent=on_spent
-        )
+        reply = await self.calls.make(head, messages, attempt, who=who, on_wait=on_wait, patience=patience, payer=payer)
         if self._heard:
             await self._heard(self, head, messages, reply)
         return reply

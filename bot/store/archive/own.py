@@ -49,6 +49,7 @@ OTHERS = frozenset(
         schema.cursors,
         schema.quiet_hours,
         schema.spending,
+        schema.spent_days,
         schema.budgets,
         schema.budget_notices,
     }

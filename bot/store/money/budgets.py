@@ -18,7 +18,7 @@ from bot.runtime.amounts import Amount, Unit
 from bot.runtime.utc_day import bounds_of, day_of
 from bot.store.money import ledger as rows
 from bot.store.money.ledger import Charge
-from bot.store.schema import budget_notices, budgets, ledger, spending
+from bot.store.schema import budget_notices, budgets, ledger, spending, spent_days
 from bot.store.tx import InEach, Tx
 
 _ONE_BY_ONE = text("SELECT pg_advisory_xact_lock(7237611)")
@@ -47,6 +47,11 @@ class Budget:
     amount: Amount | None
     connector: str = ""
     subject: str = ""
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What tells it from others."""
+        return self.scope, self.connector, self.subject
 
     def period(self, now: float) -> str:
         """The day or the month that counts just now, in UTC."""
@@ -185,11 +190,11 @@ async def reserve(tx: Tx, holds: Sequence[Budget], charge: Charge, *, now: float
 
     ``passes``: nothing stops it. What costs nothing is not stopped by a limit in money.
     """
-    if tx.dialect.name == "postgresql":
-        await tx.execute(_ONE_BY_ONE)
-    stand = [] if passes else await standings(tx, holds, now=now)
-    if full := in_the_way(stand, is_free=not charge.cost):
-        return full
+    if holds and not passes:
+        if tx.dialect.name == "postgresql":
+            await tx.execute(_ONE_BY_ONE)
+        if full := in_the_way(await standings(tx, holds, now=now), is_free=not charge.cost):
+            return full
     await rows.reserve(tx, charge)
     return None
 
@@ -223,10 +228,11 @@ def _amount(number: int | None, unit: Unit) -> Amount | None:
 
 def _sums(budget: Budget, unit: Unit, now: float) -> tuple[ScalarSelect[int], ScalarSelect[int]]:
     """What was spent, and what is reserved."""
-    spent, is_reserved = _of(budget, spending, now), ledger.c.state == rows.RESERVED
-    reserved = and_(is_reserved, _of(budget, ledger, now))
+    added = spent_days if budget.scope in (Scope.DAY, Scope.MONTH) else spending
+    spent = _of(budget, added, now)
+    reserved = and_(rows.IS_RESERVED, _of(budget, ledger, now))
     return (
-        select(func.coalesce(func.sum(_counted(spending, unit)), 0)).where(spent).scalar_subquery(),
+        select(func.coalesce(func.sum(_counted(added, unit)), 0)).where(spent).scalar_subquery(),
         select(func.coalesce(func.sum(_counted(ledger, unit)), 0)).where(reserved).scalar_subquery(),
     )
 
@@ -234,6 +240,8 @@ def _sums(budget: Budget, unit: Unit, now: float) -> tuple[ScalarSelect[int], Sc
 def _counted(table: Table, unit: Unit) -> ColumnElement[int]:
     if unit == "money":
         return table.c.cost
+    if table is spent_days:
+        return table.c.tokens
     return table.c.input + table.c.cache_read + table.c.cache_creation + table.c.output
 
 

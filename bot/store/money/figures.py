@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import func, select, text
+from sqlalchemy import func, select
 
 from bot.runtime.utc_day import day_of
 from bot.store.money import budgets, spending
 from bot.store.money.budgets import Budget, Scope, Standing, Usual
+from bot.store.money.ledger import IS_RESERVED
 from bot.store.money.spending import Total
 from bot.store.schema import ledger
 from bot.store.tx import Tx
 
 _AT_ONCE = 100
 """Budgets in one question: a database takes so many columns and no more."""
-_RESERVED = select(func.coalesce(func.sum(ledger.c.cost), 0)).where(text("ledger.state = 'reserved'"))
-"""By an index over such rows alone, which SQLite uses only where the state is no parameter."""
+_RESERVED = select(func.coalesce(func.sum(ledger.c.cost), 0)).where(IS_RESERVED)
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,10 @@ async def figures(tx: Tx, usual: Usual, *, now: float) -> Figures:
     shares: dict[Scope, float] = {}
     for one in await most_spent(tx, usual, now=now, most=1):
         shares.setdefault(one.budget.scope, one.share)
+    days = await spending.by_day(tx, month, today)
     return Figures(
-        day=await spending.total(tx, spending.of_all(), today, today),
-        month=await spending.total(tx, spending.of_all(), month, today),
+        day=days.get(today, Total()),
+        month=sum(days.values(), Total()),
         reserved=int((await tx.execute(_RESERVED)).scalar_one()),
         shares=shares,
     )

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 from uuid import uuid4
 
-from sqlalchemy import ColumnElement, RowMapping, bindparam, delete, select, update
+from sqlalchemy import ColumnElement, RowMapping, and_, bindparam, delete, literal_column, or_, select, update
 
 from bot.history import Usage
 from bot.messages import AgentId
@@ -29,6 +29,8 @@ from bot.store.tx import InEach, Tx
 
 Purpose = Literal["turn", "summary", "facts", "embedding"]
 RESERVED, SETTLED, ESTIMATED = "reserved", "settled", "estimated"
+IS_RESERVED = ledger.c.state == literal_column(f"'{RESERVED}'")
+"""By an index over such rows alone, which SQLite uses only where the state is no parameter."""
 TOKENS = tuple(one.name for one in fields(Usage))
 _LONGEST_MODEL = _LONGEST_REQUEST = 200
 _AT_ONCE = 500
@@ -105,7 +107,7 @@ async def reserve(tx: Tx, charge: Charge) -> None:
 
 async def record(tx: Tx, charges: Sequence[Charge]) -> None:
     """What was spent: new rows, or in the place of what was reserved or estimated under their ids. What stands there
-    with the provider's figures stays."""
+    with the provider's figures stays, and so does an estimate that whoever asked made, and not somebody after them."""
     for charge in charges:
         row = charge.as_row()
         inserted = await tx.execute(_INSERT.of(tx), row)
@@ -113,7 +115,8 @@ async def record(tx: Tx, charges: Sequence[Charge]) -> None:
             await spending.add(tx, row)
             continue
         before = (await tx.execute(_BEFORE, {"of": charge.agent_id, "which": charge.id})).mappings().one()
-        if before["state"] == SETTLED or (before["state"] == ESTIMATED and charge.state == ESTIMATED):
+        is_better = charge.state != ESTIMATED or (charge.request and not before["request"])
+        if before["state"] == SETTLED or (before["state"] == ESTIMATED and not is_better):
             continue
         if before["state"] == ESTIMATED:
             await spending.add(tx, before, times=-1)
@@ -145,13 +148,44 @@ async def close_stranded(tx: Tx, *, before: float) -> int:
 
 
 async def _close(tx: Tx, condition: ColumnElement[bool]) -> int:
-    found = await tx.execute(select(ledger).where(condition, ledger.c.state == RESERVED))
+    found = await tx.execute(select(ledger).where(condition, IS_RESERVED))
     rows = found.mappings().all()
     for row in rows:
-        sent = replace(charge_of(row), usage=Usage(input=row["input"]), state=ESTIMATED).priced()
+        reserved = charge_of(row)
+        sent = replace(reserved, usage=replace(reserved.usage, output=0), state=ESTIMATED).priced()
         await tx.execute(_DROP, {"of": row["agent_id"], "which": row["id"]})
         await record(tx, [sent])
     return len(rows)
+
+
+_LAST = (
+    select(ledger)
+    .where(
+        ledger.c.agent_id == bindparam("of"),
+        ledger.c.id >= bindparam("since"),  # those of turns begin with the time
+        ledger.c.id < bindparam("till"),
+        ledger.c.purpose == "turn",
+        ledger.c.model == bindparam("by"),
+        or_(
+            ledger.c.state == SETTLED,
+            and_(ledger.c.state == ESTIMATED, ledger.c.cache_read + ledger.c.cache_creation > 0),
+        ),
+    )
+    .order_by(ledger.c.id.desc())
+    .limit(1)
+)
+
+
+_KEPT_SECONDS = 3_600.0
+"""No cache keeps anything longer."""
+
+
+async def last_of(tx: Tx, agent_id: AgentId, model: str, *, now: float) -> Charge | None:
+    """The newest request for an answer that this model got in a conversation within an hour, of those of which it is
+    known, or was expected, what its cache had."""
+    between = {"since": new_id(now - _KEPT_SECONDS)[:11], "till": new_id(now + 1)[:11]}
+    row = (await tx.execute(_LAST, {"of": agent_id, "by": model, **between})).mappings().one_or_none()
+    return charge_of(row) if row else None
 
 
 async def is_accounted(tx: Tx, agent_id: AgentId, turn: str) -> bool:

@@ -14,8 +14,9 @@ from bot.messages import AgentId
 from bot.runtime.settings import BudgetSettings
 from bot.store.database import Database
 from bot.store.money import budgets, ledger
-from bot.store.money.budgets import Budget, Standing, Usual
+from bot.store.money.budgets import Budget, Scope, Standing, Usual
 from bot.store.money.ledger import Charge
+from bot.store.money.lines import Key, Lines
 from bot.store.tx import Tx
 
 _LOOK_SECONDS = 2.0
@@ -28,6 +29,8 @@ class Limits:
     def __init__(self, database: Database, usual: Usual) -> None:
         self._database = database
         self.usual = usual
+        self.lines = Lines()
+        """Who waits here until others have said what they spent."""
         self._are_chosen = False
         self._looked_at = float("-inf")
 
@@ -69,6 +72,19 @@ class Limits:
         if full is not None and not full.is_used_up and await ledger.close_stranded(tx, before=now - STRANDED_SECONDS):
             full = await budgets.reserve(tx, holds, charge, now=now, passes=passes)
         return full
+
+    def waited_for(self, charge: Charge) -> Key | None:
+        """A budget that may hold for this and that others wait for here; what costs nothing does not wait behind
+        them."""
+        if not charge.cost:
+            return None
+        own: tuple[Key, ...] = (
+            (Scope.PERSON, charge.connector, charge.person),
+            (Scope.CHAT, "", charge.agent_id),
+            (Scope.DAY, "", ""),
+            (Scope.MONTH, "", ""),
+        )
+        return self.lines.busy(own)
 
 
 def limits_of(settings: BudgetSettings, database: Database) -> Limits:

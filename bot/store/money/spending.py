@@ -7,12 +7,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
+from zlib import crc32
 
 from sqlalchemy import ColumnElement, RowMapping, Select, and_, delete, func, literal, select
 
 from bot.history import Usage
 from bot.messages import AgentId
-from bot.store.schema import spending
+from bot.store.schema import spending, spent_days
 from bot.store.tx import InEach, Tx
 
 Condition = ColumnElement[bool]
@@ -26,6 +27,17 @@ _ADD = InEach(
         index_elements=list(KEY), set_={name: spending.c[name] + insert.excluded[name] for name in _SUMS}
     ),
 )
+
+
+_OF_DAYS = ("requests", "estimated", "unpriced", "tokens", "cost")
+_ADD_TO_DAY = InEach(
+    spent_days,
+    lambda insert: insert.on_conflict_do_update(
+        index_elements=["day", "part"], set_={name: spent_days.c[name] + insert.excluded[name] for name in _OF_DAYS}
+    ),
+)
+_PARTS = 16
+"""Of a day: rows on which whoever writes waits for others who write just then."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +80,20 @@ async def add(tx: Tx, row: RowMapping | Mapping[str, Any], *, times: int = 1) ->
     values |= {"requests": times, "estimated": times * (row["state"] == "estimated")}
     values |= {"unpriced": times * (row["cost"] is None), "cost": times * (row["cost"] or 0)}
     await tx.execute(_ADD.of(tx), values)
+    used = values["input"] + values["cache_read"] + values["cache_creation"] + values["output"]
+    of_day = {name: values[name] for name in ("day", "requests", "estimated", "unpriced", "cost")}
+    part = crc32(row["agent_id"].encode()) % _PARTS
+    await tx.execute(_ADD_TO_DAY.of(tx), {**of_day, "part": part, "tokens": used})
+
+
+async def by_day(tx: Tx, first: str, last: str) -> Mapping[str, Total]:
+    """What all together spent, by day; all tokens stand for new ones."""
+    sums = [func.sum(spent_days.c[name]) for name in _OF_DAYS]
+    query = select(spent_days.c.day, *sums).where(spent_days.c.day >= first, spent_days.c.day <= last)
+    return {
+        day: Total(int(requests), int(estimated), int(unpriced), Usage(input=int(tokens)), int(cost))
+        for day, requests, estimated, unpriced, tokens, cost in await tx.execute(query.group_by(spent_days.c.day))
+    }
 
 
 def of_person(connector: str, person: str) -> ColumnElement[bool]:

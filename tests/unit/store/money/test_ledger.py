@@ -8,8 +8,10 @@ from dataclasses import replace
 
 import pytest
 
+from bot.agent.money.unbooked import Unbooked
 from bot.history import Usage
 from bot.messages import Address, AgentId
+from bot.model.charges import expected, reservation
 from bot.runtime.amounts import Amount
 from bot.runtime.utc_day import day_of
 from bot.store import Database, agents, turns
@@ -91,6 +93,48 @@ async def test_the_figures_of_the_provider_take_the_place_of_an_estimate_and_sta
     assert (added.requests, added.estimated, added.cost) == (1, 0, told.cost)
 
 
+async def test_whoever_asked_knows_more_of_an_estimate_than_somebody_after_them(database: Database) -> None:
+    theirs = charge("one", usage=Usage(input=120, output=30), state=ESTIMATED, request="req_1")
+    await record(database, charge("one", usage=Usage(input=5_000), state=ESTIMATED))
+    await record(database, theirs)
+    await record(database, charge("one", usage=Usage(input=5_000), state=ESTIMATED))
+    added = await total(database)
+    assert (added.requests, added.estimated, added.usage) == (1, 1, theirs.usage)
+
+
+async def test_what_is_charged_while_something_else_is_written_is_not_forgotten(database: Database) -> None:
+    """Two steps may write the same at once, and each says so when it is committed."""
+    unbooked = Unbooked([charge("one")], ["two"])
+    async with database.write() as tx:
+        first, second = await unbooked.write(tx, HERE), await unbooked.write(tx, HERE)
+    unbooked.charges.append(charge("three"))
+    unbooked.forget(first)
+    unbooked.forget(second)
+    assert [one.id for one in unbooked.charges] == ["three"]
+    assert not unbooked.released
+
+
+async def test_a_request_is_expected_to_be_charged_as_the_last_one_left_the_cache(database: Database) -> None:
+    asked = charge("next", at=NOW + 60)
+    last = charge("a", usage=Usage(input=0, cache_read=900, cache_creation=100, output=10))
+    assert expected(1_200, last, asked) == Usage(cache_read=1_000, cache_creation=200)
+    assert expected(1_200, last, asked, kept=300) == Usage(cache_read=300, cache_creation=900), "after a compaction"
+    assert expected(1_200, last, replace(asked, at=NOW + 600)) == Usage(cache_creation=1_200), "it has expired"
+    unmarked = charge("b", usage=Usage(input=100, cache_read=900))
+    assert expected(1_200, unmarked, asked) == Usage(input=200, cache_read=1_000)
+    assert (
+        expected(1_200, None, asked) == expected(1_200, charge("c", usage=Usage(input=9)), asked) == Usage(input=1_200)
+    )
+    most = reservation(asked, prompt=Usage(cache_read=1_000, cache_creation=200), answer=50)
+    assert most.cost == charge("d", usage=Usage(input=1_200, output=50)).cost, "at most it is all new"
+    turn, summary = charge(ledger.new_id(NOW)), charge("run.0.0", purpose="summary")
+    await record(database, turn, summary, charge(ledger.new_id(NOW), model="another"))
+    async with database.read() as tx:
+        found = await ledger.last_of(tx, HERE, MODEL, now=NOW + 1)
+        late = await ledger.last_of(tx, HERE, MODEL, now=NOW + 7_200)
+    assert (found and found.id, late) == (turn.id, None)
+
+
 async def test_of_what_no_price_is_known_tokens_are_counted(database: Database) -> None:
     await record(database, charge(model="a-model-of-2030"), charge())
     added = await total(database)
@@ -111,6 +155,9 @@ async def test_totals_stay_when_rows_or_names_go(database: Database) -> None:
         await forgetting.everything(tx, HERE)
         assert (await spending.total(tx, spending.of_conversation(HERE), *EVER)).requests == 0
     assert await total(database) == before
+    async with database.read() as tx:
+        days = await spending.by_day(tx, *EVER)
+    assert (days[day_of(NOW)].cost, days[day_of(NOW)].tokens) == (before.cost, before.tokens)
 
 
 async def test_what_a_killed_process_reserved_is_settled_by_what_it_sent(database: Database) -> None:
@@ -125,41 +172,6 @@ async def test_what_a_killed_process_reserved_is_settled_by_what_it_sent(databas
     async with database.write() as tx:
         await ledger.release(tx, HERE, ["kept", "left"])
         assert [row["id"] for row in await ledger.rows(tx, since=0, before=NOW + 1)] == ["left"]
-
-
-async def test_racing_hosts_exceed_no_limit_by_more_than_one_reservation(database: Database, url: str) -> None:
-    most = charge(usage=Usage(input=1_000, output=1_000)).cost or 0
-    limit = 20 * most + most // 2
-    usual = Usual(person=Amount(3 * most), day=Amount(limit))
-    hosts = [Database(url, clock=lambda: NOW) for _ in range(4)]
-    granted: list[Charge] = []
-
-    async def ask(host: Database, person: str, number: int) -> None:
-        one = charge(f"{person}.{number}", person=person, usage=Usage(input=1_000, output=1_000))
-        async with host.write() as tx:
-            full = await Limits(host, usual).reserve(tx, one, passes=False)
-        if full is None:
-            granted.append(one)
-            spent = replace(one, usage=Usage(input=1_000, output=900 if number % 2 else 1_000)).priced()
-            async with host.write() as tx:
-                await ledger.record(tx, [spent])
-
-    try:
-        async with asyncio.TaskGroup() as racing:
-            for number in range(6):
-                for person in range(20):
-                    racing.create_task(ask(hosts[(person + number) % 4], f"p{person}", number))
-    finally:
-        for host in hosts:
-            await host.close()
-    async with database.read() as tx:
-        added = await spending.total(tx, spending.of_all(), *EVER)
-        people = await spending.by(tx, ("person",), spending.of_all(), *EVER)
-        stand = await budgets.standings(tx, [Budget(Scope.DAY, usual.day)], now=NOW)
-    assert granted
-    assert limit <= added.cost + stand[0].reserved <= limit + most
-    assert all(one.cost <= 3 * most + most for one in people.values())
-    assert stand[0].reserved == 0, "nothing stays reserved"
 
 
 async def test_a_month_is_the_days_of_it_and_a_chosen_amount_wins(database: Database) -> None:

@@ -1,0 +1,1 @@
+"""`/usage` and the page over a million requests."""

@@ -1,0 +1,1 @@
+"""What is written down of money, against those who charge it."""
