@@ -173,6 +173,7 @@ def test_noon_and_midnight_have_quarters_and_halves(written: str, local: datetim
         "every day at 7:00 for 10 days take antibiotics",
         "jeden Tag um 7 Uhr bis Freitag Tabletten",
         "tomorrow at 9:00 and friday call Ana",
+        "in 300 years call Ana",
     ],
 )
 def test_a_time_of_which_a_part_may_be_left_over_is_asked(written: str) -> None:
@@ -306,3 +307,4 @@ def test_what_a_library_makes_of_other_words_is_only_ever_asked() -> None:
     assert len(found.outcome.readings) == 1
     assert guess("call Ana", NOW) is None
     assert guess("may the force", NOW) is None
+    assert guess("in -5 minutes call", NOW) is None
