@@ -15,20 +15,23 @@ from bot.store import Database, appointments
 from bot.store.appointments import Appointment, Kind
 from bot.store.inbox import Waiting
 
-_MARKS = re.compile(r"(?:(wake|urgent)\s+)", re.IGNORECASE)
+_MARKS = re.compile(r"(wake|urgent)(?:\s+|$)", re.IGNORECASE)
 _TAKE = re.compile(r"take\s+(\d+)\s+(\d+)", re.IGNORECASE)
 _CANCEL = re.compile(r"(?:cancel|delete|stop)\s+#?(\d+)", re.IGNORECASE)
-_QUIET = re.compile(r"(\d{1,2})(?::(\d\d))?\s*(?:-|–|to|until)\s*(\d{1,2})(?::(\d\d))?", re.IGNORECASE)
+_CLOCK = r"(\d{1,2})(?::(\d\d))?\s*(am|pm|h)?"
+_QUIET = re.compile(rf"(?:from\s+)?{_CLOCK}\s*(?:-|–|to|until)\s*{_CLOCK}", re.IGNORECASE)
 _MISSED_SECONDS = 7 * 86_400.0
 _MOST_BUTTONS = 5
 _MOST_LISTED = 30
 _A_DAY = 1_440
+_HALF_A_DAY = 12
 HOW = (
     "/remind WHEN WHAT, for example: /remind tomorrow 9:00 call Ana, /remind in 20 minutes tea, "
     "/remind every weekday at 9 stand-up, /remind on the last Friday of the month at 16:00 invoices."
 )
 NOT_UNDERSTOOD = f"I did not understand when that is. {HOW}"
 OVER = "That is no question any more."
+WHICH_ONE = "/reminders lists them; /reminders cancel 3 takes number 3 back."
 NOTHING = "There is nothing to come. /remind WHEN WHAT makes a reminder, for example: /remind tomorrow 9:00 call Ana"
 
 
@@ -50,6 +53,8 @@ class AppointmentCommands:
         while found := _MARKS.match(argument):
             marks.add(found[1].lower())
             argument = argument[found.end() :]
+        if not argument:
+            return HOW
         kind: Kind = "wake" if "wake" in marks else "say"
         async with self._database.read() as tx:
             zone = await self._keeping.zone_of(tx, message.person)
@@ -98,10 +103,10 @@ class AppointmentCommands:
             return str(refused)
         return None
 
-    @staticmethod
-    async def _made(step: Step, made: Appointment, answers: str) -> None:
+    async def _made(self, step: Step, made: Appointment, answers: str) -> None:
         """What was understood is said back, with a way out."""
-        await step.say(texts.made(made), buttons=cancel_buttons([made], alone=True), answers=answers)
+        text = texts.made(made, await self._keeping.held_until(step, made))
+        await step.say(text, buttons=cancel_buttons([made], alone=True), answers=answers)
 
     async def _ask(self, step: Step, asked: Appointment, why: str, message: Waiting) -> None:
         await step.say(texts.asked(asked, why), buttons=choice_buttons(asked), answers=message.ref)
@@ -114,6 +119,8 @@ class AppointmentCommands:
                 await step.say(texts.cancelled(gone, int(found[1])), answers=message.ref)
                 await step.close([message.id])
             return None
+        if argument:
+            return WHICH_ONE
         async with self._context.step() as step:
             coming = await appointments.coming(step.tx, self._context.agent_id, most=_MOST_LISTED + 1)
             since = step.now - _MISSED_SECONDS
@@ -150,11 +157,21 @@ def quiet_hours(argument: str) -> tuple[int, int]:
     how = "Say from when to when, for example: /quiet 22-8, or /quiet 22:30-7:15. /quiet off ends it."
     if found is None:
         raise ValueError(how)
-    begins, ends = (int(found[at]) * 60 + int(found[at + 1] or 0) for at in (1, 3))
-    too_late = any(int(found[at] or 0) > most for at, most in ((1, 24), (2, 59), (3, 24), (4, 59)))
-    if too_late or max(begins, ends) > _A_DAY or begins % _A_DAY == ends % _A_DAY:
+    begins, ends = (_minute(*found.group(at, at + 1, at + 2)) for at in (1, 4))
+    if begins is None or ends is None or begins == ends:
         raise ValueError(how)
-    return begins % _A_DAY, ends % _A_DAY
+    return begins, ends
+
+
+def _minute(hour: str, minute: str | None, half: str | None) -> int | None:
+    """The minute of the day; None where there is none."""
+    hours, minutes = int(hour), int(minute or 0)
+    if half and half.lower() in ("am", "pm"):
+        if not 1 <= hours <= _HALF_A_DAY:
+            return None
+        hours = hours % _HALF_A_DAY + (_HALF_A_DAY if half.lower() == "pm" else 0)
+    of_day = hours * 60 + minutes
+    return of_day % _A_DAY if minutes < 60 and of_day <= _A_DAY else None  # noqa: PLR2004  # minutes of an hour
 
 
 def cancel_buttons(some: Sequence[Appointment], *, alone: bool = False) -> list[Button]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bot.agent.appointments import texts
+from bot.agent.appointments.due import end_of_quiet
 from bot.agent.appointments.rows import as_choice, values_of
 from bot.agent.appointments.schedule import Schedule
 from bot.agent.step import Step
@@ -78,6 +79,11 @@ class Appointments:
         new = replace(new, state=State.SET, **values_of(schedule), next_at=schedule.instant)
         step.rings.append(topics.appointments(self._agent_id))
         return await appointments.add(step.tx, self._agent_id, new)
+
+    async def held_until(self, step: Step, one: Appointment) -> float | None:
+        """When quiet hours end that it is due in, in seconds since 1970; None where it is in none, or urgent."""
+        hours = await appointments.quiet(step.tx, one.connector, one.person)
+        return end_of_quiet(one.due_at, one.zone, hours) if hours and one.due_at and not one.urgent else None
 
     async def ask(self, step: Step, wanted: Wanted, readings: Sequence[Schedule]) -> Appointment:
         """Which of these is meant is still to be said. Raises NotKept."""

@@ -84,12 +84,17 @@ def wake_note(one: Appointment, schedule: Schedule) -> str:
     )
 
 
-def made(one: Appointment) -> str:
-    """What was understood, said back."""
+def made(one: Appointment, held_until: float | None = None) -> str:
+    """What was understood, said back. ``held_until``: the end of the quiet hours that it is due in, in seconds since
+    1970."""
     what = "I will look at this" if one.kind == "wake" else "I will remind you"
     whose = f"{one.person_name}: " if one.person_name else ""
     urgent = " Also in quiet hours." if one.urgent else ""
-    return f"⏰ {whose}{what} {_when(told(schedule_in(one)))}: {one.text}\n(number {one.number}){urgent}"
+    quiet_then = ""
+    if held_until is not None:
+        until = clock(wall(held_until, one.zone))
+        quiet_then = f" That is within your quiet hours (/quiet): it comes at {until}. /remind urgent does not wait."
+    return f"⏰ {whose}{what} {_when(told(schedule_in(one)))}: {one.text}\n(number {one.number}){urgent}{quiet_then}"
 
 
 def _when(said: str) -> str:

@@ -70,7 +70,8 @@ class Remind:
                 made = await self.keeping.put(step, wanted, outcome.schedule)
             except NotKept as refused:
                 raise ToolError(str(refused)) from refused
-            await step.say(texts.made(made), buttons=cancel_buttons([made], alone=True))
+            held = await self.keeping.held_until(step, made)
+            await step.say(texts.made(made, held), buttons=cancel_buttons([made], alone=True))
             return f"Set, and people were told: number {made.number}, {texts.told(outcome.schedule)}."
 
         return Writing(write)

@@ -150,6 +150,26 @@ async def test_a_chat_that_takes_nothing_any_more_has_no_appointments_any_more(h
             await asyncio.sleep(0.02)
 
 
+async def test_what_is_due_in_quiet_hours_is_said_to_come_at_their_end(house: OpenHouse, room: Room) -> None:
+    async with house(timezone="UTC") as running:
+        hour = datetime.fromtimestamp(running.resources.database.clock(), UTC).hour
+        await room.says(f"/quiet {hour}-{(hour + 3) % 24}")
+        await room.until(has(room, "Quiet from"))
+        await room.says("/remind in 20 minutes call Ana")
+        await room.until(has(room, f"within your quiet hours (/quiet): it comes at {(hour + 3) % 24:02d}:00."))
+        await room.says("/remind urgent in 20 minutes call Bob")
+        await room.until(has(room, "Also in quiet hours."))
+        assert has(room, "within your quiet hours", times=1)()
+
+
+async def test_what_is_no_command_of_reminders_says_how(house: OpenHouse, room: Room) -> None:
+    async with house():
+        await room.says("/reminders cancel all")
+        await room.until(has(room, "/reminders cancel 3 takes number 3 back"))
+        await room.says("/remind urgent")
+        await room.until(has(room, "/remind WHEN WHAT, for example:"))
+
+
 async def test_the_model_makes_one_that_wakes_it_and_answers_as_itself(
     house: OpenHouse, room: Room, model: MessagesServer
 ) -> None:

@@ -6,6 +6,7 @@ only when they say yes does it count.
 
 from __future__ import annotations
 
+import re
 import warnings
 
 from bot.agent.appointments.reading.reading import DID_YOU_MEAN, Asked, Now
@@ -14,6 +15,7 @@ from bot.agent.appointments.reading.words import LANGUAGES
 from bot.agent.appointments.schedule import LATEST, Schedule
 
 _MOST_WORDS = 8
+_LESS_THAN_NOTHING = re.compile(r"(?<!\S)[-−]\d")
 
 
 def guess(text: str, now: Now) -> Split | None:
@@ -27,7 +29,7 @@ def guess(text: str, now: Now) -> Split | None:
 
 
 def _guessed(when: str, now: Now) -> Schedule | None:
-    if not any(letter.isdigit() for letter in when):
+    if not any(letter.isdigit() for letter in when) or _LESS_THAN_NOTHING.search(when):
         return None  # no time of day
     import dateparser
 

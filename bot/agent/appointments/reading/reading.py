@@ -181,6 +181,8 @@ def _from_now(parts: Said, now: Now) -> Outcome:
     day, clock = _after(now.local.date(), on_wall), now.local.time().replace(microsecond=0)
     if seconds:
         return Asked(WHAT_TIME)
+    if day >= LATEST.date():
+        return Asked(NOT_UNDERSTOOD)
     nine = _once(day, time(9), now.zone)
     return Asked(WHAT_TIME, _distinct([_once(day, clock.replace(second=0), now.zone), nine]))
 

@@ -29,6 +29,7 @@ _MORE = re.compile(
     r"[/#.]\d)"
 )
 """Behind a time: more of it, which was not understood."""
+_OR = re.compile(r"(?:or|oder|ou)\s", re.IGNORECASE)
 _HOW_LONG = re.compile(r"(?:FOR )?\d+ U[dwMy]|TILL")
 """Behind what is repeated: for how long it is, which cannot be."""
 _ONLY_A_CLOCK = re.compile(
@@ -72,7 +73,7 @@ def _at_the_beginning(text: str, now: Now) -> Split | None:
     what = _BETWEEN.sub("", text[furthest:], count=1) if _BETWEEN.match(text, furthest) else text[furthest:]
     if _is_repeated(outcome) and _says(_HOW_LONG, text[furthest:]):
         outcome = _doubted(outcome, NO_END)
-    elif _says(_MORE, text[furthest:]) or _lacks_a_day(text[:furthest], what):
+    elif _says(_MORE, what) or _OR.match(what) or _lacks_a_day(text[:furthest], what):
         outcome = _doubted(outcome)
     return Split(outcome, text[:furthest], _without_to(what))
 

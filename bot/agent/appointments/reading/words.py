@@ -64,7 +64,7 @@ class _Piece:
 _ISO = r"(?P<iso>\d{4}-\d{2}-\d{2})(?:[Tt](?=\d))?"
 _SLASHED = r"(?P<slashed>\d{1,2}/\d{1,2}(?:/\d{4})?)(?![\d/])"
 _DOTTED = r"(?P<dotted>\d{1,2}\.\s?\d{1,2}\.(?:\s?\d{4})?)(?!\d)"
-_CLOCK = r"(?P<clock>\d{1,2}:\d{2}(?::\d{2})?)(?:\s?h\b)?(?![\d:])"
+_CLOCK = r"(?P<clock>\d{1,2}:\d{2}(?::\d{2})?)(?:\s?h\b)?(?!\d|:\d)"
 _SHORT = r"(?P<short>\d{1,4}\s?(?:min|hrs?|h|m|d)(?:\s?\d{1,2}\s?(?:min|m))?)(?!\w)"
 """So long, as people abbreviate it: 30m, 2h, 1h 30min. In French 14h30 is a time of day before it is a while."""
 _TWELVE = r"(?P<twelve>\d{1,2}(?:[:.]\d{2})?)\s?(?P<half>[ap])(?:\.\s?m\.|m)(?!\w)"

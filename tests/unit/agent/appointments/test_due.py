@@ -33,13 +33,22 @@ def test_a_rest_at_noon_ends_on_the_same_day() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "hours"), [("22-8", (1_320, 480)), ("22:30-7:15", (1_350, 435)), ("22 to 6", (1_320, 360))]
+    ("written", "hours"),
+    [
+        ("22-8", (1_320, 480)),
+        ("22:30-7:15", (1_350, 435)),
+        ("22 to 6", (1_320, 360)),
+        ("10pm-6:30 am", (1_320, 390)),
+        ("from 22h to 8h", (1_320, 480)),
+        ("12pm - 12am", (720, 0)),
+        ("24-7", (0, 420)),
+    ],
 )
 def test_quiet_hours_are_read(written: str, hours: tuple[int, int]) -> None:
     assert quiet_hours(written) == hours
 
 
-@pytest.mark.parametrize("written", ["22", "22-22", "25-8", "22:70-8", "always", "24-0"])
+@pytest.mark.parametrize("written", ["22", "22-22", "13pm-8", "0am-7", "25-8", "22:70-8", "always", "24-0"])
 def test_what_are_no_hours_is_refused_with_an_example(written: str) -> None:
     with pytest.raises(ValueError, match=r"/quiet 22-8"):
         quiet_hours(written)

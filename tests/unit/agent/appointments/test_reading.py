@@ -173,6 +173,9 @@ def test_noon_and_midnight_have_quarters_and_halves(written: str, local: datetim
         "every day at 7:00 for 10 days take antibiotics",
         "jeden Tag um 7 Uhr bis Freitag Tabletten",
         "tomorrow at 9:00 and friday call Ana",
+        "in 300 years call Ana",
+        "every weekday 9:00-17:00 drink",
+        "in a minute or two look",
     ],
 )
 def test_a_time_of_which_a_part_may_be_left_over_is_asked(written: str) -> None:
@@ -254,6 +257,8 @@ def test_what_is_asked_names_what_may_be_meant(language: str, phrase: str, expec
     [
         ("tomorrow 9:00 call Ana", "call Ana", "Thursday 11 March 2027, 09:00 (Europe/Lisbon)"),
         ("call Ana tomorrow at 9", "call Ana", "Thursday 11 March 2027, 09:00 (Europe/Lisbon)"),
+        ("tomorrow 9:00: call Ana", "call Ana", "Thursday 11 March 2027, 09:00 (Europe/Lisbon)"),
+        ("tomorrow at 9:00 - call Ana", "call Ana", "Thursday 11 March 2027, 09:00 (Europe/Lisbon)"),
         ("me in 20 minutes to stretch", "stretch", "Wednesday 10 March 2027, 10:20 (Europe/Lisbon)"),
         ("2028-01-05 14:30 dentist", "dentist", "Wednesday 5 January 2028, 14:30 (Europe/Lisbon)"),
         ("tomorrow at 9 march to the office", "march to the office", "Thursday 11 March 2027, 09:00 (Europe/Lisbon)"),
@@ -306,3 +311,4 @@ def test_what_a_library_makes_of_other_words_is_only_ever_asked() -> None:
     assert len(found.outcome.readings) == 1
     assert guess("call Ana", NOW) is None
     assert guess("may the force", NOW) is None
+    assert guess("in -5 minutes call", NOW) is None
