@@ -71,6 +71,7 @@ class RunBill:
 
     async def reserve(self, tx: Tx, asked: Charge, prompt: Usage, answer: int) -> Standing | None:
         """This try is about to be sent, as this transaction says; returns the budget in whose way that is."""
+        await self.limits.one_by_one(tx)
         await self.book(tx)
         return await self.limits.reserve(tx, reservation(asked, prompt=prompt, answer=answer), passes=self.passes)
 

@@ -190,6 +190,7 @@ class _Request:
         asked = bill.charge()
         try:
             async with bill.database.write() as tx:
+                await bill.limits.one_by_one(tx)
                 written = await unbooked.write(tx, agent_id)
                 prompt = await bill.expected(tx, asked, self._prompt)
                 asked = self._most(asked, prompt)

@@ -185,14 +185,20 @@ async def standings(tx: Tx, holds: Sequence[Budget], *, now: float) -> Sequence[
     ]
 
 
+async def one_by_one(tx: Tx) -> None:
+    """Nobody else reserves anything until this transaction ends. To be called before it writes what was spent: who
+    holds rows of it would be waited for by somebody who has this, and waits for those."""
+    if tx.dialect.name == "postgresql":
+        await tx.execute(_ONE_BY_ONE)
+
+
 async def reserve(tx: Tx, holds: Sequence[Budget], charge: Charge, *, now: float, passes: bool) -> Standing | None:
     """Reserve what a request may cost; returns the budget in whose way that is, and then nothing is reserved.
 
     ``passes``: nothing stops it. What costs nothing is not stopped by a limit in money.
     """
     if holds and not passes:
-        if tx.dialect.name == "postgresql":
-            await tx.execute(_ONE_BY_ONE)
+        await one_by_one(tx)
         if full := in_the_way(await standings(tx, holds, now=now), is_free=not charge.cost):
             return full
     await rows.reserve(tx, charge)

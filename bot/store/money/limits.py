@@ -63,6 +63,11 @@ class Limits:
         holds = await self.holding(tx, connector, person, agent_id)
         return await budgets.standings(tx, holds, now=self._database.clock())
 
+    async def one_by_one(self, tx: Tx) -> None:
+        """Before anything is written in a transaction that reserves: see :func:`bot.store.money.budgets.one_by_one`."""
+        if self.usual.is_any or self._are_chosen:
+            await budgets.one_by_one(tx)
+
     async def reserve(self, tx: Tx, charge: Charge, *, passes: bool) -> Standing | None:
         """Reserve what a request may cost; returns the budget in whose way that is. What nobody goes on with is
         settled first, where it may be what is in the way."""

@@ -39,7 +39,9 @@ from tests.bench.page.__main__ import _Jobs, _NoBus
 
 _TIMES = 15
 _CHATS, _PEOPLE = 2_000, 700
-_NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < :rows)"
+_NUMBERS = "WITH RECURSIVE n(i) AS (SELECT CAST(:first AS INTEGER) UNION ALL SELECT i + 1 FROM n WHERE i + 1 < :last)"
+_AT_ONCE = 50_000
+"""A statement may take only so long."""
 _SUMS = "input, cache_read, cache_creation, hourly, output, reasoning, searches, fetches"
 USUAL = Usual(amount("5"), amount("5"), amount("50"), amount("1000"))
 
@@ -62,15 +64,23 @@ async def fill(database: Database, rows: int) -> None:
             cost)
         SELECT day, agent_id, connector, person, purpose, model, count(*), 0, 0,
             {", ".join(f"sum({name})" for name in _SUMS.split(", "))}, sum(cost)
-        FROM ledger GROUP BY day, agent_id, connector, person, purpose, model"""
+        FROM ledger WHERE day = :day GROUP BY day, agent_id, connector, person, purpose, model"""
     by_day = """
         INSERT INTO spent_days (day, part, requests, estimated, unpriced, tokens, cost)
         SELECT day, 0, sum(requests), 0, 0, sum(input + cache_read + cache_creation + output), sum(cost)
         FROM spending GROUP BY day"""
     async with database.write(long=True) as tx:
         await agents.ensure(tx, Address("room", "5"), now=database.clock())
-        await tx.execute(text(ledger), {"rows": rows})
-        await tx.execute(text(added))
+    for first in range(0, rows, _AT_ONCE):
+        async with database.write(long=True) as tx:
+            await tx.execute(text(ledger), {"first": first, "last": min(rows, first + _AT_ONCE)})
+    async with database.write(long=True) as tx:
+        await tx.execute(text("CREATE INDEX of_bench ON ledger (day)"))  # only to fill it sooner
+    for day in days:
+        async with database.write(long=True) as tx:
+            await tx.execute(text(added), {"day": day})
+    async with database.write(long=True) as tx:
+        await tx.execute(text("DROP INDEX of_bench"))
         await tx.execute(text(by_day))
 
 

@@ -19,6 +19,7 @@ from bot.errors import StoreUnavailable
 from bot.history import Usage
 from bot.messages import Address
 from bot.model import Attempt, Head
+from bot.model.calls import MOST_CALLS
 from bot.runtime.amounts import Amount
 from bot.store import Database, Tx
 from bot.store.money import ledger
@@ -60,7 +61,7 @@ async def main(host: str, url: str, budgets: dict[str, int], start: int, asked: 
             await ledger.close(tx, run_of(host, person).agent_id, run=run_of(host, person).id)
 
     await write(take_up)
-    luck = random.Random(host)
+    luck, places = random.Random(host), asyncio.Semaphore(MOST_CALLS)
 
     async def ask(person: str, number: int) -> None:
         bill = RunBill(run_of(host, person), limits, "room", person, passes=False)
@@ -68,7 +69,10 @@ async def main(host: str, url: str, budgets: dict[str, int], start: int, asked: 
             bill, database, HEAD, guessed=PROMPT, number=start + number, inside=False, provider="anthropic"
         )
         try:
-            while not await request.begins():
+            while True:
+                async with places:
+                    if await request.begins():
+                        break
                 await request.until_it_may()
         except NoBudgetError:
             end = "refused"
