@@ -212,7 +212,7 @@ def started(*arguments: str) -> subprocess.Popen[bytes]:
 
 async def test_a_process_ends_although_its_input_stays_open() -> None:
     with started("impatient") as process:
-        await until(lambda: process.poll() is not None)
+        await until(lambda: process.poll() is not None, seconds=60)
         assert process.returncode == 0
         assert process.stderr is not None
         assert process.stderr.read() == b""
@@ -226,7 +226,7 @@ async def test_a_process_whose_reader_left_ends_without_a_word() -> None:
         process.stdout.close()
         process.stdin.write(b"hello\n")
         process.stdin.flush()
-        await until(lambda: process.poll() is not None)
+        await until(lambda: process.poll() is not None, seconds=60)
         assert process.stderr.read() == b""
         assert process.returncode == 0
 
@@ -268,9 +268,9 @@ async def test_what_is_waited_for_is_said_on_standard_error_while_nothing_of_an_
 
     asking = asyncio.create_task(pipe.run(MemoryIntake(answer=answer)))
     if not begins:
-        await until(lambda: err.getvalue() == "Waiting.\n")
+        await until(lambda: err.getvalue() == "Waiting.\n", seconds=60)
     may_answer.set()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await asking
     told = "⏳ It is overloaded.\n⏳ It does not answer.\n"
     assert err.getvalue() == (told if begins else f"Waiting.\n{told}")
