@@ -111,6 +111,9 @@ def _lost(marked: Sequence[Course], unmarked: Course) -> float:
             more = with_marks.charge.total / without.charge.total - 1
             dollars, compacted = with_marks.dollars - without.dollars, (unmarked.compactions, course.compactions)
             _row(name, life, f"{more:+.2%}", f"{-lost:+.2f}", f"{dollars:+.2f}", "{} → {}".format(*compacted))
+        for (name, life, _), ledger in course.bare.items():
+            told = course.ledgers[name, life, False].all.share
+            _row(f"{name}, the same requests", life, "", f"{100 * (told - ledger.all.share):+.2f}", "", "")
     for (habit, life), all_lost in points.items():
         if len(all_lost) > 1:
             spread = f"{-max(all_lost):+.2f} to {-min(all_lost):+.2f}, deviation {stdev(all_lost):.2f}"

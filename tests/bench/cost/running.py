@@ -31,7 +31,7 @@ from tests.bench.sawtooth.running import levels_of
 from tests.house import House, Room, open_house, settings_for
 from tests.servers.messages.cache import Charge, Prompt, PromptCache
 from tests.servers.messages.server import MessagesRequest, MessagesServer, Reply
-from tests.servers.messages.wire import Json, tokens_of_text
+from tests.servers.messages.wire import MARK, Json, blocks_of, tokens_of_text
 
 CHAT = "1"
 LIFE: Life = "1h"
@@ -73,6 +73,8 @@ class Course:
     refused: Sequence[str]
     served: Bill
     ledgers: Mapping[tuple[str, Life, bool], Ledger]
+    bare: Mapping[tuple[str, Life, bool], Ledger]
+    """Of the same requests, with nothing but the marks of time taken out."""
     head: Json
     """The system prompt and the tools of its first request, as sent."""
     turns: Sequence[Sequence[Entry]]
@@ -141,6 +143,19 @@ async def _opened(
             yield _Talk(house, room, model, level, ahead_margin(strategy), clocks, pauses, quiet)
 
 
+def _without_marks(body: Json) -> Json:
+    """A request in which nobody is told when anything was said."""
+    messages = [
+        {**message, "content": [block for block in blocks_of(message["content"]) if not _is_mark(block)]}
+        for message in body["messages"]
+    ]
+    return {**body, "messages": messages}
+
+
+def _is_mark(block: Json) -> bool:
+    return block["type"] == "text" and MARK.fullmatch(block["text"]) is not None
+
+
 @dataclass
 class _Talk:
     house: House
@@ -163,6 +178,8 @@ class _Talk:
         if quiet:
             known = {key: ledger for key, ledger in known.items() if key[1:] == (quiet.life, False)}
         self.ledgers = known
+        has_marks = self.house.resources.settings.agents.tell_time and not quiet
+        self.bare = ledgers(self.clocks, alone=False) if has_marks else {}
 
     async def say(self, number: int, line: Line) -> None:
         """One turn, until the program waits for the next message."""
@@ -239,6 +256,10 @@ class _Talk:
             prompt = Prompt.of(request.body)
             for ledger in self.ledgers.values():
                 ledger.enter(prompt, usage.output_tokens, summary=request.is_summary)
+            if self.bare:
+                prompt = Prompt.of(_without_marks(request.body))
+            for ledger in self.bare.values():
+                ledger.enter(prompt, usage.output_tokens, summary=request.is_summary)
             record.request = MessagesRequest({}, request.index, request.tokens)
         self.seen = len(self.model.requests)
 
@@ -258,6 +279,7 @@ class _Talk:
             tuple(str(one.error) for one in self.model.requests if one.outcome in ("refused", "failed")),
             self.served,
             self.ledgers,
+            self.bare,
             self.head,
             await self._turns(),
         )
