@@ -107,12 +107,19 @@ class Gauges:
             async with asyncio.timeout(_LOOK_SECONDS):
                 if self._book:
                     async with database.read(long=True) as tx:
-                        depths = await queues.depths(tx, now=database.clock())
-                        money = await figures(tx, self._usual, now=database.clock())
-                    self._depths, self._money = depths, money
+                        self._depths = await queues.depths(tx, now=database.clock())
                 else:
                     await database.ping()
             self._up["database"] = True
+        if self._book and self._up["database"]:
+            await self._look_at_money()
+
+    async def _look_at_money(self) -> None:
+        """That it takes long to add up says nothing of whether the book is there."""
+        database = self._resources.database
+        with suppress(StoreUnavailable, TimeoutError):
+            async with asyncio.timeout(_LOOK_SECONDS), database.read(long=True) as tx:
+                self._money = await figures(tx, self._usual, now=database.clock())
 
     async def _look_at_redis(self) -> None:
         self._jobs, self._worker_seen, self._up["redis"] = None, None, False
