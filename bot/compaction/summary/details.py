@@ -10,7 +10,6 @@ for the compaction.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,12 +19,12 @@ from bot.compaction.coverage import Line, Rarity, chosen, share_covered, terms_o
 from bot.compaction.facts.candidates import candidates_of
 from bot.compaction.facts.checkpoint import is_checkpoint
 from bot.compaction.facts.choice import checkpoint_of
-from bot.compaction.facts.fact import Fact
-from bot.compaction.facts.lines import Updates
+from bot.compaction.facts.fact import PROSE, Fact
 from bot.compaction.facts.merge import merged
 from bot.compaction.grammar import QUOTED
 from bot.compaction.parts.tool_outputs import is_cleared
 from bot.compaction.summary.checks import missing
+from bot.compaction.summary.corrected import outdated_lines, outdated_values, words_of
 from bot.compaction.summary.frames import (
     EXACT_DETAILS,
     OURS,
@@ -58,11 +57,6 @@ _TOLD_SHARE = 0.3
 _SAID_ALREADY = 0.8
 """A line of which the summary or what stays says so much, every value included, is not listed."""
 _VALUE = re.compile(r"[\d@_]")
-_WORD = re.compile(r"\w+")
-_BEGINS = 3
-"""Words with which two lines begin that may be about one thing."""
-_SAME_FRAME = 0.6
-"""Of the words of a line: as many, from its beginning on, say what it is about."""
 
 
 def demanded(entries: Iterable[Entry], *, rules: Sequence[str] = (), focus: str = "") -> tuple[str, ...]:
@@ -146,8 +140,13 @@ class Details:
         latest = _latest_request(page)
         self._latest = latest if latest and self._may_be_told(latest) and missing(summary, [latest]) else ""
         self._covered = {term for text in (summary, self._latest, *kept) for term in terms_of(text)}
-        self._facts = self._lacking_in(found)
-        outdated = _outdated(told, summary)
+        lacking = [fact for fact in found if self._may_be_told(fact.text) and not self._is_covered(fact.text)]
+        says = [*_told_in(summary, "")]
+        spoken = [(fact.seqs[-1], fact.text) for fact in found if fact.kind in PROSE and fact.seqs]
+        spoken += [(entry.seq, text) for entry in page.kept for text in texts_of(entry)]
+        before = outdated_values(spoken, says)
+        self._facts = [fact for fact in lacking if not self._is_of_these(fact.text, before.get(fact.text))]
+        outdated = outdated_lines(told, says)
         self._told = [line for line in dict.fromkeys(told) if line not in outdated and not self._is_covered(line)]
         self._lacking = missing(summary, page.demanded)
 
@@ -177,15 +176,6 @@ class Details:
         taken = chosen(lines, room, rarity=self._rarity, covered=self._covered)
         return [self._told[at] for at in sorted(taken)]
 
-    def _lacking_in(self, found: Sequence[Fact]) -> list[Fact]:
-        """The facts that are neither in the summary nor in what stays; and those that bring one of them up to date,
-        wherever they are: below a summary that says the newer value, the older one alone would read as the last word.
-        """
-        updates = Updates(found, [tuple(dict.fromkeys(terms_of(fact.text))) for fact in found], self._rarity)
-        lacking = {at for at, fact in enumerate(found) if not self._is_covered(fact.text)}
-        lacking |= {newer for at in lacking for newer in updates.of(at)}
-        return [found[at] for at in sorted(lacking) if self._may_be_told(found[at].text)]
-
     def _may_be_told(self, text: str) -> bool:
         return self._page.redact(text) == text
 
@@ -194,6 +184,11 @@ class Details:
         if any(map(_VALUE.search, lacks)):
             return False
         return not lacks or share_covered(text, self._covered, rarity=self._rarity) > _SAID_ALREADY
+
+    def _is_of_these(self, text: str, outdated: frozenset[str] | None) -> bool:
+        """Whether no value is lacking of this line but outdated ones."""
+        lacks = (term for term in terms_of(text) if term not in self._covered and _VALUE.search(term))
+        return outdated is not None and outdated.issuperset(word for term in lacks for word in words_of(term))
 
     def _is_demanded(self, text: str) -> bool:
         return bool(self._lacking) and len(missing(text, self._lacking)) < len(self._lacking)
@@ -228,38 +223,6 @@ def _told_in(told: str, details: str) -> Iterator[str]:
             is_told = line in (_DEMANDED, _LATEST)
         elif is_told:
             yield line.removeprefix(_BULLET)
-
-
-def _outdated(told: Iterable[str], summary: str) -> frozenset[str]:
-    """Lines of an earlier summary whose one line in the new one begins alike and ends with another value: whoever wrote
-    that had both before them. What is a list, in either of them, is none of these."""
-    new = _by_beginning(_told_in(summary, ""))
-    old = _by_beginning(told)
-    found: set[str] = set()
-    for beginning, lines in old.items():
-        for line, words in lines.items():
-            least = max(_BEGINS, math.ceil(_SAME_FRAME * len(words)))
-            alike = [other for other in new.get(beginning, {}).values() if other[:least] == words[:least]]
-            siblings = [other for other in lines.values() if other[:least] == words[:least]]
-            if len(alike) == len(siblings) == 1 and _end_elsewhere(words[least:], alike[0][least:]):
-                found.add(line)
-    return frozenset(found)
-
-
-def _by_beginning(lines: Iterable[str]) -> dict[tuple[str, ...], dict[str, tuple[str, ...]]]:
-    """Each line with its words, by the first of them."""
-    found: dict[tuple[str, ...], dict[str, tuple[str, ...]]] = {}
-    for line in lines:
-        words = tuple(_WORD.findall(line.casefold()))
-        if len(words) > _BEGINS:
-            found.setdefault(words[:_BEGINS], {})[line] = words
-    return found
-
-
-def _end_elsewhere(before: tuple[str, ...], now: tuple[str, ...]) -> bool:
-    """Whether each has a value that the other has not."""
-    values, others = ({word for word in words if _VALUE.search(word)} for words in (before, now))
-    return bool(values - others) and bool(others - values)
 
 
 def _latest_request(page: Page) -> str:

@@ -189,15 +189,34 @@ def test_a_line_that_only_looks_alike_is_not_lost(earlier: list[str], new: str) 
     assert [line for line in earlier if f"- {line}" not in made] == []
 
 
-def test_what_was_said_before_a_correction_is_never_listed_without_it() -> None:
-    again = "A correction, forget what I said before: the {}"
-    others = [f"museum print run of lot {lot} is folio {lot}{lot}17-60." for lot in range(10, 30)]
-    corrections = [said(100 + at, again.format(other)) for at, other in enumerate(others)]
-    gone = [
-        said(1, f"Please note: {BEFORE} I shall come back to it."),
-        said(3, again.format(CORRECTED.removeprefix("The "))),
-        *corrections,
+AGAIN = "A correction, forget what I said before: the {}"
+OTHERS = [f"museum print run of lot {lot} is folio {lot}{lot}17-60." for lot in range(10, 30)]
+
+
+def with_a_correction(before: str, now: str) -> list[Entry]:
+    """Where people correct themselves so often that the words of it tell nothing."""
+    return [
+        said(1, f"Please note: {before} I shall come back to it."),
+        said(3, AGAIN.format(now.removeprefix("The "))),
+        said(5, "What is the theatre deadline of lot 4?"),
+        *(said(100 + at, AGAIN.format(other)) for at, other in enumerate(OTHERS)),
     ]
-    summary = "\n".join(["## Facts", CORRECTED, *(f"The {other}" for other in others)])
-    made = completed(summary, Page(gone, [said(200, "And now?")]), 300)
+
+
+def test_what_was_said_before_a_correction_is_not_listed_below_a_summary_that_has_it() -> None:
+    summary = "\n".join(["## Facts", CORRECTED, *(f"The {other}" for other in OTHERS)])
+    made = completed(summary, Page(with_a_correction(BEFORE, CORRECTED), [said(200, "And now?")]), 300)
+    assert "9478-10" not in made
+
+
+def test_what_else_the_line_says_is_listed_with_it() -> None:
+    before = f"{BEFORE[:-1]}, and Ana's number is 555-0177."
+    summary = "\n".join(["## Facts", CORRECTED, *(f"The {other}" for other in OTHERS)])
+    made = completed(summary, Page(with_a_correction(before, CORRECTED), [said(200, "And now?")]), 300)
+    assert "555-0177" in made
+
+
+def test_a_correction_that_the_summary_missed_is_listed() -> None:
+    summary = "\n".join(["## Facts", BEFORE, *(f"The {other}" for other in OTHERS)])
+    made = completed(summary, Page(with_a_correction(BEFORE, CORRECTED), [said(200, "And now?")]), 300)
     assert made.rfind("8133-36") > made.rfind("9478-10") >= 0
