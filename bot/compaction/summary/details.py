@@ -19,11 +19,12 @@ from bot.compaction.coverage import Line, Rarity, chosen, share_covered, terms_o
 from bot.compaction.facts.candidates import candidates_of
 from bot.compaction.facts.checkpoint import is_checkpoint
 from bot.compaction.facts.choice import checkpoint_of
-from bot.compaction.facts.fact import Fact
+from bot.compaction.facts.fact import PROSE, Fact
 from bot.compaction.facts.merge import merged
 from bot.compaction.grammar import QUOTED
 from bot.compaction.parts.tool_outputs import is_cleared
 from bot.compaction.summary.checks import missing
+from bot.compaction.summary.corrected import outdated_lines, outdated_values, words_of
 from bot.compaction.summary.frames import (
     EXACT_DETAILS,
     OURS,
@@ -139,8 +140,14 @@ class Details:
         latest = _latest_request(page)
         self._latest = latest if latest and self._may_be_told(latest) and missing(summary, [latest]) else ""
         self._covered = {term for text in (summary, self._latest, *kept) for term in terms_of(text)}
-        self._facts = [fact for fact in found if self._may_be_told(fact.text) and not self._is_covered(fact.text)]
-        self._told = [line for line in dict.fromkeys(told) if not self._is_covered(line)]
+        lacking = [fact for fact in found if self._may_be_told(fact.text) and not self._is_covered(fact.text)]
+        says = [*_told_in(summary, "")]
+        spoken = [(fact.seqs[-1], fact.text) for fact in found if fact.kind in PROSE and fact.seqs]
+        spoken += [(entry.seq, text) for entry in page.kept for text in texts_of(entry)]
+        before = outdated_values(spoken, says)
+        self._facts = [fact for fact in lacking if not self._is_of_these(fact.text, before.get(fact.text))]
+        outdated = outdated_lines(told, says)
+        self._told = [line for line in dict.fromkeys(told) if line not in outdated and not self._is_covered(line)]
         self._lacking = missing(summary, page.demanded)
 
     def completed(self, room: float) -> str:
@@ -177,6 +184,11 @@ class Details:
         if any(map(_VALUE.search, lacks)):
             return False
         return not lacks or share_covered(text, self._covered, rarity=self._rarity) > _SAID_ALREADY
+
+    def _is_of_these(self, text: str, outdated: frozenset[str] | None) -> bool:
+        """Whether no value is lacking of this line but outdated ones."""
+        lacks = (term for term in terms_of(text) if term not in self._covered and _VALUE.search(term))
+        return outdated is not None and outdated.issuperset(word for term in lacks for word in words_of(term))
 
     def _is_demanded(self, text: str) -> bool:
         return bool(self._lacking) and len(missing(text, self._lacking)) < len(self._lacking)

@@ -158,3 +158,65 @@ def test_what_stands_in_place_of_a_cleared_result_is_no_value_that_a_tool_return
     cleared = returned(3, "a", "[Tool: look returned 850 chars, exit code 0]")
     talk = [said(1, "Look for pallet 77-B."), replied(2, "I look.", "a"), cleared, replied(4, "It is in Aarhus.")]
     assert "850" not in completed(VAGUE, Page(talk, [said(5, "?")]), 300)
+
+
+# --- what was corrected ---
+
+CORRECTED = "The theatre deadline of lot 4 is press 8133-36."
+BEFORE = "The theatre deadline of lot 4 is signature 9478-10."
+
+
+def test_a_line_of_an_earlier_summary_that_the_new_one_says_with_another_value_is_not_put_below_it() -> None:
+    gone = [inserted(f"## Facts\n{BEFORE}\nThe harbour office moved to Kalvebod 14.", 50), said(52, "And now?")]
+    made = completed(f"## Facts\n{CORRECTED}", Page(gone), 300)
+    assert "9478-10" not in made
+    assert "- The harbour office moved to Kalvebod 14." in made, "of which the new one says nothing"
+
+
+@pytest.mark.parametrize(
+    ("earlier", "new"),
+    [
+        (["The paid invoice of May is 1001.", "The paid invoice of May is 1002."], "The paid invoice of May is 1003."),
+        ([BEFORE], "The theatre deadline of lot 14 is press 8133-36."),
+        (["We met Ana Ruiz on 3 March at 10:00 in Faro."], "We met Ana Ruiz on 5 April at 9:30 in Lagos."),
+        (["The harbour office is at Kalvebod 14."], "The harbour office is open all week."),
+    ],
+    ids=["a list", "another thing", "two of a kind", "something else about it"],
+)
+def test_a_line_that_only_looks_alike_is_not_lost(earlier: list[str], new: str) -> None:
+    gone = [inserted("\n".join(["## Facts", *earlier]), 50), said(52, "And now?")]
+    made = completed(f"## Facts\n{new}", Page(gone), 300)
+    assert [line for line in earlier if f"- {line}" not in made] == []
+
+
+AGAIN = "A correction, forget what I said before: the {}"
+OTHERS = [f"museum print run of lot {lot} is folio {lot}{lot}17-60." for lot in range(10, 30)]
+
+
+def with_a_correction(before: str, now: str) -> list[Entry]:
+    """Where people correct themselves so often that the words of it tell nothing."""
+    return [
+        said(1, f"Please note: {before} I shall come back to it."),
+        said(3, AGAIN.format(now.removeprefix("The "))),
+        said(5, "What is the theatre deadline of lot 4?"),
+        *(said(100 + at, AGAIN.format(other)) for at, other in enumerate(OTHERS)),
+    ]
+
+
+def test_what_was_said_before_a_correction_is_not_listed_below_a_summary_that_has_it() -> None:
+    summary = "\n".join(["## Facts", CORRECTED, *(f"The {other}" for other in OTHERS)])
+    made = completed(summary, Page(with_a_correction(BEFORE, CORRECTED), [said(200, "And now?")]), 300)
+    assert "9478-10" not in made
+
+
+def test_what_else_the_line_says_is_listed_with_it() -> None:
+    before = f"{BEFORE[:-1]}, and Ana's number is 555-0177."
+    summary = "\n".join(["## Facts", CORRECTED, *(f"The {other}" for other in OTHERS)])
+    made = completed(summary, Page(with_a_correction(before, CORRECTED), [said(200, "And now?")]), 300)
+    assert "555-0177" in made
+
+
+def test_a_correction_that_the_summary_missed_is_listed() -> None:
+    summary = "\n".join(["## Facts", BEFORE, *(f"The {other}" for other in OTHERS)])
+    made = completed(summary, Page(with_a_correction(BEFORE, CORRECTED), [said(200, "And now?")]), 300)
+    assert made.rfind("8133-36") > made.rfind("9478-10") >= 0
