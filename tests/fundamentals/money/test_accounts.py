@@ -392,7 +392,8 @@ async def compare(it: Talk) -> str:
     )
     assert {one.state for one in kept} <= {SETTLED, ESTIMATED}, f"something stays reserved; {told}"
     assert (added.requests, added.cost) == (len(kept), ours), f"the totals are not the rows: {added}; {told}"
-    assert abs(ours - theirs) < CENT, told
+    guessed = sum(one.state == ESTIMATED for one in kept)
+    assert abs(ours - theirs) < CENT * (1 + guessed // 100), told  # of what was cut off nobody is told all
     return told
 
 
