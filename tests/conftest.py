@@ -67,7 +67,8 @@ books, but for those that are about one wire and say why (`@pytest.mark.one_wire
 
 LONGEST = frozenset(
     {
-        "test_bare_refusals", "test_chaos", "test_compacting", "test_compose", "test_crowd", "test_failing_calls",
+        "test_accounts", "test_bare_refusals", "test_chaos", "test_compacting", "test_compose", "test_crowd",
+        "test_failing_calls",
         "test_files", "test_fleet", "test_local_model", "test_local_model_wires", "test_long_conversations",
         "test_long_dialogs", "test_model_chain", "test_moving_in", "test_outages", "test_overflow", "test_parser_pool",
         "test_poison", "test_processes", "test_redis_pool", "test_replies", "test_servers", "test_summaries",

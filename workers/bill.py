@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import structlog
 
@@ -69,11 +69,12 @@ class RunBill:
             run=self.run.id,
         )
 
-    async def reserve(self, tx: Tx, asked: Charge, prompt: Usage, answer: int) -> Standing | None:
-        """This try is about to be sent, as this transaction says; returns the budget in whose way that is."""
+    async def reserve(self, tx: Tx, asked: Charge, answer: int) -> Standing | None:
+        """This try is about to be sent, as this transaction says; returns the budget in whose way that is. Its usage is
+        what its prompt is expected to be charged as; ``answer``: tokens that it may give."""
         await self.limits.one_by_one(tx)
         await self.book(tx)
-        return await self.limits.reserve(tx, reservation(asked, prompt=prompt, answer=answer), passes=self.passes)
+        return await self.limits.reserve(tx, reservation(asked, prompt=asked.usage, answer=answer), passes=self.passes)
 
     def spent(self, charge: Charge) -> None:
         """A try of a request is over, and to be paid."""
@@ -132,7 +133,8 @@ class RunRequest:
         try:
             async with self._database.write() as tx:
                 last = await ledger.last_of(tx, charge.agent_id, charge.model, now=at) if self._inside else None
-                full = await bill.reserve(tx, charge, expected(self._prompt, last, charge), self._head.max_tokens)
+                charge = replace(charge, usage=expected(self._prompt, last, charge))
+                full = await bill.reserve(tx, charge, self._head.max_tokens)
         except StoreUnavailable as error:
             log.warning("store_unavailable", reason=str(error))
             return False
@@ -163,7 +165,7 @@ class RunRequest:
         """See there."""
         bill = self._bill
         assert bill.reserved, "nothing is sent before it is reserved"
-        bill.spent(charge_of(attempt, bill.reserved, prompt=self._prompt))
+        bill.spent(charge_of(attempt, bill.reserved, prompt=bill.reserved.usage))
         self._tries += 1
 
     async def failed(self) -> None:

@@ -16,14 +16,14 @@ from bot.store.money.ledger import ESTIMATED, SETTLED, Charge
 _MINUTES, _HOUR = seconds_of("5m"), seconds_of("1h")
 
 
-def charge_of(spent: Attempt, asked: Charge, *, prompt: int) -> Charge:
-    """``asked``: by whom, for what; ``prompt``: tokens of what was sent, by our own meter."""
+def charge_of(spent: Attempt, asked: Charge, *, prompt: Usage) -> Charge:
+    """``asked``: by whom, for what; ``prompt``: what was sent, by our own meter and as it is expected to be charged."""
     charge = replace(asked, model=spent.model, provider=spent.provider, request=spent.request)
     usage = spent.usage
     if spent.is_whole and (usage.context or usage.output):
         return replace(charge, usage=usage, state=SETTLED).priced(spent.nano)
     if not usage.context:
-        usage = replace(usage, input=prompt)
+        usage = replace(prompt, output=usage.output, searches=usage.searches, fetches=usage.fetches)
     if not spent.is_whole or not usage.output:
         received = math.ceil(text_tokens(spent.received, family=family_of(spent.model))) if spent.received else 0
         usage = replace(usage, output=max(usage.output, received))

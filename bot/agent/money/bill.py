@@ -103,6 +103,12 @@ class Bill:
         last = await ledger.last_of(tx, context.agent_id, asked.model, now=asked.at)
         return expected_usage(prompt, last, asked, kept=kept)
 
+    def likely(self, asked: Charge, prompt: int) -> Usage:
+        """The same by what was asked in this process."""
+        context = self.context
+        kept = None if context.meter.source == "usage" else context.head_tokens
+        return expected_usage(prompt, context.unbooked.last.get(asked.model), asked, kept=kept)
+
     def refusal(self, full: Standing) -> str:
         telemetry.budget_refused("turn", full.budget.scope)
         log.info("budget_used_up", scope=full.budget.scope.value, limit=full.limit.in_words)
@@ -224,7 +230,9 @@ class _Request:
     def spent(self, attempt: Attempt) -> None:
         """See there."""
         assert self._asked, "nothing is sent before it begins"
-        self._bill.context.unbooked.charges.append(charge_of(attempt, self._asked, prompt=self._prompt))
+        bill, asked = self._bill, self._asked
+        prompt = replace(asked.usage, output=0) if self._is_reserved else bill.likely(asked, self._prompt)
+        bill.context.unbooked.add(charge_of(attempt, asked, prompt=prompt))
         self._asked, self._is_reserved = None, False
 
     async def failed(self) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from bot.messages import AgentId
 from bot.store import Tx
 from bot.store.money import ledger
-from bot.store.money.ledger import Charge
+from bot.store.money.ledger import SETTLED, Charge
 
 
 @dataclass
@@ -16,6 +16,14 @@ class Unbooked:
 
     charges: list[Charge] = field(default_factory=list)
     released: list[str] = field(default_factory=list)
+    last: dict[str, Charge] = field(default_factory=dict)
+    """Of each model the last request here of which it is known what its cache had, by the model's name."""
+
+    def add(self, charge: Charge) -> None:
+        """This was spent."""
+        self.charges.append(charge)
+        if charge.state == SETTLED or charge.usage.cache_read or charge.usage.cache_creation:
+            self.last[charge.model] = charge
 
     async def write(self, tx: Tx, agent_id: AgentId) -> Unbooked:
         """Into this transaction; returns what that was. It is written once, however often this is tried."""
