@@ -27,6 +27,8 @@ log = structlog.get_logger(__name__)
 ANSWERS, SUMMARIES = "answers", "summaries"
 TOLD = "I cannot answer just now; whoever runs me has been told."
 UNTOLD = "I cannot answer just now. Try again later."
+SAYS_WHY = "`palimpsest doctor` says why."
+"""For whoever runs the program, where a provider is not to be reached: it looks at each setting that leads there."""
 _BEGAN = {
     ANSWERS: "⚠️ I cannot answer anybody just now: {} I tell you when I can again.",
     SUMMARIES: "⚠️ I cannot compact conversations just now: {} I tell you when I can again.",
@@ -51,9 +53,10 @@ class AdminNotices:
     async def failed(self, step: Step, sentence: str, cause: Cause) -> str:
         """There is no answer here, for this reason; returns what people read instead."""
         name = ANSWERS if cause in OF_PROVIDER else f"{ANSWERS}:{self._context.agent_id}"
-        if await self._begin(step, name, sentence) or await self._is_read_by_admins_alone(step):
-            return sentence if await self._is_read_by_admins_alone(step) else TOLD
-        return UNTOLD
+        is_told = await self._begin(step, name, sentence)
+        if await self._is_read_by_admins_alone(step):
+            return f"{sentence} {SAYS_WHY}" if cause is Cause.AWAY else sentence
+        return TOLD if is_told else UNTOLD
 
     async def answered(self, step: Step, chain: Chain, by: Link) -> None:
         """There is an answer here, by this model of the chain; those before it may be down."""

@@ -20,6 +20,7 @@ from contextlib import asynccontextmanager
 import structlog
 
 from bot.agent.abort import AbortSignal
+from bot.agent.admin_notices import SAYS_WHY
 from bot.agent.context import Context
 from bot.agent.live_view import LiveView
 from bot.agent.money.thrift import Thrift
@@ -128,7 +129,8 @@ class Patience:
 
     def start_telling(self, cause: Cause, written: str, after: float) -> asyncio.Task[None]:
         """Show it below what is ``written`` of the reply, in so many seconds, and until this is stopped."""
-        note = BUSY if cause is Cause.BUSY else AWAY
+        is_here = self._context.address.connector == TERMINAL
+        note = BUSY if cause is Cause.BUSY else f"{AWAY} {SAYS_WHY}" if is_here else AWAY
         return self._live.start_telling(self._slot, noted(written.strip(), note), after=after)
 
 
