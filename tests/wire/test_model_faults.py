@@ -40,7 +40,9 @@ async def test_a_server_that_is_down_is_tried_again_and_then_named(programs: Pro
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     chat = await programs.start("chat", ANTHROPIC_BASE_URL=f"http://127.0.0.1:{port}")
-    assert "cannot be reached" in await chat.asks("The door code is 88.")
+    told = await chat.asks("The door code is 88.")
+    assert "cannot be reached" in told
+    assert "palimpsest doctor" in told, "who sits there runs it, and may have written its address wrongly"
     answering = asyncio.create_task(chat.asks("What is the door code?"))
     async with MessagesServer(window=3_000, key=KEY, port=port):
         assert await answering == "The door code is 88."
