@@ -13,15 +13,18 @@ from pathlib import Path
 from typing import Any, Literal
 
 from redis.exceptions import RedisError
+from sqlalchemy import select
 
 from bot.app.main import ROLES, Role, gateway_for, inner_roles
 from bot.app.resources import Resources, open_resources
 from bot.gateway.gateway import Gateway
 from bot.history import History
-from bot.messages import Address, Attachment, Edit, Outbound, Say
+from bot.messages import Address, AgentId, Attachment, Edit, Outbound, Say
 from bot.model import Link, Model
 from bot.runtime.settings import Settings, load_settings
-from bot.store import histories
+from bot.store import histories, runs, work
+from bot.store.runs import Run
+from bot.store.schema import compactions
 from connectors.memory import MemoryConnector
 from tests.leaks import lasting_keys, own_tasks
 from tests.servers.chat.manners import GATEWAY
@@ -117,6 +120,19 @@ async def open_house(
 Wire = Literal["messages", "chat"]
 WIRES: tuple[Wire, ...] = ("messages", "chat")
 MODEL = "claude-sonnet-5"
+
+
+async def runs_at_rest(running: House, agent_id: AgentId) -> list[Run]:
+    """Once nothing is left to do in a conversation: all of its compactions."""
+    database = running.resources.database
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            async with database.read() as tx:
+                if not await work.has_work(tx, agent_id, now=database.clock()):
+                    own = select(compactions).where(compactions.c.agent_id == agent_id)
+                    rows = await tx.execute(own.order_by(compactions.c.started_at))
+                    return [runs.run_of(row) for row in rows.mappings()]
+            await asyncio.sleep(0.01)
 
 
 def settings_for(server: MessagesServer, data_dir: Path, wire: Wire = "messages", /, **changes: Any) -> Settings:

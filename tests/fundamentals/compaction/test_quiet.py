@@ -15,11 +15,10 @@ from bot.app.main import inner_roles
 from bot.app.resources import open_resources
 from bot.compaction.quiet import LEAD_SECONDS
 from bot.messages import Address
-from bot.store import runs, work
-from bot.store.runs import Run, RunState
-from bot.store.schema import agents, compactions
+from bot.store.runs import RunState
+from bot.store.schema import agents
 from tests.conftest import MakeSettings, OpenHouse
-from tests.house import PATIENCE, House, Room, open_house, settings_for
+from tests.house import House, Room, open_house, runs_at_rest, settings_for
 from tests.servers.messages.server import MessagesServer
 
 pytestmark = pytest.mark.one_wire("the cache marks of the Messages API")
@@ -59,18 +58,6 @@ async def quiet_at(running: House) -> float | None:
         return (await tx.execute(select(agents.c.quiet_at).where(agents.c.id == HERE))).scalar_one_or_none()
 
 
-async def at_rest(running: House) -> list[Run]:
-    """Once nothing is left to do: all compactions."""
-    database = running.resources.database
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            async with database.read() as tx:
-                if not await work.has_work(tx, HERE, now=database.clock()):
-                    rows = await tx.execute(select(compactions).order_by(compactions.c.started_at))
-                    return [runs.run_of(row) for row in rows.mappings()]
-            await asyncio.sleep(0.01)
-
-
 async def test_who_comes_back_after_a_pause_is_answered_on_a_small_page_and_was_not_disturbed(
     house: OpenHouse, room: Room, model: MessagesServer
 ) -> None:
@@ -80,7 +67,7 @@ async def test_who_comes_back_after_a_pause_is_answered_on_a_small_page_and_was_
         await room.asks("And so?")
         asked = len(model.requests)
         await time.to_the_quiet_moment()
-        (run,) = await at_rest(running)
+        (run,) = await runs_at_rest(running, HERE)
         assert (run.state, run.trigger, run.occasion) == (RunState.DONE, "ahead", "quiet")
         (file,) = running.folder().glob("compaction_*.md")
         assert "ahead (before the prompt cache expired)" in file.read_text()
@@ -106,7 +93,7 @@ async def test_who_comes_back_in_time_moves_the_moment(house: OpenHouse, room: R
         assert second
         assert second > first + 1_700
         time.forward(1_800)
-        assert await at_rest(running) == []
+        assert await runs_at_rest(running, HERE) == []
     assert len(model.requests) == 2
 
 
@@ -123,7 +110,7 @@ async def test_the_moment_outlives_a_restart_and_is_left_once_the_cache_has_expi
     async with house(**ON) as again:
         time = Time(again, model)
         time.forward(ahead + late)
-        assert len(await at_rest(again)) == compactions_made
+        assert len(await runs_at_rest(again, HERE)) == compactions_made
 
 
 async def test_of_two_hosts_one_compacts(
@@ -138,7 +125,7 @@ async def test_of_two_hosts_one_compacts(
         await room.asks("And so?")
         await time.to_the_quiet_moment()
         other.bus._bells.strike_all()
-        assert [run.occasion for run in await at_rest(running)] == ["quiet"]
+        assert [run.occasion for run in await runs_at_rest(running, HERE)] == ["quiet"]
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 
@@ -184,5 +171,5 @@ async def test_nothing_is_compacted_for_whom_nothing_is_left_to_spend(
         await room.asks("And so?")
         asked = len(model.requests)
         await time.to_the_quiet_moment()
-        assert await at_rest(running) == []
+        assert await runs_at_rest(running, HERE) == []
         assert len(model.requests) == asked

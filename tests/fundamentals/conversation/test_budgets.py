@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from sqlalchemy import select
 
 from bot.messages import Address
-from bot.store import runs, work
-from bot.store.runs import Run, RunState
-from bot.store.schema import compactions
+from bot.store.runs import RunState
 from tests.conftest import OpenHouse
-from tests.house import PATIENCE, House, Room
+from tests.house import Room, runs_at_rest
 from tests.servers.messages.server import MessagesServer
 
 HERE = Address("room", "1").agent_id
@@ -28,18 +24,6 @@ REFUSED = "is used up (1 token)"
 def model(model: MessagesServer) -> MessagesServer:
     model.window = 20_000
     return model
-
-
-async def at_rest(running: House) -> list[Run]:
-    """Once nothing is left to do: all runs."""
-    database = running.resources.database
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            async with database.read() as tx:
-                if not await work.has_work(tx, HERE, now=database.clock()):
-                    rows = await tx.execute(select(compactions).order_by(compactions.c.started_at))
-                    return [runs.run_of(row) for row in rows.mappings()]
-            await asyncio.sleep(0.01)
 
 
 LATE = {"warning": 0.95, "critical": 0.97}
@@ -62,7 +46,7 @@ async def test_no_model_is_asked_in_the_background_for_whom_nothing_is_left(
         for part in range(4):
             said = await room.asks(f"Chapter {part}. {STORY[: len(STORY) // 8]}")
             assert (REFUSED in said) is not passes
-        found = await at_rest(running)
+        found = await runs_at_rest(running, HERE)
     assert (trigger in {run.trigger for run in found}) is passes
     if not passes:
         assert found == []
@@ -73,7 +57,7 @@ async def test_a_compaction_that_asks_no_model_goes_on(house: OpenHouse, room: R
     async with house(budget={"person_day": "1 token"}, agents={"strategy": "memory"}) as running:
         await room.asks(f"Please note: the library door code is 4711-22. {STORY}")
         await room.asks("And so?")
-        while not (found := await at_rest(running)):
+        while not (found := await runs_at_rest(running, HERE)):
             assert REFUSED in await room.asks(f"Go on. {STORY[: len(STORY) // 8]}")
     assert [(run.trigger, run.state) for run in found] == [("ahead", RunState.DONE)]
     assert len(model.requests) == 1
