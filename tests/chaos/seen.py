@@ -25,16 +25,16 @@ async def seen(house: House) -> AsyncIterator[str]:
     turns = await house.ledger.rows("SELECT * FROM turns")
     inbox = await house.ledger.rows("SELECT * FROM inbox WHERE turn_id IS NOT NULL ORDER BY position, id")
     own: defaultdict[str, list[int]] = defaultdict(list)
-    positions: dict[str, int] = {}
+    positions: dict[str, tuple[int, int]] = {}
     for row in inbox:
         own[row["turn_id"]] += [int(number) for number in ASKED.findall(row["text"])]
-        positions.setdefault(row["turn_id"], row["position"])
+        positions.setdefault(row["turn_id"], (row["position"], row["id"]))
     for index, chat in enumerate(house.people.chats):
         agent = house.people.agents[index]
         shown = house.people.sees(index)
         ours = [row for row in outbox if (row["connector"], row["chat"]) == (chat.connector, chat.chat)]
         in_order = sorted(
-            (turn for turn in turns if turn["agent_id"] == agent), key=lambda turn: positions.get(turn["id"], 0)
+            (turn for turn in turns if turn["agent_id"] == agent), key=lambda turn: positions.get(turn["id"], (0, 0))
         )
         said = {one.number for one in house.people.said if one.chat == index}
         texts = [*chat.glimpses(), *(text for message in shown for text in message.texts)]
@@ -75,7 +75,8 @@ def _answers(
     own: Mapping[str, Sequence[int]],
 ) -> Iterator[str]:
     """Each message is answered by its own turn, once, and the answers stand in the order of the messages, which is
-    that of the turns."""
+    that of the turns: the platform's, and of what has one position there, such as what the agent was woken by, that in
+    which it came."""
     rows = {row["id"]: row for row in outbox}
     places = {message.ref: place for place, message in enumerate(shown)}
     answered = Counter[int]()

@@ -42,6 +42,8 @@ SPOILT = {
     "UPDATE compactions SET state = 'failed'": "did not succeed",
     "UPDATE compactions SET id = 'x'": "does not stand in the trace once",
     "UPDATE turns SET slot = 1": "turns reply in slot 1",
+    "UPDATE inbox SET position = -position": "stands before one to an earlier message",
+    "UPDATE inbox SET position = 0, id = -id": "stands before one to an earlier message",
 }
 
 
@@ -79,6 +81,18 @@ async def test_it_finds_whatever_is_spoilt(sound: House, tmp_path_factory: pytes
         found = await told_faults(spoilt, Excuses())
         await spoilt.ledger.close()
         assert any(expected in fault for fault in found), f"{spoiling}: {found}"
+
+
+async def test_the_order_of_what_has_one_position_is_not_that_in_which_a_database_gives_turns(
+    sound: House,
+) -> None:
+    """What wakes an agent has the position of what came before it; a row that is changed may move in its table."""
+    await sound.ledger.close()
+    with closing(sqlite3.connect(sound.data_dir / "palimpsest.db")) as connection:
+        connection.execute("UPDATE inbox SET position = 0")
+        assert connection.execute("UPDATE turns SET rowid = -rowid").rowcount > 1
+        connection.commit()
+    assert await told_faults(sound, Excuses()) == []
 
 
 async def test_it_finds_what_was_shown_in_another_chat_for_a_moment(sound: House) -> None:
