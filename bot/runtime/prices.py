@@ -28,7 +28,7 @@ _SEARCH = 0.01
 """Dollars; fetching a page costs its tokens alone."""
 FREE_PROVIDERS = frozenset({"local", "ollama", "lmstudio", "llamacpp", "vllm"})
 """Servers of one's own, whose tokens nobody charges for, unless the file says what they cost."""
-LOCAL_MODELS = frozenset({"", "smollm2-135m-instruct"})
+LOCAL_MODEL = "smollm2-135m-instruct"
 """How the model that comes along is called where nothing is said of a provider."""
 LISTED_ON = "2026-11-23"
 """When documentation was read."""
@@ -153,7 +153,7 @@ def price_of(model: str, provider: str = "") -> Price | None:
         return own
     known = _learned.get(model) or next((price for prefix, price in _PRICES if model.startswith(prefix)), None)
     known = known or _elsewhere_documented(model)
-    is_free = provider in FREE_PROVIDERS or (not provider and model in LOCAL_MODELS)
+    is_free = provider in FREE_PROVIDERS or (not provider and model == LOCAL_MODEL)
     return FREE if is_free else known
 
 

