@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from bot.app.folder_locks import only_terminal_of
 from bot.app.loading import AGENTS, WORKER, begun, keep_what_is_loaded, load, sdks, without_collecting
 from bot.app.main import gateway_for, inner_roles
-from bot.app.platforms import piped, terminal, write_line
+from bot.app.platforms import piped, terminal, write_answer, write_line
 from bot.bus import topics
 from bot.messages import Address, Attachment
 from bot.runtime.settings import Settings
@@ -77,7 +77,7 @@ async def ask_once(
         if not is_command:
             write_line(sys.stderr, answers.getvalue().strip() or "There is no answer.")
         return is_command
-    write_line(sys.stdout, session.answer)
+    write_answer(sys.stdout, session.answer)
     return True
 
 
