@@ -13,6 +13,7 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from bot.app.cli.text import say
 from bot.app.folder_locks import only_terminal_of
 from bot.app.loading import AGENTS, WORKER, begun, keep_what_is_loaded, load, sdks, without_collecting
 from bot.app.main import gateway_for, inner_roles
@@ -50,7 +51,8 @@ async def chat(settings: Settings, address: Address, notes: Sequence[str] = (), 
             shown = terminal(settings, address, notes) if sys.stdin.isatty() else None
             session = _Session(settings, address, shown, insists=insists)
             await session.run(shown or piped(settings, address, notes))
-    sys.stdout.writelines(f"{line}\n" for line in session.leaves)
+    for line in session.leaves:
+        say(line, sys.stdout)
 
 
 async def ask_once(
