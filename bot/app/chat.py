@@ -13,10 +13,11 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from bot.app.cli.text import say
 from bot.app.folder_locks import only_terminal_of
 from bot.app.loading import AGENTS, WORKER, begun, keep_what_is_loaded, load, sdks, without_collecting
 from bot.app.main import gateway_for, inner_roles
-from bot.app.platforms import piped, terminal, write_line
+from bot.app.platforms import piped, terminal, write_answer, write_line
 from bot.bus import topics
 from bot.messages import Address, Attachment
 from bot.runtime.settings import Settings
@@ -50,7 +51,8 @@ async def chat(settings: Settings, address: Address, notes: Sequence[str] = (), 
             shown = terminal(settings, address, notes) if sys.stdin.isatty() else None
             session = _Session(settings, address, shown, insists=insists)
             await session.run(shown or piped(settings, address, notes))
-    sys.stdout.writelines(f"{line}\n" for line in session.leaves)
+    for line in session.leaves:
+        say(line, sys.stdout)
 
 
 async def ask_once(
@@ -77,7 +79,7 @@ async def ask_once(
         if not is_command:
             write_line(sys.stderr, answers.getvalue().strip() or "There is no answer.")
         return is_command
-    write_line(sys.stdout, session.answer)
+    write_answer(sys.stdout, session.answer)
     return True
 
 

@@ -21,7 +21,7 @@ from bot.model.cache_marks import Life
 from bot.model.calls import Silence
 from bot.model.chain import Chain
 from bot.model.stand_in import StandIn
-from bot.runtime.providers import ANTHROPIC, Choice, Provider, Wire, choice, providers
+from bot.runtime.providers import ANTHROPIC, CUSTOM, Choice, Provider, Wire, choice, providers
 from bot.runtime.settings import LOCAL_API_KEY, Settings
 
 NO_KEY = (
@@ -130,7 +130,9 @@ def link_to(chosen: Choice, settings: Settings, windows: Windows | None = None) 
     if provider.wire_of(chosen.name) is Wire.MESSAGES:
         on_messages = _on_messages(provider, chosen, settings, windows)
         return Link(on_messages, chosen.name, _title(chosen), remembers=_life_elsewhere(settings))
-    return Link(_on_chat(provider, chosen, settings, windows), chosen.name, _title(chosen))
+    taken = {"image": provider.quirks.images, "document": provider.quirks.documents}
+    takes = frozenset(kind for kind, is_so in taken.items() if is_so)
+    return Link(_on_chat(provider, chosen, settings, windows), chosen.name, _title(chosen), takes=takes)
 
 
 def _life_elsewhere(settings: Settings) -> Life:
@@ -140,7 +142,11 @@ def _life_elsewhere(settings: Settings) -> Life:
 
 def _title(chosen: Choice) -> str:
     """What people read; the names of Claude's models say enough."""
-    return "" if chosen.provider == ANTHROPIC else f"{providers()[chosen.provider].title} {chosen.name}"
+    if chosen.provider == ANTHROPIC:
+        return ""
+    if chosen.provider == CUSTOM:
+        return f"{chosen.name} at your endpoint"
+    return f"{providers()[chosen.provider].title} {chosen.name}"
 
 
 def names_for(chosen: Choice, settings: Settings) -> SettingNames:
@@ -193,7 +199,7 @@ def _look_at(base_url: str, key: str | None) -> Callable[[str], Awaitable[Limits
     async def ask(model: str) -> Limits | None:
         from bot.model.providers.windows import look
 
-        return await look(providers()["custom"], f"{base_url}/v1", key, model)
+        return await look(providers()[CUSTOM], f"{base_url}/v1", key, model)
 
     return ask
 

@@ -114,6 +114,13 @@ def write_line(file: TextIO, text: str) -> None:
     write(file, text)
 
 
+def write_answer(file: TextIO, text: str) -> None:
+    """An answer: set from Markdown on a terminal, raw elsewhere."""
+    from connectors.terminal.pipe import write_answer as write
+
+    write(file, text)
+
+
 def _said(settings: Settings, notes: Sequence[str]) -> Sequence[str]:
     return [*notes, local_note(settings)] if settings.uses_local_model else notes
 

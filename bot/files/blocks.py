@@ -88,6 +88,16 @@ def unreadable(file: Kept, why: str) -> tuple[list[Block], str]:
     return [_not_shown(file, why)], f"I keep {file.name}, but cannot read it: {why}."
 
 
+def not_taken(file: Kept, blocks: Sequence[Block], takes: Collection[str]) -> str:
+    """A sentence for people where the model's server is not sent what these blocks show of a file, else empty.
+    ``takes``: the types of blocks that it is sent."""
+    kinds = {block["type"] for block in blocks if is_media(block) and block["type"] not in takes}
+    if not kinds:
+        return ""
+    what = "PDFs" if "document" in kinds else "pictures"
+    return f"I keep {file.name}, but this model's server takes no {what}."
+
+
 def _of_another_kind(file: Kept) -> tuple[list[Block], str]:
     kind = (file.media_type or mimetypes.guess_type(file.name)[0] or "").partition("/")[0]
     if kind == "audio":

@@ -21,6 +21,8 @@ CUT_OFF = "max_tokens"
 """The stop reason of an answer that was to be longer."""
 DEFAULT_WINDOW = 200_000
 DEFAULT_ANSWER = 8_192
+MEDIA = frozenset({"image", "document"})
+"""The types of blocks that show a model what is no text."""
 
 
 @dataclass(frozen=True)
@@ -237,7 +239,8 @@ class Link:
     nobody who speaks like them: only there do requests with tools get a prompt besides ours. ``is_local``: it is the
     one that comes with the program. ``prompt``: the system prompt that it can follow, in the place of ours;
     ``uses_tools``: whether it is offered any; ``introduction``: what people read once, below its first answer;
-    ``remembers``: for how long its requests ask the provider to keep them, where they do ask.
+    ``remembers``: for how long its requests ask the provider to keep them, where they do ask; ``takes``: of the blocks
+    that are no text, the types that its server is sent.
     """
 
     model: Model
@@ -249,6 +252,7 @@ class Link:
     introduction: str = ""
     is_local: bool = False
     remembers: Life | None = None
+    takes: frozenset[str] = MEDIA
 
     @property
     def called(self) -> str:

@@ -19,6 +19,7 @@ _MENTION = re.compile(r"""(?<!\S)@(?:"([^"\n]+)"|'([^'\n]+)'|(\S+))""")
 _BEGUN = re.compile(r"""(?<!\S)@(?:(["'])([^"'\n]*)|([^\s"']*))\Z""")
 _AFTER_WORDS = ".,;:!?)]}»”'\""
 """What may stand behind a path in a sentence, and is not of it."""
+_LIKE_A_FILE = re.compile(r"\w\.\w|/\w|^\.\w")
 _MOST_OFFERED = 200
 
 
@@ -59,10 +60,11 @@ def _name_and_words(rest: str) -> tuple[str, str]:
     return name, words.strip()
 
 
-def mentioned(text: str) -> tuple[Attachment, ...]:
-    """The files that a message names with an `@` before them, each once. An `@` before anything else says nothing.
-    Looks at the disk."""
+def mentioned(text: str) -> tuple[tuple[Attachment, ...], tuple[str, ...]]:
+    """The files that a message names with an `@` before them, each once; and what looks like the name of one (it has a
+    dot or a slash inside) and is none. An `@` before anything else says nothing. Looks at the disk."""
     found: dict[str, Attachment] = {}
+    missing: dict[str, None] = {}
     for mention in _MENTION.finditer(text):
         written = next(filter(None, mention.groups()))
         for name in dict.fromkeys((written, written.rstrip(_AFTER_WORDS))):
@@ -71,7 +73,11 @@ def mentioned(text: str) -> tuple[Attachment, ...]:
                 if name and path.is_file():
                     found.setdefault(str(path), Attachment(str(path), path.name, size=path.stat().st_size))
                     break
-    return tuple(found.values())
+        else:
+            name = written.rstrip(_AFTER_WORDS)
+            if _LIKE_A_FILE.search(name):
+                missing[name] = None
+    return tuple(found.values()), tuple(missing)
 
 
 def begun(text: str) -> bool:

@@ -185,10 +185,11 @@ class Terminal:
         width = max(1, self._prompt.columns - 2)
         shown = [
             _indented("> ", wrapped(clean(said), width), _ROWS_SAID),
-            _indented("  ", wrapped(clean(answer), width), _ROWS_ANSWERED),
+            _indented("  ", typeset(clean(answer), width) if answer.strip() else "", _ROWS_ANSWERED),
         ]
         text = "\n".join(filter(None, shown))
-        await self._prompt.print([("class:notice", "\n" + self._wrapped(clean(note))), ("class:before", f"\n{text}")])
+        before = [(f"class:before {style}", piece) for style, piece, *_ in to_formatted_text(ANSI(f"\n{text}"))]
+        await self._prompt.print([("class:notice", "\n" + self._wrapped(clean(note))), *before])
 
     def pace(self, address: Address) -> float:  # noqa: ARG002 - the Protocol's
         """See :class:`bot.connector.Connector`."""
@@ -367,13 +368,18 @@ class Terminal:
         self._order = max(self._order + 1, time.time_ns())
         inbound = Inbound(self._address, key, "message", self._order, person="me", text=line, ref=key)
         new = 0
+        missing: Sequence[str] = ()
         try:
             if file := await asyncio.to_thread(attached, line):
                 inbound = replace(inbound, text=file[1], attachments=(file[0],))
-            elif not inbound.is_command and (files := await asyncio.to_thread(mentioned, line)):
+            elif not inbound.is_command:
+                files, missing = await asyncio.to_thread(mentioned, line)
                 inbound = replace(inbound, attachments=files)
-                await self._hint_at(" ".join(f"📎 {file.name}" for file in files))
+                if files:
+                    await self._hint_at(" ".join(f"📎 {file.name}" for file in files))
             new = await intake.store([inbound])
+            for name in missing:
+                await self._hint_at(f"(There is no file {name}; it went as text.)")
         except CannotAttachError as error:
             await self._hint_at(str(error))
         except StoreUnavailable as error:

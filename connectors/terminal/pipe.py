@@ -18,7 +18,7 @@ from bot.connector import Intake
 from bot.errors import DeliveryDelayed, StoreUnavailable
 from bot.messages import Address, Attachment, Edit, Inbound, Outbound, Say
 from connectors.terminal.attach import CannotAttachError, attached, copy, told
-from connectors.terminal.typeset import clean
+from connectors.terminal.typeset import clean, typeset
 
 LEAVING: Final = frozenset({"/quit", "/exit"})
 SEVERAL: Final = (
@@ -32,6 +32,8 @@ _STORE_ATTEMPTS = 5
 _WAITS = "⏳"
 """How a line begins that says why there is no answer yet; it stands last in what is written so far."""
 _TELL_SECONDS = 5.0
+_USUAL_COLUMNS = 80
+"""Of a terminal that does not say how wide it is."""
 
 
 class Pipe:
@@ -230,6 +232,18 @@ def write(file: TextIO, text: str) -> None:
     """A text and the end of a line, without what a terminal would obey; what the file cannot encode is replaced."""
     encoding = file.encoding or "utf-8"
     file.write(clean(text).encode(encoding, "replace").decode(encoding) + "\n")
+    file.flush()
+
+
+def write_answer(file: TextIO, text: str) -> None:
+    """An answer, set as the interactive terminal sets it where the file is one, else as :func:`write` has it."""
+    if not file.isatty():
+        write(file, text)
+        return
+    shown = typeset(clean(text), os.get_terminal_size(file.fileno()).columns or _USUAL_COLUMNS)
+    is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    encoding = file.encoding or "utf-8"
+    file.write((clean(shown) if is_plain else shown).encode(encoding, "replace").decode(encoding) + "\n")
     file.flush()
 
 

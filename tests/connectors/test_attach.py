@@ -36,11 +36,27 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_a_file_with_an_at_before_it_is_sent_and_nothing_else_is(folder: Path, text: str, names: list[str]) -> None:
-    found = mentioned(text)
+    found, _ = mentioned(text)
     assert [file.name for file in found] == names
     for file in found:
         assert Path(file.ref).is_relative_to(folder)
         assert file.size == Path(file.ref).stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("@nosuch.txt hi", ["nosuch.txt"]),
+        ("see @docs/none and @docs/none.", ["docs/none"]),
+        ('is @"my phota.png" good?', ["my phota.png"]),
+        ("@notes.txt, @docs/plan.md, @docs and @.hidden are there", []),
+        ("@nobody, @a. @... @/ me@nosuch.txt @ nothing", []),
+    ],
+)
+def test_what_looks_like_a_file_behind_an_at_and_is_none_is_named_once(
+    folder: Path, text: str, names: list[str]
+) -> None:
+    assert list(mentioned(text)[1]) == names, folder
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from bot.errors import DeliveryDelayed, StoreUnavailable
 from bot.messages import Address, Attachment, Edit, Inbound, Say, Status, Typing
 from connectors.memory import MemoryIntake
-from connectors.terminal.pipe import SEVERAL, Pipe, lines_of
+from connectors.terminal.pipe import SEVERAL, Pipe, lines_of, write_answer
 from tests.until import until
 
 HERE = Address("terminal", "me")
@@ -275,3 +275,31 @@ async def test_what_is_waited_for_is_said_on_standard_error_while_nothing_of_an_
     told = "⏳ It is overloaded.\n⏳ It does not answer.\n"
     assert err.getvalue() == (told if begins else f"Waiting.\n{told}")
     assert out.getvalue() == "Well.\n"
+
+
+@pytest.mark.parametrize(
+    ("surroundings", "shown"),
+    [({}, b"It has \x1b[1mtwo\x1b[0m words.\r\n"), ({"NO_COLOR": "1"}, b"It has two words.\r\n")],
+    ids=["in colours", "without"],
+)
+def test_an_answer_is_set_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, surroundings: dict[str, str], shown: bytes
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    for name, value in surroundings.items():
+        monkeypatch.setenv(name, value)
+    ours, theirs = os.openpty()
+    written = b""
+    with os.fdopen(theirs, "w") as terminal:
+        write_answer(terminal, "It has **two** words.")
+        while not written.endswith(b"\n"):
+            written += os.read(ours, 100)
+    os.close(ours)
+    assert written == shown
+
+
+def test_an_answer_is_raw_elsewhere() -> None:
+    out = StringIO()
+    write_answer(out, "It has **two** words.")
+    assert out.getvalue() == "It has **two** words.\n"

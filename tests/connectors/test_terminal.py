@@ -416,6 +416,11 @@ async def test_a_conversation_that_is_gone_on_with_shows_where_it_stood_cut(desk
     await desk.shows(f"{len(answer)} characters")
 
 
+async def test_what_was_answered_before_is_set_as_it_was_when_it_came(desk: Desk) -> None:
+    await desk.terminal.show_before("Going on.", "How **many**?", "It has **two** paragraphs.\n\n- one\n- `two`")
+    await desk.shows("> How **many**?\n  It has two paragraphs.\n\n   • one\n   • two\n")
+
+
 async def test_who_was_faster_is_not_shown_where_it_stood(desk: Desk) -> None:
     await desk.type("hello" + ENTER)
     await desk.stored("hello")
@@ -436,6 +441,18 @@ async def test_a_file_that_a_message_names_goes_along_and_is_said(desk: Desk, tm
     await desk.type(f"/abort @{tmp_path}/plan.txt" + ENTER)
     await desk.stored(line, f"/abort @{tmp_path}/plan.txt")
     assert not desk.intake.inbounds[1].attachments
+
+
+async def test_what_looks_like_a_file_and_is_none_goes_as_text_and_is_said(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "plan.txt").write_text("the plan")
+    line = f"@{tmp_path}/plan.txt @nosuch.txt, @ada and @nosuch.txt; @old/notes?"
+    await desk.type(line + ENTER)
+    await desk.stored(line)
+    await desk.shows("📎 plan.txt")
+    await desk.shows("(There is no file nosuch.txt; it went as text.)")
+    await desk.shows("(There is no file old/notes; it went as text.)")
+    assert [file.name for file in desk.intake.inbounds[0].attachments] == ["plan.txt"]
+    assert "no file ada" not in desk.screen.text
 
 
 async def test_a_path_is_completed_behind_an_at(desk: Desk, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from bot.agent.context import Context
 from bot.agent.live_view import LiveView
 from bot.agent.step import Step
 from bot.compaction import Plan
-from bot.files.blocks import blocks_of, is_media, parts_of, remove_sent, unseen
+from bot.files.blocks import blocks_of, is_media, not_taken, parts_of, remove_sent, unseen
 from bot.files.parser_pool import Parser
 from bot.history import Entry, EntryKind
 from bot.history.quotations import quotation_block, spoken_by
@@ -64,8 +64,9 @@ class Incoming:
     async def open(self, messages: Sequence[Waiting]) -> Opened:
         """Open the files that came with these messages."""
         characters = int(self._context.window.limit * FILE_SHARE * 2)  # two characters a token is little
-        folder, parser = self._folder, self._parser
-        return Opened(messages, [await files_of(folder, one, parser, characters=characters) for one in messages])
+        folder, parser, takes = self._folder, self._parser, self._context.window.link.takes
+        files = [await files_of(folder, one, parser, characters=characters, takes=takes) for one in messages]
+        return Opened(messages, files)
 
     async def withdraw(self, deletion: Waiting) -> None:
         """People may take back what they said, whatever runs."""
@@ -151,14 +152,15 @@ class Files:
         return len(self.problems) == len(self.blocks)
 
 
-async def files_of(folder: Path, message: Waiting, parser: Parser, *, characters: int) -> Files:
-    """What somebody sent with it. ``characters``: so many are shown of a text file."""
+async def files_of(folder: Path, message: Waiting, parser: Parser, *, characters: int, takes: Collection[str]) -> Files:
+    """What somebody sent with it. ``characters``: so many are shown of a text file; ``takes``: of the blocks that are
+    no text, the types that the model's server is sent."""
     shown: list[tuple[Block, ...]] = []
     problems: list[str] = []
     for file in message.files:
         blocks, problem = await blocks_of(folder, file, parser, room=characters)
         shown.append(tuple(blocks))
-        if problem:
+        if problem := problem or not_taken(file, blocks, takes):
             problems.append(problem)
     return Files(tuple(shown), tuple(problems))
 

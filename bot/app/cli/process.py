@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from bot.app.cli.text import say
 from bot.errors import PalimpsestError
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class one_line_errors:  # noqa: N801  # reads as a word where it is used
         told = next((cause for cause in causes if isinstance(cause, PalimpsestError)), None)
         if told is None:
             return
-        print(f"palimpsest: {told}", file=sys.stderr)
+        say(f"palimpsest: {told}", sys.stderr)
         raise typer.Exit(2 if isinstance(told, WronglyCalled) else 1) from None
 
 

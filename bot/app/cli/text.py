@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import textwrap
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import zip_longest
+from typing import TextIO
 
 
 def printable(text: str) -> str:
@@ -17,6 +20,15 @@ def printable(text: str) -> str:
 def line(text: str) -> str:
     """On one line."""
     return re.sub(r"\s+", " ", printable(text)).strip()
+
+
+def say(text: str, file: TextIO | None) -> None:
+    """Print lines for people, wrapped at words where the file is a terminal; what is longer than a line stays whole.
+    ``file``: None where this process has none."""
+    room = os.get_terminal_size(file.fileno()).columns if file and file.isatty() else 0
+    for sentence in text.split("\n"):
+        rows = textwrap.wrap(sentence, room, break_long_words=False, break_on_hyphens=False) if room else []
+        print("\n".join(rows) or sentence, file=file)
 
 
 def cut(text: str, longest: int = 60) -> str:

@@ -12,7 +12,7 @@ from bot.history.file_headers import sent_path
 from bot.messages import AgentId, Audience, text_of
 from bot.store.histories import load_layers
 from bot.store.operators.overview import usages, with_usage
-from bot.store.schema import compactions, entries, outbox, turns
+from bot.store.schema import compactions, entries, inbox, outbox, turns
 from bot.store.turns import TurnState
 from bot.store.tx import Tx
 
@@ -24,8 +24,8 @@ _FRESH_START = "new"
 
 @dataclass(frozen=True)
 class Exchange:
-    """What was said last, and what was answered; ``answer`` is empty where nothing was. ``at``: when, in seconds since
-    1970."""
+    """What was said last, and what was answered; ``answer`` is empty where nothing was. ``at``: when the conversation
+    was used last, also by a command, in seconds since 1970."""
 
     said: str
     answer: str
@@ -69,8 +69,12 @@ async def last_exchange(tx: Tx, agent_id: AgentId) -> Exchange | None:
         else:
             said.insert(0, f"[{sent_path(text) or 'a file'}]" if kind == EntryKind.FILE else text)
         at = at or created_at
+    if not said:
+        return None
+    came = select(inbox.c.received_at).where(inbox.c.agent_id == agent_id).order_by(inbox.c.id.desc()).limit(1)
+    at = max(at, (await tx.execute(came)).scalar_one_or_none() or 0.0)
     answer = "\n\n".join(filter(None, reversed(answers.values())))
-    return Exchange("\n".join(filter(None, said)), answer, at) if said else None
+    return Exchange("\n".join(filter(None, said)), answer, at)
 
 
 async def last_turn(tx: Tx, agent_id: AgentId, *, since: float) -> tuple[TurnState, str] | None:

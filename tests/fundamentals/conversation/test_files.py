@@ -11,9 +11,12 @@ import pytest
 from PIL import Image
 from pypdf import PdfWriter
 
+from bot.model import Link
+from bot.model.scripted import ScriptedModel
+from bot.runtime.settings import Settings
 from tests.conftest import OpenHouse
 from tests.hostile import hostile_pdf
-from tests.house import Room
+from tests.house import Room, open_house
 from tests.servers.messages.server import MessagesServer
 from tests.servers.messages.wire import MessagesRequest, Reply, ToolCall
 
@@ -189,6 +192,32 @@ async def test_what_waits_behind_a_file_that_cannot_be_read_is_answered(
         await room.until(room.notices)
     assert room.notices() == ["I cannot listen to voice.ogg. Please write it instead."]
     assert len(model.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("takes", "sentences"),
+    [
+        (
+            frozenset[str](),
+            [
+                "I keep cat.png, but this model's server takes no pictures.",
+                "I keep paper.pdf, but this model's server takes no PDFs.",
+            ],
+        ),
+        (frozenset({"image"}), ["I keep paper.pdf, but this model's server takes no PDFs."]),
+        (frozenset({"image", "document"}), []),
+    ],
+    ids=["neither", "pictures", "both"],
+)
+async def test_whoever_sends_what_the_models_server_does_not_take_is_told_once(
+    room: Room, data_dir: Path, takes: frozenset[str], sentences: list[str]
+) -> None:
+    link = Link(ScriptedModel("I see.", "As I said."), "text-model", takes=takes)
+    async with open_house(Settings(_env_file=None, data_dir=data_dir, access="open"), room, model=link):
+        assert await asks_with(room, "look", {"cat.png": picture(), "paper.pdf": pdf()}) == "I see."
+        await room.until(lambda: len(room.notices()) == len(sentences))
+        assert await room.asks("and now?") == "As I said."
+        assert room.notices() == sentences
 
 
 async def test_a_file_that_takes_too_long_is_said_and_the_words_are_answered(

@@ -54,6 +54,24 @@ async def test_each_provider_is_asked_by_its_row_as_it_wants_to_be(tmp_path: Pat
     assert link.called == f"{providers()[name].title} {server.manner.model}"
 
 
+@pytest.mark.parametrize(
+    ("model", "called", "takes"),
+    [
+        ("custom/friendly-1", "friendly-1 at your endpoint", {"image"}),
+        ("openai/gpt-6-sol", "OpenAI gpt-6-sol", {"image", "document"}),
+        ("deepseek/deepseek-v4-flash", "DeepSeek deepseek-v4-flash", set[str]()),
+    ],
+)
+def test_a_link_is_called_by_its_provider_and_knows_what_its_server_takes(
+    tmp_path: Path, model: str, called: str, takes: set[str]
+) -> None:
+    own = {"key": KEY, "base_url": "http://127.0.0.1:9/v1"}
+    settings = load(tmp_path, providers={model.partition("/")[0]: own}, model=model)
+    link = link_to(settings.talker, settings)
+    assert link.called == link.described == called
+    assert link.takes == takes
+
+
 async def test_azure_before_v1_has_a_path_for_each_deployment(tmp_path: Path) -> None:
     own = {"key": KEY, "base_url": "https://r.openai.azure.com", "version": "2024-10-21"}
     settings = load(tmp_path, providers={"azure": own}, model="azure/mine", compaction_model="azure/other")

@@ -6,15 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bot.history import Entry, EntryKind
-from bot.messages import Address, Audience, Role, text_block
-from bot.store import Database, histories
+from bot.messages import Address, Audience, Inbound, Role, text_block
+from bot.store import Database, histories, inbox
 from bot.store.operators.terminal import Exchange, last_exchange
 
 HERE = Address("terminal", "me").agent_id
 
 
-async def exchange(folder: Path, said: Sequence[tuple[Role, EntryKind, str, str]]) -> Exchange | None:
-    """Of a conversation of these: role, kind, text and turn."""
+async def exchange(
+    folder: Path, said: Sequence[tuple[Role, EntryKind, str, str]], *, command_at: float | None = None
+) -> Exchange | None:
+    """Of a conversation of these: role, kind, text and turn. ``command_at``: when a command came."""
     database = Database.in_folder(folder)
     await database.open()
     async with database.write() as tx:
@@ -23,6 +25,10 @@ async def exchange(folder: Path, said: Sequence[tuple[Role, EntryKind, str, str]
             blocks = (text_block(text),)
             entry = Entry(seq=seq, role=role, blocks=blocks, kind=kind, turn=turn, audience=audience)
             await histories.append(tx, HERE, [entry], now=10.0 * seq)
+    if command_at:
+        async with database.write() as tx:
+            command = Inbound(Address("terminal", "me"), "1", "message", 1, "me", "/status")
+            await inbox.add(tx, command, now=command_at)
     async with database.read() as tx:
         found = await last_exchange(tx, HERE)
     await database.close()
@@ -48,3 +54,19 @@ async def test_what_it_said_when_it_was_woken_stands_behind_the_answer_and_not_i
         ("assistant", EntryKind.REPLY, "It is hot.", "2"),
     ]
     assert await exchange(data_dir, said) == Exchange("Look at the oven in an hour.", "I will.\n\nIt is hot.", 40.0)
+
+
+async def test_a_command_is_a_use_of_it_too(data_dir: Path) -> None:
+    said: list[tuple[Role, EntryKind, str, str]] = [
+        ("user", EntryKind.SAID, "What is it?", "1"),
+        ("assistant", EntryKind.REPLY, "A dog.", "1"),
+    ]
+    assert await exchange(data_dir, said, command_at=500.0) == Exchange("What is it?", "A dog.", 500.0)
+
+
+async def test_an_answer_behind_the_last_message_is_a_use_of_it_too(data_dir: Path) -> None:
+    said: list[tuple[Role, EntryKind, str, str]] = [
+        ("user", EntryKind.SAID, "What is it?", "1"),
+        ("assistant", EntryKind.REPLY, "A dog.", "1"),
+    ]
+    assert await exchange(data_dir, said, command_at=15.0) == Exchange("What is it?", "A dog.", 20.0)
