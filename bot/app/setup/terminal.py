@@ -323,9 +323,9 @@ class TerminalSetup:
         """A token that works, or that somebody keeps all the same; None: none after all."""
         for number, line in enumerate(step.platform.how, 1):
             self._questions.say(f"{number}. {line}")
-        token = ""
+        token, is_declined = "", False
         while True:
-            there = token or step.token
+            there = token or ("" if is_declined else step.token)
             enter = _keeps(there) if there else "skips this"
             given = await self._questions.ask(f"Token, which is not shown; Enter {enter}", hidden=True)
             if given == _LETS_GO:
@@ -333,7 +333,7 @@ class TerminalSetup:
                     self._tell_kept(step.leave())
                 return None
             token = given or token
-            if not token and not step.token:
+            if not token and not there:
                 return None
             trial = await self._tried(step.attempt(token))
             if trial.state == "works" or (trial.state == "untried" and await self._keeps_untried()):
@@ -343,7 +343,8 @@ class TerminalSetup:
             if trial.bot and await self._questions.agrees("The token is right. Go on all the same?", usual=False):
                 self._tell_kept(step.keep(token or step.token))
                 return trial
-            if trial.state == "wrong" and not trial.bot:
+            is_declined = trial.state == "untried"
+            if is_declined or not trial.bot:
                 token = ""  # nobody wants to keep it, and Enter is the way out
 
     async def _admin(self, step: PlatformStep, trial: TokenTrial) -> None:
