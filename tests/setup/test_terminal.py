@@ -118,17 +118,28 @@ async def test_one_thing_is_changed_in_a_file_by_hand_with_a_server_that_was_fou
     assert second.file.read_text(encoding="utf-8") == aside
 
 
-async def test_without_a_network_it_is_kept_if_somebody_says_so_and_whoever_leaves_has_what_was_answered(
+async def test_without_a_network_a_token_that_somebody_declined_is_not_offered_again(
     desk: Desk, environment: dict[str, str], telegram: BotApiServer
 ) -> None:
     environment["TELEGRAM_API_BASE"] = f"http://127.0.0.1:{free_port()}"
-    await desk.begins("setup")
+    await desk.begins("setup", "--no-start")
     await desk.answers("Number or name", "")
     await desk.answers("Talk to it on Telegram, too?", "y")
     await desk.answers("Token, which is not shown", telegram.token)
     await desk.asks("TELEGRAM_API_BASE cannot be reached")
     await desk.answers("Keep it all the same?", "n")
-    await desk.answers("Token, which is not shown; Enter keeps 420…6789")
+    await desk.answers("Token, which is not shown; Enter skips this")
+    await desk.answers("Talk to it on Discord, too?", "n")
+    assert await desk.ends() == 0
+    assert lines_of(desk.file) == []
+
+
+async def test_without_a_network_a_token_is_kept_if_somebody_says_so_and_whoever_leaves_has_what_was_answered(
+    desk: Desk, environment: dict[str, str], telegram: BotApiServer
+) -> None:
+    environment["TELEGRAM_API_BASE"] = f"http://127.0.0.1:{free_port()}"
+    await desk.begins("setup", "telegram")
+    await desk.answers("Token, which is not shown", telegram.token)
     await desk.asks("TELEGRAM_API_BASE cannot be reached")
     await desk.answers("Keep it all the same?", "y")
     await desk.asks("Waiting for it")
@@ -136,6 +147,27 @@ async def test_without_a_network_it_is_kept_if_somebody_says_so_and_whoever_leav
     await desk.asks("What was answered by now is kept")
     assert await desk.ends() == 130
     assert lines_of(desk.file) == [f"TELEGRAM_TOKEN={telegram.token}"]
+
+
+async def test_a_token_that_is_set_and_not_reached_stays_for_whoever_only_looked_and_nothing_was_changed(
+    desks: Callable[[], Desk], environment: dict[str, str], telegram: BotApiServer
+) -> None:
+    environment["TELEGRAM_API_BASE"] = f"http://127.0.0.1:{free_port()}"
+    desk, left = desks(), desks()
+    before = f"TELEGRAM_TOKEN={telegram.token}\n"
+    desk.file.write_text(before, encoding="utf-8")
+    await desk.begins("setup", "telegram")
+    await desk.answers("Token, which is not shown; Enter keeps 420…6789")
+    await desk.answers("Keep it all the same?", "n")
+    await desk.answers("Token, which is not shown; Enter skips this")
+    assert await desk.ends() == 0
+    await left.begins("setup", "telegram")
+    await left.asks("Token, which is not shown")
+    left.type(CTRL_C)
+    await left.asks("Nothing was changed.")
+    assert await left.ends() == 130
+    assert "is kept in" not in left.text.partition("Token")[2]
+    assert left.file.read_text(encoding="utf-8") == before
 
 
 async def test_whoever_leaves_at_once_has_nothing_and_nothing_is_set_up_is_asked_about_first(

@@ -283,7 +283,9 @@ async def _in_browser(file: SettingsFile, web: Web, way: Way) -> str:
 
 
 def _so_far(file: SettingsFile) -> str:
-    return f"What was answered by now is kept in {file.path}." if file.exists else "Nothing was kept."
+    if file.is_changed:
+        return f"What was answered by now is kept in {file.path}."
+    return "Nothing was changed." if file.exists else "Nothing was kept."
 
 
 def has_display() -> bool:

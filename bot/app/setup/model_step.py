@@ -7,20 +7,21 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from typing import IO
 from urllib.parse import urlsplit
 
 from bot.app.doctor.case import Case, revealed
-from bot.app.doctor.provider import Asked, asked, names_in, place_instead
+from bot.app.doctor.provider import Asked, asked, names_in, of_account, place_instead
 from bot.app.doctor.web import Unreachable, Web
 from bot.app.embedded import EmbeddedError
 from bot.app.embedded.weights import fetch, find_weights, is_to_be_fetched, weights_folder
 from bot.app.setup.env_lines import Changes
 from bot.app.setup.settings_file import SettingsFile
 from bot.app.setup.trial import Trial, trial_of
-from bot.errors import ConfigurationError
+from bot.errors import Cause, ConfigurationError
 from bot.runtime.checks import Finding, ok, problem
-from bot.runtime.providers import ANTHROPIC, DEFAULT_MODEL, Choice, Provider, Wire, choice, providers
+from bot.runtime.providers import ANTHROPIC, CUSTOM, DEFAULT_MODEL, Choice, Provider, Wire, choice, providers
 from bot.runtime.settings import Settings
 
 HEADING = "The model"
@@ -32,16 +33,21 @@ _HERE = frozenset({"127.0.0.1", "::1", "localhost"})
 _LOOK_SECONDS = 1.0
 _OF_ANTHROPIC = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL")
 _ANTHROPIC_VERSION = "2023-06-01"
+_ALSO_CALLED = {CUSTOM: ("endpoint", "own", "openai-compatible", "openai compatible")}
+_ADDRESS = re.compile(r"https?://\S+|[\w.-]+:\d+(?:/\S*)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Offer:
     """Somebody who can be asked; ``provider`` None: the model that comes along. ``models``: what a server that runs on
-    this machine has; ``key``: the one that is set already, empty for none."""
+    this machine has; ``key`` and ``address``: those that are set already, empty for none; ``typed``: an address that
+    was typed in the place of its name."""
 
     provider: Provider | None
     models: tuple[str, ...] = ()
     key: str = ""
+    address: str = ""
+    typed: str = ""
 
     @property
     def name(self) -> str:
@@ -59,7 +65,15 @@ class Offer:
     def is_called(self, typed: str) -> bool:
         """Whether somebody who types this means it: its name, its title, or what its models are called."""
         titles = (self.provider.title, *self.provider.known_for) if self.provider else (self.title,)
-        return typed.lower() in (self.name, *(title.lower() for title in titles))
+        names = (self.name, *_ALSO_CALLED.get(self.name, ()), *(title.lower() for title in titles))
+        return typed.lower() in names
+
+    def at(self, typed: str) -> Offer | None:
+        """The same with this address, where it is one, and any server can be meant; else None."""
+        if self.name != CUSTOM or self.provider is None or not _ADDRESS.fullmatch(typed):
+            return None
+        meant = meant_address(self.provider, typed)
+        return None if choice.why_no_address(self.provider, meant) else replace(self, typed=meant)
 
     def is_its_key(self, typed: str) -> bool:
         """Whether this looks like a key of it and of nobody else."""
@@ -111,7 +125,11 @@ class ModelStep:
         known = [*providers().values()]
         lists = await asyncio.gather(*(self._found(one, settings) for one in known if one.port))
         found = dict(zip((one.name for one in known if one.port), lists, strict=True))
-        offers = [Offer(one, found.get(one.name, ()), self._key(one, settings)) for one in known]
+        given = self._file.given()
+        offers = [
+            Offer(one, found.get(one.name, ()), self._key(one, settings), given.get(one.base_setting, ""))
+            for one in known
+        ]
         places = {one.name: (not found.get(one.name), bool(one.port), not one.base_url) for one in known}
         return [*sorted(offers, key=lambda offer: places[offer.name]), Offer(None)]
 
@@ -143,6 +161,24 @@ class ModelStep:
             headers = {"anthropic-version": _ANTHROPIC_VERSION, "x-api-key": revealed(settings.anthropic_api_key)}
             listed = await self._web.get(f"{base}/v1/models", headers=headers, query={"limit": "1000"})
             return sorted(names_in(listed))
+        return ()
+
+    def place_of(self, address: str) -> str:
+        """Where its wire is spoken, as it was found at the last look; else as it is."""
+        return self._places.get(address.strip(), address)
+
+    async def refused(self, answer: ModelAnswer) -> Sequence[Finding]:
+        """What is to be said where the list of its models is refused for want of a right key; nothing else."""
+        with suppress(ConfigurationError, Unreachable):
+            found = await self._take_place(answer)
+            settings = self._file.settings(self.changes(answer))
+            one = asked(choice.talker(settings), settings)
+            if one.provider.name != answer.provider:
+                return ()
+            listed = await self._web.get(f"{one.base}/models", headers=one.headers, query=one.query)
+            if listed.status == HTTPStatus.UNAUTHORIZED and (wrong := of_account(one, Cause.KEY, "")):
+                advice = "Type another key." if one.key else "Type its key."
+                return trial_of([*found, replace(wrong, advice=advice)], settings).findings
         return ()
 
     async def attempt(self, answer: ModelAnswer) -> Trial:
@@ -212,7 +248,9 @@ class ModelStep:
             changes |= dict.fromkeys(self._file.names(provider.keys))
         if answer.base_url is not None:
             written = answer.base_url.strip()
-            changes[provider.base_setting] = self._places.get(written, written) or None
+            meant = self._places.get(written, written)
+            if not meant or meant != self._file.given().get(provider.base_setting):
+                changes[provider.base_setting] = meant or None
         changes["MODEL"] = f"{provider.name}/{name}"
         if provider.name == ANTHROPIC:
             if self._file.settings({**changes, "MODEL": None}).anthropic_base_url:

@@ -31,6 +31,8 @@ class SettingsFile:
     def __init__(self, path: Path, first: Changes = _NOTHING) -> None:
         self.path = path
         self._first = first
+        self.is_changed = False
+        """Whether this run wrote to it."""
 
     @property
     def exists(self) -> bool:
@@ -70,6 +72,7 @@ class SettingsFile:
         try:
             if not self.exists or text != self._read():
                 self._write(text)
+                self.is_changed = True
         except OSError as error:
             raise ConfigurationError(
                 f"{self.path} cannot be written: {error.strerror}. Let this user write it."

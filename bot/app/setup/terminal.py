@@ -28,7 +28,7 @@ from bot.app.setup.trial import AnyTrial
 from bot.errors import PalimpsestError
 from bot.messages import Inbound
 from bot.runtime.checks import Finding, problem
-from bot.runtime.providers import choice
+from bot.runtime.providers import CUSTOM, choice
 from bot.runtime.tasks import stop
 
 if TYPE_CHECKING:
@@ -193,6 +193,9 @@ class TerminalSetup:
             for number, offer in enumerate(offers, 1):
                 if answer == str(number) or offer.is_called(answer):
                     return offer
+                if there := offer.at(answer):
+                    self._questions.say(f"{there.title} at {there.typed}.")
+                    return there
                 if offer.is_its_key(answer):
                     self._questions.say(f"That looks like a key of {offer.title}: it is asked for now, unseen.")
                     return offer
@@ -226,10 +229,16 @@ class TerminalSetup:
         key: str | None = ""
         base, asks_name, is_first = await self._address(offer, ""), bool(offer.models) or not name, True
         before: ModelAnswer | None = None
+        is_refused = False
         if provider.get_key:
             self._questions.say(f"Its keys are made at {provider.get_key}")
         while True:
-            given = await self._key(step, offer, key) if provider.needs_key or base else ""
+            given = await self._key(step, offer, key, is_refused=is_refused) if provider.needs_key or base else ""
+            if base and (refused := await step.refused(ModelAnswer(offer.name, name or "-", given, base))):
+                self._questions.tell(refused)
+                base, key, is_refused = step.place_of(base), "", True
+                continue
+            is_refused = False
             asks_name, key, is_first = asks_name or (given == key and not is_first), given, False
             if asks_name:
                 known = offer.models or await step.models(ModelAnswer(offer.name, name or "-", key, base))
@@ -245,7 +254,7 @@ class TerminalSetup:
                 raise _Back
             before = answer
             if base:
-                base = await self._address(offer, base)
+                base = await self._address(offer, step.place_of(base))
             elif not provider.needs_key and not await self._questions.agrees("Try again?", usual=True):
                 raise _Back
 
@@ -255,26 +264,33 @@ class TerminalSetup:
         provider, usual = offer.provider, typed or offer.provider.base_url
         if offer.models or (provider.needs_key and provider.base_url):
             return None
+        if offer.typed and not typed:
+            return offer.typed
+        there = offer.address if not typed and not choice.why_no_address(provider, offer.address) else ""
         while True:
             enter = "" if usual else ", e.g. http://127.0.0.1:8000/v1; Enter goes back"
-            written = await self._questions.ask(f"Its address ({provider.base_setting}){enter}", usual)
-            if not written:
+            if there:
+                enter, usual = f"; Enter keeps {there}, {_LETS_GO} goes back", ""
+            written = await self._questions.ask(f"Its address ({provider.base_setting}){enter}", usual) or there
+            if written in ("", _LETS_GO):
                 raise _Back
-            if not (reason := choice.why_no_address(provider, written)):
-                return written
+            meant = meant_address(provider, written) if choice.why_no_address(provider, written) else written
+            if not (reason := choice.why_no_address(provider, meant)):
+                if meant != written:
+                    self._questions.say(f"That is {meant}")
+                return meant
             self._questions.tell([problem("model", f"{written} {reason}.", "")])
-            meant = meant_address(provider, written)
-            usual = meant if meant != written else typed or provider.base_url
 
-    async def _key(self, step: ModelStep, offer: Offer, typed: str | None) -> str | None:
-        """Empty: the one that is set, or none; None: not even that. Raises _Back."""
+    async def _key(self, step: ModelStep, offer: Offer, typed: str | None, *, is_refused: bool = False) -> str | None:
+        """Empty: the one that is set, or none; None: not even that. ``is_refused``: the one of the time before, which
+        is not offered again. Raises _Back."""
         assert offer.provider
-        there = typed or (offer.key if typed is not None else "")
-        enter = _keeps(there) if there else "goes back" if offer.provider.needs_key else "for none"
+        there = "" if is_refused else typed or (offer.key if typed is not None else "")
+        enter = _keeps(there) if there else "goes back" if is_refused or offer.provider.needs_key else "for none"
         key = await self._questions.ask(f"Key, which is not shown; Enter {enter}", hidden=True)
         if key == _LETS_GO and not offer.provider.needs_key:
             return None if offer.key else ""
-        if key == _LETS_GO or (not key and not there and offer.provider.needs_key):
+        if key == _LETS_GO or (not key and not there and (is_refused or offer.provider.needs_key)):
             if there and not typed:
                 self._tell_kept(step.let_go(offer.provider))
             raise _Back
@@ -323,9 +339,9 @@ class TerminalSetup:
         """A token that works, or that somebody keeps all the same; None: none after all."""
         for number, line in enumerate(step.platform.how, 1):
             self._questions.say(f"{number}. {line}")
-        token = ""
+        token, is_declined = "", False
         while True:
-            there = token or step.token
+            there = token or ("" if is_declined else step.token)
             enter = _keeps(there) if there else "skips this"
             given = await self._questions.ask(f"Token, which is not shown; Enter {enter}", hidden=True)
             if given == _LETS_GO:
@@ -333,7 +349,7 @@ class TerminalSetup:
                     self._tell_kept(step.leave())
                 return None
             token = given or token
-            if not token and not step.token:
+            if not token and not there:
                 return None
             trial = await self._tried(step.attempt(token))
             if trial.state == "works" or (trial.state == "untried" and await self._keeps_untried()):
@@ -343,7 +359,8 @@ class TerminalSetup:
             if trial.bot and await self._questions.agrees("The token is right. Go on all the same?", usual=False):
                 self._tell_kept(step.keep(token or step.token))
                 return trial
-            if trial.state == "wrong" and not trial.bot:
+            is_declined = trial.state == "untried"
+            if is_declined or not trial.bot:
                 token = ""  # nobody wants to keep it, and Enter is the way out
 
     async def _admin(self, step: PlatformStep, trial: TokenTrial) -> None:
@@ -449,8 +466,14 @@ def _about(offer: Offer) -> str:
         others = len(offer.models) - _SHOWN_NAMES
         more = f" and {others} more" if others > 0 else ""
         return f"runs on this machine: {', '.join(offer.models[:_SHOWN_NAMES])}{more}"
+    begins = ""
+    if offer.name == CUSTOM:
+        begins = "any server of the OpenAI API (Chat Completions) at an address of yours"
     if offer.key:
-        return f"the key is set: {masked(offer.key)}"
+        its = "the key is set" if masked(offer.key) == masked("") else f"the key is set: {masked(offer.key)}"
+        return f"{begins}; {its}" if begins else its
+    if begins:
+        return begins
     if "://" in offer.provider.get_key:
         return f"a key from {offer.provider.get_key}"
     return "at an address of yours" if not offer.provider.port else f"is not seen at port {offer.provider.port}"

@@ -1,0 +1,98 @@
+"""A server of the OpenAI API at an address of one's own, in a terminal: found, corrected, refused and changed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.servers.chat.manners import MANNERS
+from tests.servers.messages.server import MessagesServer
+from tests.setup.conftest import CTRL_C, KEY, Desk
+from tests.setup.test_terminal import lines_of
+
+WRONG = "sk-wrong-key-0000-1111"
+ABOUT = "any server of the OpenAI API (Chat Completions) at an address of yours"
+
+
+@pytest.fixture
+def endpoint(model: MessagesServer, environment: dict[str, str]) -> MessagesServer:
+    """One that wants a key, and nothing is set."""
+    del environment["ANTHROPIC_BASE_URL"]
+    model.manner = MANNERS["openai"]
+    return model
+
+
+def near(server: MessagesServer) -> str:
+    """Its address as one writes it in a hurry."""
+    return server.chat_url.removeprefix("http://").removesuffix("/v1")
+
+
+@pytest.mark.parametrize("name", ["custom", "endpoint", "openai-compatible", "Your endpoint"])
+async def test_it_is_found_by_what_people_call_it(desk: Desk, endpoint: MessagesServer, name: str) -> None:
+    await desk.begins("setup", "model")
+    assert ABOUT in await desk.asks("Number or name")
+    desk.type(f"{name}\r")
+    await desk.asks("Its address (CUSTOM_BASE_URL)")
+    desk.type(CTRL_C)
+    await desk.asks("Nothing was kept.")
+
+
+async def test_a_typed_address_is_taken_and_a_wrong_key_is_said_before_a_model_is_asked_for(
+    desk: Desk, endpoint: MessagesServer
+) -> None:
+    await desk.begins("setup", "model")
+    await desk.answers("Number or name", near(endpoint))
+    await desk.asks(f"Your endpoint at http://{near(endpoint)}")
+    await desk.answers("Key, which is not shown; Enter for none", WRONG)
+    told = await desk.asks("Key, which is not shown; Enter goes back")
+    assert "does not accept the key in CUSTOM_API_KEY" in told
+    assert "Type another key." in told
+    assert not any(word in told for word in ("Model", "Make a new one", "Its address"))
+    desk.type(f"{KEY}\r")
+    await desk.answers("Model; Tab lists them", endpoint.manner.model)
+    await desk.asks("That is all.")
+    assert await desk.ends() == 0
+    assert lines_of(desk.file) == [
+        f"CUSTOM_API_KEY={KEY}",
+        f"CUSTOM_BASE_URL={endpoint.chat_url}",
+        f"MODEL=custom/{endpoint.manner.model}",
+    ]
+    assert WRONG not in desk.text
+
+
+async def test_a_key_that_is_set_and_refused_is_not_offered_again(desk: Desk, endpoint: MessagesServer) -> None:
+    before = f"CUSTOM_API_KEY={WRONG}\nCUSTOM_BASE_URL={endpoint.chat_url}\nMODEL=custom/{endpoint.manner.model}\n"
+    desk.file.write_text(before, encoding="utf-8")
+    await desk.begins("setup", "model")
+    await desk.answers("Number or name", "custom")
+    await desk.answers(f"Enter keeps {endpoint.chat_url}, - goes back")
+    await desk.answers("Key, which is not shown; Enter keeps sk-…1111")
+    await desk.asks("does not accept the key")
+    await desk.answers("Key, which is not shown; Enter goes back")
+    await desk.asks("Back to the list; nothing of this is kept.")
+    await desk.answers("Number or name")
+    assert await desk.ends() == 0
+    assert desk.file.read_text(encoding="utf-8") == before
+
+
+async def test_enter_keeps_the_address_that_is_set_and_a_dash_goes_back(desk: Desk, endpoint: MessagesServer) -> None:
+    before = f"CUSTOM_API_KEY={KEY}\nCUSTOM_BASE_URL={endpoint.chat_url}\nMODEL=custom/{endpoint.manner.model}\n"
+    desk.file.write_text(before, encoding="utf-8")
+    await desk.begins("setup", "model")
+    await desk.answers("Number or name", "endpoint")
+    await desk.answers(f"Its address (CUSTOM_BASE_URL); Enter keeps {endpoint.chat_url}, - goes back", "-")
+    await desk.asks("Back to the list; nothing of this is kept.")
+    await desk.answers("Number or name", "endpoint")
+    await desk.answers(f"Enter keeps {endpoint.chat_url}, - goes back")
+    await desk.answers("Key, which is not shown; Enter keeps sk-…1c09")
+    await desk.answers(f"Model; Tab lists them [{endpoint.manner.model}]")
+    await desk.asks("That is all.")
+    assert await desk.ends() == 0
+    assert desk.file.read_text(encoding="utf-8") == before
+
+
+async def test_a_short_key_is_said_to_be_set_without_a_part_of_it(desk: Desk, endpoint: MessagesServer) -> None:
+    desk.file.write_text("CUSTOM_API_KEY=short\n", encoding="utf-8")
+    await desk.begins("setup", "model")
+    listed = " ".join((await desk.asks("Number or name")).split())
+    assert f"{ABOUT}; the key is set" in listed
+    assert "the key is set:" not in listed
