@@ -39,11 +39,13 @@ Hook = Callable[[Mapping[str, str], bytes], Awaitable[int]]
 """Takes the headers (small letters) and the body of a platform's call, returns the status of the answer."""
 _MOST_HOOK_BYTES = 4_000_000
 _HANG_UP_SECONDS = 0.4
+_LAST_PORT = 65_535
 
 
 class HttpServer:
     """Serves on ``bind`` (host:port). ``checks`` are the parts by name, ``hooks`` what platforms call by its path;
-    ``page``: an ASGI application for every other path; ``setting``: what says ``bind``, as it stands before it."""
+    ``page``: an ASGI application for every other path; ``setting``: what says ``bind``, as it stands before it;
+    ``heard`` is given the host:port once it listens."""
 
     def __init__(
         self,
@@ -55,6 +57,7 @@ class HttpServer:
         metrics: Metrics | None = None,
         page: Page | None = None,
         setting: str = "HTTP_BIND=",
+        heard: Callable[[str], None] | None = None,
     ) -> None:
         self._bind = bind
         self._setting = setting
@@ -66,6 +69,7 @@ class HttpServer:
         self._hooks = dict(hooks or {})
         self._shutdown = shutdown or Shutdown()
         self._page = page
+        self._heard = heard
 
     async def run(self) -> None:
         """Serve until cancelled. Raises ConfigurationError for an address that cannot be had."""
@@ -95,6 +99,8 @@ class HttpServer:
         self.address = "{}:{}".format(*listening.getsockname()[:2])
         self.listens.set()
         log.info("http_listens", address=self.address)
+        if self._heard:
+            self._heard(self.address)
         try:
             await server.serve([listening])
         finally:
@@ -113,8 +119,9 @@ class HttpServer:
         except (OSError, ValueError) as error:  # ValueError: a host that is no name
             number = getattr(error, "errno", None) or 0
             reason = os.strerror(number) if number > 0 else getattr(error, "strerror", None) or str(error)
+            example = f", e.g. {self._setting}{another(self._bind)}" if self._setting.endswith("=") else ""
             raise ConfigurationError(
-                f"{self._setting}{self._bind} cannot be listened on: {reason}. Choose another host:port."
+                f"{self._setting}{self._bind} cannot be listened on: {reason}. Choose another host:port{example}."
             ) from error
 
     async def _healthz(self, _request: Request) -> Response:
@@ -142,6 +149,12 @@ class HttpServer:
         return Response(exposition, headers={"content-type": content_type})
 
 
+def another(bind: str) -> str:
+    """The same host with the next port, as an example."""
+    host, _, port = bind.rpartition(":")
+    return f"{host}:{int(port) + 1 if int(port) < _LAST_PORT else 8081}"
+
+
 class MadeWhenAsked:
     """An ASGI application that its first request makes; whoever asks meanwhile waits for it."""
 
@@ -158,11 +171,14 @@ class MadeWhenAsked:
         await self._made(scope, receive, send)
 
 
-async def serve_where_free(server: HttpServer, *, needed: bool, beside: Path | None) -> None:
+async def serve_where_free(
+    server: HttpServer, *, needed: bool, beside: Path | None, without: str = "health endpoints"
+) -> None:
     """Serve until cancelled. An address that nobody asked for may be taken: then there is a line in the log, and no
     server; one that was named, or that a platform calls, is ``needed``.
 
     ``beside``: the DATA_DIR on which another process runs, which is then likely to be who has the address.
+    ``without``: what is missed where nothing is served.
     """
     try:
         await server.run()
@@ -172,7 +188,7 @@ async def serve_where_free(server: HttpServer, *, needed: bool, beside: Path | N
             told = f"Already running here: another `palimpsest run` works on DATA_DIR={beside}. {told}"
         if needed:
             raise ConfigurationError(told) from error
-        log.warning("http_off", reason=told)
+        log.warning("http_off", reason=f"{told} This process goes on without {without}.")
 
 
 async def _hang_up(server: uvicorn.Server) -> None:

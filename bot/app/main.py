@@ -8,6 +8,7 @@ its prompt before they are loaded.
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -73,10 +74,21 @@ async def _run(settings: Settings, roles: Sequence[Role], *, are_others_here: bo
         hooks = {gateway.hook_path: gateway.receive for gateway in gateways if gateway.hook_path}
         page = _page(resources, gateways) if "gateway" in roles else None
         server = HttpServer(
-            settings.http_bind, health.checks, hooks, shutdown=shutdown, metrics=health.gauges.exposition, page=page
+            settings.http_bind,
+            health.checks,
+            hooks,
+            shutdown=shutdown,
+            metrics=health.gauges.exposition,
+            page=page,
+            heard=partial(say_where, alone=set(names) == {WEB}) if page else None,
         )
         needed = bool(hooks) or "http_bind" in settings.model_fields_set
-        serving = serve_where_free(server, needed=needed, beside=settings.data_dir if are_others_here else None)
+        serving = serve_where_free(
+            server,
+            needed=needed,
+            beside=settings.data_dir if are_others_here else None,
+            without=_missed(page=page is not None, alone=set(names) == {WEB}),
+        )
         signals.be_gentle()
         try:
             await run_together([*(until_told(role, shutdown) for role in work), shutdown.wait()], beside=[serving])
@@ -228,5 +240,20 @@ def _announce(resources: Resources, roles: Sequence[Role], connectors: Sequence[
         log.warning("local_model", note=local_note(resources.settings))
     if "gateway" in roles and not connectors:
         log.warning("no_platform", note="Set TELEGRAM_TOKEN or DISCORD_TOKEN to be reached there.")
-    elif set(connectors) == {WEB}:
-        log.info("chat_page", note=f"It is talked to at http://{resources.settings.http_bind}/chat.")
+
+
+def say_where(address: str, *, alone: bool) -> None:
+    """The chat page is there. ``alone``: nothing else leads to the bot."""
+    where = f"http://{address}/chat"
+    if alone:
+        log.info("chat_page", note=f"It is talked to at {where}.")
+    if sys.stderr.isatty():
+        sys.stderr.write(f"The chat page: {where}. Ctrl-C ends it.\n")
+        sys.stderr.flush()
+
+
+def _missed(*, page: bool, alone: bool) -> str:
+    """What is missed where the address is taken."""
+    if not page:
+        return "health endpoints"
+    return f"the page and health endpoints{', and nobody can talk to it here' if alone else ''}"

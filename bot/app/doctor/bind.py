@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Sequence
 from contextlib import suppress
 
 from bot.app.doctor.case import Case
 from bot.app.doctor.web import Unreachable
+from bot.app.http import another
+from bot.page.access.shut import why_shut
 from bot.runtime.checks import Finding, ok, problem, warning
 
 PART = "http"
@@ -18,29 +21,46 @@ _ANY = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # t
 async def check_bind(case: Case) -> Sequence[Finding]:
     """A running program answers there; otherwise the address must be one that can be had."""
     bind = case.settings.http_bind
-    host, _, port = bind.rpartition(":")
+    if await is_ours(case):
+        return [ok(PART, f"A running program answers on HTTP_BIND={bind}.")]
+    if reason := why_not_to_be_had(bind):
+        return [_taken(case, f"HTTP_BIND={bind} cannot be listened on: {reason}.")]
+    return [ok(PART, f"HTTP_BIND={bind} is free.")]
+
+
+async def is_ours(case: Case) -> bool:
+    """Whether a running program answers on HTTP_BIND."""
+    host, _, port = case.settings.http_bind.rpartition(":")
     host = host.strip("[]")
     asked = _ANY.get(host, host)
-    if port != "0" and await _is_ours(case, f"http://{f'[{asked}]' if ':' in asked else asked}:{port}/healthz"):
-        return [ok(PART, f"A running program answers on HTTP_BIND={bind}.")]
+    if port == "0":
+        return False
+    return await _answers(case, f"http://{f'[{asked}]' if ':' in asked else asked}:{port}/healthz")
+
+
+def why_not_to_be_had(bind: str) -> str:
+    """Why nothing can listen on this host:port now; empty where something can."""
+    host, _, port = bind.rpartition(":")
+    host = host.strip("[]")
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         socket.create_server((host or "0.0.0.0", int(port)), family=family).close()  # noqa: S104
     except OSError as error:
-        sentence = f"HTTP_BIND={bind} cannot be listened on: {error.strerror or error}."
-        return [_taken(case, sentence)]
-    return [ok(PART, f"HTTP_BIND={bind} is free.")]
+        number = error.errno or 0
+        return os.strerror(number) if number > 0 else str(error.strerror or error)
+    return ""
 
 
 def _taken(case: Case, sentence: str) -> Finding:
-    advice = "Choose another host:port, or end what listens there."
-    needed = "http_bind" in case.settings.model_fields_set or case.settings.telegram_webhook_url
-    if needed:
+    settings = case.settings
+    advice = f"Choose another host:port, e.g. HTTP_BIND={another(settings.http_bind)}, or end what listens there."
+    if "http_bind" in settings.model_fields_set or settings.telegram_webhook_url:
         return problem(PART, sentence, advice)
-    return warning(PART, f"{sentence} The program goes on without health endpoints.", advice)
+    without = "health endpoints" if why_shut(settings) else "the page and health endpoints"
+    return warning(PART, f"{sentence} The program goes on without {without}.", advice)
 
 
-async def _is_ours(case: Case, url: str) -> bool:
+async def _answers(case: Case, url: str) -> bool:
     with suppress(Unreachable):
         return bool((await case.web.get(url, patience=_PATIENCE)).get("status") == "ok")
     return False

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bot.app.doctor.bind import is_ours, why_not_to_be_had
 from bot.app.doctor.case import Case
+from bot.app.http import another
 from bot.page.access.shut import why_shut
 from bot.runtime.checks import Finding, ok, warning
 
@@ -19,6 +21,9 @@ async def check_page(case: Case) -> Sequence[Finding]:
     host = settings.http_bind.rpartition(":")[0]
     if reason := why_shut(settings):
         return [ok(PART, f"The page and the chat in the browser are off. {reason}")]
+    if not await is_ours(case) and why_not_to_be_had(settings.http_bind):
+        sentence = f"The page cannot be at http://{settings.http_bind}/: something else has that address."
+        return [warning(PART, sentence, f"HTTP_BIND={another(settings.http_bind)} chooses another one.")]
     where = f"http://{settings.http_bind}/ and its chat at /chat"
     if not (settings.page.password or settings.page.token):
         return [ok(PART, f"The page is at {where}, open to everybody on this machine.", _LOCAL_ONLY)]

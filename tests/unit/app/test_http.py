@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 
 import httpx2
+import structlog
 
-from bot.app.http import HttpServer
+from bot.app.http import HttpServer, another, serve_where_free
 from bot.runtime.tasks import stop
 
 MOST = 4_000_000
@@ -34,3 +35,25 @@ async def test_a_platforms_call_is_taken_whole_or_not_at_all(free_port: int) -> 
     finally:
         await stop(serving)
     assert taken == [("word", b"what happened")]
+
+
+async def test_who_wants_to_know_is_told_once_it_listens_and_never_where_the_address_is_taken(free_port: int) -> None:
+    heard: asyncio.Queue[str] = asyncio.Queue()
+    bind = f"127.0.0.1:{free_port}"
+    serving = asyncio.create_task(HttpServer(bind, {}, heard=heard.put_nowait).run())
+    try:
+        assert await asyncio.wait_for(heard.get(), 60) == bind
+        second = HttpServer(bind, {}, heard=heard.put_nowait)
+        with structlog.testing.capture_logs() as logged:
+            await serve_where_free(second, needed=False, beside=None, without="the page and health endpoints")
+        assert heard.empty()
+    finally:
+        await stop(serving)
+    (line,) = [line for line in logged if line["event"] == "http_off"]
+    assert f"e.g. HTTP_BIND={another(bind)}." in line["reason"]
+    assert line["reason"].endswith("This process goes on without the page and health endpoints.")
+
+
+def test_a_taken_address_is_shown_with_an_example_of_another_one() -> None:
+    assert another("127.0.0.1:8080") == "127.0.0.1:8081"
+    assert another("[::1]:65535") == "[::1]:8081"
