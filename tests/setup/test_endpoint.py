@@ -49,11 +49,15 @@ async def test_a_typed_address_is_taken_and_a_wrong_key_is_said_before_a_model_i
     assert not any(word in told for word in ("Model", "Make a new one", "Its address"))
     desk.type(f"{KEY}\r")
     await desk.answers("Model; Tab lists them", endpoint.manner.model)
+    await desk.answers("How many tokens may a conversation fill? Enter: 200,000", "many")
+    await desk.asks("Type a number of tokens from 4,000")
+    await desk.answers("How many tokens may a conversation fill? Enter: 200,000", "32k")
     await desk.asks("That is all.")
     assert await desk.ends() == 0
     assert lines_of(desk.file) == [
         f"CUSTOM_API_KEY={KEY}",
         f"CUSTOM_BASE_URL={endpoint.chat_url}",
+        "AGENTS__EMERGENCY_CONTEXT_LIMIT=32000",
         f"MODEL=custom/{endpoint.manner.model}",
     ]
     assert WRONG not in desk.text
@@ -75,7 +79,10 @@ async def test_a_key_that_is_set_and_refused_is_not_offered_again(desk: Desk, en
 
 
 async def test_enter_keeps_the_address_that_is_set_and_a_dash_goes_back(desk: Desk, endpoint: MessagesServer) -> None:
-    before = f"CUSTOM_API_KEY={KEY}\nCUSTOM_BASE_URL={endpoint.chat_url}\nMODEL=custom/{endpoint.manner.model}\n"
+    before = (
+        f"CUSTOM_API_KEY={KEY}\nCUSTOM_BASE_URL={endpoint.chat_url}\nMODEL=custom/{endpoint.manner.model}\n"
+        "AGENTS__EMERGENCY_CONTEXT_LIMIT=64000\n"
+    )
     desk.file.write_text(before, encoding="utf-8")
     await desk.begins("setup", "model")
     await desk.answers("Number or name", "endpoint")
@@ -88,6 +95,24 @@ async def test_enter_keeps_the_address_that_is_set_and_a_dash_goes_back(desk: De
     await desk.asks("That is all.")
     assert await desk.ends() == 0
     assert desk.file.read_text(encoding="utf-8") == before
+    assert "How many tokens" not in desk.text, "it is set"
+
+
+@pytest.mark.parametrize("is_said", [True, False])
+async def test_how_large_a_conversation_may_be_is_asked_where_nobody_says_it(
+    desk: Desk, endpoint: MessagesServer, is_said: bool
+) -> None:
+    endpoint.manner = MANNERS["vllm"] if is_said else MANNERS["openai"]
+    await desk.begins("setup", "model")
+    await desk.answers("Number or name", endpoint.chat_url)
+    await desk.answers("Key, which is not shown", KEY)
+    await desk.answers("Model; Tab lists them", endpoint.manner.model)
+    if not is_said:
+        await desk.answers("How many tokens may a conversation fill? Enter: 200,000")
+    await desk.asks("That is all.")
+    assert await desk.ends() == 0
+    assert ("AGENTS__EMERGENCY_CONTEXT_LIMIT=200000" in lines_of(desk.file)) is not is_said
+    assert ("How many tokens" in desk.text) is not is_said
 
 
 async def test_a_short_key_is_said_to_be_set_without_a_part_of_it(desk: Desk, endpoint: MessagesServer) -> None:

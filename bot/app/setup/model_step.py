@@ -20,6 +20,7 @@ from bot.app.setup.env_lines import Changes
 from bot.app.setup.settings_file import SettingsFile
 from bot.app.setup.trial import Trial, trial_of
 from bot.errors import Cause, ConfigurationError
+from bot.model.providers.windows import look
 from bot.runtime.checks import Finding, ok, problem
 from bot.runtime.providers import ANTHROPIC, CUSTOM, DEFAULT_MODEL, Choice, Provider, Wire, choice, providers
 from bot.runtime.settings import Settings
@@ -29,9 +30,12 @@ LOCAL = choice.LOCAL
 NONE = "none"
 """As :data:`LOCAL` is typed."""
 LOCAL_ANSWERS = "The tiny local model answers: it reads only what was said last, and much of what it says is wrong."
+LIMIT = "AGENTS__EMERGENCY_CONTEXT_LIMIT"
 _HERE = frozenset({"127.0.0.1", "::1", "localhost"})
 _LOOK_SECONDS = 1.0
 _OF_ANTHROPIC = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL")
+_SAY_LATER = (ANTHROPIC, "ollama")
+"""Whose windows are seen at the first question."""
 _ANTHROPIC_VERSION = "2023-06-01"
 _ALSO_CALLED = {CUSTOM: ("endpoint", "own", "openai-compatible", "openai compatible")}
 _ADDRESS = re.compile(r"https?://\S+|[\w.-]+:\d+(?:/\S*)?", re.IGNORECASE)
@@ -83,12 +87,14 @@ class Offer:
 @dataclass(frozen=True)
 class ModelAnswer:
     """``provider``: by its name in the table, :data:`LOCAL` for the model that comes along. ``model`` empty: its usual
-    one. ``key`` empty and ``base_url`` None: as they are set; ``key`` None: without one."""
+    one. ``key`` empty and ``base_url`` None: as they are set; ``key`` None: without one. ``limit``: tokens that a
+    conversation may fill; 0: as it is set."""
 
     provider: str
     model: str = ""
     key: str | None = ""
     base_url: str | None = None
+    limit: int = 0
 
 
 def meant_address(provider: Provider, written: str) -> str:
@@ -181,6 +187,17 @@ class ModelStep:
                 return trial_of([*found, replace(wrong, advice=advice)], settings).findings
         return ()
 
+    async def lacks_window(self, answer: ModelAnswer) -> bool:
+        """Whether nobody says how large the window of this model is: neither its server, a table nor a setting."""
+        with suppress(ConfigurationError):
+            settings = self._file.settings(self.changes(answer))
+            one = asked(choice.talker(settings), settings)
+            if one.limit or one.provider.name != answer.provider or answer.provider in _SAY_LATER:
+                return False
+            found = await look(one.provider, one.base, one.key or None, one.choice.name)
+            return found is None or not found.known
+        return False
+
     async def attempt(self, answer: ModelAnswer) -> Trial:
         """Whether it works, by the doctor's check, which makes no request of a model; and what it can do."""
         from bot.app.doctor.model import check_asked
@@ -251,6 +268,8 @@ class ModelStep:
             meant = self._places.get(written, written)
             if not meant or meant != self._file.given().get(provider.base_setting):
                 changes[provider.base_setting] = meant or None
+        if answer.limit:
+            changes[LIMIT] = str(answer.limit)
         changes["MODEL"] = f"{provider.name}/{name}"
         if provider.name == ANTHROPIC:
             if self._file.settings({**changes, "MODEL": None}).anthropic_base_url:

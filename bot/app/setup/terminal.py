@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 from collections.abc import Awaitable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
@@ -27,6 +29,7 @@ from bot.app.setup.standing import masked, places, serving, shown, standing
 from bot.app.setup.trial import AnyTrial
 from bot.errors import PalimpsestError
 from bot.messages import Inbound
+from bot.model.base import DEFAULT_WINDOW
 from bot.runtime.checks import Finding, problem
 from bot.runtime.providers import CUSTOM, choice
 from bot.runtime.tasks import stop
@@ -38,6 +41,7 @@ _MOST_NAMES = 500
 _LETS_GO = "-"
 """Typed in the place of a key or a token."""
 _SHOWN_NAMES = 3
+_LEAST_TOKENS = 4_000
 _WIDTH = 100
 _LOOK_SECONDS = 1.0
 _MOMENT_SECONDS = 0.1
@@ -246,9 +250,10 @@ class TerminalSetup:
                 name = await self._name(name or next(iter(offer.models), only), known)
             answer = ModelAnswer(offer.name, name, key, base)
             trial = await self._tried(step.attempt(answer))
-            if trial.state == "works" and not asks_name:
-                return await self._perhaps_another(step, answer)
-            if trial.state == "works" or (trial.state == "untried" and await self._keeps_untried()):
+            if trial.state == "works":
+                other = answer if asks_name else await self._perhaps_another(step, answer)
+                return replace(other, limit=await self._limit(step, other))
+            if trial.state == "untried" and await self._keeps_untried():
                 return answer
             if answer == before and await self._questions.agrees("Back to the list?", usual=True):
                 raise _Back
@@ -303,6 +308,18 @@ class TerminalSetup:
         if not name:
             raise _Back
         return name
+
+    async def _limit(self, step: ModelStep, answer: ModelAnswer) -> int:
+        """How many tokens a conversation may fill, where nobody else says it; else 0."""
+        if not await step.lacks_window(answer):
+            return 0
+        usual = f"{DEFAULT_WINDOW:,}"
+        while True:
+            typed = await self._questions.ask(f"How many tokens may a conversation fill? Enter: {usual}") or usual
+            digits = re.sub(r"[\s,._']", "", re.sub(r"(?i)(?<=\d)k$", "000", typed))
+            if digits.isdecimal() and int(digits) >= _LEAST_TOKENS:
+                return int(digits)
+            self._questions.say(f"Type a number of tokens from {_LEAST_TOKENS:,}, such as 32,000 or 32k.")
 
     async def _perhaps_another(self, step: ModelStep, answer: ModelAnswer) -> ModelAnswer:
         """The usual one works."""
