@@ -8,6 +8,7 @@ this program does not know is stored and sent back as it was.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -34,7 +35,8 @@ AgentId = NewType("AgentId", str)
 _UNSAFE = re.compile(r"[^a-z0-9_]+")
 _LONGEST_SLUG = 80
 
-_NAME = re.compile(r"[a-z0-9_][a-z0-9_-]{0,59}")
+_LONGEST_NAME = 60
+_NAME = re.compile(rf"[a-z0-9_][a-z0-9_-]{{0,{_LONGEST_NAME - 1}}}")
 NAMES = "a conversation's name has small letters, digits, _ and -, 60 at most, for example 'work'"
 """What whoever gave another one is told."""
 
@@ -67,6 +69,13 @@ def _slug(part: str) -> str:
 def is_name(text: str) -> bool:
     """Whether a conversation can be called so."""
     return _NAME.fullmatch(text) is not None
+
+
+def name_like(text: str) -> str:
+    """The name that comes closest to what somebody wrote: in small letters, ``-`` for spaces and for what no name has,
+    60 characters at most. Empty where nothing is left of it."""
+    plain = unicodedata.normalize("NFKD", text.casefold()).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9_]+", "-", plain).strip("-")[:_LONGEST_NAME].rstrip("-")
 
 
 @dataclass(frozen=True)

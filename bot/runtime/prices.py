@@ -8,6 +8,7 @@ and in another is the same to the last digit.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
@@ -183,6 +184,12 @@ def use(file: Path | None) -> None:
 def how_to_add(model: str) -> str:
     """What those who run the program can do about a price that is not known."""
     return f"No price is known of {model}: write it into a file of prices, and name that in PRICES."
+
+
+def form_of(model: str) -> str:
+    """What stands in a file of prices for a model, as an example to change. Three lines of TOML."""
+    name = json.dumps(model, ensure_ascii=False)
+    return f"[{name}]\ninput = 1.0  # dollars for a million tokens of the prompt\noutput = 4.0  # of the answer"
 
 
 _own: list[tuple[str, Price]] = []

@@ -190,6 +190,33 @@ async def test_the_page_has_the_chats_beside_it_the_commands_and_each_answer_as_
     assert "Take three roses &amp;" in await browser.page("/chat"), "the list has no signs of Markdown either"
 
 
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("My first chat", "my-first-chat"),
+        (" Work ", "work"),
+        ("a_b-c", "a_b-c"),
+        ("Größe & Maß!", "grosse-mass"),
+        (f"{'x' * 59} y", "x" * 59),
+    ],
+)
+async def test_what_is_written_for_a_name_becomes_the_name_that_is_closest(
+    browser: Browser, written: str, name: str
+) -> None:
+    await browser.page("/chat/named")
+    given = {"name": written, "csrf": browser.csrf}
+    async with browser.session.post(f"{browser.url}/chat", data=given, allow_redirects=False) as answer:
+        assert (answer.status, answer.headers.get("location")) == (303, f"/chat/{name}")
+
+
+async def test_what_has_nothing_that_a_name_may_have_is_refused_with_what_it_may_have(browser: Browser) -> None:
+    await browser.page("/chat/named")
+    assert 'pattern="' not in await browser.page("/chat"), "no browser refuses what would be made a name"
+    async with browser.session.post(f"{browser.url}/chat", data={"name": "漢字", "csrf": browser.csrf}) as answer:
+        assert answer.status == 400
+        assert "Choose another name" in await answer.text()
+
+
 async def test_an_answer_can_be_stopped_and_what_was_seen_of_it_stays(browser: Browser, model: MessagesServer) -> None:
     async with browser.tab("stopped") as tab:
         model.hang(lambda request: "STOPPED" in request.all_text, after=3)
@@ -405,7 +432,7 @@ async def test_it_works_without_a_script(browser: Browser) -> None:
         assert answer.status == 303
     async with browser.session.post(f"{browser.url}/chat", data={"csrf": browser.csrf, "name": " New-One "}) as answer:
         assert (answer.status, answer.url.path) == (200, "/chat/new-one")
-    async with browser.session.post(f"{browser.url}/chat", data={"csrf": browser.csrf, "name": "no/name"}) as answer:
+    async with browser.session.post(f"{browser.url}/chat", data={"csrf": browser.csrf, "name": "///"}) as answer:
         assert answer.status == 400
         assert "small letters" in await answer.text()
 

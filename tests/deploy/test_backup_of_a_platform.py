@@ -41,6 +41,8 @@ async def _is_lost(programs: Programs, ada: Talk, target: Path) -> None:
     await ada.asks("The colour is blue.")
     kept = await programs.start("backup", str(target))
     assert await kept.ends() == 0, kept.describe()
+    assert any(".env with its keys) are not in it" in line for line in kept.err), kept.describe()
+    assert any(f"`palimpsest restore {target}` puts it back" in line for line in kept.err), kept.describe()
     assert target.stat().st_mode & 0o077 == 0, "it holds what people said"
     await ada.asks("The colour is green.")
     await served.kill()

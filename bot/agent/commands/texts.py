@@ -71,7 +71,9 @@ NO_SUMMARIES = (
 def strategy_text(name: str, names: Sequence[str], *, chosen: bool, by_local_model: bool = False) -> str:
     """The answer to /strategy. ``by_local_model``: summaries would be the small local model's."""
     lines = [f"From the next compaction on: {name}." if chosen else f"I compact this conversation by: {name}."]
-    lines += [f"/strategy {other}: {ABOUT_STRATEGIES.get(other, 'your own')}" for other in names if other != name]
+    lines += [
+        f"/strategy {one}{' (in use)' if one == name else ''}: {ABOUT_STRATEGIES.get(one, 'your own')}" for one in names
+    ]
     if by_local_model and name in ABOUT_STRATEGIES and name not in WITHOUT_SUMMARIES:
         lines.insert(1, NO_SUMMARIES)
     return "\n".join([*lines, f"/strategy {DEFAULT}: as all conversations"])

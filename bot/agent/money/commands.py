@@ -9,7 +9,7 @@ from bot.agent.money import texts
 from bot.agent.money.saved import saved_by_compacting
 from bot.agent.money.texts import BUDGET_FORMS, NOT_YOURS, Spent
 from bot.runtime.access import Access
-from bot.runtime.prices import how_to_add
+from bot.runtime.prices import form_of, how_to_add
 from bot.runtime.utc_day import day_of
 from bot.store import Database, Tx
 from bot.store.inbox import Waiting
@@ -51,6 +51,10 @@ class MoneyCommands:
             unpriced = await spending.by(tx, ("model",), here & spending.is_unpriced(), month, today)
         if is_admin:
             lines += [how_to_add(name) for (name,) in unpriced]
+            if unpriced:
+                lines.append(
+                    f"In that file, e.g. prices.toml (PRICES=prices.toml):\n{form_of(next(iter(unpriced))[0])}"
+                )
         return "\n".join(lines)
 
     async def _spent(self, tx: Tx, whose: spending.Condition, today: str, month: str) -> Spent:

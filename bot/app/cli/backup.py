@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,16 +18,22 @@ if TYPE_CHECKING:
 
 def backup(
     target: Annotated[
-        str, typer.Argument(help="A new file, e.g. backup.tar.gz; - is standard output (not compressed).")
-    ],
+        str | None, typer.Argument(help="A new file, e.g. backup.tar.gz; - is standard output (not compressed).")
+    ] = None,
 ) -> None:
     """Keep everything that must last in one file: the database, and the files of conversations. While it runs, too."""
+    if target is None:
+        raise typer.BadParameter("name the file that it makes, e.g. `palimpsest backup backup.tar.gz`")
     with one_line_errors():
         settings = settings_for_looking()
         made = run_to_its_end(_backup(settings, target))
         print(f"{_sentence(made)} of {made.made_at} are in {'the pipe' if target == '-' else target}.", file=sys.stderr)
         if made.left_out:
             print(f"{made.left_out} links, pipes or devices are not: only files are kept.", file=sys.stderr)
+        print(
+            f"The settings (.env with its keys) are not in it: keep them elsewhere. {_puts_back(target)}",
+            file=sys.stderr,
+        )
 
 
 def restore(
@@ -37,6 +44,11 @@ def restore(
         settings = settings_for_looking()
         found = run_to_its_end(_restore(settings, source))
         print(f"{_sentence(found)} are as they were at {found.made_at}.", file=sys.stderr)
+
+
+def _puts_back(target: str) -> str:
+    name = "-" if target == "-" else shlex.quote(target)
+    return f"`palimpsest restore {name}` puts it back."
 
 
 async def _backup(settings: Settings, target: str) -> Extent:

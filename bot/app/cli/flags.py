@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup, TyperOption
+from typing_extensions import override
 
 Strategy = Annotated[
     str | None, typer.Option(help="How it compacts, as AGENTS__STRATEGY says it: reset, monologue, two_phase, …")
@@ -20,6 +22,36 @@ Options = Annotated[
     list[str] | None,
     typer.Option("--option", metavar="KEY=VALUE", help="An option of that strategy; may be given repeatedly."),
 ]
+
+
+class FlagsShown(TyperGroup):
+    """The help shows what takes no value without one, here and below: typer 0.29 shows it as ``--version <bool>``."""
+
+    @override
+    def get_params(self, ctx: Any) -> list[Any]:
+        """As it is there."""
+        return _as_flags(super().get_params(ctx))
+
+    @override
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """As it is there."""
+        command = super().get_command(ctx, cmd_name)
+        _below(command, ctx)
+        return command
+
+
+def _below(command: Any, context: Any) -> None:
+    if command is not None:
+        _as_flags(command.get_params(context))
+    for each in getattr(command, "commands", {}).values():
+        _below(each, context)
+
+
+def _as_flags(params: list[Any]) -> list[Any]:
+    for param in params:
+        if isinstance(param, TyperOption) and param.is_flag and param.metavar is None:
+            param.metavar = ""
+    return params
 
 
 def overrides(

@@ -24,14 +24,21 @@ from bot.app.cli import (
     traces,
     volume,
 )
-from bot.app.cli.flags import Limit, NoCompact, Options, Strategy, overrides
+from bot.app.cli.flags import FlagsShown, Limit, NoCompact, Options, Strategy, overrides
 from bot.app.cli.process import one_line_errors, run_to_its_end, written_or_said
 
 app = typer.Typer(
     name="palimpsest",
+    cls=FlagsShown,
     help="An assistant that you can talk to for ever: it compacts its own context.",
     add_completion=False,
     pretty_exceptions_enable=False,
+)
+
+
+_NO_TERMINAL = (
+    'palimpsest: This is no terminal. `palimpsest chat -p "…"` asks one thing, `palimpsest chat` takes each line of '
+    "standard input as a message, `palimpsest run` serves."
 )
 
 
@@ -53,6 +60,7 @@ def _palimpsest(
         return
     if not setup.is_terminal():
         typer.echo(context.get_help())
+        typer.echo(_NO_TERMINAL, err=True)
         raise typer.Exit(2)
     setup.first()
 

@@ -22,7 +22,7 @@ from starlette.routing import Route
 
 from bot.connector import OfferedCommand
 from bot.files.blocks import folder_of
-from bot.messages import NAMES, Address, Attachment, Inbound, is_name
+from bot.messages import NAMES, Address, Attachment, Inbound, is_name, name_like
 from bot.page.access.visitor import visitor_of
 from bot.page.chat.files import file_response
 from bot.page.chat.moments import Moments
@@ -84,7 +84,8 @@ class Chat:
 
     async def _begin(self, request: Request) -> Response:
         async with request.form(max_files=0, max_fields=10) as form:
-            name = str(form.get("name", "")).strip().lower()
+            written = str(form.get("name", "")).strip().lower()
+        name = written if is_name(written) else name_like(written)
         if not is_name(name):
             raise Refused(HTTPStatus.BAD_REQUEST, f"Choose another name: {NAMES}.")
         return RedirectResponse(f"/chat/{name}", HTTPStatus.SEE_OTHER)

@@ -10,7 +10,7 @@ import pytest
 from bot.errors import ConfigurationError
 from bot.history import Usage
 from bot.runtime.amounts import NANO
-from bot.runtime.prices import Price, cost, learn, nano, use
+from bot.runtime.prices import Price, cost, form_of, learn, nano, read, use
 from bot.runtime.providers import DEFAULT_MODEL
 
 MILLION = 1_000_000
@@ -116,3 +116,12 @@ def test_long_prompts_cost_more_where_documentation_says_so() -> None:
 def test_what_was_only_thought_may_have_a_price_of_its_own() -> None:
     price = Price(1.0, 2.0, thinking=4.0)
     assert price.nano(Usage(output=10, reasoning=5)) == 5 * 2_000 + 5 * 4_000
+
+
+@pytest.mark.parametrize("model", ["llama3.2:3b", "my/Model", 'a "quoted" one'])
+def test_the_form_of_a_price_is_a_file_that_is_read(tmp_path: Path, model: str) -> None:
+    file = tmp_path / "prices.toml"
+    file.write_text(form_of(model), encoding="utf-8")
+    assert len(form_of(model).splitlines()) == 3
+    ((name, price),) = read(file)
+    assert (name, price.input, price.output) == (model.lower(), 1.0, 4.0)

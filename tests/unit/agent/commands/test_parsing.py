@@ -219,12 +219,13 @@ def test_what_a_compaction_would_free_now_is_told() -> None:
     assert context(full(800), freed=0)[-1] == "/compact now: would free nothing by reset"
 
 
-def test_the_strategy_is_shown_with_the_others_there_are() -> None:
+def test_the_strategy_is_shown_marked_among_the_others_there_are() -> None:
     lines = strategy_text("reset", sorted(STRATEGIES), chosen=False).splitlines()
     assert lines[0] == "I compact this conversation by: reset."
     assert {line.split(":")[0] for line in lines[1:]} == {
-        f"/strategy {name}" for name in (*STRATEGIES, "default") if name != "reset"
+        f"/strategy {name}{' (in use)' if name == 'reset' else ''}" for name in (*STRATEGIES, "default")
     }
+    assert "/strategy reset (in use): everything summarised; the summary and the latest request stay" in lines
     assert "your own" not in "".join(lines)
     assert strategy_text("tiered", ["tiered"], chosen=True).startswith("From the next compaction on: tiered.")
     assert "/strategy mine: your own" in strategy_text("tiered", ["tiered", "mine"], chosen=True)

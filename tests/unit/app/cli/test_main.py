@@ -42,3 +42,27 @@ def test_an_example_is_a_call_that_the_program_takes(example: str) -> None:
 def test_the_version_is_said() -> None:
     said = CliRunner().invoke(app, ["--version"])
     assert (said.exit_code, said.stdout) == (0, f"palimpsest {__version__}\n")
+
+
+@pytest.mark.parametrize("words", [[], ["run"], ["chat"], ["agents"], ["agents", "list"], ["traces", "list"]])
+def test_what_takes_no_value_is_shown_without_one(words: list[str]) -> None:
+    said = CliRunner().invoke(app, [*words, "--help"])
+    assert said.exit_code == 0
+    assert "--help" in said.stdout
+    assert "bool" not in said.stdout
+
+
+def test_what_takes_a_value_is_shown_with_it() -> None:
+    assert "<int>" in CliRunner().invoke(app, ["run", "--help"]).stdout.replace("<int range>", "<int>")
+
+
+def test_alone_without_a_terminal_it_says_how_one_thing_is_asked() -> None:
+    said = CliRunner().invoke(app, [], input="hi\n")
+    assert said.exit_code == 2
+    assert '`palimpsest chat -p "…"` asks one thing' in said.stderr
+
+
+def test_a_backup_without_a_name_is_refused_with_an_example() -> None:
+    said = CliRunner().invoke(app, ["backup"])
+    assert said.exit_code == 2
+    assert "`palimpsest backup backup.tar.gz`" in " ".join(said.stderr.replace("│", " ").split())
