@@ -170,7 +170,8 @@ async def test_whoever_leaves_is_told_what_becomes_of_reminders(
         await desk.shows("Cancel")
         assert _reminders(programs) == 1
         desk.type(CTRL_D)
-    await desk.shows("1 reminder is set: it comes while this conversation is open here.")
+    await desk.shows("1 reminder is set: it comes while this")  # the screen's edge
+    await desk.shows("conversation is open here.")
     assert not model.requests
 
 
@@ -206,7 +207,8 @@ async def test_a_person_comes_back_reads_where_it_stood_writes_in_an_editor_and_
         await desk.shows(HAIKU)
         desk.type(CTRL_D)
     await desk.shows("This session: 1 answer · ")
-    await desk.shows(" out · less than $0.01")
+    await desk.shows(" out ·")
+    await desk.shows("less than $0.01")
     async with sitting_at(desk, programs, EDITOR=str(editor), VISUAL=""):
         await desk.shows("Going on with terminal-me, last used just now;")
         await desk.shows("> A haiku about a pond, please.\n  An old silent pond\n  A frog jumps into the pond\n")
