@@ -79,6 +79,12 @@ class House:
         """The agent's folder."""
         return self.resources.settings.data_dir / "agents" / Address("room", chat).agent_id
 
+    async def trace(self, chat: str = "1") -> str:
+        """The day's file, once all compactions stand in it: which is a little later than they are told in the chat."""
+        await runs_at_rest(self, Address("room", chat).agent_id)
+        (path,) = self.folder(chat).glob("compaction_*.md")
+        return path.read_text(encoding="utf-8")
+
     async def end(self) -> None:
         """Stop everything at once, as a crash would, but for what the event loop has to clean up."""
         for task in self.tasks:

@@ -42,12 +42,6 @@ async def until_the_bottom_line_shows(total: int, room: Room) -> None:
     await room.until(lambda: room.facts["1"]["total"] == total)
 
 
-def trace(house: House) -> str:
-    """The day's file."""
-    (path,) = house.folder().glob("compaction_*.md")
-    return path.read_text(encoding="utf-8")
-
-
 async def test_the_total_after_an_answer_is_what_the_provider_counted_in_any_language(
     house: OpenHouse, room: Room, model: MessagesServer
 ) -> None:
@@ -75,7 +69,7 @@ async def test_the_gate_the_notice_the_row_and_the_trace_have_the_same_number(ho
         assert tokens(status.texts[0])[:2] == [before, limit], "as the gate decided"
         assert before / limit >= 0.75 > after / limit
         assert tokens(status.text)[:2] == [before, after]
-        written = trace(running)
+        written = await running.trace()
         assert f"- **before**: {before:,} of {limit:,} tokens" in written
         assert f"- **after**: {after:,} of {limit:,} tokens" in written
 
@@ -110,7 +104,7 @@ async def test_what_became_of_the_messages_is_told_wherever_a_compaction_is_told
         told = f"{messages} → {left} messages ({100 * (messages - left) / messages:.1f}% fewer)"
         assert told in room.notices()[-1]
         assert told in await room.commands("/context")
-        await room.until(lambda: f"- **messages**: {told}" in trace(running))
+        assert f"- **messages**: {told}" in await running.trace()
         async with running.resources.database.read() as tx:
             (ran,) = await traces.listed(tx)
         assert ran.stats

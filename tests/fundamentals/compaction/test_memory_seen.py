@@ -105,12 +105,7 @@ async def test_off_says_nothing_in_the_chat_and_the_log_and_the_trace_keep_the_l
         assert payload(notices()[0], RUNTIME)["verbosity"] == "off"
         await compacted(room)
         assert memory_lines(room) == []
-
-        async def traces() -> list[Path]:
-            return list(running.folder().glob("compaction_*.md"))
-
-        await until(traces)
-        text = (await traces())[0].read_text()
+        text = await running.trace()
         assert notices()[0] in text
         assert "### Inserted: note before " in text
         assert CODE in text
@@ -137,12 +132,7 @@ async def test_the_trace_of_the_next_run_holds_what_machines_were_told(house: Op
     async with house(agents=MEMORY) as running:
         await told(running, room, CODE, *(LINE.format(number) for number in range(1, 14)))
         await compacted(room)
-
-        async def traces() -> list[Path]:
-            return list(running.folder().glob("compaction_*.md"))
-
-        await until(traces)
-        assert RUNTIME in (await traces())[0].read_text()
+        assert RUNTIME in await running.trace()
         assert not any(RUNTIME in line for line in (await book(running))[0].told)
 
 

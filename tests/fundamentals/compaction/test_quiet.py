@@ -69,8 +69,7 @@ async def test_who_comes_back_after_a_pause_is_answered_on_a_small_page_and_was_
         await time.to_the_quiet_moment()
         (run,) = await runs_at_rest(running, HERE)
         assert (run.state, run.trigger, run.occasion) == (RunState.DONE, "ahead", "quiet")
-        (file,) = running.folder().glob("compaction_*.md")
-        assert "ahead (before the prompt cache expired)" in file.read_text()
+        assert "ahead (before the prompt cache expired)" in await running.trace()
         (summary,) = model.requests[asked:]
         assert summary.usage.cache_read_input_tokens > 0.8 * summary.usage.prompt_tokens
         assert room.notices() == []

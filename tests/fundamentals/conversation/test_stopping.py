@@ -77,8 +77,7 @@ async def test_who_stops_an_automatic_compaction_is_answered_on_the_whole_conver
         assert status(room).commands == ()
         assert len(room.notices()) == 1, "and nothing else is said of it"
         assert summaries(model) == 1
-        (trace,) = running.folder().glob("compaction_*.md")
-        text = trace.read_text()
+        text = await running.trace()
         assert (text.count("### Request 1"), text.count(CUT_OFF), "ZEBRA-4417" in text) == (1, 1, True)
 
 

@@ -405,4 +405,5 @@ async def test_the_ledger_is_the_account_of_the_servers_to_the_cent(
     async with talk(book, tmp_path / "data", limited=limited) as it:
         await it.run(TURNS)
         print(await compare(it))  # noqa: T201 - figures, which `-s` shows
-    assert all(record.outcome != "refused" for record in it.records), "a strict server refused something"
+    refused = [(record.error, record.request.body) for record in it.records if record.outcome == "refused"]
+    assert not refused, f"a strict server refused something: {refused}"
