@@ -7,7 +7,6 @@ lives after all, its figures take the place of the estimate.
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -23,14 +22,13 @@ from bot.store.money import ledger
 from bot.store.money.budgets import Standing
 from bot.store.money.ledger import Charge
 from bot.store.money.limits import Limits
-from bot.store.money.lines import Key, Waiter
+from bot.store.money.lines import Wait
 from bot.store.runs import Run
 
 log = structlog.get_logger(__name__)
 
 BUDGET_SECONDS = 20.0
 """For which others, who may use up what is left, are waited for."""
-_AWAY_SECONDS = 5.0
 
 
 class NoBudgetError(Exception):
@@ -117,18 +115,16 @@ class RunRequest:
         self._provider = provider
         self._prompt = round(guessed * bill.factors.get(head.model, 1.0))
         self._tries = 0
-        self._key: Key | None = None
-        self._waiter: Waiter | None = None
-        self._until = 0.0
+        self._wait = Wait(bill.limits.lines, database, BUDGET_SECONDS)
 
     async def begins(self) -> bool:
         """See there. Raises NoBudgetError."""
         bill, at, asked = self._bill, self._database.clock(), f"{self._name}.{self._tries}"
-        charge, self._key = bill.charge(asked, at, self._head.model, self._provider), None
-        if self._waiter is None and not self._until and not bill.passes:
+        charge, self._wait.key = bill.charge(asked, at, self._head.model, self._provider), None
+        if not self._wait.has_begun and not bill.passes:
             most = reservation(charge, prompt=Usage(input=self._prompt), answer=self._head.max_tokens)
             if key := bill.limits.waited_for(most):
-                self._key = key
+                self._wait.key = key
                 return False
         try:
             async with self._database.write() as tx:
@@ -141,25 +137,18 @@ class RunRequest:
         bill.booked()
         if full is None:
             bill.reserved = charge
-            self.end()
+            self._wait.succeeded()
             return True
-        if full.is_used_up or (self._until and _now() > self._until):
+        if full.is_used_up or self._wait.is_over:
             telemetry.budget_refused("compaction", full.budget.scope)
             log.info("budget_used_up", scope=full.budget.scope.value, limit=full.limit.in_words)
             raise NoBudgetError
-        self._key = full.budget.key
+        self._wait.key = full.budget.key
         return False
 
     async def until_it_may(self) -> None:
         """See there."""
-        if self._key is None:
-            await self._database.until_back(_AWAY_SECONDS)
-            return
-        self._until = self._until or _now() + BUDGET_SECONDS
-        if self._waiter is None or self._waiter.key != self._key:
-            self.end()
-            self._waiter = self._bill.limits.lines.join(self._key)
-        await self._waiter.until_worth_a_look(self._until - _now())
+        await self._wait.until_it_may()
 
     def spent(self, attempt: Attempt) -> None:
         """See there."""
@@ -179,10 +168,4 @@ class RunRequest:
 
     def end(self) -> None:
         """Nobody waits any more for others."""
-        if self._waiter:
-            self._waiter.leave()
-            self._waiter = None
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()
+        self._wait.leave()

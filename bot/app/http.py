@@ -112,16 +112,12 @@ class HttpServer:
             await _hang_up(server)
 
     def _listen(self) -> socket.socket:
-        host, _, port = self._bind.rpartition(":")
         try:
-            family = socket.AF_INET6 if ":" in host else socket.AF_INET
-            return socket.create_server((host.strip("[]") or "0.0.0.0", int(port)), family=family)  # noqa: S104  # an empty host means all of them
-        except (OSError, ValueError) as error:  # ValueError: a host that is no name
-            number = getattr(error, "errno", None) or 0
-            reason = os.strerror(number) if number > 0 else getattr(error, "strerror", None) or str(error)
+            return listening_at(self._bind)
+        except OSError as error:
             example = f", e.g. {self._setting}{another(self._bind)}" if self._setting.endswith("=") else ""
             raise ConfigurationError(
-                f"{self._setting}{self._bind} cannot be listened on: {reason}. Choose another host:port{example}."
+                f"{self._setting}{self._bind} cannot be listened on: {error}. Choose another host:port{example}."
             ) from error
 
     async def _healthz(self, _request: Request) -> Response:
@@ -147,6 +143,18 @@ class HttpServer:
         assert self._metrics
         exposition, content_type = await self._metrics(request.headers.get("accept", ""))
         return Response(exposition, headers={"content-type": content_type})
+
+
+def listening_at(bind: str) -> socket.socket:
+    """A socket that listens at this host:port; an empty host means all of them. Raises OSError, which says why not
+    in a few words."""
+    host, _, port = bind.rpartition(":")
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host.strip("[]") or "0.0.0.0", int(port)), family=family)  # noqa: S104
+    except (OSError, ValueError) as error:  # ValueError: a host that is no name
+        number = getattr(error, "errno", None) or 0
+        raise OSError(os.strerror(number) if number > 0 else getattr(error, "strerror", None) or str(error)) from error
 
 
 def another(bind: str) -> str:

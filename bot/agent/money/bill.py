@@ -4,7 +4,6 @@ written with the step that comes next.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -25,15 +24,13 @@ from bot.store.money import budgets, ledger
 from bot.store.money.budgets import Standing
 from bot.store.money.ledger import ESTIMATED, Charge
 from bot.store.money.limits import Limits
-from bot.store.money.lines import Key, Waiter
+from bot.store.money.lines import Key, Wait
 from bot.store.turns import TurnRow
 
 log = structlog.get_logger(__name__)
 
 PATIENCE_SECONDS = 60.0
 """For which others, whose answers may use up what is left, are waited for."""
-_AWAY_SECONDS = 5.0
-"""After so long it is tried again, whatever is known of the book."""
 TOLD_AT = (80, 100)
 """Percent of a budget at which people are told."""
 
@@ -155,10 +152,7 @@ class _Request:
         self._asked: Charge | None = None
         """The try that is under way."""
         self._is_reserved = False
-        self._waiter: Waiter | None = None
-        self._key: Key | None = None
-        """Of the budget that is in the way."""
-        self._until = 0.0
+        self._wait = Wait(bill.limits.lines, bill.database, PATIENCE_SECONDS)
 
     async def begins(self) -> bool:
         """See there. Raises UsedUpError."""
@@ -168,21 +162,21 @@ class _Request:
         if not (bill.is_careful or self._tries > 1 or await bill.limits.are_any()):
             return True
         bill.was_limited = True
-        if self._waiter is None and (key := self._ahead()):
-            self._key = key
+        if key := self._ahead():
+            self._wait.key = key
             return False
         full = await self._reserve()
         if full is None:
             return self._is_reserved
-        if full.is_used_up or (self._until and asyncio.get_running_loop().time() > self._until):
+        if full.is_used_up or self._wait.is_over:
             raise UsedUpError(bill.refusal(full))
-        self._key = full.budget.key
+        self._wait.key = full.budget.key
         return False
 
     def _ahead(self) -> Key | None:
         """A budget that others wait for here already."""
         bill = self._bill
-        if bill.passes or self._until:
+        if bill.passes or self._wait.has_begun:
             return None
         return bill.limits.waited_for(self._most(bill.charge(), Usage(input=self._prompt)))
 
@@ -204,28 +198,20 @@ class _Request:
         except StoreUnavailable as error:  # it may have been written all the same
             unbooked.released.append(asked.id)
             log.warning("store_unavailable", reason=str(error))
-            self._key = None
+            self._wait.key = None
             return None
         except BaseException:
             unbooked.released.append(asked.id)
             raise
         unbooked.forget(written)
         if full is None:
-            self._asked, self._is_reserved, self._until = asked, True, 0.0
-            self._leave()
+            self._asked, self._is_reserved = asked, True
+            self._wait.succeeded()
         return full
 
     async def until_it_may(self) -> None:
-        """See there. What others reserved is waited for: as a rule they spend less."""
-        bill = self._bill
-        if self._key is None:
-            await bill.database.until_back(_AWAY_SECONDS)
-            return
-        self._until = self._until or asyncio.get_running_loop().time() + PATIENCE_SECONDS
-        if self._waiter is None or self._waiter.key != self._key:
-            self._leave()
-            self._waiter = bill.limits.lines.join(self._key)
-        await self._waiter.until_worth_a_look(self._until - asyncio.get_running_loop().time())
+        """See there."""
+        await self._wait.until_it_may()
 
     def spent(self, attempt: Attempt) -> None:
         """See there."""
@@ -253,9 +239,4 @@ class _Request:
         if self._is_reserved and self._asked:
             self._bill.context.unbooked.released.append(self._asked.id)
         self._asked, self._is_reserved = None, False
-        self._leave()
-
-    def _leave(self) -> None:
-        if self._waiter:
-            self._waiter.leave()
-            self._waiter = None
+        self._wait.leave()

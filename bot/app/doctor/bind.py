@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import Sequence
 from contextlib import suppress
 
 from bot.app.doctor.case import Case
 from bot.app.doctor.web import Unreachable
-from bot.app.http import another
+from bot.app.http import another, listening_at
 from bot.page.access.shut import why_shut
 from bot.runtime.checks import Finding, ok, problem, warning
 
@@ -40,14 +38,10 @@ async def is_ours(case: Case) -> bool:
 
 def why_not_to_be_had(bind: str) -> str:
     """Why nothing can listen on this host:port now; empty where something can."""
-    host, _, port = bind.rpartition(":")
-    host = host.strip("[]")
     try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        socket.create_server((host or "0.0.0.0", int(port)), family=family).close()  # noqa: S104
+        listening_at(bind).close()
     except OSError as error:
-        number = error.errno or 0
-        return os.strerror(number) if number > 0 else str(error.strerror or error)
+        return str(error)
     return ""
 
 

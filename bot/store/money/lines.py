@@ -11,9 +11,13 @@ from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
 
+from bot.store.database import Database
+
 Key = tuple[str, str, str]
 """Of a budget: its scope, the connector and the subject."""
 _FIRST_SECONDS, _LONGEST_SECONDS = 0.05, 1.0
+_AWAY_SECONDS = 5.0
+"""After so long it is tried again, whatever is known of the book."""
 
 
 class Lines:
@@ -77,3 +81,52 @@ class Waiter:
     def leave(self) -> None:
         """It is over, one way or the other."""
         self._lines.leave(self)
+
+
+class Wait:
+    """Of one try of a request, in one line after the other, for ``seconds`` in all."""
+
+    def __init__(self, lines: Lines, database: Database, seconds: float) -> None:
+        self._lines = lines
+        self._database = database
+        self._seconds = seconds
+        self._waiter: Waiter | None = None
+        self._until = 0.0
+        self.key: Key | None = None
+        """Of the budget that is in the way; without one it is the book, which is away."""
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a budget was waited for."""
+        return bool(self._until)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it was waited for as long as it may."""
+        return self.has_begun and _now() > self._until
+
+    async def until_it_may(self) -> None:
+        """What others reserved is waited for: as a rule they spend less."""
+        if self.key is None:
+            await self._database.until_back(_AWAY_SECONDS)
+            return
+        self._until = self._until or _now() + self._seconds
+        if self._waiter is None or self._waiter.key != self.key:
+            self.leave()
+            self._waiter = self._lines.join(self.key)
+        await self._waiter.until_worth_a_look(self._until - _now())
+
+    def succeeded(self) -> None:
+        """It may be sent: the next try has as long again."""
+        self._until = 0.0
+        self.leave()
+
+    def leave(self) -> None:
+        """Nobody waits any more."""
+        if self._waiter:
+            self._waiter.leave()
+            self._waiter = None
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
