@@ -350,6 +350,14 @@ def book(request: pytest.FixtureRequest) -> dict[str, Any]:
     }
 
 
+@pytest.fixture(params=BOOKS)
+def book_url(request: pytest.FixtureRequest) -> str:
+    """Of an empty database of each kind, with its tables."""
+    if request.param == "embedded":
+        return f"sqlite:///{request.getfixturevalue('data_dir')}/palimpsest.db"
+    return str(request.getfixturevalue("postgres_book"))
+
+
 @pytest.fixture
 async def model() -> AsyncIterator[MessagesServer]:
     """A strict model server with a window of 3,000 tokens."""

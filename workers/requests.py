@@ -69,6 +69,11 @@ class Requests:
         """Who is asked."""
         return self.search.asked.link if self.search.asked else self.desk.summaries.first
 
+    @property
+    def factor(self) -> float:
+        """What the model that is asked counts for each token that we guess."""
+        return self.bill.factors.get(self.link.name, 1.0)
+
     async def answer(self, work: Callable[[], Awaitable[T]]) -> T:
         """What comes of it with the first model that does it: ``work`` begins anew with each that is asked. Raises
         what it raises, and the error of the model that is wanted most where none is there."""

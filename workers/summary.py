@@ -74,20 +74,21 @@ async def write_summary(desk: Desk, run: Run) -> Result:
     return requests.result("summary", summary=summary)
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Question:
-    """What is asked for a summary. ``mode``: how it is come by, for the book; ``left``: tokens of the window that it
-    leaves, by a guess that may be wrong."""
+    """What is asked for a summary. ``mode``: how it is come by, for the book; ``room``: tokens of the window that it
+    may take with its answer; ``taken``: those that it takes, by a guess until a provider has counted it."""
 
     head: Head
     messages: Sequence[Message]
     mode: str
-    left: float
+    room: float
+    taken: float
 
-    def followed_by(self, said: Sequence[Message], mode: str) -> _Question:
-        """With these messages behind it."""
-        taken = sum(message_tokens(message, family=family_of(self.head.model)) for message in said)
-        return _Question(self.head, valid_request([*self.messages, *said]), f"{self.mode}, {mode}", self.left - taken)
+    @property
+    def left(self) -> float:
+        """Tokens for its answer."""
+        return self.room - self.taken
 
 
 @dataclass
@@ -135,11 +136,10 @@ class _Writer:
         if self.plan.running or not is_the_conversations or self.run.trigger == "recovery":
             return None
         task = _user(self._task)
-        taken = self.run.meter_before.total + message_tokens(task, family=family_of(self.run.model))
-        left = self.limits.window * _MARGIN_INSIDE - taken
-        if left < self._room:
-            return None
-        return _Question(self.head, valid_request([*as_request(self.page), task]), "conversation", left)
+        messages = valid_request([*as_request(self.page), task])
+        room, taken = self.limits.window * _MARGIN_INSIDE, self.run.meter_before.total + self._tokens([task])
+        question = _Question(self.head, messages, "conversation", room, taken)
+        return question if question.left >= self._room else None
 
     async def _from_transcript(self) -> str:
         wanted = set(self.plan.summarise)
@@ -202,7 +202,7 @@ class _Writer:
         """The same summary, and lines that hold what it lacks: whatever the model answers, nothing of it goes."""
         said = [Message(role="assistant", content=[text_block(summary.rstrip())]), _user(correction(lacking))]
         try:
-            reply = await self._request(question.followed_by(said, "corrected"))
+            reply = await self._request(self._followed(question, said, "corrected"))
         except (ModelError, NoAnswerError) as error:
             log.info("summary_not_corrected", reason=str(error))
             return summary
@@ -261,7 +261,7 @@ class _Writer:
         ask = GO_ON if goes_on and begun else shorter(self._room)
         log.info("summary_cut_off", tokens=reply.usage.output, goes_on=ask is GO_ON)
         said = [Message(role="assistant", content=[text_block(begun or "(cut off)")]), _user(ask)]
-        again = await self._request(question.followed_by(said, "cut off"))
+        again = await self._request(self._followed(question, said, "cut off"))
         if again.stop_reason == CUT_OFF:
             raise _CutOffError("the summary came to no end, and one so long would not make the context smaller")
         rest = text_of(again.blocks).strip()
@@ -273,7 +273,19 @@ class _Writer:
         if question.left < _SHORTEST:
             raise ModelOverflow("There is no room left for an answer.")
         head = replace(question.head, max_tokens=self._most_tokens(question))
-        return await self.requests.ask(head, question.messages, question.mode)
+        reply = await self.requests.ask(head, question.messages, question.mode)
+        question.taken = max(question.taken, reply.usage.context)
+        return reply
+
+    def _followed(self, question: _Question, said: Sequence[Message], mode: str) -> _Question:
+        """With these messages behind it."""
+        messages, taken = valid_request([*question.messages, *said]), question.taken + self._tokens(said)
+        return _Question(question.head, messages, f"{question.mode}, {mode}", question.room, taken)
+
+    def _tokens(self, said: Sequence[Message]) -> float:
+        """As the model that is asked would count them."""
+        family = family_of(self.run.model)
+        return self.requests.factor * sum(message_tokens(message, family=family) for message in said)
 
     def _most_tokens(self, question: _Question) -> int:
         return min(question.head.max_tokens, self.limits.answer, self._room * 2, int(question.left))
@@ -306,9 +318,9 @@ class _Writer:
 
     def _outside(self, head: Head, content: str, mode: str) -> _Question:
         """One message, and what was made of the conversation in it."""
-        family, asked = family_of(head.model), _user(content)
-        taken = message_tokens(asked, family=family) + block_tokens(head.prompt, family=family)
-        return _Question(head, [asked], mode, self.limits.window * _MARGIN - taken)
+        asked = [_user(content)]
+        taken = self._tokens(asked) + self.requests.factor * block_tokens(head.prompt, family=family_of(head.model))
+        return _Question(head, asked, mode, self.limits.window * _MARGIN, taken)
 
 
 class _CutOffError(NoAnswerError):

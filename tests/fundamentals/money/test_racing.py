@@ -23,7 +23,6 @@ from bot.store import Database, agents, runs
 from bot.store.money import budgets, spending
 from bot.store.money.budgets import Budget, Scope, Standing
 from bot.store.runs import NewRun
-from tests.conftest import BOOKS
 from tests.fundamentals.money.racer import ANSWER, PROMPT, address_of, run_of
 from tests.house import MODEL
 
@@ -40,16 +39,9 @@ USUAL["month"] = USUAL["day"] - MOST // 3
 PATIENCE = 900.0
 
 
-@pytest.fixture(params=BOOKS)
-def url(request: pytest.FixtureRequest) -> str:
-    if request.param == "embedded":
-        return f"sqlite:///{request.getfixturevalue('data_dir')}/palimpsest.db"
-    return str(request.getfixturevalue("postgres_book"))
-
-
 @pytest.fixture
-async def database(url: str) -> AsyncIterator[Database]:
-    opened = Database(url)
+async def database(book_url: str) -> AsyncIterator[Database]:
+    opened = Database(book_url)
     await opened.open()
     async with opened.write() as tx:
         for person in PEOPLE:
@@ -112,10 +104,10 @@ class Race:
 
 @pytest.mark.timeout(PATIENCE + 60)
 async def test_racing_hosts_exceed_no_budget_by_more_than_one_reservation_and_nothing_stays_reserved(
-    database: Database, url: str
+    database: Database, book_url: str
 ) -> None:
     asked = [(person, number) for number in range(EACH) for person in PEOPLE]
-    race = Race(url, {host: set(asked[at :: len(HOSTS)]) for at, host in enumerate(HOSTS)})
+    race = Race(book_url, {host: set(asked[at :: len(HOSTS)]) for at, host in enumerate(HOSTS)})
     over = list[str]()
 
     async def watch() -> None:

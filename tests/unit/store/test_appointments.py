@@ -17,7 +17,6 @@ from bot.store import Database, agents, appointments, work
 from bot.store.appointments import Appointment, State
 from bot.store.schema import appointments as table
 from bot.store.tx import Tx
-from tests.conftest import BOOKS
 
 HERE = Address("room", "1")
 ONE = Appointment(0, "room", "ada", "", "say", "call Ana", State.SET, "UTC", "2027-01-01T09:00:00")
@@ -70,28 +69,20 @@ def _rows_read(plan: Mapping[str, Any]) -> int:
     return (int(own * plan["Actual Loops"]) if is_ours else 0) + sum(map(_rows_read, plan.get("Plans", ())))
 
 
-@pytest.fixture(params=BOOKS)
-def url(request: pytest.FixtureRequest) -> str:
-    """Of each of the books."""
-    if request.param == "embedded":
-        return f"sqlite:///{request.getfixturevalue('data_dir')}/palimpsest.db"
-    return str(request.getfixturevalue("postgres_book"))
-
-
 @pytest.fixture
-async def either(url: str) -> AsyncIterator[Database]:
-    opened = Database(url)
+async def either(book_url: str) -> AsyncIterator[Database]:
+    opened = Database(book_url)
     await opened.open()
     yield opened
     await opened.close()
 
 
 @pytest.mark.parametrize("due", [0, 3])
-async def test_of_many_appointments_nothing_is_read_but_what_is_due(either: Database, url: str, due: int) -> None:
+async def test_of_many_appointments_nothing_is_read_but_what_is_due(either: Database, book_url: str, due: int) -> None:
     """LONG=1: of 100,000, in 20 conversations."""
     now, here = 1_000.0, AgentId("room-1")
     await _many(either, now, due)
-    if url.startswith("postgresql"):  # it does so by itself before long; SQLite never does
+    if book_url.startswith("postgresql"):  # it does so by itself before long; SQLite never does
         async with either.write() as tx:
             await tx.execute(text("ANALYZE"))
     async with either.write() as tx:

@@ -11,12 +11,14 @@ from bot.compaction import PlanContext
 from bot.compaction.strategies.reset import Reset
 from bot.errors import ModelUnavailable
 from bot.history import History
-from bot.model import Link
+from bot.model import Limits, Link, SettingNames
 from bot.model.chain import Chain
+from bot.model.chat.client import ChatModel
 from bot.model.scripted import ScriptedModel
 from bot.runtime.tasks import stop
 from bot.store import histories, runs
-from bot.store.runs import RunState
+from bot.store.runs import Result, RunState
+from tests.servers.chat.manners import GATEWAY
 from tests.servers.messages.cache import without_marks
 from tests.servers.messages.server import MessagesServer, Reply, ToolCall
 from tests.unit.entries import full, replied, returned, said
@@ -196,6 +198,8 @@ async def test_the_room_for_a_summary_is_never_more_than_the_model_can_answer(
 
 # --- answers without an end ---
 
+NAMES = SettingNames("SOME_API_KEY", "SOME_BASE_URL")
+WALK = "The weather in town was mild, and we walked a lot. "
 LONG = "KEY-4711 is the deploy key, and /srv/prod is never touched.\n" * 400
 
 
@@ -219,6 +223,28 @@ async def test_a_model_of_short_answers_goes_on_where_its_summary_was_cut_off(
     assert begun
     assert begun.endswith("never touched."), "what stood in its last line may have been cut"
     assert "Write the summary on, from the line that follows" in server.requests[1].request.last_user_text
+
+
+async def test_of_a_prompt_that_was_counted_no_more_is_sent_than_the_window_takes(
+    desk: Desk, server: MessagesServer
+) -> None:
+    """A server of Chat Completions does not say whether the window or its own length ended an answer."""
+
+    async def written(window: int) -> Result:
+        server.window = window
+        model = ChatModel(api_key="test-key", base_url=server.chat_url, names=NAMES, fixed=Limits(window, 8_000))
+        link = Link(model, HEAD.model)
+        result = await write_summary(replace(desk, summaries=Chain([link]), talkers=(link,)), run)
+        await model.close()
+        return result
+
+    server.manner, server.brain = GATEWAY, says(GOOD)
+    run = await planned(desk, [said(1, WALK * 60), replied(2, "so long"), said(3, "now?")], limit=1_000, total=100)
+    usage = (await written(20_000)).usage
+    assert usage
+    result = await written(usage.context + 10)
+    assert (result.outcome, result.summary, server.refused) == ("summary", GOOD, [])
+    assert "conversation, cut off" not in modes(result)
 
 
 @pytest.mark.parametrize("answers", [200, 8_192])
