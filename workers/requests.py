@@ -71,8 +71,9 @@ class Requests:
 
     @property
     def factor(self) -> float:
-        """What the model that is asked counts for each token that we guess."""
-        return self.bill.factors.get(self.link.name, 1.0)
+        """What the model that is asked counts for each token that we guess: of other text than it has counted, one at
+        least."""
+        return max(1.0, self.bill.factors.get(self.link.name, 1.0))
 
     async def answer(self, work: Callable[[], Awaitable[T]]) -> T:
         """What comes of it with the first model that does it: ``work`` begins anew with each that is asked. Raises
