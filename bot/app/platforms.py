@@ -103,8 +103,15 @@ def terminal(settings: Settings, address: Address, notes: Sequence[str] = ()) ->
 
     about = "/help lists commands, @ attaches a file, Ctrl-C stops an answer, Ctrl-D leaves."
     banner = "\n".join([f"Palimpsest · {address.agent_id}", about, *_said(settings, notes)])
-    history = settings.data_dir / "agents" / address.agent_id / "input_history"
-    return Terminal(address, history_file=history, commands=offered(), continues=completions, banner=banner)
+    folder = settings.data_dir / "agents" / address.agent_id
+    return Terminal(
+        address,
+        history_file=folder / "input_history",
+        unsent_file=folder / ".unsent",
+        commands=offered(),
+        continues=completions,
+        banner=banner,
+    )
 
 
 def write_line(file: TextIO, text: str) -> None:

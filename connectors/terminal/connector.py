@@ -40,6 +40,7 @@ from connectors.terminal.attach import ATTACH, CannotAttachError, attached, copy
 from connectors.terminal.clipboard import by_terminal, by_tool
 from connectors.terminal.prompt import Continues, Prompt
 from connectors.terminal.typeset import clean, finished, last_code, last_rows, meter_line, typeset, wrapped
+from connectors.terminal.unsent import Unsent
 
 LEAVING: Final = {"/exit": "leave", "/quit": "leave"}
 _SPOKEN_LEAVING: Final = frozenset({*LEAVING, "exit", "quit"})
@@ -113,6 +114,7 @@ class Terminal:
         address: Address,
         *,
         history_file: Path,
+        unsent_file: Path,
         commands: Sequence[OfferedCommand],
         continues: Continues = lambda _: {},
         banner: str = "",
@@ -120,12 +122,13 @@ class Terminal:
         output: Output | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``commands`` are offered after a slash; ``continues`` says what the last word of one that is being written
-        may become; ``clock`` gives seconds."""
+        """``unsent_file`` holds what is entered until it is stored; ``commands`` are offered after a slash;
+        ``continues`` says what the last word of one that is being written may become; ``clock`` gives seconds."""
         self._address = address
         self._banner = banner
         self._clock = clock
         self._lines: asyncio.Queue[_Line | None] = asyncio.Queue()
+        self._unsent = Unsent(unsent_file)
         self._moving = asyncio.Event()
         self._replies: dict[str, _Reply] = {}
         self._statuses: dict[str, str] = {}
@@ -165,6 +168,7 @@ class Terminal:
         with self._prompt.session():
             if self._banner:
                 await self._prompt.print([("class:notice", self._wrapped(self._banner))])
+            await self._say_again()
             async with asyncio.TaskGroup() as group:
                 storing = group.create_task(self._store_lines(intake))
                 moving = group.create_task(self._move())
@@ -390,6 +394,7 @@ class Terminal:
                 self._unanswered.pop(key, None)
             elif key in self._unanswered:
                 self._unanswered[key] = True
+        self._unsent.remove(key)
 
     async def _hint_at(self, text: str) -> None:
         await self._prompt.print([("class:hint", self._wrapped(clean(text)))])
@@ -421,11 +426,21 @@ class Terminal:
         elif command == EDITOR:
             self._prompt.edit(rest)
         elif line:
-            self._begun += 1
-            entered = _Line(line, uuid4().hex)
-            if entered.is_for_model:
-                self._unanswered[entered.ref] = False
-            self._lines.put_nowait(entered)
+            self._say(_Line(line, uuid4().hex))
+
+    def _say(self, entered: _Line) -> None:
+        self._begun += 1
+        if entered.is_for_model:
+            self._unanswered[entered.ref] = False
+            self._unsent.add(entered.ref, entered.text)
+        self._lines.put_nowait(entered)
+
+    async def _say_again(self) -> None:
+        """What was entered when the program was killed, before it was stored."""
+        if lines := self._unsent.lines:
+            await self._hint_at("(The program ended before this was stored. It is sent now.)")
+            for ref, text in lines.items():
+                self._say(_Line(text, ref))
 
     def _interrupt(self) -> None:
         is_again = self._is_again

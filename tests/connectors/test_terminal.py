@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 import stat
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from io import StringIO
 from pathlib import Path
@@ -11,11 +12,12 @@ from pathlib import Path
 import pytest
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import PipeInput, create_pipe_input
+from typing_extensions import override
 
 from bot.agent.commands.table import completions
 from bot.connector import OfferedCommand
 from bot.errors import DeliveryDelayed
-from bot.messages import ABORT_COMPACTION, Address, Button, Edit, Outbound, Say, Status, Typing, Withdraw
+from bot.messages import ABORT_COMPACTION, Address, Button, Edit, Inbound, Outbound, Say, Status, Typing, Withdraw
 from connectors.memory import MemoryIntake
 from connectors.terminal.connector import Terminal
 from connectors.terminal.prompt import _Steady
@@ -32,14 +34,15 @@ REPLY = "# Title\n\nSome **bold** text.\n\n- one\n- two\n\n```python\nprint(1)\n
 class Desk:
     """A person at a terminal: keys, screen, and what was stored."""
 
-    def __init__(self, keys: PipeInput, file: Path) -> None:
+    def __init__(self, keys: PipeInput, file: Path, intake: MemoryIntake | None = None) -> None:
         self.now = 0.0
         self.keys = keys
         self.screen = Screen()
-        self.intake = MemoryIntake()
+        self.intake = intake or MemoryIntake()
         self.terminal = Terminal(
             HERE,
             history_file=file,
+            unsent_file=file.with_name(".unsent"),
             commands=COMMANDS,
             continues=completions,
             banner="Welcome",
@@ -138,6 +141,47 @@ async def test_a_line_that_cannot_be_stored_is_in_the_prompt_again(desk: Desk) -
     await desk.shows("Not stored: the database is locked.")
     await desk.type("!" + ENTER)
     await desk.stored("precious!")
+
+
+class NotYet(MemoryIntake):
+    """The rest of the program is not there yet."""
+
+    @override
+    async def store(self, inbounds: Sequence[Inbound], *, cursor: str | None = None) -> int:
+        await asyncio.Event().wait()
+        return await super().store(inbounds, cursor=cursor)
+
+
+async def test_what_was_said_before_it_could_be_stored_is_sent_at_the_next_start(history_file: Path) -> None:
+    unsent = history_file.with_name(".unsent")
+    with create_pipe_input() as keys:
+        desk = Desk(keys, history_file, NotYet())
+        await desk.shows("\n>")
+        await desk.type("hello" + ENTER + "/help" + ENTER + "and more 🙂" + ENTER)
+        await desk.shows("> hello\n")
+        await until(lambda: "more" in unsent.read_text(), unsent.read_text)
+        desk.running.cancel()
+        await asyncio.wait([desk.running])
+    assert stat.S_IMODE(unsent.stat().st_mode) == 0o600
+    refs = list(json.loads(unsent.read_text()))
+    async with sitting_at(history_file) as again:
+        await again.shows("It is sent now.")
+        await again.type("last" + ENTER)
+        await again.stored("hello", "and more 🙂", "last")
+        assert [inbound.ref for inbound in again.intake.inbounds[:2]] == refs
+        await until(lambda: not unsent.exists())
+    async with sitting_at(history_file) as third:
+        await third.type("new" + ENTER)
+        await third.stored("new")
+
+
+@pytest.mark.parametrize("found", [b"", b"[1]", b'{"a": 1}', b"\xff\xfe", b'{"a"'])
+async def test_a_file_of_unsent_lines_that_is_none_disturbs_nobody(history_file: Path, found: bytes) -> None:
+    history_file.parent.mkdir(parents=True)
+    history_file.with_name(".unsent").write_bytes(found)
+    async with sitting_at(history_file) as desk:
+        await desk.type("hello" + ENTER)
+        await desk.stored("hello")
 
 
 async def test_lines_are_remembered_in_a_file_that_only_the_owner_can_read(desk: Desk, history_file: Path) -> None:

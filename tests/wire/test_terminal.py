@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import signal
 import sqlite3
 import struct
 import sys
@@ -106,13 +107,20 @@ def _was_hung_up(times: int) -> Callable[[MessagesServer], bool]:
 
 def _stored(programs: Programs) -> int:
     """How many messages are in the book, answered or not."""
-    with closing(sqlite3.connect(f"file:{programs.data / 'palimpsest.db'}?mode=ro", uri=True)) as book:
-        return int(book.execute("SELECT count(*) FROM inbox").fetchone()[0])
+    return _counted(programs, "SELECT count(*) FROM inbox")
+
+
+def _replies(programs: Programs) -> int:
+    return _counted(programs, "SELECT count(*) FROM entries WHERE kind = 'reply'")
 
 
 def _reminders(programs: Programs) -> int:
+    return _counted(programs, "SELECT count(*) FROM appointments")
+
+
+def _counted(programs: Programs, query: str) -> int:
     with closing(sqlite3.connect(f"file:{programs.data / 'palimpsest.db'}?mode=ro", uri=True)) as book:
-        return int(book.execute("SELECT count(*) FROM appointments").fetchone()[0])
+        return int(book.execute(query).fetchone()[0])
 
 
 def _own_terminal() -> None:
@@ -121,8 +129,10 @@ def _own_terminal() -> None:
 
 
 @asynccontextmanager
-async def sitting_at(desk: Desk, programs: Programs, **environment: str) -> AsyncIterator[Process]:
-    """`palimpsest chat` at this terminal; it has left by itself at the end of the block."""
+async def sitting_at(
+    desk: Desk, programs: Programs, *, killed: bool = False, **environment: str
+) -> AsyncIterator[Process]:
+    """`palimpsest chat` at this terminal; it has left by itself at the end of the block, or was ``killed``."""
     program = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bot.app.cli.main", "chat", stdin=desk.theirs, stdout=desk.theirs, stderr=desk.theirs,
         cwd=programs.folder, env={**programs._environment(), "TERM": "xterm", **environment}, start_new_session=True,
@@ -131,11 +141,15 @@ async def sitting_at(desk: Desk, programs: Programs, **environment: str) -> Asyn
     try:
         yield program
         async with asyncio.timeout(PATIENCE):
-            assert await program.wait() == 0
+            assert await program.wait() == (-signal.SIGKILL if killed else 0)
     finally:
         if program.returncode is None:
             program.kill()
             await program.wait()
+
+
+class Killed(Exception):
+    """The program was."""
 
 
 async def test_a_person_reads_poems_searches_stops_two_answers_and_leaves(
@@ -159,6 +173,50 @@ async def test_a_person_reads_poems_searches_stops_two_answers_and_leaves(
         await desk.shows("> A haiku about a pond, please.", times=2)
         desk.type(CTRL_C)
         desk.type(CTRL_D)
+
+
+async def test_what_was_entered_before_the_program_was_ready_is_answered_after_a_kill(
+    programs: Programs, model: MessagesServer, desk: Desk
+) -> None:
+    async with sitting_at(desk, programs, killed=True) as program:
+        await desk.shows("stops an answer")
+        desk.type("A haiku about a pond, please." + ENTER)
+        await desk.shows("> A haiku about a pond, please.")
+        program.kill()
+    async with sitting_at(desk, programs):
+        await desk.shows(HAIKU)
+        desk.type(CTRL_D)
+    assert len({record.request.last_user_text for record in model.requests}) == 1
+    assert not list(programs.data.glob("agents/*/.unsent"))
+
+
+async def test_an_answer_that_was_written_elsewhere_meanwhile_is_shown_once(
+    programs: Programs, model: MessagesServer, desk: Desk
+) -> None:
+    model.hang(None)
+    async with sitting_at(desk, programs, killed=True) as program:
+        await desk.shows("stops an answer")
+        desk.type("A haiku about a pond, please." + ENTER)
+        await model.wait_for(_was_asked(1), PATIENCE)
+        program.kill()
+    model.release()
+
+    async def when_the_other_is_written(request: MessagesRequest) -> Reply:
+        if "elsewhere" in request.last_user_text:
+            await until(lambda: _replies(programs) == 1, lambda: "", seconds=PATIENCE)
+        return brain(request)
+
+    model.brain = when_the_other_is_written
+    once = await programs.start("chat", "-p", "And another one, elsewhere.")
+    await once.ends()
+    async with sitting_at(desk, programs):
+        await desk.shows(HAIKU)
+        await desk.shows("Going on with terminal-me")
+        desk.type("Thank you." + ENTER)
+        await model.wait_for(lambda it: "Thank you." in it.requests[-1].request.last_user_text, PATIENCE)
+        desk.type(CTRL_D)
+    shown = desk.text.split("Going on with terminal-me")[1].split("> Thank you.")[0]
+    assert shown.count("An old silent pond") == 1
 
 
 async def test_whoever_leaves_is_told_what_becomes_of_reminders(

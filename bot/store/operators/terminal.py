@@ -24,8 +24,8 @@ _FRESH_START = "new"
 
 @dataclass(frozen=True)
 class Exchange:
-    """What was said last, and what was answered; ``answer`` is empty where nothing was. ``at``: when the conversation
-    was used last, also by a command, in seconds since 1970."""
+    """What was said last, and what was answered; ``answer`` is empty where nothing was, or what was is yet to be shown.
+    ``at``: when the conversation was used last, also by a command, in seconds since 1970."""
 
     said: str
     answer: str
@@ -58,6 +58,7 @@ async def last_exchange(tx: Tx, agent_id: AgentId) -> Exchange | None:
         .order_by(table.seq.desc())
         .limit(_LOOKED_AT)
     )
+    coming = await _coming(tx, agent_id)
     said: list[str] = []
     answers, at = dict[str | None, str](), 0.0
     for kind, blocks, created_at, turn in await tx.execute(query):
@@ -65,7 +66,7 @@ async def last_exchange(tx: Tx, agent_id: AgentId) -> Exchange | None:
         if kind == EntryKind.REPLY and said:
             break  # of the exchange before
         if kind == EntryKind.REPLY:
-            answers[turn] = answers.get(turn) or text
+            answers[turn] = answers.get(turn) or ("" if turn in coming else text)
         else:
             said.insert(0, f"[{sent_path(text) or 'a file'}]" if kind == EntryKind.FILE else text)
         at = at or created_at
@@ -75,6 +76,17 @@ async def last_exchange(tx: Tx, agent_id: AgentId) -> Exchange | None:
     at = max(at, (await tx.execute(came)).scalar_one_or_none() or 0.0)
     answer = "\n\n".join(filter(None, reversed(answers.values())))
     return Exchange("\n".join(filter(None, said)), answer, at)
+
+
+async def _coming(tx: Tx, agent_id: AgentId) -> frozenset[str]:
+    """The turns whose answer is still written, or was never shown: it will be."""
+    is_written, is_new = outbox.c.state == "open", outbox.c.delivered < outbox.c.version
+    query = (
+        select(turns.c.id)
+        .join(outbox, outbox.c.id == turns.c.slot)
+        .where(turns.c.agent_id == agent_id, is_written | ((outbox.c.state == "ready") & is_new))
+    )
+    return frozenset((await tx.execute(query)).scalars())
 
 
 async def last_turn(tx: Tx, agent_id: AgentId, *, since: float) -> tuple[TurnState, str] | None:

@@ -53,6 +53,7 @@ class TerminalStage:
         self._terminal = Terminal(
             HERE,
             history_file=self._folder / "input_history",
+            unsent_file=self._folder / ".unsent",
             commands=offered(),
             input=self._keys,
             output=self._paper,
