@@ -44,6 +44,10 @@ class Restraint:
         """A layer was taken off: leave it so until it is critical."""
         return Restraint(paused=True)
 
+    def begun_afresh(self) -> Restraint:
+        """Nothing of what was said before is in view any more: what held compactions back was about that."""
+        return Restraint()
+
 
 def is_automatic(warning: float) -> bool:
     """A warning level of 0 or less, or of 1 or more, turns automatic compaction off (FEATURES A1)."""

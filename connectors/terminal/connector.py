@@ -136,6 +136,8 @@ class Terminal:
         """Statuses below which a compaction can be stopped."""
         self._marks: dict[str, str] = {}
         self._said: dict[str, str] = {}
+        self._below_entered = False
+        """Whether what a person entered was shown last: what answers it stands right below."""
         self._facts: Mapping[str, str | int | float] = {}
         self._answer = ""
         """The last one, as the model wrote it."""
@@ -335,6 +337,7 @@ class Terminal:
         block = reply.text[reply.printed : upto]
 
         def moved() -> None:
+            self._below_entered = self._below_entered and not block.strip()
             reply.printed = max(reply.printed, upto)
 
         if block.strip():
@@ -349,8 +352,17 @@ class Terminal:
             self._statuses[key] = whole
             self._prompt.redraw()
         elif self._said.get(key) != whole:
-            await self._prompt.print([("class:notice", self._wrapped(whole))], lambda: self._statuses.pop(key, None))
+            apart = "" if self._below_entered else "\n"
+
+            def shown() -> None:
+                self._below_entered = False
+                self._statuses.pop(key, None)
+
+            await self._prompt.print([("class:notice", apart + self._wrapped(whole))], shown)
             self._remember(key, whole)
+
+    def _was_entered(self) -> None:
+        self._below_entered = True
 
     def _remember(self, key: str, text: str) -> None:
         self._said[key] = text
@@ -362,7 +374,7 @@ class Terminal:
             line = waiting.text
             if waiting.echo:
                 shown = wrapped(clean(line), self._prompt.columns - 2).replace("\n", "\n  ")
-                await self._prompt.print([("class:prompt", "\n> "), ("class:person", shown)])
+                await self._prompt.print([("class:prompt", "\n> "), ("class:person", shown)], self._was_entered)
             if line in (COPY, COPY_CODE):
                 await self._copy(code=line == COPY_CODE)
             else:

@@ -261,6 +261,17 @@ async def test_a_status_message_changes_in_one_place_and_is_printed_when_final(d
     assert desk.screen.text.count("Compacted") == 1
 
 
+async def test_what_is_said_by_itself_stands_apart_and_what_answers_a_line_right_below_it(desk: Desk) -> None:
+    await desk.type("/rules" + ENTER)
+    await desk.stored("/rules")
+    await desk.deliver(Say(HERE, "Rules: 1", "r", notice=True, buttons=(Button("📌 1", "/rules pin 1"),)))
+    await desk.shows("> /rules\nRules: 1\n[📌 1: /rules pin 1]")
+    await desk.deliver(Say(HERE, "⏰ water the plants", "w", notice=True))
+    await desk.shows("[📌 1: /rules pin 1]\n\n⏰ water the plants")
+    await desk.deliver(Say(HERE, "Well.", "t"), Say(HERE, "⏰ call Ana", "c", notice=True))
+    await desk.shows("⏰ water the plants\n\nWell.\n\n⏰ call Ana")
+
+
 async def test_model_output_cannot_give_orders_to_the_terminal(desk: Desk) -> None:
     await desk.deliver(Say(HERE, "a\x1b[2Jb \x1b]0;title\x07c \x9b31md&#27;[1m &#13;", "t"))
     await desk.shows("ab c 31md")

@@ -233,6 +233,7 @@ class CommandHandlers:
             return "This is a fresh conversation already."
         async with self._context.step() as step:
             await step.put(fresh_start(upto))
+            step.restraint = step.restraint.begun_afresh()
             text = "A fresh start: I no longer see what was said before. /undo brings it back."
             if count := len(pinned(step.rules)):
                 text += f" {count} pinned {'rule stays' if count == 1 else 'rules stay'}: /rules."

@@ -11,7 +11,7 @@ from bot.history import ASKED, EntryKind
 from bot.history.entry_text import RECALLED
 from bot.messages import AgentId
 from bot.runtime.zones import UTC_NAME, local_time
-from bot.store import Database
+from bot.store import Database, Tx
 from bot.store.search import recall
 from bot.store.search.recall import Recalled
 from bot.store.search.snippets import snippet
@@ -28,6 +28,8 @@ _PEOPLE_CHARACTERS = 1_700
 """One message, on the platform whose messages are the shortest."""
 _PEOPLE_SNIPPET = 160
 _PEOPLE_PIECE = 500
+_MOST_BETWEEN = 10
+"""Entries between a hit and its question, or its answer: calls of tools and their results."""
 _RANGE = re.compile(r"#?(\d{1,9})(?:\s*[-–—]\s*#?(\d{1,9}))?")
 _GOES_ON = "  "
 _ENDS_A_LABEL = re.compile(r"[():：#]")
@@ -104,12 +106,19 @@ async def answer_people(database: Database, agent_id: AgentId, argument: str, zo
             if read:
                 return _range_for_people(read, high, zone)
         found = await recall.search(tx, agent_id, argument, audience=recall.PEOPLE, most=MOST_HITS)
+        around = await _around(tx, agent_id, found[0].seq) if found else []
     if span and not found:
         return "There are no messages with these numbers in this conversation."
-    return _hits_for_people(argument, found, zone)
+    return _hits_for_people(argument, found, around, zone)
 
 
-def _hits_for_people(query: str, found: Sequence[Recalled], zone: str) -> str:
+async def _around(tx: Tx, agent_id: AgentId, seq: int) -> list[Recalled]:
+    low, high = seq - _MOST_BETWEEN, seq + _MOST_BETWEEN
+    return await recall.read(tx, agent_id, audience=recall.PEOPLE, low=low, high=high)
+
+
+def _hits_for_people(query: str, found: Sequence[Recalled], around: Sequence[Recalled], zone: str) -> str:
+    """``around``: what people may read close to the best hit."""
     if not found:
         return f"I find nothing about {query[:_NARROWEST]!r} in this conversation."
     words = query_words(query)
@@ -121,8 +130,22 @@ def _hits_for_people(query: str, found: Sequence[Recalled], zone: str) -> str:
         if characters < 0:
             break
         lines.append(line)
-    first = found[0].seq
-    return "\n".join([*lines, f"/recall {first}-{first + 1} reads them in full."])
+    return "\n".join([*lines, _where_to_read(found[: len(lines)], around)])
+
+
+def _where_to_read(shown: Sequence[Recalled], around: Sequence[Recalled]) -> str:
+    """All that was shown, where it stands close together; else the best of it, from the question to the answer."""
+    first, last = min(item.seq for item in shown), max(item.seq for item in shown)
+    if first < last < first + MOST_HITS:
+        return f"/recall {first}-{last} reads them in full."
+    best = shown[0]
+    before = [item.seq for item in around if item.seq < best.seq and item.entry.kind in ASKED]
+    after = [item.seq for item in around if item.seq > best.seq and item.entry.kind is EntryKind.REPLY]
+    first = best.seq if best.entry.kind in ASKED or not before else before[-1]
+    last = best.seq if best.entry.kind is EntryKind.REPLY or not after else after[0]
+    if first == last:
+        return f"/recall {first} reads {'it' if len(shown) == 1 else f'#{first}'} in full."
+    return f"/recall {first}-{last} reads #{best.seq} in full, and what belongs to it."
 
 
 def _range_for_people(read: Sequence[Recalled], high: int, zone: str) -> str:

@@ -228,6 +228,7 @@ def context_text(
         f"Context: {meter.total:,} of {meter.limit:,} tokens ({percent(meter.share)}), level {level.value}",
         "▓" * filled + "░" * (_BAR - filled),
         *([OVER if automatic else OVER_AND_LEFT] if meter.over else []),
+        *(["Of it, about:"] if meter.source == "usage" else []),
         *(f"· {part.name}: {part.tokens:,}" for part in meter.parts if part.tokens),
         f"Source: {'counted by the provider' if meter.source == 'usage' else 'estimated'} ({meter.source})",
         _automatic(meter, strategy, restraint, automatic=automatic, ahead=ahead),
@@ -252,7 +253,7 @@ def _automatic(meter: Meter, strategy: Strategy, restraint: Restraint, *, automa
     if restraint.paused and critical:
         return "Automatic compaction: before the next answer"
     if restraint.paused:
-        return "Automatic compaction: paused by /undo until the level is critical"
+        return "Automatic compaction: paused by /undo until the level is critical or the next /compact"
     if restraint.cooldown:
         return f"Automatic compaction: resting for {restraint.cooldown} more messages"
     early = begins - ahead_margin(strategy)

@@ -47,7 +47,7 @@ class MoneyCommands:
             # In a group others read along.
             is_admin = self._access.is_admin(context.address, message.person) and not message.speaker
             if is_admin:
-                lines += await self._of_all(tx, today, month)
+                lines += await self._of_all(tx, message.person, today, month)
             unpriced = await spending.by(tx, ("model",), here & spending.is_unpriced(), month, today)
         if is_admin:
             lines += [how_to_add(name) for (name,) in unpriced]
@@ -64,13 +64,20 @@ class MoneyCommands:
     def _left(self, stand: Sequence[budgets.Standing], now: float) -> list[str]:
         return [texts.left_line(one, now, self._context.zone) for one in stand]
 
-    async def _of_all(self, tx: Tx, today: str, month: str) -> list[str]:
-        days = await spending.by_day(tx, month, today)
-        spent = Spent(days.get(today, Total()), sum(days.values(), Total()))
-        lines = [texts.spent_line("Everybody", spent)]
-        named = (("connector", "person"), "people"), (("agent_id",), "chats"), (("model",), "models")
-        for names, what in named:
-            top = await spending.by(tx, names, spending.of_all(), month, today, most=_TOP)
+    async def _of_all(self, tx: Tx, asks: str, today: str, month: str) -> list[str]:
+        """Without who and where, if that is whoever asks and this chat alone: that was said already."""
+        address, here = self._context.address, self._context.agent_id
+        people, chats, models = [
+            await spending.by(tx, names, spending.of_all(), month, today, most=_TOP)
+            for names in (("connector", "person"), ("agent_id",), ("model",))
+        ]
+        listed = [("models", models)]
+        lines: list[str] = []
+        if set(chats) - {(here,)} or {key for key in people if key[-1]} - {(address.connector, asks)}:
+            days = await spending.by_day(tx, month, today)
+            spent = Spent(days.get(today, Total()), sum(days.values(), Total()))
+            lines, listed = [texts.spent_line("Everybody", spent)], [("people", people), ("chats", chats), *listed]
+        for what, top in listed:
             lines.append(texts.top_line(what, {":".join(filter(None, key)): each for key, each in top.items()}))
         return lines
 

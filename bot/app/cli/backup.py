@@ -75,7 +75,9 @@ async def _restore(settings: Settings, source: str) -> Extent:
 
 
 def _sentence(extent: Extent) -> str:
+    from bot.page.format import bytes_
+
     return (
         f"{extent.conversations:,} conversations with {extent.entries:,} entries and {extent.files:,} files "
-        f"({extent.bytes / 1e6:,.1f} MB)"
+        f"({bytes_(extent.bytes)})"
     )

@@ -193,6 +193,19 @@ async def test_new_starts_afresh_and_undo_brings_everything_back(house: OpenHous
         assert await room.asks("What is my dog?") == "The dog is Rex."
 
 
+async def test_a_pause_of_an_undo_ends_where_new_starts_afresh(house: OpenHouse, room: Room) -> None:
+    async with house(agents={"compact_ahead": False}):
+        await talk(room, 6)
+        await room.commands("/compact")
+        await until_compacted(room, 1)
+        await room.commands("/undo")
+        assert "paused by /undo until the level is critical or the next /compact" in await room.commands("/context")
+        await room.commands("/new")
+        assert "paused" not in await room.commands("/context")
+    async with house(agents={"compact_ahead": False}):
+        assert "paused" not in await room.commands("/context")
+
+
 async def test_the_undo_button_of_an_earlier_compaction_takes_back_nothing(house: OpenHouse, room: Room) -> None:
     async with house() as running:
         for compactions in (1, 2):

@@ -145,6 +145,22 @@ async def test_usage_says_what_was_spent_and_what_is_left(house: OpenHouse, room
     assert "Everybody" not in said, "that is for those who run the program"
 
 
+async def test_whoever_is_alone_reads_one_number_once(house: OpenHouse, room: Room) -> None:
+    async with house(admins="room:ada"):
+        await room.asks("hello")
+        alone = await room.commands("/usage")
+        assert "Most this month, models: " in alone
+        assert "Everybody" not in alone
+        assert "people" not in alone
+        assert "chats" not in alone
+        await room.says("hello", person="bob", chat="2")
+        await room.until(lambda: room.replies("2"))
+        both = await room.commands("/usage")
+        assert "Everybody" in both
+        assert "room:bob" in both
+        assert "Most this month, chats: " in both
+
+
 async def test_admins_choose_another_budget_for_a_chat_or_a_person(house: OpenHouse, room: Room) -> None:
     async with house(admins="room:root", budget={"person_day": "1 token"}):
         assert "Only those who run me" in await room.commands("/budget chat 3")

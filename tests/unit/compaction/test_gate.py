@@ -91,6 +91,7 @@ def test_an_undo_pauses_and_a_compaction_ends_the_pause() -> None:
     assert SKIPPING.undone() == PAUSED
     assert PAUSED.next_message().paused
     assert not PAUSED.compacted().paused
+    assert PAUSED.begun_afresh() == SKIPPING.begun_afresh() == FREE
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,9 @@ def test_the_bar_is_never_longer_than_itself(total: int, filled: int) -> None:
 
 
 def test_a_meter_that_rests_on_usage_says_so() -> None:
-    assert "Source: counted by the provider (usage)" in context(Meter.anchored(5, [Part("conversation", 5)], limit=9))
+    told = context(Meter.anchored(5, [Part("conversation", 5)], limit=9))
+    assert "Source: counted by the provider (usage)" in told
+    assert told[2:4] == ["Of it, about:", "· conversation: 5"], "only the total is counted"
 
 
 @pytest.mark.parametrize(
@@ -190,7 +192,11 @@ def test_a_meter_that_rests_on_usage_says_so() -> None:
     [
         (Restraint(), 0, "Automatic compaction: off"),
         (Restraint(), 1, "Automatic compaction: off"),
-        (Restraint(paused=True), 0.6, "Automatic compaction: paused by /undo until the level is critical"),
+        (
+            Restraint(paused=True),
+            0.6,
+            "Automatic compaction: paused by /undo until the level is critical or the next /compact",
+        ),
         (Restraint(cooldown=2), 0.6, "Automatic compaction: resting for 2 more messages"),
         (Restraint(), 0.6, "Automatic compaction: at 60%"),
     ],

@@ -183,6 +183,37 @@ async def test_people_read_numbers_and_find_words(database: Database) -> None:
     assert "another" not in await answer_people(database, ADA, "heron")
 
 
+@pytest.mark.parametrize(
+    ("talk", "end"),
+    [
+        ([said(1, "a storm"), replied(2, "the storm"), said(3, "fine")], "/recall 1-2 reads them in full."),
+        (
+            [said(1, "hi"), said(2, "a storm"), replied(3, "yes")],
+            "/recall 2-3 reads #2 in full, and what belongs to it.",
+        ),
+        ([said(1, "hi"), replied(2, "a storm")], "/recall 1-2 reads #2 in full, and what belongs to it."),
+        ([said(1, "a storm")], "/recall 1 reads it in full."),
+        ([replied(1, "ok"), said(2, "a storm")], "/recall 2 reads it in full."),
+        (
+            [said(1, "a storm"), replied(2, "ok"), *(said(seq, "rain") for seq in range(3, 30)), said(30, "a storm")],
+            "/recall 30 reads #30 in full.",
+        ),
+        (
+            [said(1, "a storm"), *(said(seq, "rain") for seq in range(2, 30)), said(30, "now?"), replied(31, "storm")],
+            "/recall 30-31 reads #31 in full, and what belongs to it.",
+        ),
+    ],
+    ids=["together", "a question", "an answer", "alone", "unanswered", "far apart", "far apart, answered"],
+)
+async def test_people_are_told_where_to_read_what_was_found(database: Database, talk: list[Entry], end: str) -> None:
+    await write(database, *talk)
+    *hits, where = (await answer_people(database, ADA, "storm")).split("\n")
+    assert where == end
+    named = re.findall(r"\d+", where.split(" reads")[0])
+    assert {int(number) for number in named} <= {entry.seq for entry in talk}
+    assert hits[0].startswith("#")
+
+
 async def test_people_are_told_where_more_is(database: Database) -> None:
     await write(database, *(said(seq, "and so on " * 40) for seq in range(1, 20)))
     more = re.search(r"\nMore: /recall (\d+)-19$", await answer_people(database, ADA, "1-19"))
