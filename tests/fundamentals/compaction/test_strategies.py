@@ -26,11 +26,11 @@ async def talk(room: Room, count: int) -> None:
         await room.asks(LINE.format(number))
 
 
-async def up_to(total: int, room: Room, running: House) -> str:
+async def up_to(total: int, running: House) -> str:
     """Something so long that the context comes to about this, as we estimate it and as the provider corrected us."""
     async with running.resources.database.read() as tx:
-        factor = (await tx.execute(select(agents.c.calibration))).scalar_one()
-    text, room_for_it = "", (total - room.facts["1"]["total"]) / factor
+        factor, meter = (await tx.execute(select(agents.c.calibration, agents.c.meter))).one()
+    text, room_for_it = "", (total - meter["total"]) / factor
     while estimate_tokens([{"role": "user", "content": text}]) < room_for_it:
         text += LINE.format(1)
     return text
@@ -200,7 +200,7 @@ async def test_a_guess_near_a_level_is_counted_by_the_provider_before_it_decides
         await room.asks("Something short.")
         await room.asks("Something short again.")  # so that the correction of the first turn is written down
         assert not model.counts, "nothing hangs on it yet"
-        await room.asks(await up_to(1_040, room, running))
+        await room.asks(await up_to(1_040, running))
         assert len(model.counts) == 1
         assert "counted by the provider" in await room.commands("/context")
 
@@ -213,7 +213,7 @@ async def test_where_nobody_counts_the_guess_decides_and_nobody_is_asked_again(
     async with house(agents={"compact_ahead": False, "emergency_context_limit": 1_400}) as running:
         await room.asks("Something short.")
         await room.asks("Something short again.")
-        await room.asks(await up_to(1_040, room, running))
+        await room.asks(await up_to(1_040, running))
         await room.asks(LINE.format(2))
         assert len(model.counts) == 1
         assert len(room.replies()) == 4

@@ -56,6 +56,7 @@ async def test_from_its_first_threshold_on_a_stale_file_becomes_an_outline_and_t
         await room.says("This is what we have.", files=files)
         await room.until(lambda: bool(room.replies()))
         while not room.notices():
+            await room.until(lambda: room.facts["1"]["source"] == "usage")  # a little later than the answer
             assert room.facts["1"]["total"] < 0.75 * 2_160
             await room.asks(LINE.format(len(room.replies())))
         await room.until(lambda: "Compacted:" in room.notices()[-1])
