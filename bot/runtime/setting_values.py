@@ -17,12 +17,15 @@ _HOST_NAME = re.compile(r"\[[0-9a-f:.]+\]|[a-z0-9._-]+")
 
 
 def address(value: str, *schemes: str, example: str) -> str:
-    """A URL of one of these schemes, with a host."""
+    """A URL of one of these schemes, with a host. A host that ends in a number is an IPv4 address, as in URLs
+    everywhere (https://url.spec.whatwg.org/#ends-in-a-number-checker): `http://11` is none."""
     wanted = " or ".join(f"{scheme}://" for scheme in schemes)
     try:
         place = urlsplit(value)
         is_whole = place.scheme in schemes and place.hostname and (place.port is None or place.port > 0)
-    except ValueError:  # a port that is none
+        if is_whole and (place.hostname or "").rpartition(".")[2].isdecimal():
+            ipaddress.IPv4Address(place.hostname or "")
+    except ValueError:  # a port or a number that is none
         is_whole = False
     if not is_whole or any(letter.isspace() for letter in value):
         raise ValueError(f"is no address. Write {wanted}, a host and perhaps a port, e.g. {example}")

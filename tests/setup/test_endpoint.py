@@ -33,7 +33,7 @@ async def test_it_is_found_by_what_people_call_it(desk: Desk, endpoint: Messages
     desk.type(f"{name}\r")
     await desk.asks("Its address (CUSTOM_BASE_URL)")
     desk.type(CTRL_C)
-    await desk.asks("Nothing was kept.")
+    await desk.asks("Nothing was kept. `palimpsest setup` begins again.")
 
 
 async def test_a_typed_address_is_taken_and_a_wrong_key_is_said_before_a_model_is_asked_for(
@@ -96,6 +96,24 @@ async def test_enter_keeps_the_address_that_is_set_and_a_dash_goes_back(desk: De
     assert await desk.ends() == 0
     assert desk.file.read_text(encoding="utf-8") == before
     assert "How many tokens" not in desk.text, "it is set"
+    assert "  AGENTS__EMERGENCY_CONTEXT_LIMIT=64000" in desk.text, "set by now"
+
+
+async def test_after_a_name_that_the_endpoint_does_not_have_one_that_it_lists_is_offered(
+    desk: Desk, endpoint: MessagesServer
+) -> None:
+    desk.file.write_text("AGENTS__EMERGENCY_CONTEXT_LIMIT=64000\n", encoding="utf-8")
+    await desk.begins("setup", "model")
+    await desk.answers("Number or name", endpoint.chat_url)
+    await desk.answers("Key, which is not shown", KEY)
+    await desk.answers("Model; Tab lists them", "no-such-model")
+    await desk.asks("has no model no-such-model")
+    await desk.answers(f"Its address (CUSTOM_BASE_URL); Enter keeps {endpoint.chat_url}, - goes back")
+    await desk.answers("Key, which is not shown; Enter keeps")
+    await desk.answers(f"Model; Tab lists them [{endpoint.manner.model}]")
+    await desk.asks("That is all. `palimpsest` starts it.")
+    assert await desk.ends() == 0
+    assert f"MODEL=custom/{endpoint.manner.model}" in lines_of(desk.file)
 
 
 @pytest.mark.parametrize("is_said", [True, False])
@@ -108,7 +126,10 @@ async def test_how_large_a_conversation_may_be_is_asked_where_nobody_says_it(
     await desk.answers("Key, which is not shown", KEY)
     await desk.answers("Model; Tab lists them", endpoint.manner.model)
     if not is_said:
-        await desk.answers("How many tokens may a conversation fill? Enter: 200,000")
+        told = await desk.asks("How many tokens may a conversation fill? Enter: 200,000")
+        assert "nobody says how large its window is" in told
+        assert "AGENTS__EMERGENCY_CONTEXT_LIMIT" not in told, "it is asked"
+        desk.type("\r")
     await desk.asks("That is all.")
     assert await desk.ends() == 0
     assert ("AGENTS__EMERGENCY_CONTEXT_LIMIT=200000" in lines_of(desk.file)) is not is_said

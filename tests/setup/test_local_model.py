@@ -87,12 +87,23 @@ async def test_an_address_is_asked_again_until_it_is_one_and_can_be_corrected_wh
     await desk.answers("Number or name", "custom")
     await desk.answers("Its address (CUSTOM_BASE_URL)", "hello there")
     await desk.asks("✗ hello there is no address.")
+    await desk.answers("Its address (CUSTOM_BASE_URL)", "11")
+    await desk.asks("✗ 11 is a number, and no address.")
+    await desk.asks("If you mean number 11 of the list: - goes back to it.")
+    await desk.answers("Its address (CUSTOM_BASE_URL)", "http://11")
+    await desk.asks("✗ http://11 is no address.")
     await desk.answers("Its address (CUSTOM_BASE_URL)", "127.0.0.1:9/v1")
     await desk.asks("That is http://127.0.0.1:9/v1")
+    await desk.asks("127.0.0.1:9/v1 cannot be reached")
+    await desk.asks("the same again is taken")
+    await desk.answers("Its address (CUSTOM_BASE_URL); Enter goes back", "127.0.0.1:9/v1")
     await desk.answers("Key, which is not shown", "a-key")
     await desk.answers("Enter goes back", "mine")
     await desk.answers("Keep it all the same? [y/N]")
-    await desk.answers("Its address (CUSTOM_BASE_URL) [http://127.0.0.1:9/v1]", "http://127.0.0.1:10/v1")
+    kept = "Enter keeps http://127.0.0.1:9/v1, - goes back"
+    await desk.answers(f"Its address (CUSTOM_BASE_URL); {kept}", "http://127.0.0.1:10/v1")
+    await desk.asks("127.0.0.1:10/v1 cannot be reached")
+    await desk.answers("Its address (CUSTOM_BASE_URL); Enter goes back", "http://127.0.0.1:10/v1")
     await desk.answers("Key, which is not shown; Enter keeps")
     await desk.answers("Model")
     await desk.answers("Keep it all the same? [y/N]", "y")
@@ -100,13 +111,22 @@ async def test_an_address_is_asked_again_until_it_is_one_and_can_be_corrected_wh
     assert await desk.ends() == 0
 
 
-async def test_no_name_of_a_model_goes_back_to_the_list_and_says_so(desk: Desk, bare: dict[str, str]) -> None:
+async def test_no_address_and_no_name_of_a_model_go_back_to_the_list_which_is_shown_again(
+    desk: Desk, bare: dict[str, str]
+) -> None:
     await desk.begins("setup", "model")
-    await desk.answers("Number or name", "custom")
-    await desk.answers("Its address (CUSTOM_BASE_URL)", "http://127.0.0.1:9/v1")
-    await desk.answers("Key, which is not shown")
-    await desk.answers("Model, as its server calls it; Enter goes back")
-    await desk.asks("Back to the list; nothing of this is kept.")
+    for name in ("", "Model, as its server calls it; Enter goes back"):
+        await desk.answers("Number or name", "custom")
+        await desk.answers("Its address (CUSTOM_BASE_URL)", "http://127.0.0.1:9/v1")
+        await desk.asks("cannot be reached")
+        if name:
+            await desk.answers("Its address (CUSTOM_BASE_URL)", "http://127.0.0.1:9/v1")
+            await desk.answers("Key, which is not shown")
+            await desk.answers(name)
+        else:
+            await desk.answers("Its address (CUSTOM_BASE_URL); Enter goes back")
+        await desk.asks("Back to the list; nothing of this is kept.")
+        await desk.asks("No key  ")
     await desk.asks("Number or name")
     desk.type("\x03" + ENTER)
     assert await desk.ends() == 130

@@ -102,7 +102,7 @@ async def test_one_thing_is_changed_in_a_file_by_hand_with_a_server_that_was_fou
     assert model.manner.model in await first.asks("Number or name")
     first.type("1" + ENTER)
     await first.answers("Model; Tab lists them")
-    await first.asks("That is all. `palimpsest chat` starts it.")
+    await first.asks("That is all. `palimpsest` starts it.")
     assert await first.ends() == 0
     once = first.file.read_text(encoding="utf-8")
     assert once == BY_HAND.replace("MODEL=claude-sonnet-5 ", f"MODEL=ollama/{model.manner.model} ")
@@ -112,7 +112,7 @@ async def test_one_thing_is_changed_in_a_file_by_hand_with_a_server_that_was_fou
     await second.begins("setup", "model")
     await second.answers("Number or name", "none")
     await second.answers("ANTHROPIC_API_KEY, MODEL become comments. Do it?", "y")
-    await second.asks("`palimpsest chat` starts it")
+    await second.asks("`palimpsest` starts it")
     assert await second.ends() == 0
     aside = once.replace("ANTHROPIC_API_KEY=", "# ANTHROPIC_API_KEY=").replace("MODEL=", "# MODEL=")
     assert second.file.read_text(encoding="utf-8") == aside

@@ -230,7 +230,7 @@ def context_text(
         *([OVER if automatic else OVER_AND_LEFT] if meter.over else []),
         *(["Of it, about:"] if meter.source == "usage" else []),
         *(f"· {part.name}: {part.tokens:,}" for part in meter.parts if part.tokens),
-        f"Source: {'counted by the provider' if meter.source == 'usage' else 'estimated'} ({meter.source})",
+        f"Source: {'counted by the provider' if meter.source == 'usage' else 'estimated'}",
         _automatic(meter, strategy, restraint, automatic=automatic, ahead=ahead),
         _last(last, taken_back=taken_back),
     ]

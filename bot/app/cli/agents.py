@@ -51,7 +51,8 @@ def list_agents(
     if not found:
         print("There is no such conversation." if like else "There is no conversation yet.")
         return
-    headings = ("agent", "context", "", "strategy", "entries", "compactions", "waiting", "touched", "people")
+    counted = ("messages, notes", "compactions", "waiting")
+    headings = ("agent", "context", "", "strategy", *counted, "touched", "people")
     for row in columns([headings, *map(_cells, found)]):
         print(row)
     if count > len(found):
@@ -117,7 +118,7 @@ def _lines_of(found: dict[str, Any]) -> list[str]:
         ("strategy", (found["strategy"] or "as all") + (", paused after an undo" if found["paused"] else "")),
         *([("model", f"{found['model']}, as chosen")] if found["model"] else []),
         ("touched", found["touched"]),
-        ("entries", f"{found['entries']:,}"),
+        ("entries", f"{found['entries']:,} (messages, results of tools, notes of the program)"),
         ("compactions", f"{found['compactions']:,}"),
         *((f"  layer {one['number']}", _layer_said(one)) for one in found["layers"]),
         ("waiting", f"{found['waiting']:,}"),

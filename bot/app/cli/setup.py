@@ -284,8 +284,8 @@ async def _in_browser(file: SettingsFile, web: Web, way: Way) -> str:
 
 def _so_far(file: SettingsFile) -> str:
     if file.is_changed:
-        return f"What was answered by now is kept in {file.path}."
-    return "Nothing was changed." if file.exists else "Nothing was kept."
+        return f"What was answered by now is kept in {file.path}. `palimpsest setup` goes on from there."
+    return f"Nothing was {'changed' if file.exists else 'kept'}. `palimpsest setup` begins again."
 
 
 def has_display() -> bool:

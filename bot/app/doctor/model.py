@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from bot.app.doctor.case import Case, revealed
-from bot.app.doctor.provider import Asked, asked, check_provider, is_nowhere, of_account
+from bot.app.doctor.provider import Asked, NoSuchModel, asked, check_provider, is_nowhere, of_account
 from bot.app.doctor.web import Unreachable
 from bot.app.embedded.weights import find_weights
 from bot.app.models import link_to, summary_link
@@ -125,7 +125,8 @@ async def _asked_as_a_chat_asks(case: Case, one: Asked) -> Finding | None:
         if wrong := of_account(one, error.cause, said_in(error.__cause__) if error.__cause__ else ""):
             return wrong
         sentence = f"{one.whose}{link.name} at {one.shown} refuses what a chat asks: {error.sentence}"
-        return problem(PART, sentence, error.advice or "Look at its log, or take another model there.")
+        advice = error.advice or "Look at its log, or take another model there."
+        return (NoSuchModel if error.cause is Cause.MODEL else Finding)(PART, "problem", sentence, advice)
     except ModelError as error:
         sentence = f"{one.whose}{link.name} at {one.shown} refuses what a chat asks: {error}"
         return problem(PART, sentence, "Look at its log, or take another model there.")
@@ -277,12 +278,12 @@ async def _unknown(case: Case, endpoint: _Endpoint, setting: str, name: str) -> 
     if names:
         near = difflib.get_close_matches(name, names, n=1, cutoff=0.3) or sorted(names)[:1]
         advice = f"Set {setting} to one that it has, e.g. {near[0]}."
-        return problem(PART, f"{endpoint.host} has no model {name}.", advice)
+        return NoSuchModel(PART, "problem", f"{endpoint.host} has no model {name}.", advice)
     if endpoint.base_url:
         advice = _about_base(endpoint) or f"Talk to it with `palimpsest chat` to see whether {setting} is right."
         return warning(PART, f"{endpoint.host} does not say which models it has.", advice)
     advice = f"Set {setting} to a model that your key may use, as the provider's list names it."
-    return problem(PART, f"{endpoint.host} does not know the model {name}.", advice)
+    return NoSuchModel(PART, "problem", f"{endpoint.host} does not know the model {name}.", advice)
 
 
 async def _listed(case: Case, endpoint: _Endpoint) -> list[str]:

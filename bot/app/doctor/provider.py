@@ -38,6 +38,16 @@ _START = {
 
 
 @dataclass(frozen=True)
+class NoSuchModel(Finding):
+    """A problem: whoever is asked has no model of this name."""
+
+
+@dataclass(frozen=True)
+class WindowNotKnown(Finding):
+    """A warning: nobody says how large its window is, and no setting does."""
+
+
+@dataclass(frozen=True)
 class Asked:
     """A model at a provider, with what is needed to ask it."""
 
@@ -111,13 +121,14 @@ async def check_provider(case: Case, one: Asked) -> list[Finding]:
         if wrong := await _wrong_place(case, one, listed):
             return [wrong]
     except Unreachable as error:
-        return [_unreachable(one, error)]
+        return [unreachable(one, error)]
     if wrong := _unknown_model(one, listed):
         return [wrong]
     return [await _window(one), *await _without_tools(case, one, listed)]
 
 
-def _unreachable(one: Asked, error: Unreachable) -> Finding:
+def unreachable(one: Asked, error: Unreachable) -> Finding:
+    """What it means that nobody answers there."""
     sentence = f"{one.whose}{one.provider.title} at {one.shown} cannot be reached: {error}."
     if "WRONG_VERSION_NUMBER" in str(error):  # what TLS says of an answer that is none of it
         http = one.base.replace("https:", "http:", 1)
@@ -235,12 +246,13 @@ def _unknown_model(one: Asked, listed: Answer) -> Finding | None:
     meant = " or ".join(f"{one.provider.name}/{name.removeprefix('models/')}" for name in near)
     sentence = f"{one.whose}{one.provider.title} at {one.shown} has no model {wanted}."
     if one.provider.name == "ollama":
-        return problem(PART, sentence, f"Get it with `ollama pull {wanted}`, or set {one.choice.setting} to {meant}.")
+        advice = f"Get it with `ollama pull {wanted}`, or set {one.choice.setting} to {meant}."
+        return NoSuchModel(PART, "problem", sentence, advice)
     advice = f"Set {one.choice.setting} to one that it has, e.g. {meant}"
     other = providers().get(wanted.partition("/")[0])
     if other and other != one.provider:
         advice += f", or, if it is to be asked at {other.title}, set {other.key} too"
-    return problem(PART, sentence, f"{advice}.")
+    return NoSuchModel(PART, "problem", sentence, f"{advice}.")
 
 
 def names_in(listed: Answer) -> set[str]:
@@ -261,7 +273,7 @@ async def _window(one: Asked) -> Finding:
             return ok(PART, f"{said}.")
         sentence = f"{name} answers, and nobody says how large its window is: {Limits().window:,} tokens are assumed."
         advice = "Set AGENTS__EMERGENCY_CONTEXT_LIMIT to the tokens that a conversation may fill."
-        return warning(PART, sentence, advice)
+        return WindowNotKnown(PART, "warning", sentence, advice)
     if one.limit and one.talks and one.limit > limits.window:
         sentence = f"{name} answers at {one.shown}, and AGENTS__EMERGENCY_CONTEXT_LIMIT={one.limit} is above its window"
         advice = f"Set it below {limits.window}, or unset it, unless you know that the server takes more than it says."

@@ -12,16 +12,17 @@ from typing import IO
 from urllib.parse import urlsplit
 
 from bot.app.doctor.case import Case, revealed
-from bot.app.doctor.provider import Asked, asked, names_in, of_account, place_instead
+from bot.app.doctor.provider import Asked, asked, names_in, of_account, place_instead, unreachable
 from bot.app.doctor.web import Unreachable, Web
 from bot.app.embedded import EmbeddedError
 from bot.app.embedded.weights import fetch, find_weights, is_to_be_fetched, weights_folder
 from bot.app.setup.env_lines import Changes
 from bot.app.setup.settings_file import SettingsFile
+from bot.app.setup.standing import LIMIT
 from bot.app.setup.trial import Trial, trial_of
 from bot.errors import Cause, ConfigurationError
 from bot.model.providers.windows import look
-from bot.runtime.checks import Finding, ok, problem
+from bot.runtime.checks import Finding, Unreached, ok, problem
 from bot.runtime.providers import ANTHROPIC, CUSTOM, DEFAULT_MODEL, Choice, Provider, Wire, choice, providers
 from bot.runtime.settings import Settings
 
@@ -30,7 +31,6 @@ LOCAL = choice.LOCAL
 NONE = "none"
 """As :data:`LOCAL` is typed."""
 LOCAL_ANSWERS = "The tiny local model answers: it reads only what was said last, and much of what it says is wrong."
-LIMIT = "AGENTS__EMERGENCY_CONTEXT_LIMIT"
 _HERE = frozenset({"127.0.0.1", "::1", "localhost"})
 _LOOK_SECONDS = 1.0
 _OF_ANTHROPIC = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL")
@@ -172,6 +172,23 @@ class ModelStep:
     def place_of(self, address: str) -> str:
         """Where its wire is spoken, as it was found at the last look; else as it is."""
         return self._places.get(address.strip(), address)
+
+    async def unreached(self, provider: str, address: str) -> Sequence[Finding]:
+        """What is to be said where nothing takes connections at this address; whoever refuses to tell us anything is
+        there. No key is sent."""
+        with suppress(ConfigurationError):
+            settings = self._file.settings(self.changes(ModelAnswer(provider, "-", "", address)))
+            one = asked(choice.talker(settings), settings)
+            if one.provider.name != provider:
+                return ()
+            try:
+                await self._web.get(f"{one.base}/models", query=one.query)
+            except Unreachable as error:
+                found = unreachable(one, error)
+                if isinstance(found, Unreached):
+                    found = replace(found, advice="Start it there, or type where it is; the same again is taken.")
+                return trial_of([found], settings).findings
+        return ()
 
     async def refused(self, answer: ModelAnswer) -> Sequence[Finding]:
         """What is to be said where the list of its models is refused for want of a right key; nothing else."""

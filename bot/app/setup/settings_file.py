@@ -126,7 +126,8 @@ class SettingsFile:
 
 def chosen_file(*, here: bool = False) -> SettingsFile:
     """The `.env` that counts. Where there is none yet: that of the current folder if it looks like one in which the
-    program is to live, or ``here`` says so; else that of this user, which counts wherever the program is called."""
+    program is to live, or ``here`` says so; else that of this user, which counts wherever the program is called, but
+    in a folder that has a `.env` of its own."""
     counts = env_file()
     if here or counts.exists() or _is_for_it(Path()):
         return SettingsFile(ENV_FILE.absolute() if here else counts.absolute())
@@ -139,6 +140,13 @@ def is_made_by_setup(path: Path) -> bool:
 
 
 def _is_for_it(folder: Path) -> bool:
-    """A clone, a folder in which it ran, or one that was made for it and is empty."""
+    """A clone, a folder in which it ran, or one that was made for it and is empty, which nobody's home was."""
     signs = (".env.example", "data/palimpsest.db")
-    return any((folder / sign).exists() for sign in signs) or (os.access(folder, os.W_OK) and not any(folder.iterdir()))
+    return any((folder / sign).exists() for sign in signs) or _is_made_for_it(folder)
+
+
+def _is_made_for_it(folder: Path) -> bool:
+    with suppress(RuntimeError):  # there may be users without a home
+        if folder.resolve() == Path.home().resolve():
+            return False
+    return os.access(folder, os.W_OK) and not any(folder.iterdir())

@@ -18,6 +18,8 @@ _NAMES = frozenset(
         "DATABASE_URL",
     }
 )  # fmt: skip
+LIMIT = "AGENTS__EMERGENCY_CONTEXT_LIMIT"
+"""What the step of the model asks where nobody says how large a window is."""
 _SHOWN_BEGIN, _SHOWN_END, _LONG = 3, 4, 16
 
 
@@ -86,7 +88,7 @@ def shown(changes: Changes) -> list[str]:
 def standing(file: SettingsFile) -> list[str]:
     """What is set of the steps, as lines of a `.env`; nothing where nothing is."""
     given = file.given()
-    wanted = [name for name in given if name in {*_NAMES, "ADMINS"} or name in _of_providers(given)]
+    wanted = [name for name in given if name in {*_NAMES, "ADMINS", LIMIT} or name in _of_providers(given)]
     return shown({name: given[name] for name in sorted(wanted)})
 
 

@@ -18,6 +18,7 @@ from prompt_toolkit.patch_stdout import patch_stdout
 from rich.console import Console
 
 from bot.app.doctor import report
+from bot.app.doctor.provider import NoSuchModel, WindowNotKnown
 from bot.app.doctor.web import Web
 from bot.app.embedded.weights import MEGABYTES
 from bot.app.setup.address_step import AddressStep
@@ -25,13 +26,13 @@ from bot.app.setup.env_lines import Changes
 from bot.app.setup.model_step import LOCAL, ModelAnswer, ModelStep, Offer, meant_address
 from bot.app.setup.platform_step import Platform, PlatformStep, TokenTrial, asked_for
 from bot.app.setup.settings_file import SettingsFile
-from bot.app.setup.standing import masked, places, serving, shown, standing
+from bot.app.setup.standing import is_set_up, masked, places, serving, shown, standing
 from bot.app.setup.trial import AnyTrial
 from bot.errors import PalimpsestError
 from bot.messages import Inbound
 from bot.model.base import DEFAULT_WINDOW
 from bot.runtime.checks import Finding, problem
-from bot.runtime.providers import CUSTOM, choice
+from bot.runtime.providers import CUSTOM, Provider, choice
 from bot.runtime.tasks import stop
 
 if TYPE_CHECKING:
@@ -139,17 +140,20 @@ class TerminalSetup:
         say()
         for line in places(self._file):
             say(line)
+        command = f"palimpsest {begins}"
+        if begins == "chat" and (starts or is_set_up()):  # which, alone, talks
+            command = "palimpsest"
         if not begins:
             say("The program runs already: start it anew, and it has these settings.")
         elif self.lacks_model:
             say("It cannot answer yet, so it is not started. `palimpsest setup model` goes on here.")
         elif starts:
-            say(f"That is all: it starts now. The next time, `palimpsest {begins}` starts it.")
+            say(f"That is all: it starts now. The next time, `{command}` starts it.")
             if begins == "run":
                 for line in serving(self._file):
                     say(line)
         else:
-            say(f"That is all. `palimpsest {begins}` starts it.")
+            say(f"That is all. `{command}` starts it.")
 
     @property
     def lacks_model(self) -> bool:
@@ -177,6 +181,7 @@ class TerminalSetup:
             except _Back:
                 self._questions.say("Back to the list; nothing of this is kept.")
                 offers = await step.offers()
+                self._list(offers)
             else:
                 self._tell_kept(step.keep(answer))
                 return
@@ -231,7 +236,7 @@ class TerminalSetup:
         assert offer.provider
         provider, name = offer.provider, step.usual_model(offer.name)
         key: str | None = ""
-        base, asks_name, is_first = await self._address(offer, ""), bool(offer.models) or not name, True
+        base, asks_name, is_first = await self._address(step, offer, ""), bool(offer.models) or not name, True
         before: ModelAnswer | None = None
         is_refused = False
         if provider.get_key:
@@ -258,33 +263,56 @@ class TerminalSetup:
             if answer == before and await self._questions.agrees("Back to the list?", usual=True):
                 raise _Back
             before = answer
+            if any(isinstance(one, NoSuchModel) for one in trial.findings):
+                name, asks_name = next(iter(offer.models or await step.models(answer)), ""), True
             if base:
-                base = await self._address(offer, step.place_of(base))
+                base = await self._address(step, offer, step.place_of(base))
             elif not provider.needs_key and not await self._questions.agrees("Try again?", usual=True):
                 raise _Back
 
-    async def _address(self, offer: Offer, typed: str) -> str | None:
-        """One that can be called; None: as it is. ``typed``: the one of the time before. Raises _Back."""
+    async def _address(self, step: ModelStep, offer: Offer, typed: str) -> str | None:
+        """One where something takes connections, or that is to be taken all the same; None: as it is. ``typed``: the
+        one of the time before, which was tried. Raises _Back."""
         assert offer.provider
-        provider, usual = offer.provider, typed or offer.provider.base_url
+        provider = offer.provider
         if offer.models or (provider.needs_key and provider.base_url):
             return None
-        if offer.typed and not typed:
-            return offer.typed
-        there = offer.address if not typed and not choice.why_no_address(provider, offer.address) else ""
+        is_kept = bool(typed) or not choice.why_no_address(provider, offer.address)
+        usual = (typed or offer.address) if is_kept else provider.base_url
+        hint = f"; Enter {'keeps' if is_kept else 'takes'} {usual}, {_LETS_GO} goes back"
+        hint = hint if usual else ", e.g. http://127.0.0.1:8000/v1; Enter goes back"
+        written, tried = "" if typed else offer.typed, typed
         while True:
-            enter = "" if usual else ", e.g. http://127.0.0.1:8000/v1; Enter goes back"
-            if there:
-                enter, usual = f"; Enter keeps {there}, {_LETS_GO} goes back", ""
-            written = await self._questions.ask(f"Its address ({provider.base_setting}){enter}", usual) or there
+            written = written or await self._questions.ask(f"Its address ({provider.base_setting}){hint}") or usual
             if written in ("", _LETS_GO):
                 raise _Back
-            meant = meant_address(provider, written) if choice.why_no_address(provider, written) else written
-            if not (reason := choice.why_no_address(provider, meant)):
-                if meant != written:
-                    self._questions.say(f"That is {meant}")
+            meant = self._meant(provider, written)
+            written = ""
+            if meant and (meant == tried or not (silent := await self._silent(step, offer, meant))):
                 return meant
+            if meant:
+                self._questions.tell(silent)
+                tried, usual, hint = meant, "", "; Enter goes back"
+
+    async def _silent(self, step: ModelStep, offer: Offer, address: str) -> Sequence[Finding]:
+        """What is to be said where nothing takes connections there."""
+        self._questions.say("Trying it …", style="dim")
+        return await step.unreached(offer.name, address)
+
+    def _meant(self, provider: Provider, written: str) -> str:
+        """The whole address; empty for none, which is said."""
+        if written.isdecimal():
+            sentence = f"{written} is a number, and no address."
+            advice = f"If you mean number {written} of the list: {_LETS_GO} goes back to it."
+            self._questions.tell([problem("model", sentence, advice)])
+            return ""
+        meant = meant_address(provider, written) if choice.why_no_address(provider, written) else written
+        if reason := choice.why_no_address(provider, meant):
             self._questions.tell([problem("model", f"{written} {reason}.", "")])
+            return ""
+        if meant != written:
+            self._questions.say(f"That is {meant}")
+        return meant
 
     async def _key(self, step: ModelStep, offer: Offer, typed: str | None, *, is_refused: bool = False) -> str | None:
         """Empty: the one that is set, or none; None: not even that. ``is_refused``: the one of the time before, which
@@ -462,7 +490,9 @@ class TerminalSetup:
     async def _tried(self, attempt: Awaitable[AnyTrial], doing: str = "Trying it …") -> AnyTrial:
         self._questions.say(doing, style="dim")
         trial = await attempt
-        self._questions.tell(trial.findings)
+        self._questions.tell(
+            [replace(one, advice="") if isinstance(one, WindowNotKnown) else one for one in trial.findings]
+        )  # which is asked next
         return trial
 
     def _tell_kept(self, changes: Changes) -> None:

@@ -170,7 +170,7 @@ def test_the_context_is_shown_with_all_its_parts_and_where_the_number_is_from() 
         "▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓░░░░░",
         "· system prompt: 100",
         "· conversation: 7,400",
-        "Source: estimated (estimate)",
+        "Source: estimated",
         "Automatic compaction: at 75%",
         "Last compaction: none yet",
     ]
@@ -183,7 +183,7 @@ def test_the_bar_is_never_longer_than_itself(total: int, filled: int) -> None:
 
 def test_a_meter_that_rests_on_usage_says_so() -> None:
     told = context(Meter.anchored(5, [Part("conversation", 5)], limit=9))
-    assert "Source: counted by the provider (usage)" in told
+    assert "Source: counted by the provider" in told
     assert told[2:4] == ["Of it, about:", "· conversation: 5"], "only the total is counted"
 
 

@@ -91,3 +91,13 @@ def test_it_is_in_the_folder_where_the_program_lives_or_with_the_user(
         own.parent.mkdir(parents=True)
         own.touch()
         assert chosen_file().path == own
+
+
+def test_an_empty_home_is_no_folder_that_was_made_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, link = tmp_path / "home", tmp_path / "link"
+    home.mkdir()
+    link.symlink_to(home)
+    monkeypatch.setenv("HOME", str(link))
+    monkeypatch.chdir(home)
+    assert chosen_file().path == Path(os.environ["XDG_CONFIG_HOME"]) / "palimpsest" / ".env"
+    assert chosen_file(here=True).path == home / ".env"

@@ -36,6 +36,9 @@ def test_only_what_the_steps_ask_for_is_listed(tmp_path: Path) -> None:
     file = SettingsFile(tmp_path / ".env")
     file.keep({"GROQ_API_KEY": "gsk_0123456789abcdef", "LOG_LEVEL": "INFO", "ADMINS": "telegram:1"})
     assert standing(file) == ["ADMINS=telegram:1", "GROQ_API_KEY=gsk…cdef"]
+    file.keep({"AGENTS__EMERGENCY_CONTEXT_LIMIT": "32000"})
+    assert standing(file)[0] == "ADMINS=telegram:1"
+    assert "AGENTS__EMERGENCY_CONTEXT_LIMIT=32000" in standing(file)
 
 
 def test_it_is_set_up_where_a_model_or_a_platform_is_named_or_it_has_talked_before(
