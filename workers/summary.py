@@ -46,8 +46,8 @@ log = structlog.get_logger(__name__)
 _SHORTEST = 200
 _MARGIN = 0.9
 """Guesses may be wrong by so much before a request is not even tried."""
-_MARGIN_INSIDE = 0.97
-"""The same of a conversation, which a provider has counted."""
+_MARGIN_COUNTED = 0.97
+"""The same of a conversation that a provider has counted."""
 _MOST_CHUNKS = 40
 _SPOKEN = (EntryKind.SAID, EntryKind.REPLY)
 _BEGINNING = 60
@@ -137,8 +137,9 @@ class _Writer:
             return None
         task = _user(self._task)
         messages = valid_request([*as_request(self.page), task])
-        room, taken = self.limits.window * _MARGIN_INSIDE, self.run.meter_before.total + self._tokens([task])
-        question = _Question(self.head, messages, "conversation", room, taken)
+        before = self.run.meter_before
+        room = self.limits.window * (_MARGIN_COUNTED if before.source == "usage" else _MARGIN)
+        question = _Question(self.head, messages, "conversation", room, before.total + self._tokens([task]))
         return question if question.left >= self._room else None
 
     async def _from_transcript(self) -> str:

@@ -84,6 +84,11 @@ class Host:
             assert await self.running.stdout.readline() == b"works\n", "the host did not begin"
         self.next = await self._load()
 
+    @property
+    def is_running(self) -> bool:
+        """Whether the one at work has not ended by itself."""
+        return self.running is not None and self.running.returncode is None
+
     async def kill(self) -> None:
         assert self.running
         self.running.kill()
@@ -127,6 +132,10 @@ class Talk:
             done, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
             for wait in done:
                 wait.result()
+        except TimeoutError:
+            assert self.host.is_running, "the host has ended"
+            shown = {name: (self.room.notices(name)[-1:], self.room.replies(name)[-1:]) for name in HABITS}
+            raise AssertionError(f"{[one.describe() for one in self.servers]}; {shown}") from None
         finally:
             for wait in waits:
                 wait.cancel()

@@ -155,6 +155,16 @@ async def test_a_conversation_that_does_not_fit_with_its_summary_is_read_as_a_tr
     assert modes(await write_summary(desk, await planned(desk, total=19_000))) == ["transcript"]
 
 
+@pytest.mark.parametrize(("source", "mode"), [("usage", "conversation"), ("estimate", "transcript")])
+async def test_a_conversation_that_nobody_counted_leaves_more_room_for_error(
+    desk: Desk, server: MessagesServer, source: str, mode: str
+) -> None:
+    server.brain = says(GOOD)
+    run = await planned(desk, total=15_000)
+    run = replace(run, meter_before=replace(run.meter_before, source=source))
+    assert modes(await write_summary(desk, run)) == [mode]
+
+
 async def test_a_summary_that_its_window_has_no_room_to_correct_is_not_asked_for_that(
     desk: Desk, server: MessagesServer
 ) -> None:
