@@ -17,6 +17,12 @@ def with_servers(case: MakeCase, folder: Path, servers: dict[str, Any], **more: 
     return case(mcp_config=write(folder / "servers.json", servers), **more)
 
 
+@pytest.fixture(autouse=True)
+def _a_busy_machine_has_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Servers are programs, and their start is no matter of these tests."""
+    monkeypatch.setattr("bot.app.doctor.mcp._SECONDS", 60.0)
+
+
 async def test_no_file_is_no_finding(case: MakeCase, tmp_path: Path) -> None:
     (line,) = await said(check_mcp, case())
     assert line == f"ok: There is no {tmp_path / 'data' / 'mcp.json'}: there are only the tools of our own."
