@@ -28,7 +28,7 @@ AFTERWARDS = 10.0
 
 
 @pytest.mark.rest
-@pytest.mark.timeout(600 if LONG else 120)
+@pytest.mark.timeout(600 if LONG else 240)
 async def test_each_is_said_once_while_hosts_are_killed_and_redis_is_emptied(
     house: OpenHouse, room: Room, model: MessagesServer, book: dict[str, Any]
 ) -> None:
