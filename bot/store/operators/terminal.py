@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from sqlalchemy import func, select
@@ -58,10 +58,11 @@ async def last_exchange(tx: Tx, agent_id: AgentId) -> Exchange | None:
         .order_by(table.seq.desc())
         .limit(_LOOKED_AT)
     )
-    coming = await _coming(tx, agent_id)
+    rows = (await tx.execute(query)).all()
+    coming = await _coming(tx, {row.turn_id for row in rows if row.turn_id})
     said: list[str] = []
     answers, at = dict[str | None, str](), 0.0
-    for kind, blocks, created_at, turn in await tx.execute(query):
+    for kind, blocks, created_at, turn in rows:
         text = text_of(blocks).strip()
         if kind == EntryKind.REPLY and said:
             break  # of the exchange before
@@ -78,13 +79,13 @@ async def last_exchange(tx: Tx, agent_id: AgentId) -> Exchange | None:
     return Exchange("\n".join(filter(None, said)), answer, at)
 
 
-async def _coming(tx: Tx, agent_id: AgentId) -> frozenset[str]:
-    """The turns whose answer is still written, or was never shown: it will be."""
+async def _coming(tx: Tx, some: Collection[str]) -> frozenset[str]:
+    """Those of some turns whose answer is still written, or was never shown: it will be."""
     is_written, is_new = outbox.c.state == "open", outbox.c.delivered < outbox.c.version
     query = (
         select(turns.c.id)
         .join(outbox, outbox.c.id == turns.c.slot)
-        .where(turns.c.agent_id == agent_id, is_written | ((outbox.c.state == "ready") & is_new))
+        .where(turns.c.id.in_(some), is_written | ((outbox.c.state == "ready") & is_new))
     )
     return frozenset((await tx.execute(query)).scalars())
 
