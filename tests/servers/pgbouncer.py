@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
 import subprocess
 import tempfile
@@ -14,10 +13,9 @@ from pathlib import Path
 from sqlalchemy import make_url
 
 from tests.ports import free_port
+from tests.servers.postgres_user import postgres_user
 
 PGBOUNCER = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
-_USER = "embedded_postgres"
-"""Who the server of the tests runs as under root: its socket is in a folder of its own."""
 _SECONDS = 10.0
 
 
@@ -36,8 +34,8 @@ async def pgbouncer(postgres_url: str, *, pool_mode: str, size: int = 4) -> Asyn
             f"pool_mode={pool_mode}\ndefault_pool_size={size}\nmax_client_conn=400\nunix_socket_dir=\n"
             "server_login_retry=1\n"
         )
-        as_root = os.geteuid() == 0
-        command = [PGBOUNCER, *(["-u", _USER] if as_root else []), str(folder / "ini")]
+        user = postgres_user()  # whose socket is in a folder of its own
+        command = [PGBOUNCER, *(["-u", user] if user else []), str(folder / "ini")]
         log = folder / "log"
         with log.open("wb") as output:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
