@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable, TypeAlias
 
 from bot.messages import Address, Attachment, Inbound, Outbound
 
@@ -129,6 +129,13 @@ class Receiving(Protocol):
     @property
     def problem(self) -> str:
         """Why it hears nothing just now, without secrets; empty while it does."""
+
+
+@runtime_checkable
+class Recognizing(Protocol):
+    """A connector whose platform knows a message again by its token for a while: sent once more, it is still one."""
+
+    recognizes: Literal[True]
 
 
 @runtime_checkable

@@ -13,7 +13,7 @@ import structlog
 
 from bot.bus import topics
 from bot.bus.bus import Bus
-from bot.connector import Connector, Counting
+from bot.connector import Connector, Counting, Recognizing
 from bot.errors import (
     ChatClosed,
     DeliveryDelayed,
@@ -44,6 +44,8 @@ _MOST_FILE_TRIES = 2
 IN_A_FILE = "This chat does not take my answer as a message, so it is in this file."
 SORRY = "I have an answer that this chat takes neither as a message nor as a file. Ask me to put it in another way."
 _FILE_NAME = "answer.md"
+_ANYTHING = "…"
+"""What is looked for where nobody knows any more what a message said that is to be taken away."""
 
 
 class ChatDelivery:
@@ -304,15 +306,9 @@ class ChatDelivery:
     async def _bring(self, row: OutboxRow, text: str, *, partial: bool) -> tuple[str, ...]:
         """Send or edit. A first send is marked before it begins: after a crash the connector looks for it."""
         if not text and not row.file:
-            await self._fence.guard()
-            return await self._connector.deliver(Withdraw(self._chats.on_platform(row.address), row.refs, row.answers))
+            return await self._take_away(row)
         say = self._say(row, text, partial=partial)
-        refs = row.refs
-        if not refs and row.sending:
-            if (seconds := self._fence.in_flight(row.id)) > 0:
-                raise _LookAgainError(seconds)  # another gateway may be sending it
-            await self._fence.guard()
-            refs = await self._find(row, say) or ()
+        refs = await self._refs_of(row, say)
         if refs and row.file:
             return refs
         if refs:
@@ -326,6 +322,24 @@ class ChatDelivery:
         except DeliveryDelayed:
             await self._fence.not_sent(row.id)
             raise
+
+    async def _take_away(self, row: OutboxRow) -> tuple[str, ...]:
+        """Nothing is to be seen of it; nor of what went out in the moment of a crash, and was never written down."""
+        anything = self._say(row, _ANYTHING, partial=True)
+        refs = await self._refs_of(row, anything)
+        await self._fence.guard()
+        if row.sending and not refs and isinstance(self._connector, Recognizing):
+            refs = await self._connector.deliver(anything)
+        return await self._connector.deliver(Withdraw(anything.address, refs, row.answers))
+
+    async def _refs_of(self, row: OutboxRow, say: Say) -> tuple[str, ...]:
+        """Also where a send was begun, and its end is not known: then the connector looks for it."""
+        if row.refs or not row.sending:
+            return row.refs
+        if (seconds := self._fence.in_flight(row.id)) > 0:
+            raise _LookAgainError(seconds)  # another gateway may be sending it
+        await self._fence.guard()
+        return await self._find(row, say) or ()
 
     async def _change(self, edit: Edit, slot: int) -> tuple[str, ...]:
         with self._fence.editing(slot):

@@ -12,7 +12,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Literal, NoReturn
 
 import discord
 import yarl
@@ -49,6 +49,7 @@ class Discord:
     """
 
     name = NAME
+    recognizes: Literal[True] = True
 
     def __init__(
         self,

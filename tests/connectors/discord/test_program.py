@@ -16,7 +16,7 @@ from bot.messages import Address, Button, Say
 from bot.store import people
 from bot.store.archive.withdrawing import DELETED, HIDDEN
 from connectors.discord import Discord
-from tests.connectors.at_work import at_work
+from tests.connectors.at_work import at_work, ends_before_it_is_written_down
 from tests.house import settings_for
 from tests.servers.discord.server import DiscordServer, Person
 from tests.servers.messages.server import MessagesServer
@@ -330,3 +330,16 @@ async def test_an_answer_that_is_refused_as_a_file_too_is_at_least_said_to_be_th
         await listening(discord)
         await ada.says("hello")
         assert await answers(discord, ada.channel_id, 1) == [SORRY]
+
+
+async def test_what_went_out_in_the_moment_of_a_crash_is_taken_away_where_nothing_is_left_to_say(
+    discord: DiscordServer, ada: Person, programs: Programs
+) -> None:
+    async with programs.run() as resources:
+        await listening(discord)
+        await ada.says("hello")
+        await answers(discord, ada.channel_id, 1)
+        await ends_before_it_is_written_down(resources, "discord")
+        await discord.wait_for(lambda server: not server.messages(ada.channel_id), PATIENCE)
+        await ada.says("and now?")
+        assert (await answers(discord, ada.channel_id, 1))[0].startswith("Noted (2).")

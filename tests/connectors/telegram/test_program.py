@@ -15,7 +15,7 @@ from bot.gateway.chat_delivery import IN_A_FILE
 from bot.gateway.intake import UNREAD
 from bot.messages import Address, Button, Say
 from connectors.telegram import Telegram
-from tests.connectors.at_work import at_work
+from tests.connectors.at_work import at_work, ends_before_it_is_written_down
 from tests.house import settings_for
 from tests.servers.messages.server import MessagesServer
 from tests.servers.telegram.server import BotApiServer, Person
@@ -98,3 +98,15 @@ async def test_a_button_that_nobody_knows_any_more_is_answered_in_words(
             assert (await answers(telegram, number))[-1].startswith("That button does nothing any more.")
         await telegram.wait_for(lambda server: not server.chats.open_presses, PATIENCE)
     assert not model.requests
+
+
+async def test_what_went_out_in_the_moment_of_a_crash_is_taken_away_where_nothing_is_left_to_say(
+    telegram: BotApiServer, ada: Person, program: AbstractAsyncContextManager[Resources]
+) -> None:
+    async with program as resources:
+        ada.says("hello")
+        await answers(telegram, 1)
+        await ends_before_it_is_written_down(resources, "telegram")
+        await telegram.wait_for(lambda server: not server.messages(1001), PATIENCE)
+        ada.says("and now?")
+        assert (await answers(telegram, 1))[0].startswith("Noted (2).")
