@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol, runtime_checkable, TypeAlias
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from bot.messages import Address, Attachment, Inbound, Outbound
 
