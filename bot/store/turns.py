@@ -13,7 +13,7 @@ from bot.estimate.meter import Meter
 from bot.history import Usage
 from bot.messages import AgentId
 from bot.runtime.turn_seconds import TurnSeconds
-from bot.store.schema import entries, inbox, turns
+from bot.store.schema import entries, inbox, outbox, turns
 from bot.store.tx import Tx
 
 
@@ -125,6 +125,13 @@ def _row(row: RowMapping) -> TurnRow:
         row["stopped_upto"],
         row["person"] or "",
     )
+
+
+async def stopped_since(tx: Tx, agent_id: AgentId, since: float) -> str | None:
+    """What people read of the newest answer that a person stopped since then; None: none was."""
+    stopped = (turns.c.agent_id == agent_id) & (turns.c.state == TurnState.ABORTED) & (turns.c.ended_at >= since)
+    newest = select(outbox.c.text).join(turns, turns.c.slot == outbox.c.id).where(stopped)
+    return (await tx.execute(newest.order_by(turns.c.started_at.desc()).limit(1))).scalar_one_or_none()
 
 
 async def has_entry(tx: Tx, agent_id: AgentId, turn_id: str, *, since: int) -> bool:

@@ -96,7 +96,7 @@ class Receiver:
 
 def _read(incoming: Incoming, update: types.Update) -> News | None:
     try:
-        return incoming.read(update)
+        return incoming.read(update) or unreadable.new_kind(update, incoming.me)
     except Exception:  # it would come again and again, and hold up all others
         log.exception("update_unreadable", extra={"update": update.update_id})
         return unreadable.unread(update.model_dump(by_alias=True), incoming.me)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from aiogram import Bot, types
+from aiogram.enums import ContentType
 from pydantic import ValidationError
 
 from bot.messages import Address, Inbound
@@ -68,6 +69,19 @@ def unread(raw: object, me: types.User) -> Inbound | None:
         speaker="" if is_private else named(name),
         is_unread=True,
     )
+
+
+def new_kind(update: types.Update, me: types.User) -> Inbound | None:
+    """As :func:`unread`, of a message all of which stands in fields that this aiogram has not heard of; None for any
+    other."""
+    message = update.message
+    if message is None or message.content_type != ContentType.UNKNOWN or not message.model_extra:
+        return None
+    told = unread(update.model_dump(by_alias=True), me)
+    if told is not None:
+        places = ", ".join(f"message.{field}" for field in list(message.model_extra)[:5])
+        log.error("update_unreadable", extra={"update": update.update_id, "reason": places})
+    return told
 
 
 def _is_for_us(message: Raw, me: types.User) -> bool:

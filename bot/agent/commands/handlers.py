@@ -40,7 +40,7 @@ from bot.runtime.settings import Settings
 from bot.runtime.strategies import Strategies
 from bot.runtime.telemetry import telemetry
 from bot.runtime.zones import UnknownZoneError, understood
-from bot.store import Database, people, runs, zones
+from bot.store import Database, people, runs, turns, zones
 from bot.store.inbox import Waiting
 from bot.store.turns import TurnState
 
@@ -133,7 +133,7 @@ class CommandHandlers:
         stopped = "Stopped." if outcome is Outcome.ABORTED else ""
         return stopped or self._compactor.problem or f"There is nothing to compact yet{by}."
 
-    async def _abort(self, argument: str, _message: Waiting) -> str:
+    async def _abort(self, argument: str, message: Waiting) -> str:
         """Stop what runs; nothing of it waits for a worker or the model. Of an answer that waits for a compaction only
         that is stopped: it is given on the whole context, unless a second `/abort` stops it too. ``argument``: where
         one of both alone is meant. That something was stopped is said in one place, and that may be the answer or the
@@ -141,21 +141,22 @@ class CommandHandlers:
         what, turn = argument.lower(), self._runner.turn
         waits = turn is not None and turn.waits_for_compaction and self._compactor.is_announced
         if what == COMPACTION or (waits and what != ANSWER):
-            return await self._abort_compaction(turn)
+            return await self._abort_compaction(turn, message)
         if what == ANSWER and (turn is not None or not self._compactor.is_planning):
-            return await self._abort_turn(Stopped.NOTHING)
-        return await self._abort_turn(await self._compactor.abort(with_turn=turn is not None))
+            return await self._abort_turn(Stopped.NOTHING, message)
+        return await self._abort_turn(await self._compactor.abort(with_turn=turn is not None), message)
 
-    async def _abort_compaction(self, turn: Turn | None) -> str:
+    async def _abort_compaction(self, turn: Turn | None, message: Waiting) -> str:
         waiting = turn if turn and turn.waits_for_compaction else None
         stopped = await self._compactor.abort(waiting=waiting.id if waiting else None)
         if waiting and stopped is Stopped.SAID:
             waiting.leave_whole()
         telemetry.aborted(turn=False, compaction=stopped is not Stopped.NOTHING)
-        answers = {Stopped.SAID: "", Stopped.UNSAID: "Stopped the compaction."}
-        return answers.get(stopped, "The compaction is over already.")
+        if stopped is Stopped.NOTHING:
+            return await self._nothing_to_stop(message, "The compaction is over already.")
+        return "" if stopped is Stopped.SAID else "Stopped the compaction."
 
-    async def _abort_turn(self, compaction: Stopped) -> str:
+    async def _abort_turn(self, compaction: Stopped, message: Waiting) -> str:
         """``compaction``: what was stopped of one."""
         turn, task = self._runner.turn, self._runner.task
         compacting, said = compaction is not Stopped.NOTHING, compaction is Stopped.SAID
@@ -163,7 +164,7 @@ class CommandHandlers:
             telemetry.aborted(turn=False, compaction=compacting)
             if said:
                 return ""
-            return "Stopped the compaction." if compacting else "There is nothing to stop."
+            return "Stopped the compaction." if compacting else await self._nothing_to_stop(message)
         turn.abort()
         await asyncio.wait({task})
         telemetry.aborted(turn=turn.state is TurnState.ABORTED, compaction=compacting)
@@ -171,8 +172,18 @@ class CommandHandlers:
             return "I was just done."
         if said or turn.said_stopped:
             return ""
-        what = "Stopped the compaction and the answer" if compacting else "Stopped"
-        return f"{what}. Your message stays in the conversation."
+        return texts.STOPPED_BOTH if compacting else texts.STOPPED
+
+    async def _nothing_to_stop(self, message: Waiting, sentence: str = "There is nothing to stop.") -> str:
+        """What is stopped already, since this came, was stopped by this very command before a crash, or by another one
+        that came with it: that is said once."""
+        async with self._database.glance() as tx:
+            answer = await turns.stopped_since(tx, self._context.agent_id, message.received_at)
+            run = await runs.latest(tx, self._context.agent_id)
+        if answer is not None:
+            return "" if answer.strip() else texts.STOPPED
+        ended = run.finished_at if run and run.state is runs.RunState.ABORTED else None
+        return "" if ended is not None and ended >= message.received_at else sentence
 
     async def _show_context(self, _argument: str, _message: Waiting) -> str:
         context = self._context

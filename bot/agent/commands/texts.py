@@ -25,6 +25,8 @@ from bot.runtime.zones import EXAMPLE, local_time, offset_text
 from bot.store.people import Person
 from bot.store.runs import Run
 
+STOPPED = "Stopped. Your message stays in the conversation."
+STOPPED_BOTH = "Stopped the compaction and the answer. Your message stays in the conversation."
 BUSY = "Busy: I am still answering. Wait for the answer, or stop it with /abort."
 COMPACTING = "Busy: a compaction is under way. Wait for it, or stop it with /abort."
 MODEL_IS_NOT_YOURS = "Which model answers is chosen by those who run me. /model alone says which one it is."

@@ -72,11 +72,16 @@ async def test_an_answer_that_telegram_refuses_in_every_form_comes_as_a_file(
         assert message.file.content.startswith(b"Noted (1).")
 
 
+@pytest.mark.parametrize("odd", [{"sticker": {"width": "of a kind that is not known yet"}}, {"hologram": {"size": 1}}])
 async def test_what_cannot_be_read_is_answered_in_words(
-    telegram: BotApiServer, ada: Person, program: AbstractAsyncContextManager[Resources], model: MessagesServer
+    telegram: BotApiServer,
+    ada: Person,
+    program: AbstractAsyncContextManager[Resources],
+    model: MessagesServer,
+    odd: dict[str, Any],
 ) -> None:
     async with program:
-        ada.sends({"sticker": {"width": "of a kind that is not known yet"}})
+        ada.sends(odd)
         ada.says("And this?")
         assert UNREAD in await answers(telegram, 2)
     assert len(model.requests) == 1

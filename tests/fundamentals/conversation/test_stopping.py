@@ -6,9 +6,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
+from sqlalchemy import update
+
+from bot.agent.commands.texts import STOPPED
 from bot.compaction.notices import ON_ALL, STAYS, STOP_COMPACTING, STOP_THE_ANSWER, WAS_ON_ALL
 from bot.messages import Address, Inbound
-from bot.store import inbox
+from bot.store import inbox, schema
 from bot.store.traces.requests import CUT_OFF
 from connectors.memory import Shown
 from tests.conftest import OpenHouse
@@ -220,3 +224,45 @@ async def test_beside_an_answer_that_does_not_wait_for_it_abort_stops_both_and_a
         await room.says("/abort")
         await model.wait_for(lambda server: server.running == 0)
         await room.until(lambda: status(room).text == f"{ABORTED} {STAYS}")
+
+
+async def carried_out_again(running: House) -> None:
+    """The program ends before it is written down that the command was carried out."""
+    resources = running.resources
+    await running.end()
+    async with resources.database.write() as tx:
+        await tx.execute(update(schema.inbox).where(schema.inbox.c.text == "/abort").values(state="waiting"))
+
+
+@pytest.mark.parametrize("words", [0, 3])
+async def test_a_stop_that_is_carried_out_again_after_a_crash_is_said_once(
+    house: OpenHouse, room: Room, model: MessagesServer, words: int
+) -> None:
+    async with house() as running:
+        model.hang(after=words)
+        await room.says("Tell me a story.")
+        await model.wait_for(lambda server: server.running == 1 and server.requests[-1].deltas == words)
+        await room.says("/abort")
+        said = STOPPED if words == 0 else "(stopped)"
+        await room.until(lambda: any(message.text.endswith(said) for message in room.shown.get("1", {}).values()))
+        await carried_out_again(running)
+    model.clear_faults()
+    async with house():
+        await room.asks("And now?")
+        assert set(room.notices()) == ({STOPPED} if words == 0 else set())
+
+
+async def test_a_stopped_compaction_is_said_once_too(house: OpenHouse, room: Room, model: MessagesServer) -> None:
+    async with house(**WAITS) as running:
+        for number in range(4):
+            await room.asks(f"{ASKED} {number}")
+        model.hang(is_summary)
+        await room.says("/compact")
+        await model.wait_for(lambda server: server.running == 1)
+        await room.says("/abort")
+        await room.until(lambda: status(room).text == ABORTED)
+        await carried_out_again(running)
+    model.clear_faults()
+    async with house(**WAITS):
+        await room.asks("And now?")
+        assert len(room.notices()) == 1
