@@ -14,6 +14,7 @@ from bot.agent.tools.choosing import ToolChoice
 from bot.agent.tools.toolbox import Toolbox
 from bot.compaction.oversize import UNBOUND, Bound
 from bot.estimate import Family, Part, family_of
+from bot.estimate.learned_windows import is_cut
 from bot.history.measure import head_parts
 from bot.model import Head, Limits, Link
 
@@ -126,7 +127,13 @@ class Window:
         self.limit = min(chosen, most) if chosen and (limits.refusal or stands_in) else chosen or most
         self.limit_is_known = limits.known or chosen is not None
         self.bound = Bound(
-            limits.window, most, chosen, known=limits.known, refused=bool(limits.refusal), listed=limits.listed
+            limits.window,
+            most,
+            chosen,
+            known=limits.known,
+            refused=bool(limits.refusal),
+            listed=limits.listed,
+            cut=is_cut(limits.refusal),
         )
 
     def with_room(self, head: Head, asked: int) -> Head:

@@ -15,7 +15,8 @@ from bot.history import REQUESTS, TO_ANSWER, Entry, EntryKind, History
 class Bound:
     """What limits a context, in tokens: the model's ``window``, the ``room`` that it leaves beside an answer, and what
     was ``chosen`` by AGENTS__EMERGENCY_CONTEXT_LIMIT. ``known``: the provider says how large the window is;
-    ``refused``: it said so when it refused a request; ``listed``: what it had said before, 0 for nothing."""
+    ``refused``: it said so when it refused a request, or was seen to cut one (``cut``); ``listed``: what it had said
+    before, 0 for nothing."""
 
     window: int
     room: int
@@ -23,6 +24,7 @@ class Bound:
     known: bool = True
     refused: bool = False
     listed: int = 0
+    cut: bool = False
 
     @property
     def is_overruled(self) -> bool:
@@ -44,7 +46,8 @@ class Bound:
         is_news = self.is_overruled or (self.chosen is None and self.listed != self.window)
         if not self.refused or not is_news:
             return ""
-        line = f"Limit: the model's server takes no more than {self.window:,} tokens, as it said when it refused more"
+        seen = "it cut a longer prompt, and said nothing" if self.cut else "as it said when it refused more"
+        line = f"Limit: the model's server takes no more than {self.window:,} tokens, {seen}"
         above = f"; AGENTS__EMERGENCY_CONTEXT_LIMIT={self.chosen} is above that" if self.is_overruled else ""
         return f"{line}{above}"
 

@@ -33,7 +33,12 @@ class Learned:
     @property
     def is_cut(self) -> bool:
         """Nothing was refused: the server cut what did not fit."""
-        return CUT in self.said
+        return is_cut(self.said)
+
+
+def is_cut(said: str) -> bool:
+    """Whether these words are not those of a refusal: a prompt was cut."""
+    return CUT in said
 
 
 def place_of(base_url: str | None) -> str:

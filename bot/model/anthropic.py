@@ -212,17 +212,22 @@ class AnthropicModel(Endpoint):
         own = for_messages(messages, self.place)
         return own if any(map(is_server_tool, tools)) else as_texts(own)
 
+    def _headers(self) -> dict[str, str]:
+        """The SDK shows a key as a bearer's, which Anthropic takes; some other endpoints look where it was before."""
+        return {"x-api-key": self._api_key} if self._base_url and self._api_key else {}
+
     def _sdk(self) -> AsyncAnthropic:
         if self._client is None:
             from bot.model import anthropic_sdk as anthropic
 
             try:
                 self._client = anthropic.AsyncAnthropic(
-                    api_key=self._api_key or None,
+                    api_key=None if self._auth_token else self._api_key or None,  # the SDK takes one of them alone
                     auth_token=self._auth_token,
                     base_url=self._base_url,
                     max_retries=0,
                     timeout=anthropic.Timeout(self._silence.middle, connect=10),
+                    default_headers=self._headers(),
                     http_client=anthropic.DefaultAsyncHttpxClient(verify=trusted()),
                 )
             except (anthropic.AnthropicError, OSError, ValueError) as error:

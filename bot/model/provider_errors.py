@@ -81,7 +81,7 @@ def of_status(error: Any, model: str, names: SettingNames) -> ModelOverflow | Mo
             return ModelRefused(sentence, cause=cause, advice=f"Set {names.key}.")
         sentence = f"The model's server does not accept our key ({said})."
         return ModelRefused(sentence, cause=cause, advice=f"Check {names.key} and {names.base}.")
-    if status == HTTPStatus.NOT_FOUND and _NOT_HERE.search(said):
+    if status == HTTPStatus.METHOD_NOT_ALLOWED or (status == HTTPStatus.NOT_FOUND and _NOT_HERE.search(said)):
         sentence = f"There is no model's server of this kind at this address ({said})."
         return ModelRefused(sentence, cause=Cause.AWAY, advice=f"Check {names.base}.")
     if cause is Cause.MODEL:

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from bot.app.doctor.model import check_model
 from bot.app.models import link_to
-from bot.estimate.learned_windows import Learned
+from bot.estimate.learned_windows import CUT, Learned
 from bot.runtime.env_file import EnvFile
 from bot.runtime.settings_check import check
 from bot.store.book import database_of
@@ -17,6 +17,7 @@ from bot.store.windows import BookWindows
 from tests.doctor.conftest import MakeCase, said, the_one
 from tests.servers.messages.server import MessagesServer
 
+CHECK_KEY = "Check ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL."
 KEY = "test-key"
 
 
@@ -93,10 +94,26 @@ async def test_the_window_that_a_refusal_stated_is_told_with_the_setting_that_is
     assert [one.state for one in await check_model(case(**settings, model="claude-opus-5"))] == ["ok"]
 
 
+async def test_a_window_that_was_learned_from_a_prompt_that_was_cut_is_not_called_a_refusal(
+    case: MakeCase, models: MessagesServer
+) -> None:
+    patient = case(anthropic_api_key=KEY, anthropic_base_url=models.url, model="claude-sonnet-5")
+    database = database_of(patient.settings)
+    await database.open()
+    place = link_to(patient.settings.talker, patient.settings).model.place
+    said = f"Ollama{CUT}6,100 tokens for claude-sonnet-5 to 4,096."
+    await BookWindows(database).learn(place, "claude-sonnet-5", Learned(4_096, said, listed=32_768))
+    await database.close()
+    (told, *_) = [one.sentence for one in await check_model(patient) if "4,096" in one.sentence]
+    assert "its server cut a longer prompt, and said nothing; it lists a window of 32,768" in told
+    assert "refused" not in told
+
+
 async def test_a_wrong_key_is_a_problem_and_not_repeated(case: MakeCase, models: MessagesServer) -> None:
     patient = case(anthropic_api_key="a-wrong-key-of-mine", anthropic_base_url=models.url)
     finding = await the_one(check_model, patient, "problem")
     assert "does not accept our key" in finding.sentence
+    assert (finding.advice, "ANTHROPIC_API_KEY" in finding.sentence) == (CHECK_KEY, False)
     assert "a-wrong-key-of-mine" not in str(finding)
 
 

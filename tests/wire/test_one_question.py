@@ -65,6 +65,15 @@ async def test_without_an_answer_nothing_is_on_standard_output_and_the_exit_code
     assert "There is no file" in absent.err[-1]
 
 
+async def test_whoever_runs_it_reads_why_another_model_answers(programs: Programs, model: MessagesServer) -> None:
+    model.brain = lambda _: Reply("Hello.")
+    chain = {"MODEL_FALLBACK": "custom/another", "CUSTOM_BASE_URL": f"{model.url}/v1", "CUSTOM_API_KEY": str(model.key)}
+    asked = await _asks(programs, "-p", "Hello.", ANTHROPIC_API_KEY="wrong-key-of-the-tests", **chain)
+    assert (asked.process.returncode, asked.out[0]) == (0, "Hello.")
+    assert "is down. The model's server does not accept our key" in asked.out[-1]
+    assert "Check ANTHROPIC_API_KEY" in asked.out[-1]
+
+
 async def test_a_folder_that_was_there_stays_with_what_is_in_it_when_a_question_has_no_answer(
     programs: Programs,
 ) -> None:

@@ -119,7 +119,8 @@ class Patience:
     def _change(self, link: Link, before: str) -> str:
         first = self.chain.first
         if link is not first:
-            return f"Answering with {link.called}: {first.called} is down."
+            why = self.chain.why(first) if self._context.address.connector == TERMINAL else None
+            return f"Answering with {link.called}: {first.called} is down.{f' {why}' if why else ''}"
         if self._saving:
             return self._saving
         if link.introduction and self._context.address.connector != TERMINAL:  # there it is said before the first word

@@ -194,7 +194,9 @@ def _refused_more(settings: Settings, name: str, learned: Learned | None) -> lis
     """What a refusal stated counts, whatever else says that there is more room."""
     if learned is None:
         return []
-    sentence = f"{name} takes no more than {learned.window:,} tokens, as its server said when it refused a request"
+    seen = "its server cut a longer prompt, and said nothing" if learned.is_cut else ""
+    seen = seen or "as its server said when it refused a request"
+    sentence = f"{name} takes no more than {learned.window:,} tokens, {seen}"
     limit = settings.agents.emergency_context_limit
     if limit is not None and limit > learned.window:
         advice = f"Set AGENTS__EMERGENCY_CONTEXT_LIMIT below {learned.window}, or unset it."
@@ -216,6 +218,8 @@ async def _asked(case: Case, model: Model, endpoint: _Endpoint) -> list[Finding]
             return [wrong]
         return [await _ask(case, endpoint, setting, name, windows[name]) for name, setting in named.items()]
     except ModelRefused as error:
+        if endpoint.base_url and error.cause in (Cause.KEY, Cause.FORBIDDEN):  # it runs, whatever its address
+            return [problem(PART, f"{endpoint.whose}{error.sentence}", error.advice)]
         return [problem(PART, f"{endpoint.whose}{error}", about or "Make a new key where you got this one.")]
     except ModelError as error:
         advice = about or f"Check the network (https to {endpoint.host}), and the status page of the provider."

@@ -21,7 +21,15 @@ from bot.messages import Block, Message, tool_calls
 from bot.model.base import DEFAULT_ANSWER, Attempt, Head, Limits, Model, Payer, Reply, SettingNames, Wait
 from bot.model.calls import MOST_CALLS, Calls, Endpoint, Silence
 from bot.model.chat.chunks import ChatStream, ErrorInStream
-from bot.model.chat.conversion import EFFORT, ChatRequest, chat_request, other_answer_field, other_effort
+from bot.model.chat.conversion import (
+    EFFORT,
+    ChatRequest,
+    chat_request,
+    longest_answer,
+    other_answer_field,
+    other_effort,
+    takes_no_options,
+)
 from bot.model.limits import KnownLimits
 from bot.model.provider_errors import in_stream, no_message, of_status, said_in, silent, unreachable
 from bot.runtime.providers import Quirks
@@ -160,10 +168,12 @@ class ChatModel(Endpoint):
     async def _as_it_takes_it(
         self, request: ChatRequest, used: set[str], on_text: Callable[[str], None] | None, spent: Attempt
     ) -> Reply:
-        """One try. A model that takes tools with another effort alone, or the longest answer under another name, says
-        so when it is first asked, whatever it is called: it is asked again with that, and from then on."""
+        """One try. A model that takes tools with another effort alone, the longest answer under another name or a
+        shorter one, or no options of the stream, says so when it is first asked, whatever it is called: it is asked
+        again with that, and from then on."""
         body = request.body
-        ways = self._ways.setdefault(body["model"], _Ways([self._quirks.answer_field]))
+        fresh = _Ways([self._quirks.answer_field], reports_usage=self._quirks.reports_usage)
+        ways = self._ways.setdefault(body["model"], fresh)
         if "tools" in body and not ways.efforts:
             ways.efforts.append(body.get(EFFORT, ""))
         while True:
@@ -171,7 +181,7 @@ class ChatModel(Endpoint):
                 return await self._stream(ChatRequest(ways.told(body), request.names), used, on_text, spent)
             except ModelRefused as refused:
                 said = said_in(refused.__cause__) if refused.__cause__ else ""
-                if not ways.learn(said, with_tools="tools" in body):
+                if not ways.learn(said, body):
                     raise
 
     async def _stream(
@@ -186,13 +196,10 @@ class ChatModel(Endpoint):
             on_text("")
         try:
             post: Any = self._sdk().post
-            body = {**request.body, "stream": True}
-            if self._quirks.reports_usage:
-                body["stream_options"] = {"include_usage": True}
             async with asyncio.timeout(self._silence.begins):
                 stream = await post(
                     "/chat/completions",
-                    body=body,
+                    body=request.body,
                     cast_to=object,
                     options={"headers": self._headers()},
                     stream=True,
@@ -264,25 +271,39 @@ class ChatModel(Endpoint):
 @dataclass
 class _Ways:
     """How one model was told what some are told otherwise; of each, the last is how it is told now. ``efforts``: beside
-    tools, empty: nothing."""
+    tools, empty: nothing. ``longest``: the tokens of the longest answer that it gives, where it said so."""
 
     answers: list[str]
     efforts: list[str] = field(default_factory=list)
+    longest: int | None = None
+    reports_usage: bool = True
 
     def told(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The body in these ways."""
-        first, now = self.answers[0], self.answers[-1]
-        told = {now if name == first else name: value for name, value in body.items() if name != EFFORT}
+        """The body in these ways, to be streamed."""
+        told = {name: value for name, value in body.items() if name not in (self.answers[0], EFFORT)}
+        told |= {self.answers[-1]: self._longest(body), "stream": True}
+        if self.reports_usage:
+            told["stream_options"] = {"include_usage": True}
         effort = self.efforts[-1] if "tools" in body else body.get(EFFORT, "")
         return told | ({EFFORT: effort} if effort else {})
 
-    def learn(self, said: str, *, with_tools: bool) -> bool:
-        """Whether these words of a refusal say of another way, which was not tried."""
+    def _longest(self, body: Mapping[str, Any]) -> int:
+        wanted: int = body[self.answers[0]]
+        return wanted if self.longest is None else min(wanted, self.longest)
+
+    def learn(self, said: str, body: Mapping[str, Any]) -> bool:
+        """Whether these words of a refusal of this body say of another way, which was not tried."""
         answer = other_answer_field(self.answers[-1], said)
         if answer and answer not in self.answers:
             self.answers.append(answer)
             return True
-        effort = other_effort(self.efforts[-1], said) if with_tools else None
+        if longest := longest_answer(self._longest(body), said):
+            self.longest = longest
+            return True
+        if self.reports_usage and takes_no_options(said):
+            self.reports_usage = False
+            return True
+        effort = other_effort(self.efforts[-1], said) if "tools" in body else None
         if effort is None or effort in self.efforts:
             return False
         self.efforts.append(effort)

@@ -41,6 +41,9 @@ _NOT_TAKEN = re.compile(
 parameter", "Unrecognized request argument"), by Groq ("property … is unsupported"), by pydantic, and so by Mistral and
 servers in FastAPI ("Extra inputs are not permitted")."""
 _TOO_LARGE = re.compile(r"too (?:large|small|high|long|low)|at (?:most|least)|maximum|minimum", re.IGNORECASE)
+_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+|\d+")
+_LEAST_ANSWER = 256
+"""What is less is no length that an answer could have, but another number in the sentence."""
 _NONE_WITH_TOOLS = re.compile(rf"tools with {EFFORT} are not supported")
 """https://github.com/openai/openai-openapi/issues/541"""
 _NAME = "[a-zA-Z_][a-zA-Z0-9_-]{0,63}"
@@ -96,6 +99,20 @@ def other_answer_field(now: str, said: str) -> str | None:
     if not re.search(rf"\b{now}\b", said) or not _NOT_TAKEN.search(said) or _TOO_LARGE.search(said):
         return None
     return next(name for name in ANSWER_FIELDS if name != now)
+
+
+def longest_answer(asked: int, said: str) -> int | None:
+    """The tokens of the longest answer that a model gives, where it refused to be asked for so many in these words;
+    None where they say nothing of it."""
+    if not any(re.search(rf"\b{name}\b", said) for name in ANSWER_FIELDS) or not _TOO_LARGE.search(said):
+        return None
+    stated = (int(number.replace(",", "")) for number in _NUMBER.findall(said))
+    return max((number for number in stated if _LEAST_ANSWER <= number < asked), default=None)
+
+
+def takes_no_options(said: str) -> bool:
+    """Whether these words of a refusal say that the parameter is not known by which a stream tells its usage."""
+    return "stream_options" in said and bool(_NOT_TAKEN.search(said))
 
 
 def keeps_reasoning(quirks: Quirks, *, calls: bool) -> bool:

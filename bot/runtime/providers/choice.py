@@ -162,14 +162,15 @@ def _named(settings: Settings, written: str, setting: str, beside: Choice | None
     if _has_anthropic(settings):
         return Choice(ANTHROPIC, written, setting, settings.anthropic_base_url)
     able = [provider for provider in _given(settings) if _is_able(settings, provider)]
-    if not able:
-        return Choice(LOCAL)
-    if len(able) > 1:
+    if len(able) != 1:
         first, slash, rest = written.partition("/")
         if slash and (meant := difflib.get_close_matches(first, providers(), 1, _ALIKE)):
             raise Unresolved(
                 f"{setting}={written}: there is no provider {first}.", f"Write {setting}={meant[0]}/{rest}."
             )
+    if not able:
+        return Choice(LOCAL)
+    if len(able) > 1:
         titles = " or ".join(one.title for one in able)
         names = " or ".join(f"{setting}={one.name}/{written}" for one in able)
         raise Unresolved(f"{setting}={written} may be at {titles}.", f"Write {names}.")

@@ -9,6 +9,8 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from bot.errors import ModelError, ModelOverflow, ModelRefused
 from bot.history import Usage
@@ -42,6 +44,25 @@ async def error_of(model: Model, expected: type[ModelError], head: Head = HEAD) 
 
 
 # --- asking ---
+
+
+@pytest.mark.parametrize("token", [None, "a-token"])
+async def test_an_endpoint_of_ones_own_finds_the_key_where_any_of_them_looks(
+    token: str | None,
+) -> None:
+    seen: list[tuple[str | None, str | None]] = []
+
+    async def look(request: web.Request) -> web.Response:
+        seen.append((request.headers.get("authorization"), request.headers.get("x-api-key")))
+        return web.json_response({"type": "error", "error": {"type": "authentication_error"}}, status=401)
+
+    app = web.Application()
+    app.router.add_post("/v1/messages", look)
+    async with TestServer(app) as other:
+        model = AnthropicModel(api_key="a-key", auth_token=token, base_url=str(other.make_url("")).rstrip("/"))
+        await error_of(model, ModelRefused)
+        await model.close()
+    assert seen == [(f"Bearer {token or 'a-key'}", "a-key")]
 
 
 async def test_a_reply_has_its_text_its_usage_and_why_it_ended(server: MessagesServer, asked: Model) -> None:

@@ -78,6 +78,12 @@ def test_a_name_that_is_not_known_may_have_a_prefix_too_many(model: str, base: s
     assert str(found).endswith(f" Check MODEL and {base}{hint if is_said else '.'}")
 
 
+def test_a_page_that_takes_no_requests_is_no_model_server() -> None:
+    page = {"status": 405, "body": "<html><body>Hello</body></html>"}
+    found = of_status(Refused(page), "a-model", SettingNames("SOME_API_KEY", "SOME_BASE_URL"))
+    assert str(found) == "There is no model's server of this kind at this address (Hello). Check SOME_BASE_URL."
+
+
 def test_who_has_no_key_is_not_told_that_theirs_is_refused() -> None:
     row = {"status": 401, "body": {"error": {"message": "Invalid API Key"}}}
     found = of_status(Refused(row), "a-model", SettingNames("SOME_API_KEY", "SOME_BASE_URL", has_key=False))

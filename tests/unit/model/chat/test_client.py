@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -191,7 +192,6 @@ async def test_a_model_is_sent_its_longest_answer_under_the_name_that_it_takes(
     [
         "max_tokens is too large: 750. This model supports at most 500 completion tokens.",
         "Invalid 'max_tokens': integer below minimum value.",
-        "Unknown parameter: 'stream_options'.",
         "Unsupported parameter: 'max_tokens'. Unsupported parameter: 'max_completion_tokens'.",
     ],
 )
@@ -201,6 +201,59 @@ async def test_a_refusal_that_no_other_name_would_help_is_told(endpoint: Endpoin
     assert words in str(await error_of(model, ModelRefused))
     await model.close()
     assert len(endpoint.asked) == 1 + ("completion_tokens'" in words)
+
+
+def refusing(words: str) -> Answer:
+    """As pydantic says it, or as others do."""
+    if words.startswith("body."):
+        row = {"type": "extra_forbidden", "loc": words.split("."), "msg": "Extra inputs are not permitted"}
+        return refused(422, {"detail": [row]})
+    return refused(400, {"error": {"message": words, "type": "invalid_request_error"}})
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Unrecognized request argument supplied: stream_options",
+        "Unknown parameter: 'stream_options'.",
+        "body.stream_options",
+    ],
+)
+async def test_an_endpoint_that_knows_no_options_of_a_stream_is_asked_without_them(
+    endpoint: Endpoint, words: str
+) -> None:
+    def answer(asked: Asked) -> Answer:
+        return refusing(words) if "stream_options" in asked.body else streamed([said("Hello."), ended()])
+
+    endpoint.answer = answer
+    model = model_of(endpoint)
+    for _ in range(2):
+        assert (await model.ask(HEAD, HELLO)).blocks == (text_block("Hello."),)
+    await model.close()
+    assert ["stream_options" in asked.body for asked in endpoint.asked] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "max_tokens is too large: {}. This model supports at most 300 completion tokens, whereas you provided {}.",
+        "Invalid max_tokens value {}: the valid range of max_tokens is [1, 300], which is the maximum",
+        "`max_tokens` must be at most 300; gpt-4-0314 was asked for {} (limit 1,000,000 in a day)",
+    ],
+)
+async def test_a_model_that_gives_shorter_answers_is_asked_for_those(endpoint: Endpoint, words: str) -> None:
+    def answer(asked: Asked) -> Answer:
+        wanted = asked.body["max_tokens"]
+        return refusing(words.format(wanted, wanted)) if wanted > 300 else streamed([said("Hello."), ended()])
+
+    endpoint.answer = answer
+    model = model_of(endpoint, quirks=Quirks(answer_field="max_tokens"))
+    for _ in range(2):
+        assert (await model.ask(HEAD, HELLO)).blocks == (text_block("Hello."),)
+    assert (await model.ask(replace(HEAD, max_tokens=50), HELLO)).blocks == (text_block("Hello."),)
+    await model.close()
+    wanted = [asked.body["max_tokens"] for asked in endpoint.asked]
+    assert (wanted[0], wanted[-3:]) == (HEAD.max_tokens, [300, 300, 50])
 
 
 @pytest.mark.parametrize("begins", [False, True])

@@ -83,6 +83,7 @@ def test_a_name_is_resolved(
         (OPENAI | GROQ, "gpt-4o", "MODEL=openai/gpt-4o or MODEL=groq/gpt-4o"),
         (OPENAI | GROQ, "anthropic/claude-opus-5", "ANTHROPIC_API_KEY"),
         ({}, "openai/gpt-4o", "OPENAI_API_KEY"),
+        ({}, "ollma/qwen3:8b", "MODEL=ollama/qwen3:8b"),
         (CLAUDE, "openai/gpt-4o", "OPENAI_API_KEY"),
         (CLAUDE, "custom/a", "CUSTOM_BASE_URL"),
         ({"AZURE_OPENAI_API_KEY": "k"}, "azure/mine", "AZURE_OPENAI_ENDPOINT"),
