@@ -43,6 +43,7 @@ from bot.history.replies import for_people, spoken
 from bot.history.server_tools import PAUSED, open_calls, uses_server_tools
 from bot.messages import Audience, Block, text_block, text_of, tool_calls
 from bot.model import Reply
+from bot.runtime.access import TERMINAL
 from bot.runtime.telemetry import telemetry
 from bot.store import turns
 from bot.store.inbox import Waiting
@@ -184,6 +185,7 @@ class Turn:
         self._try.anchor = Anchor(reply.usage, stack, guessed, model) if is_measured else None
         self._usage += reply.usage
         question.answered()
+        await self._patience.look_whether_cut()
         return reply
 
     async def _ask_another(self, question: Question, error: ModelError) -> None:
@@ -290,13 +292,16 @@ class Turn:
         """The last step: the reply, the end of the turn, its inbox rows and its slot, in one transaction. ``below``:
         what the program says below the reply."""
         whole = [*replies.paused(self._context.history, self.id), *reply.blocks]
-        notes = " ".join(note for note in (below, self._patience.changed) if note)
+        changed, is_here = self._patience.changed, self._context.address.connector == TERMINAL
+        notes = " ".join(note for note in (below, "" if is_here else changed) if note)
         shown = for_people(whole, reply.stop_reason, notes)
 
         async def write() -> None:
             async with self._context.step() as step:
                 await self._append_reply(step, reply)
                 await self._ending.write(step, TurnState.DONE, shown, self._usage)
+                if changed and is_here:  # where an answer may be read by a program
+                    await step.say(changed)
 
         await self._see_written(write)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.servers.chat.manners import OLLAMA
 from tests.servers.messages.server import MessagesServer, Reply
 from tests.servers.messages.wire import MessagesRequest
 from tests.wire.program import Program, Programs
@@ -70,8 +71,24 @@ async def test_whoever_runs_it_reads_why_another_model_answers(programs: Program
     chain = {"MODEL_FALLBACK": "custom/another", "CUSTOM_BASE_URL": f"{model.url}/v1", "CUSTOM_API_KEY": str(model.key)}
     asked = await _asks(programs, "-p", "Hello.", ANTHROPIC_API_KEY="wrong-key-of-the-tests", **chain)
     assert (asked.process.returncode, asked.out[0]) == (0, "Hello.")
-    assert "is down. The model's server does not accept our key" in asked.out[-1]
-    assert "Check ANTHROPIC_API_KEY" in asked.out[-1]
+    assert asked.out == ["Hello."], "a script reads the answer alone"
+    assert asked.logged("is down. The model's server does not accept our key")
+    assert asked.logged("Check ANTHROPIC_API_KEY")
+
+
+async def test_whoever_runs_it_reads_once_that_ollama_cut_what_was_sent(
+    programs: Programs, model: MessagesServer
+) -> None:
+    model.manner, model.window = OLLAMA, 32_000
+    model.brain = lambda _: Reply("Noted.")
+    asked = await programs.start("chat", MODEL="ollama/qwen3:8b", OLLAMA_HOST=model.url, OLLAMA_API_KEY=str(model.key))
+    for name in ("first", "second", "third", "fourth", "fifth"):
+        if name == "fourth":
+            model.window = 6_500  # it was started anew, with less
+        assert await asked.asks(f"The {name}: " + "one word after the other, as it comes. " * 250) == "Noted."
+    await asked.ends()
+    assert len(asked.logged("Ollama cut a prompt")) == 1
+    assert asked.logged("OLLAMA_CONTEXT_LENGTH")
 
 
 async def test_a_folder_that_was_there_stays_with_what_is_in_it_when_a_question_has_no_answer(

@@ -25,6 +25,7 @@ from bot.agent.context import Context
 from bot.agent.live_view import LiveView
 from bot.agent.money.thrift import Thrift
 from bot.errors import Cause, ModelError
+from bot.estimate.learned_windows import is_cut
 from bot.history.replies import noted
 from bot.model import Link
 from bot.model.chain import Chain, Search, is_outage
@@ -68,7 +69,8 @@ class Patience:
         self.wanted_wait = 0.0
         """Seconds for which nobody of the chain wants calls, where that ended it."""
         self.changed = ""
-        """What people are told of who answers: that it is another model than before, or what the first one is."""
+        """What people are told of who answers: that it is another model than before, what the first one is, or that its
+        server cuts."""
 
     @property
     def has_others(self) -> bool:
@@ -127,6 +129,13 @@ class Patience:
             return link.introduction
         is_back = before in {one.name for one in self.chain.links} or self._thrift.is_of_it(before)
         return f"{first.called} answers again." if is_back else ""
+
+    async def look_whether_cut(self) -> None:
+        """Whether the server of whoever answered cut what it was sent, which only whoever runs it can change."""
+        window = self._context.window
+        if self._context.address.connector == TERMINAL and not window.bound.cut:
+            limits = await window.link.model.limits(window.model_name)
+            self.changed = limits.refusal if is_cut(limits.refusal) else self.changed
 
     def start_telling(self, cause: Cause, written: str, after: float) -> asyncio.Task[None]:
         """Show it below what is ``written`` of the reply, in so many seconds, and until this is stopped."""

@@ -20,6 +20,7 @@ from bot.history import REASONING, Usage
 from bot.messages import Block, text_block
 from bot.model.base import CUT_OFF, Reply
 from bot.model.chat.conversion import is_lasting, keeps_reasoning
+from bot.model.chat.think_tags import ThinkTags
 from bot.model.foreign import CALL_ID
 from bot.model.provider_errors import no_end
 from bot.runtime.amounts import NANO
@@ -83,6 +84,7 @@ class ChatStream:
     _held: str = ""
     """Half a character."""
     _refused: bool = False
+    _tags: ThinkTags = field(default_factory=ThinkTags)
     _calls: list[_Call] = field(default_factory=list)
     _thought: list[str] = field(default_factory=list)
     _details: list[dict[str, Any]] = field(default_factory=list)
@@ -114,7 +116,7 @@ class ChatStream:
     def received(self) -> str:
         """All that came, thoughts and the arguments of calls too, as far as it came."""
         calls = (call.name + call.arguments for call in self._calls)
-        return "".join((*self._thought, *self._chunks, self.text, *calls))
+        return "".join((*self._thought, *self._chunks, self._tags.thought, self.text, *calls))
 
     def reply(
         self,
@@ -136,6 +138,7 @@ class ChatStream:
             raise ModelOverflow("The answer ran into the end of the model's window.")
         if _BROKEN.search(self.finish.lower()) or not (self.finish or ended):
             raise no_end()
+        self._say(self._tags.end(is_cut=self._is_cut))
         calls, given, broken = self._all_calls(names, used, new_id)
         thoughts = self._thoughts(quirks, given) if keeps_reasoning(quirks, calls=bool(calls)) else None
         blocks: list[Block] = []
@@ -144,8 +147,13 @@ class ChatStream:
             blocks.append({**kept, "lasting": True} if is_lasting(quirks) else kept)
         if self.text.strip():
             blocks.append(text_block(self.text))
-        usage = replace(self.usage, reasoning=0) if thoughts else self.usage
+        usage = replace(self.usage, reasoning=0 if thoughts else self._reasoning())
         return Reply((*blocks, *calls), usage, self._stop_reason(calls=bool(calls)), self.answered_by, broken)
+
+    def _reasoning(self) -> int:
+        """Tokens that were only thought: where nothing is told of them, their share of the answer by length."""
+        thoughts = sum(map(len, (*self._thought, *self._chunks, self._tags.thought)))
+        return self.usage.reasoning or (self.usage.output * thoughts // len(self.received) if thoughts else 0)
 
     def _stop_reason(self, *, calls: bool) -> str:
         finish = self.finish.lower()
@@ -158,10 +166,10 @@ class ChatStream:
     def _grow(self, delta: Mapping[str, Any]) -> bool:
         before = len(self.text)
         for words in _texts(delta.get("content")):
-            self._say(words)
+            self._say(self._tags.take(words))
         if isinstance(declined := delta.get("refusal"), str) and declined:
             self._refused = True
-            self._say(declined)
+            self._say(self._tags.end(is_cut=False) + declined)
         self._think(delta)
         if legacy := delta.get("function_call"):
             self._call({"index": 0, "function": legacy})
@@ -279,7 +287,7 @@ class ChatStream:
                 text = "".join(self._chunks)
                 return [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}] if text else None
             case _:
-                return _mended("".join(self._thought))
+                return _mended("".join((*self._thought, self._tags.thought)))
 
     def _count(self, told: Any) -> None:
         """Each count is of the whole answer so far."""

@@ -149,7 +149,15 @@ def test_three_digits_are_a_token_from_a_numbers_beginning() -> None:
 
 
 def test_a_single_space_between_words_is_free_and_one_beside_a_number_is_not() -> None:
-    apart = [text_tokens(text, family=Family.NEWER) for text in ("ab cd", "ab 12", "12 34", "ab  cd", "ab\n    cd")]
+    apart = [text_tokens(text, family=Family.NEWER) for text in ("ab qk", "ab 12", "12 34", "ab  qk", "ab\n    qk")]
     word = text_tokens("ab", family=Family.NEWER)
-    words = word + text_tokens("cd", family=Family.NEWER)
+    words = word + text_tokens("qk", family=Family.NEWER)
     assert apart == [words, word + 2, 3, words + 1, words + 2]
+
+
+@pytest.mark.parametrize("family", Family)
+@pytest.mark.parametrize("few", ["word ", "the cat ", "no, "])
+def test_what_is_said_again_and_again_takes_a_token_for_each_word(family: Family, few: str) -> None:
+    said = few * 1_000
+    assert text_tokens(said, family=family) >= len(said.split())
+    assert texts_tokens([said, "ab"], family=family)[said] == text_tokens(said, family=family)

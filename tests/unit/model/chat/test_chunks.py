@@ -78,6 +78,13 @@ def reply_of(chunks: Sequence[Any], quirks: Quirks | None = None, **more: Any) -
             delta(content=[{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}]),
             delta(content="Yes, I do."),
         ],
+        [
+            delta(content="<th"),
+            delta(content="ink>Hm."),
+            delta(content="</think>\n\nYes"),
+            delta(content=", I do."),
+            end(),
+        ],
     ],
 )
 def test_words_are_put_together_whatever_is_between_them(chunks: Sequence[Any]) -> None:
@@ -457,3 +464,11 @@ def test_whatever_is_streamed_is_a_reply_that_can_be_kept(chunks: list[Any], rea
     assert all(isinstance(block["input"], dict) and block["name"] for block in uses)
     assert all(block["text"].strip() for block in reply.blocks if block["type"] == "text")
     assert min(reply.usage.input, reply.usage.output, reply.usage.reasoning) >= 0
+
+
+def test_thoughts_that_nothing_counts_are_their_share_of_the_answer_and_part_of_no_later_request() -> None:
+    used = {"choices": [], "usage": {"prompt_tokens": 50, "completion_tokens": 40}}
+    between_tags = reply_of([delta(content="<think>A long thought.</think>"), delta(content="Short"), end(), used])
+    beside = reply_of([delta(reasoning_content="A long thought."), delta(content="Short"), end(), used])
+    assert between_tags == beside
+    assert (between_tags.usage.output, between_tags.usage.with_answer) == (40, 60)
