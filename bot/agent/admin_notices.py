@@ -29,6 +29,9 @@ TOLD = "I cannot answer just now; whoever runs me has been told."
 UNTOLD = "I cannot answer just now. Try again later."
 SAYS_WHY = "`palimpsest doctor` says why."
 """For whoever runs the program, where a provider is not to be reached: it looks at each setting that leads there."""
+CHANGES_IT = "`palimpsest setup model` asks for them; they count from the next start on."
+"""For the same, where a key or a name is wrong."""
+_HELPS = dict.fromkeys((Cause.KEY, Cause.MODEL), CHANGES_IT) | {Cause.AWAY: SAYS_WHY}
 _BEGAN = {
     ANSWERS: "⚠️ I cannot answer anybody just now: {} I tell you when I can again.",
     SUMMARIES: "⚠️ I cannot compact conversations just now: {} I tell you when I can again.",
@@ -55,7 +58,7 @@ class AdminNotices:
         name = ANSWERS if cause in OF_PROVIDER else f"{ANSWERS}:{self._context.agent_id}"
         is_told = await self._begin(step, name, sentence)
         if await self._is_read_by_admins_alone(step):
-            return f"{sentence} {SAYS_WHY}" if cause is Cause.AWAY else sentence
+            return f"{sentence} {_HELPS.get(cause, '')}".rstrip()
         return TOLD if is_told else UNTOLD
 
     async def answered(self, step: Step, chain: Chain, by: Link) -> None:

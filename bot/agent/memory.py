@@ -56,7 +56,7 @@ MOST_NOTICES = 50
 """Notices for machines that the next section of the trace holds: the last ones."""
 
 FULL = f"You keep {MOST_OF_PEOPLE} facts already, and no more fit. /memory unpin N lets one go."
-KEPT = " Other facts are not collected here: this conversation is not compacted by memory."
+KEPT = "\nOther facts are not collected here: this conversation is not compacted by memory."
 AFTER_FORGETTING = (
     "\nIt will not come back from what was said. The messages themselves stay, and /recall still finds them."
 )

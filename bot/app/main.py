@@ -82,12 +82,13 @@ async def _run(settings: Settings, roles: Sequence[Role], *, are_others_here: bo
             page=page,
             heard=partial(say_where, alone=set(names) == {WEB}) if page else None,
         )
-        needed = bool(hooks) or "http_bind" in settings.model_fields_set
+        # Without a platform nothing but the page leads to the bot.
+        needed = bool(hooks) or "http_bind" in settings.model_fields_set or (bool(page) and set(names) == {WEB})
         serving = serve_where_free(
             server,
             needed=needed,
             beside=settings.data_dir if are_others_here else None,
-            without=_missed(page=page is not None, alone=set(names) == {WEB}),
+            without="the page and health endpoints" if page else "health endpoints",
         )
         signals.be_gentle()
         try:
@@ -250,10 +251,3 @@ def say_where(address: str, *, alone: bool) -> None:
     if sys.stderr.isatty():
         sys.stderr.write(f"The chat page: {where}. Ctrl-C ends it.\n")
         sys.stderr.flush()
-
-
-def _missed(*, page: bool, alone: bool) -> str:
-    """What is missed where the address is taken."""
-    if not page:
-        return "health endpoints"
-    return f"the page and health endpoints{', and nobody can talk to it here' if alone else ''}"

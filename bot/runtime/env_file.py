@@ -20,6 +20,8 @@ from bot.errors import ConfigurationError
 
 ENV_FILE: Final = Path(".env")
 _PROGRAM = "palimpsest"
+_LIVES_HERE = ("data/palimpsest.db", "data/mcp.json")
+"""A folder in which it has run, or was told of servers that may want variables of their own."""
 ENCODING: Final = "utf-8-sig"
 """Editors on Windows begin a file with a mark, which would become part of the first name."""
 
@@ -34,12 +36,24 @@ class EnvFile:
 
 
 def env_file() -> Path:
-    """The `.env` that counts: that of the current folder; where there is none, the one of this user, which `palimpsest
-    setup` makes for a program that has no folder of its own."""
-    if ENV_FILE.exists():
+    """The `.env` that counts: that of the current folder; where there is none, or it seems to be another program's, the
+    one of this user, which `palimpsest setup` makes for a program that has no folder of its own."""
+    if ENV_FILE.exists() and not is_of_another_program():
         return ENV_FILE
     own = user_env_file()
     return own if own.is_file() else ENV_FILE
+
+
+def is_of_another_program() -> bool:
+    """Whether the `.env` of the current folder seems to be one."""
+    if any(Path(sign).exists() for sign in _LIVES_HERE):
+        return False
+    from bot.runtime.settings_check import of_others  # it wants the names of all settings, and is wanted by them
+
+    try:
+        return bool(of_others(read_env_file(ENV_FILE)))
+    except ConfigurationError:
+        return False
 
 
 def place_in_words() -> str:
@@ -48,7 +62,8 @@ def place_in_words() -> str:
     if not file.exists():
         return f"Settings are read from the environment alone: there is no .env in {Path.cwd()}, and no {own}."
     if file == own:
-        return f"Settings are read from the environment and {own}, because {Path.cwd()} has no .env of its own."
+        why = "the .env there seems to be another program's" if ENV_FILE.exists() else "it has no .env of its own"
+        return f"Settings are read from the environment and {own}: this is {Path.cwd()}, and {why}."
     return f"Settings are read from the environment and {file.absolute()}; another folder has its own."
 
 

@@ -22,7 +22,7 @@ from bot.errors import ConfigurationError
 from bot.runtime import prices, setting_values
 from bot.runtime.amounts import Amount
 from bot.runtime.checks import Finding, as_line, problem, warning
-from bot.runtime.env_file import EnvFile, read_env_file
+from bot.runtime.env_file import ENV_FILE, EnvFile, env_file, read_env_file, user_env_file
 from bot.runtime.prices import Price
 from bot.runtime.providers import ANTHROPIC, Provider, Unresolved, choice, providers
 from bot.runtime.settings import OF_A_PROVIDER, ProviderSettings, Settings, load_settings, variables
@@ -51,6 +51,13 @@ _ONLY_WITHOUT_A_MODEL = frozenset(_MEANT) - {"ANTHROPIC_MODEL", "BOT_TOKEN"}
 """In the environment they may be for another program, as long as somebody answers here."""
 _OTHERS = frozenset({"GROUP", "HOSTMODEL", "MODE"})
 """What shells and others set."""
+_SHARED = frozenset(
+    {
+        "DATABASE_URL", "REDIS_URL", "MODEL", "SYSTEM_PROMPT", "TELEGRAM_TOKEN", "DISCORD_TOKEN", "TIMEZONE", "GROUPS",
+        "ACCESS", "ALLOW", "ADMINS", "PRICES", "DATA_DIR", "LOG_FORMAT", "LOG_LEVEL",
+    }
+)  # fmt: skip
+"""Settings that other programs have by the same name, beside the variables of providers and of OpenTelemetry."""
 _DEPLOYED = frozenset({"POSTGRES_PASSWORD", "GRAFANA_PASSWORD", "HTTP_PORT", "PALIMPSEST_VERSION"})
 """What deploy/compose.yaml reads, perhaps from the same `.env`."""
 _KUBERNETES = re.compile(
@@ -59,6 +66,7 @@ _KUBERNETES = re.compile(
 """What Kubernetes puts into every container of a namespace in which a service has a name such as `telegram`."""
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)")
 _LEAST_LIMIT = 1_000
+_MOST_NAMED = 3
 _VERSION = re.compile(r"/v\d+$")
 _WEBHOOK_PORTS = frozenset({None, 80, 88, 443, 8443})
 
@@ -110,6 +118,19 @@ def check(
 # --- names ---
 
 
+def of_others(file: EnvFile) -> tuple[str, ...]:
+    """The names in a `.env` that seems to be another program's, and are no settings of this one: nothing stands in it
+    that only this program has. Empty for one of ours."""
+    names = {name.upper() for name in file.lines}
+    known = set(_names(Settings))
+    of_all = {name for name in known if name.startswith(("ANTHROPIC_", "OTEL_"))} | _SHARED
+    if any(name in known - of_all or name.startswith((*_groups(known), "STRATEGY__")) for name in names):
+        return ()
+    strange = unknown(dict.fromkeys(names, "set"), file)
+    perhaps = [name for name in strange if name not in _DEPLOYED and not OF_A_PROVIDER.search(name)]
+    return tuple(name for name in perhaps if not (_nearest(name) or _nearest_of_providers(name)))
+
+
 def unknown(given: Mapping[str, str], file: EnvFile) -> list[str]:
     """The names of set variables that look like one of ours and are none; in `.env`, all that are none."""
     known = {name for name in _names(Settings) if name not in ("STRATEGY", "PROVIDERS")}
@@ -153,10 +174,14 @@ def _groups(known: Collection[str]) -> tuple[str, ...]:
 
 
 def _names_in(given: Mapping[str, str], file: EnvFile, settings: Settings) -> Iterator[Finding]:
+    strangers = tuple(name for name in of_others(file) if name not in _referenced(settings))
+    yield from _of_the_place(strangers)
     groups = _groups(list(_names(Settings)))
     used = _DEPLOYED | _referenced(settings) if file.lines else frozenset()
     for name in unknown(given, file):
         where = " in .env" if name in {written.upper() for written in file.lines} else ""
+        if name in strangers:
+            continue
         if not where and name in _ONLY_WITHOUT_A_MODEL and not settings.uses_local_model:
             continue
         nearest = _nearest(name) or (_nearest_of_providers(name) if where else None)
@@ -165,6 +190,23 @@ def _names_in(given: Mapping[str, str], file: EnvFile, settings: Settings) -> It
             yield problem(PART, sentence, _advice(nearest))
         elif nearest or name.startswith(_PLATFORMS) or name not in used:
             yield warning(PART, sentence, _advice(nearest))
+
+
+def _of_the_place(strangers: Sequence[str]) -> Iterator[Finding]:
+    """Which of two files counts, where somebody may mean the other one. ``strangers``: see :func:`of_others`."""
+    counts, own = env_file(), user_env_file()
+    if not ENV_FILE.exists() or ENV_FILE.absolute() == own:
+        return
+    if counts == own:
+        sentence = f"The .env of this folder seems to be another program's, and is not read: {own} counts."
+        yield warning(PART, sentence, "If it is meant for this one, write DATA_DIR=data into it.")
+    elif own.is_file():
+        sentence = f"The settings in the .env of this folder count here, and not those in {own}."
+        yield warning(PART, sentence, "Start in another folder for those.")
+    if strangers:
+        names = ", ".join(strangers[:_MOST_NAMED])
+        sentence = f".env seems to be another program's: of {names} this one knows nothing."
+        yield warning(PART, sentence, "Then start in another folder; else take them away, or look into .env.example.")
 
 
 def _advice(nearest: str | None) -> str:

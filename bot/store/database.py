@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,18 @@ _LOOK_SECONDS = 0.5
 """Between two looks for a server that is away."""
 _LONGEST_REST = 5.0
 """Before whoever has something for a book that said no tries again."""
+
+
+_OWN_VERSION = re.compile(r"\d{4}")
+_OWN_TABLES = frozenset({"agents", "entries", "inbox", "outbox"})
+"""What is there in each version of the program; by their version alone others number theirs like that, too."""
+_MOST_NAMED = 3
+_OF_EXTENSIONS = text("""
+    SELECT relname FROM pg_class JOIN pg_depend ON classid = 'pg_class'::regclass AND objid = pg_class.oid
+    WHERE deptype = 'e'
+""")
+"""Such as PostGIS's `spatial_ref_sys`, which may be there before any program is."""
+OWN_DATABASE = "Make one for it alone (createdb palimpsest), and name that in DATABASE_URL."
 
 
 class Database:
@@ -251,6 +264,10 @@ def _upgrade(connection: Connection, revision: str = "head") -> None:
         return
     from alembic import command  # slow to import, and needed after an upgrade of the program
 
+    if theirs := tables_of_others(connection):
+        raise ConfigurationError(
+            f"The database is another program's: it has {in_words(theirs)}, and nothing of this one. {OWN_DATABASE}"
+        )
     known = {script.revision for script in migration_scripts().walk_revisions()}
     for there in (revision_of(connection), revision):
         if there not in known | {None, "head"}:
@@ -268,6 +285,23 @@ def revision_of(connection: Connection) -> str | None:
     if not inspect(connection).has_table("alembic_version"):
         return None
     return connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()
+
+
+def tables_of_others(connection: Connection) -> tuple[str, ...]:
+    """The tables of a database that is another program's, by name; none where ours are, or nothing is."""
+    names = set(inspect(connection).get_table_names())
+    if names >= _OWN_TABLES and _OWN_VERSION.fullmatch(revision_of(connection) or ""):
+        return ()
+    if connection.dialect.name == "postgresql":
+        names -= set(connection.execute(_OF_EXTENSIONS).scalars())
+    return tuple(sorted(names - {"alembic_version"}))
+
+
+def in_words(names: Sequence[str]) -> str:
+    """Some of these tables, and how many more there are."""
+    first = ", ".join(names[:_MOST_NAMED])
+    more = len(names) - _MOST_NAMED
+    return f"{'a table' if len(names) == 1 else 'tables'} {first}{f' and {more} more' if more > 0 else ''}"
 
 
 def _has_tables(connection: Connection) -> bool:

@@ -8,6 +8,7 @@ and the prompt.
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -52,6 +53,8 @@ _OWN: Final = {
     EDITOR: "write in your editor ($EDITOR); so does Ctrl-X Ctrl-E",
     **LEAVING,
 }
+_HELP: Final = "/help"
+_NUMBER = re.compile(r"(\d+)\.(?: |$)")
 _ROWS_SAID, _ROWS_ANSWERED = 3, 8
 """Of what was said and answered before, at the beginning."""
 _TYPING_SECONDS = 6.0
@@ -136,6 +139,8 @@ class Terminal:
         """Statuses below which a compaction can be stopped."""
         self._marks: dict[str, str] = {}
         self._said: dict[str, str] = {}
+        self._choices: Mapping[str, str] = {}
+        """What a number alone means, right behind what asked for one of several."""
         self._below_entered = False
         """Whether what a person entered was shown last: what answers it stands right below."""
         self._facts: Mapping[str, str | int | float] = {}
@@ -227,6 +232,7 @@ class Terminal:
             (self._compacting.add if can_be_stopped else self._compacting.discard)(key)
             text, buttons = clean(outbound.text), _row(outbound.buttons)
             if outbound.notice:
+                self._choices = _numbered(outbound.buttons) or self._choices
                 await self._notice(key, text, buttons, partial=outbound.partial)
             elif await self._reply(key, text, buttons, partial=outbound.partial):
                 await self._is_whole(outbound.answers)
@@ -379,6 +385,8 @@ class Terminal:
                 await self._copy(code=line == COPY_CODE)
             else:
                 await self._store(intake, line, waiting.ref)
+            if line == _HELP:
+                await self._hint_at(f"Here also: {', '.join(_OWN)}.")
 
     async def _store(self, intake: Intake, line: str, key: str) -> None:
         self._order = max(self._order + 1, time.time_ns())
@@ -430,6 +438,7 @@ class Terminal:
 
     def _enter(self, text: str) -> None:
         line = clean(text).strip("\n").rstrip()
+        line, self._choices = self._choices.get(line, line), {}
         command, _, rest = line.partition(" ")
         if line in _SPOKEN_LEAVING:
             self._prompt.leave()
@@ -544,6 +553,12 @@ def _indented(first: str, text: str, most: int) -> str:
     if len(rows) > most:
         rows = [*rows[:most], "…"]
     return "\n".join(f"{first if at == 0 else '  '}{row}" for at, row in enumerate(rows))
+
+
+def _numbered(buttons: tuple[Button, ...]) -> Mapping[str, str]:
+    """The commands of buttons that are labelled with the numbers of what they choose, by those."""
+    found = ((_NUMBER.match(button.label), button.command) for button in buttons)
+    return {number[1]: command for number, command in found if number and command}
 
 
 def _row(buttons: tuple[Button, ...]) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -48,6 +50,17 @@ async def test_an_older_database_is_said_to_be_upgraded(case: MakeCase) -> None:
     (line,) = await said(check_database, patient)
     assert line.startswith("ok: ")
     assert "upgraded at the next start" in line
+
+
+async def test_a_database_of_another_program_is_a_problem(case: MakeCase) -> None:
+    patient = case()
+    path = patient.settings.data_dir / "palimpsest.db"
+    path.parent.mkdir(parents=True)
+    with closing(sqlite3.connect(path)) as theirs:
+        theirs.executescript("CREATE TABLE customers (id); CREATE TABLE orders (id);")
+    found = await the_one(check_database, patient, "problem")
+    assert "another program's: it has tables customers, orders." in found.sentence
+    assert "DATABASE_URL" in found.advice
 
 
 async def test_a_newer_database_is_a_problem(case: MakeCase) -> None:

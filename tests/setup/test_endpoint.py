@@ -108,8 +108,6 @@ async def test_after_a_name_that_the_endpoint_does_not_have_one_that_it_lists_is
     await desk.answers("Key, which is not shown", KEY)
     await desk.answers("Model; Tab lists them", "no-such-model")
     await desk.asks("has no model no-such-model")
-    await desk.answers(f"Its address (CUSTOM_BASE_URL); Enter keeps {endpoint.chat_url}, - goes back")
-    await desk.answers("Key, which is not shown; Enter keeps")
     await desk.answers(f"Model; Tab lists them [{endpoint.manner.model}]")
     await desk.asks("That is all. `palimpsest` starts it.")
     assert await desk.ends() == 0

@@ -257,7 +257,8 @@ def _automatic(meter: Meter, strategy: Strategy, restraint: Restraint, *, automa
     if restraint.paused:
         return "Automatic compaction: paused by /undo until the level is critical or the next /compact"
     if restraint.cooldown:
-        return f"Automatic compaction: resting for {restraint.cooldown} more messages"
+        messages = "message" if restraint.cooldown == 1 else "messages"
+        return f"Automatic compaction: resting for {restraint.cooldown} more {messages}"
     early = begins - ahead_margin(strategy)
     after_answer = f", after an answer from {percent(early)}" if ahead and early < begins else ""
     return f"Automatic compaction: at {percent(begins)}{after_answer}"

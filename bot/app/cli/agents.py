@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,7 @@ from bot.app.cli.book import NothingFound, opened, settings_for_looking
 from bot.app.cli.export_import import export, import_
 from bot.app.cli.forget import forget
 from bot.app.cli.process import Json, WronglyCalled, one_line_errors, run_to_its_end
-from bot.app.cli.text import columns, cut, json_text, line, utc
+from bot.app.cli.text import columns, cut, json_text, line, room_of, utc
 from bot.estimate.meter import percent
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def list_agents(
         return
     counted = ("messages, notes", "compactions", "waiting")
     headings = ("agent", "context", "", "strategy", *counted, "touched", "people")
-    for row in columns([headings, *map(_cells, found)]):
+    for row in columns([headings, *map(_cells, found)], room_of(sys.stdout)):
         print(row)
     if count > len(found):
         print(f"{count - len(found):,} more: --most {count} shows them.")

@@ -48,7 +48,8 @@ class one_line_errors:  # noqa: N801  # reads as a word where it is used
 
 @contextmanager
 def written_or_said() -> Iterator[None]:
-    """Where standard output takes no more (a full disk) it is said in one line, with exit code 1."""
+    """Where standard output takes no more (a full disk) it is said in one line, with exit code 1; where whoever read it
+    has read enough (`| head`), the same without a word."""
     try:
         try:
             yield
@@ -56,10 +57,11 @@ def written_or_said() -> Iterator[None]:
             if sys.stdout:
                 sys.stdout.flush()
     except OSError as error:
-        if error.errno not in _UNWRITABLE:
+        if error.errno not in (*_UNWRITABLE, errno.EPIPE):
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would try it again at its end
-        print(f"palimpsest: The answer cannot be written: {error.strerror}.", file=sys.stderr)
+        if error.errno != errno.EPIPE:
+            print(f"palimpsest: The answer cannot be written: {error.strerror}.", file=sys.stderr)
         raise SystemExit(1) from None
 
 

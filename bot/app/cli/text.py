@@ -25,10 +25,15 @@ def line(text: str) -> str:
 def say(text: str, file: TextIO | None) -> None:
     """Print lines for people, wrapped at words where the file is a terminal; what is longer than a line stays whole.
     ``file``: None where this process has none."""
-    room = os.get_terminal_size(file.fileno()).columns if file and file.isatty() else 0
+    room = room_of(file)
     for sentence in text.split("\n"):
         rows = textwrap.wrap(sentence, room, break_long_words=False, break_on_hyphens=False) if room else []
         print("\n".join(rows) or sentence, file=file)
+
+
+def room_of(file: TextIO | None) -> int:
+    """The columns of the terminal that a file is; 0 where it is none."""
+    return os.get_terminal_size(file.fileno()).columns if file and file.isatty() else 0
 
 
 def cut(text: str, longest: int = 60) -> str:
@@ -42,13 +47,15 @@ def utc(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
-def columns(rows: Iterable[Sequence[str]]) -> list[str]:
-    """Rows of cells as lines; those that look like numbers stand to the right."""
-    from rich.cells import cell_len  # slow to import, and not needed by every command
+def columns(rows: Iterable[Sequence[str]], room: int = 0) -> list[str]:
+    """Rows of cells as lines; those that look like numbers stand to the right. Longer lines than there is ``room`` for
+    end in an ellipsis, unless that is 0."""
+    from rich.cells import cell_len, set_cell_size  # slow to import, and not needed by every command
 
     kept = [tuple(line(cell) for cell in row) for row in rows]
     widths = [max(map(cell_len, column)) for column in zip_longest(*kept, fillvalue="")]
-    return ["  ".join(map(_placed, row, widths, map(cell_len, row))).rstrip() for row in kept]
+    lines = ["  ".join(map(_placed, row, widths, map(cell_len, row))).rstrip() for row in kept]
+    return [one if not 0 < room < cell_len(one) else f"{set_cell_size(one, room - 1).rstrip()}…" for one in lines]
 
 
 def json_text(value: object) -> str:

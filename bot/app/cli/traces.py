@@ -23,7 +23,7 @@ from bot.app.cli.runs import (
     ran_json,
     wanted_of,
 )
-from bot.app.cli.text import columns, json_text, line, printable
+from bot.app.cli.text import columns, json_text, line, printable, room_of
 from bot.app.cli.trace_stats import stats
 from bot.app.cli.trace_tail import tail
 
@@ -117,7 +117,9 @@ def rebuild(
 
 
 def _table(found: list[Ran]) -> list[str]:
-    return columns([HEADINGS, *map(one_line, found)]) if found else ["There is no such compaction."]
+    return (
+        columns([HEADINGS, *map(one_line, found)], room_of(sys.stdout)) if found else ["There is no such compaction."]
+    )
 
 
 async def _listed(settings: Settings, wanted: Wanted, most: int) -> list[Ran]:

@@ -48,9 +48,11 @@ def why_not_to_be_had(bind: str) -> str:
 def _taken(case: Case, sentence: str) -> Finding:
     settings = case.settings
     advice = f"Choose another host:port, e.g. HTTP_BIND={another(settings.http_bind)}, or end what listens there."
-    if "http_bind" in settings.model_fields_set or settings.telegram_webhook_url:
+    shut = why_shut(settings)
+    is_alone = not (shut or settings.telegram_token or settings.discord_token)
+    if "http_bind" in settings.model_fields_set or settings.telegram_webhook_url or is_alone:
         return problem(PART, sentence, advice)
-    without = "health endpoints" if why_shut(settings) else "the page and health endpoints"
+    without = "health endpoints" if shut else "the page and health endpoints"
     return warning(PART, f"{sentence} The program goes on without {without}.", advice)
 
 

@@ -11,6 +11,7 @@ from bot.errors import StoreUnavailable
 from bot.runtime.checks import Finding, ok, problem, warning
 from bot.runtime.settings import Settings
 from bot.store.book import database_of
+from bot.store.database import OWN_DATABASE, in_words
 from bot.store.operators.state import StoreState, damage, state_of
 
 PART = "database"
@@ -48,6 +49,9 @@ def _damage(settings: Settings) -> Finding | None:
 
 
 def _judge(found: StoreState) -> Finding:
+    if found.of_others:
+        sentence = f"{found.server} opens, and is another program's: it has {in_words(found.of_others)}."
+        return problem(PART, sentence, OWN_DATABASE)
     if found.is_newer:
         advice = "Start the newer program, or restore the backup that was made before its upgrade."
         return problem(PART, f"{found.server}: its tables are of a newer version of this program.", advice)

@@ -11,7 +11,14 @@ from types import MappingProxyType
 
 from bot.app.setup.env_lines import Changes, changed, names_in
 from bot.errors import ConfigurationError
-from bot.runtime.env_file import ENV_FILE, env_file, read_env_file, user_data_folder, user_env_file
+from bot.runtime.env_file import (
+    ENV_FILE,
+    env_file,
+    is_of_another_program,
+    read_env_file,
+    user_data_folder,
+    user_env_file,
+)
 from bot.runtime.settings import Settings, load_settings, variables
 
 _NOTHING: Changes = MappingProxyType({})
@@ -125,11 +132,12 @@ class SettingsFile:
 
 
 def chosen_file(*, here: bool = False) -> SettingsFile:
-    """The `.env` that counts. Where there is none yet: that of the current folder if it looks like one in which the
-    program is to live, or ``here`` says so; else that of this user, which counts wherever the program is called, but
-    in a folder that has a `.env` of its own."""
+    """The `.env` that counts. Where there is none yet, or it is another program's: that of the current folder if it
+    looks like one in which the program is to live, or ``here`` says so; else that of this user, which counts wherever
+    the program is called, but in a folder that has a `.env` of its own."""
     counts = env_file()
-    if here or counts.exists() or _is_for_it(Path()):
+    theirs = counts == ENV_FILE and counts.exists() and is_of_another_program()
+    if here or (counts.exists() and not theirs) or _is_for_it(Path()):
         return SettingsFile(ENV_FILE.absolute() if here else counts.absolute())
     return SettingsFile(user_env_file(), {} if "DATA_DIR" in os.environ else {"DATA_DIR": str(user_data_folder())})
 

@@ -238,11 +238,14 @@ class TerminalSetup:
         key: str | None = ""
         base, asks_name, is_first = await self._address(step, offer, ""), bool(offer.models) or not name, True
         before: ModelAnswer | None = None
-        is_refused = False
+        is_refused = is_nameless = False
         if provider.get_key:
             self._questions.say(f"Its keys are made at {provider.get_key}")
         while True:
-            given = await self._key(step, offer, key, is_refused=is_refused) if provider.needs_key or base else ""
+            if is_nameless:
+                given = key
+            else:
+                given = await self._key(step, offer, key, is_refused=is_refused) if provider.needs_key or base else ""
             if base and (refused := await step.refused(ModelAnswer(offer.name, name or "-", given, base))):
                 self._questions.tell(refused)
                 base, key, is_refused = step.place_of(base), "", True
@@ -263,9 +266,9 @@ class TerminalSetup:
             if answer == before and await self._questions.agrees("Back to the list?", usual=True):
                 raise _Back
             before = answer
-            if any(isinstance(one, NoSuchModel) for one in trial.findings):
+            if is_nameless := any(isinstance(one, NoSuchModel) for one in trial.findings):
                 name, asks_name = next(iter(offer.models or await step.models(answer)), ""), True
-            if base:
+            elif base:
                 base = await self._address(step, offer, step.place_of(base))
             elif not provider.needs_key and not await self._questions.agrees("Try again?", usual=True):
                 raise _Back

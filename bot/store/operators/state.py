@@ -10,20 +10,21 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from bot.store.database import Database, migration_scripts, revision_of
+from bot.store.database import Database, migration_scripts, revision_of, tables_of_others
 from bot.store.tx import Tx
 
 
 @dataclass(frozen=True)
 class StoreState:
     """``server``: name and version; ``postgres``: its major version, 0 for SQLite; ``revision``: of the tables, None
-    where there are none."""
+    where there are none; ``of_others``: the tables of another program, where it is not ours."""
 
     server: str
     postgres: int
     revision: str | None
     is_older: bool = False
     is_newer: bool = False
+    of_others: tuple[str, ...] = ()
 
 
 async def state_of(database: Database) -> StoreState:
@@ -31,6 +32,7 @@ async def state_of(database: Database) -> StoreState:
     async with database.read() as tx:
         server, postgres = await _server(tx)
         revision = await tx.run_sync(revision_of)
+        of_others = await tx.run_sync(tables_of_others)
     scripts = migration_scripts()
     newest, known = scripts.get_current_head(), {script.revision for script in scripts.walk_revisions()}
     return StoreState(
@@ -39,6 +41,7 @@ async def state_of(database: Database) -> StoreState:
         revision,
         is_older=revision in known and revision != newest,
         is_newer=revision is not None and revision not in known,
+        of_others=of_others,
     )
 
 

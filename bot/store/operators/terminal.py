@@ -24,7 +24,7 @@ _FRESH_START = "new"
 
 @dataclass(frozen=True)
 class Exchange:
-    """What was said last, and what was answered; ``answer`` is empty where nothing was, or what was is yet to be shown.
+    """What was said last, and what was answered, or why nothing was; ``answer`` is empty where that is yet to be shown.
     ``at``: when the conversation was used last, also by a command, in seconds since 1970."""
 
     said: str
@@ -62,6 +62,7 @@ async def last_exchange(tx: Tx, agent_id: AgentId) -> Exchange | None:
     coming = await _coming(tx, {row.turn_id for row in rows if row.turn_id})
     said: list[str] = []
     answers, at = dict[str | None, str](), 0.0
+    asked: list[str] = []
     for kind, blocks, created_at, turn in rows:
         text = text_of(blocks).strip()
         if kind == EntryKind.REPLY and said:
@@ -69,6 +70,7 @@ async def last_exchange(tx: Tx, agent_id: AgentId) -> Exchange | None:
         if kind == EntryKind.REPLY:
             answers[turn] = answers.get(turn) or ("" if turn in coming else text)
         else:
+            asked += [turn] if turn and turn not in coming else []
             said.insert(0, f"[{sent_path(text) or 'a file'}]" if kind == EntryKind.FILE else text)
         at = at or created_at
     if not said:
@@ -76,7 +78,16 @@ async def last_exchange(tx: Tx, agent_id: AgentId) -> Exchange | None:
     came = select(inbox.c.received_at).where(inbox.c.agent_id == agent_id).order_by(inbox.c.id.desc()).limit(1)
     at = max(at, (await tx.execute(came)).scalar_one_or_none() or 0.0)
     answer = "\n\n".join(filter(None, reversed(answers.values())))
+    if not answer and asked:
+        answer = await _said_instead(tx, asked[0])
     return Exchange("\n".join(filter(None, said)), answer, at)
+
+
+async def _said_instead(tx: Tx, turn: str) -> str:
+    """Of an answer by the turn that began last."""
+    query = select(outbox.c.text).join(turns, outbox.c.id == turns.c.slot)
+    shown = await tx.execute(query.where(turns.c.id == turn, turns.c.ended_at.is_not(None)))
+    return str(shown.scalar_one_or_none() or "")
 
 
 async def _coming(tx: Tx, some: Collection[str]) -> frozenset[str]:

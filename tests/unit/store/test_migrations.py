@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from alembic import command
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, inspect, text
 
+from bot.errors import ConfigurationError
 from bot.messages import AgentId
 from bot.store import Database, histories, runs
 from bot.store.database import _alembic
@@ -97,3 +98,30 @@ async def test_everything_is_there_and_what_one_person_said_is_known_to_be_their
     usage = briefs["run1"].usage
     assert usage
     assert (usage.input, usage.output, briefs["run2"].usage) == (7, 3, None)
+
+
+@pytest.mark.parametrize(
+    "version", ["", "ae1027a6acf", "0001"], ids=["by no tool", "by another's migrations", "by others that count alike"]
+)
+async def test_a_database_of_another_program_is_left_as_it_is(url: str, version: str) -> None:
+    opened = Database(url)
+    async with opened.write() as tx:
+        await tx.execute(text("CREATE TABLE customers (id INTEGER)"))
+        await tx.execute(text("CREATE TABLE people (id INTEGER)"))
+        if version:
+            await tx.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32))"))
+            await tx.execute(text("INSERT INTO alembic_version VALUES (:version)"), {"version": version})
+    with pytest.raises(ConfigurationError, match="another program's: it has tables customers, people, and nothing"):
+        await opened.open()
+    async with opened.read() as tx:
+        there = set(await tx.run_sync(lambda connection: inspect(connection).get_table_names()))
+    assert there - {"alembic_version"} == {"customers", "people"}
+    await opened.close()
+
+
+async def test_a_database_that_has_only_what_was_there_before_any_program_is_taken(url: str) -> None:
+    opened = Database(url)
+    async with opened.write() as tx:
+        await tx.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32))"))
+    await opened.open()
+    await opened.close()

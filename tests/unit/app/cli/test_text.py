@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.app.cli.text import say
+from bot.app.cli.text import columns, say
 
 LONG = "There is no file /a/rather/long/path/that/has/no/blank, and so nothing of it can be brought over to this place."
 
@@ -76,3 +76,11 @@ def test_the_error_of_a_command_is_wrapped_at_words_on_a_terminal(tmp_path: Path
     assert ended.returncode == 2
     assert rows[0].startswith("palimpsest: 'none-of-these'")
     assert all(len(row) <= 40 for row in rows)
+
+
+def test_a_row_that_is_longer_than_the_terminal_ends_there_and_says_so() -> None:
+    rows = [("agent", "messages", "people"), ("telegram-1", "1,204", "Ada, 花子さん and Bob")]
+    assert columns(rows) == ["agent       messages  people", "telegram-1     1,204  Ada, 花子さん and Bob"]
+    assert columns(rows, 30)[1] == "telegram-1     1,204  Ada, 花…"
+    assert columns(rows, 29)[1] == "telegram-1     1,204  Ada,…"
+    assert columns(rows, 200) == columns(rows)

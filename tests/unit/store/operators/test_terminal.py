@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from bot.history import Entry, EntryKind
+from sqlalchemy import update
+
+from bot.history import Entry, EntryKind, Usage
 from bot.messages import Address, Audience, Inbound, Role, text_block
-from bot.store import Database, histories, inbox
+from bot.store import Database, agents, histories, inbox, outbox, turns
 from bot.store.operators.terminal import Exchange, last_exchange
+from bot.store.schema import outbox as rows
+from bot.store.turns import TurnState
 
 HERE = Address("terminal", "me").agent_id
 
@@ -70,3 +74,26 @@ async def test_an_answer_behind_the_last_message_is_a_use_of_it_too(data_dir: Pa
         ("assistant", EntryKind.REPLY, "A dog.", "1"),
     ]
     assert await exchange(data_dir, said, command_at=15.0) == Exchange("What is it?", "A dog.", 20.0)
+
+
+async def test_where_nothing_was_answered_it_is_what_was_said_in_the_place_of_an_answer(data_dir: Path) -> None:
+    database = Database.in_folder(data_dir)
+    await database.open()
+    entry = Entry(seq=1, role="user", blocks=(text_block("What is it?"),), kind=EntryKind.SAID, turn="1")
+    async with database.write() as tx:
+        await agents.ensure(tx, Address("terminal", "me"), now=1.0)
+        await histories.append(tx, HERE, [entry], now=10.0)
+        slot = await outbox.open_slot(tx, Address("terminal", "me"), now=10.0)
+        await turns.begin(tx, "1", HERE, slot, now=10.0)
+    async with database.read() as tx:
+        assert await last_exchange(tx, HERE) == Exchange("What is it?", "", 10.0)
+    async with database.write() as tx:
+        await outbox.change(tx, slot, "⚠️ The model does not accept our key.")
+        await turns.end(tx, "1", TurnState.FAILED, Usage(), now=11.0)
+    async with database.read() as tx:
+        assert await last_exchange(tx, HERE) == Exchange("What is it?", "", 10.0), "it is yet to be shown"
+    async with database.write() as tx:
+        await tx.execute(update(rows).values(delivered=rows.c.version))
+    async with database.read() as tx:
+        assert await last_exchange(tx, HERE) == Exchange("What is it?", "⚠️ The model does not accept our key.", 10.0)
+    await database.close()
