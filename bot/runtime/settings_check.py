@@ -199,7 +199,11 @@ def _of_the_place(strangers: Sequence[str]) -> Iterator[Finding]:
         return
     if counts == own:
         sentence = f"The .env of this folder seems to be another program's, and is not read: {own} counts."
-        yield warning(PART, sentence, "If it is meant for this one, write DATA_DIR=data into it.")
+        yield warning(
+            PART,
+            sentence,
+            "If it is meant for this one, write a setting into it that only this one has, e.g. AGENTS__STRATEGY=reset.",
+        )
     elif own.is_file():
         sentence = f"The settings in the .env of this folder count here, and not those in {own}."
         yield warning(PART, sentence, "Start in another folder for those.")
