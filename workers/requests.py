@@ -112,7 +112,7 @@ class Requests:
             self.bill,
             self.desk.database,
             head,
-            guessed=await asyncio.to_thread(_guess, head, messages),
+            guessed=await asyncio.to_thread(guess, head, messages),
             number=number,
             inside=kind == "conversation",
             provider=model.provider,
@@ -151,7 +151,7 @@ class Requests:
             return
 
 
-def _guess(head: Head, messages: Sequence[Message]) -> int:
+def guess(head: Head, messages: Sequence[Message]) -> int:
     """Tokens of a request."""
     tools = text_tokens(json.dumps([dict(tool) for tool in head.tools]), family=family_of(head.model))
     said = estimate_tokens(messages, system=head.prompt, model=head.model)

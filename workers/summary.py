@@ -39,7 +39,7 @@ from bot.runtime.redact import redact
 from bot.store import histories
 from bot.store.runs import Result, Run
 from workers.desk import Desk
-from workers.requests import NoAnswerError, NotWantedError, Requests
+from workers.requests import NoAnswerError, NotWantedError, Requests, guess
 
 log = structlog.get_logger(__name__)
 
@@ -138,8 +138,12 @@ class _Writer:
         task = _user(self._task)
         messages = valid_request([*as_request(self.page), task])
         before = self.run.meter_before
-        room = self.limits.window * (_MARGIN_COUNTED if before.source == "usage" else _MARGIN)
-        question = _Question(self.head, messages, "conversation", room, before.total + self._tokens([task]))
+        is_counted = before.source == "usage"
+        taken = before.total + self._tokens([task])
+        if not is_counted:  # a model that counted less of another page than we guessed may count more of this one
+            taken = max(taken, self.requests.factor * guess(self.head, messages))
+        room = self.limits.window * (_MARGIN_COUNTED if is_counted else _MARGIN)
+        question = _Question(self.head, messages, "conversation", room, taken)
         return question if question.left >= self._room else None
 
     async def _from_transcript(self) -> str:
