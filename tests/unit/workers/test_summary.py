@@ -173,7 +173,7 @@ async def test_a_model_that_counted_less_of_another_page_is_not_believed_to_coun
     run = await planned(desk, [said(1, WALK * 1_200), replied(2, "so long"), said(3, "now?")], total=9_000)
     run = replace(run, meter_before=replace(run.meter_before, source=source))
     assert ("conversation" in modes(await write_summary(desk, run))) is is_inside
-    assert not [one for one in server.refused if not is_inside]
+    assert is_inside or server.refused == []
 
 
 async def test_a_summary_that_its_window_has_no_room_to_correct_is_not_asked_for_that(
