@@ -42,11 +42,10 @@ class Bound:
 
     @property
     def told(self) -> str:
-        """Where the limit comes from, as far as that is not what somebody chose."""
+        """Where the limit comes from, if a refusal stated another one than was known; else empty."""
         is_news = self.is_overruled or (self.chosen is None and self.listed != self.window)
         if not self.refused or not is_news:
-            is_of_window = self.known and self.chosen is None and self.window > self.room
-            return f"Limit: what a window of {self.window:,} tokens leaves beside an answer" if is_of_window else ""
+            return ""
         seen = "it cut a longer prompt, and said nothing" if self.cut else "as it said when it refused more"
         line = f"Limit: the model's server takes no more than {self.window:,} tokens, {seen}"
         above = f"; AGENTS__EMERGENCY_CONTEXT_LIMIT={self.chosen} is above that" if self.is_overruled else ""

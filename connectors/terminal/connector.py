@@ -53,7 +53,6 @@ _OWN: Final = {
     EDITOR: "write in your editor ($EDITOR); so does Ctrl-X Ctrl-E",
     **LEAVING,
 }
-_HELP: Final = "/help"
 _NUMBER = re.compile(r"(\d+)\.(?: |$)")
 _ROWS_SAID, _ROWS_ANSWERED = 3, 8
 """Of what was said and answered before, at the beginning."""
@@ -385,8 +384,6 @@ class Terminal:
                 await self._copy(code=line == COPY_CODE)
             else:
                 await self._store(intake, line, waiting.ref)
-            if line == _HELP:
-                await self._hint_at(f"Here also: {', '.join(_OWN)}.")
 
     async def _store(self, intake: Intake, line: str, key: str) -> None:
         self._order = max(self._order + 1, time.time_ns())

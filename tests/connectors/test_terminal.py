@@ -282,12 +282,6 @@ async def test_a_number_alone_chooses_right_behind_what_asked_and_is_a_message_l
     await desk.stored("/remind take 2 2", "2")
 
 
-async def test_help_names_the_commands_of_the_terminal_too(desk: Desk) -> None:
-    await desk.type("/help" + ENTER)
-    await desk.stored("/help")
-    await desk.shows("Here also: /attach, /copy, /editor, /exit, /quit.")
-
-
 async def test_model_output_cannot_give_orders_to_the_terminal(desk: Desk) -> None:
     await desk.deliver(Say(HERE, "a\x1b[2Jb \x1b]0;title\x07c \x9b31md&#27;[1m &#13;", "t"))
     await desk.shows("ab c 31md")
