@@ -53,6 +53,11 @@ class Time:
         self.forward(at + more - self._running.resources.database.clock())
 
 
+def until_morning(now: float) -> float:
+    """Seconds from now to six o'clock, UTC: a day's budget holds for long from there on."""
+    return (6 * 3_600 - now) % 86_400
+
+
 async def quiet_at(running: House) -> float | None:
     async with running.resources.database.read() as tx:
         return (await tx.execute(select(agents.c.quiet_at).where(agents.c.id == HERE))).scalar_one_or_none()
@@ -165,7 +170,7 @@ async def test_nothing_is_compacted_for_whom_nothing_is_left_to_spend(
     house: OpenHouse, room: Room, model: MessagesServer
 ) -> None:
     async with house(**ON, budget={"person_day": "10k tokens"}) as running:
-        time = Time(running, model)
+        time = Time(running, model, until_morning(running.resources.database.clock()))
         await room.asks(f"Please note: the library door code is 4711-22. {STORY}")
         await room.asks("And so?")
         asked = len(model.requests)
