@@ -406,7 +406,7 @@ async def compare(it: Talk) -> str:
     return told
 
 
-@pytest.mark.timeout(3_600 if LONG else 240)
+@pytest.mark.timeout(3_600 if LONG else 480)
 @pytest.mark.parametrize("limited", [True, pytest.param(False, marks=pytest.mark.rest)], ids=["limited", "unlimited"])
 async def test_the_ledger_is_the_account_of_the_servers_to_the_cent(
     book: dict[str, Any], tmp_path: Path, limited: bool
