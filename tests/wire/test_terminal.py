@@ -295,7 +295,7 @@ async def test_what_was_due_while_the_terminal_was_closed_is_shown_at_the_next_s
         book.execute(f"UPDATE appointments SET {', '.join(earlier)}")
     assert "⏰ call Ana" not in desk.text
     async with sitting_at(desk, programs):
-        await desk.shows("⏰ call Ana (due at ")
+        await desk.shows("⏰ call Ana (due ")
         await desk.shows("It is hot.")
         desk.type("exit" + ENTER)
     assert desk.text.count("⏰ call Ana") == 1
