@@ -46,11 +46,11 @@ BOOKS = ("embedded", "external")
 
 ON_ONE_BOOK = frozenset(
     {
-        "test_bare_refusals", "test_busy", "test_cache", "test_cooldown", "test_counted", "test_extraction",
-        "test_figures", "test_files", "test_hostile_texts", "test_live", "test_mcp", "test_memory_life",
-        "test_memory_seen", "test_pair", "test_people", "test_poison", "test_queue", "test_readers", "test_recall",
-        "test_rolling", "test_rules", "test_strategies", "test_summaries", "test_tiers", "test_too_large",
-        "test_tools", "test_web",
+        "test_bare_refusals", "test_busy", "test_cache", "test_compacting", "test_cooldown", "test_counted",
+        "test_extraction", "test_figures", "test_files", "test_hostile_texts", "test_live", "test_mcp",
+        "test_memory_life", "test_memory_seen", "test_pair", "test_people", "test_poison", "test_queue",
+        "test_readers", "test_recall", "test_rolling", "test_rules", "test_strategies", "test_summaries",
+        "test_tiers", "test_time", "test_too_large", "test_tools", "test_web",
     }
 )  # fmt: skip
 """Tests of the whole program that are not about the book or the bell: they run on the embedded pair, with LONG=1 on
@@ -65,6 +65,12 @@ ON_BOTH_WIRES = frozenset(
 """Tests of `fundamentals` and `dialogs` for which it matters how the model is spoken to: they run over both wires in
 `make test`, dialogs on the terminal alone. With LONG=1 every test of these folders does, on every platform and on both
 books, but for those that are about one wire and say why (`@pytest.mark.one_wire`)."""
+
+BY_WEBHOOK = frozenset({"test_pieces", "test_talking"})
+"""Dialogs that are played by Telegram's webhook, too, which is another way in and nothing else; with LONG=1 all are."""
+
+IN_PAIRS = {"test_accounts": frozenset({"embedded-limited", "external-unlimited"})}
+"""Long talks that two things change: each of both is tried once, and with LONG=1 each with each."""
 
 LONGEST = frozenset(
     {
@@ -155,11 +161,15 @@ def _says_rest(path: Path) -> bool:
 
 
 def _is_long(item: pytest.Item) -> bool:
-    values = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    called = getattr(item, "callspec", None)
+    values = called.params if called else {}
     on_both_books = item.path.stem in ON_ONE_BOOK and values.get("book") == "external"
     is_first_choice = values.get("book", "embedded") == "embedded" and values.get("stage", "terminal") == "terminal"
     on_both_wires = values.get("wire") == "chat" and not (item.path.stem in ON_BOTH_WIRES and is_first_choice)
-    return on_both_books or on_both_wires or item.get_closest_marker("long") is not None
+    is_way_in = values.get("stage") == "telegram webhook" and item.path.stem not in BY_WEBHOOK
+    is_other_pair = called is not None and called.id not in IN_PAIRS.get(item.path.stem, (called.id,))
+    is_twice = on_both_books or on_both_wires or is_way_in or is_other_pair
+    return is_twice or item.get_closest_marker("long") is not None
 
 
 def _is_first(item: pytest.Item) -> bool:
