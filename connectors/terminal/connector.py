@@ -183,8 +183,7 @@ class Terminal:
                 self._lines.put_nowait(None)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(storing, _DRAIN_SECONDS)
-            for reply in self._replies.values():
-                await self._settle(reply, len(reply.text))
+            await self._settle_all()
 
     async def show_before(self, note: str, said: str, answer: str) -> None:
         """Where the conversation stood when it is gone on with, unless the person was faster: a line that says so, and
@@ -282,8 +281,7 @@ class Terminal:
         if key in self._said and (partial or self._said[key] == text):
             return False  # a redelivery, or a late edit of what is final
         if key not in self._replies:
-            for other in self._replies.values():  # nobody ended them, and they must not hang above the prompt
-                await self._settle(other, len(other.text))
+            await self._settle_all()  # nobody ended them, and they must not hang above the prompt
         reply = self._replies.setdefault(key, _Reply())
         if not text.startswith(reply.text[: reply.printed]):
             await self._prompt.print([("class:notice", "\n(The reply starts over.)")])
@@ -336,6 +334,11 @@ class Terminal:
                 self._unanswered.pop(ref, None)
             self._taken = frozenset()
         self._is_at_work = is_so
+
+    async def _settle_all(self) -> None:
+        """Move all that is there of every reply into the scrollback; others may come and go meanwhile."""
+        for reply in tuple(self._replies.values()):
+            await self._settle(reply, len(reply.text))
 
     async def _settle(self, reply: _Reply, upto: int) -> None:
         """Move a reply from above the prompt into the scrollback, up to a character."""

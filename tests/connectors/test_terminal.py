@@ -636,3 +636,15 @@ async def test_an_answer_to_several_messages_says_to_how_many_and_the_next_one_s
     await desk.deliver(Say(HERE, "And another one.", "2"))
     await desk.shows("And another one.")
     await desk.shows("(One answer")
+
+
+async def test_answers_that_begin_while_somebody_leaves_break_nothing(desk: Desk) -> None:
+    await desk.deliver(Say(HERE, "It is", "t", partial=True))
+    await desk.terminal.close()
+    begun = 0
+    while not desk.running.done():
+        await desk.deliver(Say(HERE, f"Answer {begun}", f"t{begun}", partial=True))
+        await asyncio.sleep(0)
+        begun += 1
+    assert "It is\n" in await desk.leaves()
+    assert begun > 1
