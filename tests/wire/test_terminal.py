@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import re
 import signal
 import sqlite3
 import struct
@@ -299,5 +300,6 @@ async def test_what_was_due_while_the_terminal_was_closed_is_shown_at_the_next_s
         await desk.shows("It is hot.")
         desk.type("exit" + ENTER)
     assert desk.text.count("⏰ call Ana") == 1
+    assert re.search(r"⏰ call Ana \(due\s(on\s\w+day\s)?at\s\d\d:\d\d(:\d\d)?\)", desk.text)
     await desk.shows("This session: 1 answer · ")
     assert len(model.requests) == 1

@@ -215,6 +215,7 @@ async def test_what_the_model_makes_counts_from_when_it_was_asked_for(
         assert [one.due_at for one in await rows(running)] == [(said + timedelta(minutes=20)).timestamp()]
         await room.says("And in 5 minutes", sent_at=said)
         await room.until(has(room, "⏰ take it out (due "))
+        assert room.notices()[-1].endswith(f" at {said + timedelta(minutes=5):%H:%M})")
         assert len(await rows(running)) == 1
 
 
