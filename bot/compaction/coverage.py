@@ -14,8 +14,8 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from heapq import heapify, heappop, heappush
 from itertools import chain
 from math import inf, log
@@ -52,6 +52,7 @@ _ID_DIGITS = 6
 """Digits from which on a number names a thing as a code does."""
 _AGAIN = (1.0, 0.12, 0.03)
 """What is left of a term's weight when no chosen line holds it, one, or more."""
+_OFTEN = len(_AGAIN) - 1
 _KEPT = 32_768
 """Answers that are kept: a line is looked at when it is found, at every turn after it, and when it is chosen."""
 
@@ -95,7 +96,6 @@ class Rarity:
 
     texts: int
     counts: Counter[str]
-    _weights: dict[str, float] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(cls, texts: Iterable[str], *, terms: Iterable[Iterable[str]] | None = None) -> Rarity:
@@ -106,13 +106,10 @@ class Rarity:
             counts.update(own)
         return cls(len(texts), counts)
 
-    def weight(self, term: str) -> float:
+    @cached_property
+    def weight(self) -> Callable[[str], float]:
         """How much a term tells: log(1 + N / df), times its form."""
-        weight = self._weights.get(term)
-        if weight is None:
-            weight = log(1 + max(1, self.texts) / max(1, self.counts[term])) * form_of(term)
-            self._weights[term] = weight
-        return weight
+        return _Weights(self).__getitem__
 
     def of_one(self, form: float) -> float:
         """The weight of a term of this form that only one text holds."""
@@ -121,6 +118,19 @@ class Rarity:
     def of_text(self, text: str) -> float:
         """The weight of all terms of a text."""
         return sum(map(self.weight, terms_of(text)))
+
+
+class _Weights(dict[str, float]):
+    """By term, what it tells; each is found when it is first asked for."""
+
+    def __init__(self, rarity: Rarity) -> None:
+        super().__init__()
+        self._rarity = rarity
+
+    def __missing__(self, term: str) -> float:
+        rarity = self._rarity
+        self[term] = weight = log(1 + max(1, rarity.texts) / max(1, rarity.counts[term])) * form_of(term)
+        return weight
 
 
 @lru_cache(maxsize=_KEPT)
@@ -207,9 +217,11 @@ class _Choosing:
         self._terms = [terms_of(line.text) if line.terms is None else line.terms for line in lines]
         self._times = Counter(dict.fromkeys(covered, 1))
         self._weight = {term: rarity.weight(term) for term in set().union(*self._terms)}
-        self._tells = {term: self._left_of(term) for term in self._weight}
+        self._tells = {term: weight * _AGAIN[self._times[term]] for term, weight in self._weight.items()}
+        self._for_a_token = [inf if line.sure else line.factor / max(line.price, 1.0) for line in lines]
         self._taken: set[int] = set()
         self._bundles: dict[int, _Bundle] = {}
+        self._needs_of: dict[int, Sequence[int]] = {}
         self._needed_by: defaultdict[int, set[int]] = defaultdict(set)
 
     def run(self) -> Iterator[int]:
@@ -236,20 +248,15 @@ class _Choosing:
     def _take(self, bundle: _Bundle) -> Sequence[int]:
         self._left -= bundle.price
         self._taken.update(bundle.lines)
-        for at in bundle.lines:
-            self._times.update(self._terms[at])
-            self._tells.update((term, self._left_of(term)) for term in self._terms[at])
+        for term in chain.from_iterable(map(self._terms.__getitem__, bundle.lines)):
+            times = self._times[term] = min(self._times[term] + 1, _OFTEN)
+            self._tells[term] = self._weight[term] * _AGAIN[times]
         return bundle.lines
-
-    def _left_of(self, term: str) -> float:
-        """What a term tells still."""
-        return self._weight[term] * _AGAIN[min(self._times[term], len(_AGAIN) - 1)]
 
     def _alone(self, at: int) -> float:
         """What a line tells for a token; those that come with it tell no more, or are taken before it."""
-        line = self._lines[at]
-        told = sum(map(self._tells.__getitem__, self._terms[at]))
-        return inf if line.sure else told * line.factor / max(line.price, 1.0)
+        worth = self._for_a_token[at]
+        return worth * sum(map(self._tells.__getitem__, self._terms[at])) if worth < inf else inf
 
     def _score(self, bundle: _Bundle) -> float:
         """What lines that come together tell for a token."""
@@ -261,26 +268,34 @@ class _Choosing:
         known = self._bundles.get(at)
         if known is not None and self._taken.isdisjoint(known.lines):
             return known
+        lines = self._with_needs(at) if known is None else [one for one in known.lines if one not in self._taken]
+        parts, own = list[tuple[float, Sequence[str]]](), set[str]()
+        for one in lines if len(lines) > 1 else ():
+            terms = self._terms[one]
+            parts.append((self._lines[one].factor, [term for term in terms if term not in own] if own else terms))
+            own.update(terms)
+        self._bundles[at] = bundle = _Bundle(lines, parts, sum(self._lines[one].price for one in lines))
+        return bundle
+
+    def _with_needs(self, at: int) -> list[int]:
         found: dict[int, None] = {}
         waiting = [at]
         while waiting:
             one = waiting.pop()
             if one not in found and one not in self._taken:
                 found[one] = None
-                waiting.extend(self._needs(one))
+                needs = self._needs_of.get(one)
+                if needs is None:
+                    self._needs_of[one] = needs = tuple(self._needs(one))
+                waiting.extend(needs)
                 self._needed_by[one].add(at)
-        lines = list(found)[::-1]
-        parts, own = list[tuple[float, Sequence[str]]](), set[str]()
-        for one in lines:
-            parts.append((self._lines[one].factor, [term for term in self._terms[one] if term not in own]))
-            own.update(self._terms[one])
-        self._bundles[at] = bundle = _Bundle(lines, parts, sum(self._lines[one].price for one in lines))
-        return bundle
+        return list(found)[::-1]
 
 
 @dataclass(frozen=True, slots=True)
 class _Bundle:
-    """Lines that are taken together. ``parts``: of each its factor, and the terms that none before it has."""
+    """Lines that are taken together. ``parts``: of each of several its factor, and the terms that none before it
+    has."""
 
     lines: Sequence[int]
     parts: Sequence[tuple[float, Sequence[str]]]

@@ -26,7 +26,7 @@ _HEAD_OF_A_FILE = 200
 
 _LONGEST_SEARCHED = 20_000
 """Characters of one message in which places are looked for."""
-_MOST_RETURNED = 3_000_000
+_MOST_RETURNED = 1_500_000
 """Characters of what tools returned, the last ones, in which records are looked for when a whole page is searched: they
 hold more than is kept."""
 _LONGEST_NOTE = 160

@@ -75,6 +75,10 @@ def checkpoint_of(
     ``covered``: terms that stand on the page in any case. Empty when not even one fact fits.
     """
     choice = _Choice.of(facts)
+    if whole := choice.whole(room * _SPARE):
+        text = choice.shown(whole)
+        if measure(text) <= room:
+            return text
     order = chosen(choice.lines, room * _SPARE, rarity=choice.rarity, covered=covered, needs=choice.needs)
     best, fits, over = "", (0, 0.0), (len(order) + 1, inf)
     count = max(1, bisect_right(list(accumulate(choice.lines[at].price for at in order)), room))
@@ -155,6 +159,12 @@ class _Choice:
         names = Names.of(facts)
         lines = list(_lines(facts, terms, of_fact, vocabulary, names=names, rarity=rarity))
         return cls(facts, lines, of_fact, first, Updates(facts, terms, rarity), leanings(facts, terms), names, rarity)
+
+    def whole(self, room: float) -> Sequence[int]:
+        """All lines that tell anything, if they take no more; else none."""
+        if sum(line.price for line in self.lines) > room:
+            return ()
+        return [at for at, line in enumerate(self.lines) if line.sure or (line.terms and line.factor)]
 
     def needs(self, number: int) -> Iterator[int]:
         """The lines without which this one may not stand."""

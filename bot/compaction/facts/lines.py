@@ -39,7 +39,8 @@ class Updates:
     for: most lines of a long talk are never chosen."""
 
     def __init__(self, facts: Sequence[Fact], terms: Sequence[tuple[str, ...]], rarity: Rarity) -> None:
-        self._facts, self._terms, self._rarity = facts, terms, rarity
+        self._facts, self._terms = facts, terms
+        self._weights = _Weights(rarity)
         self._by_word: dict[str, list[int]] = {}
         self._found: dict[int, Sequence[int]] = {}
         self._words_of: dict[int, tuple[dict[str, int], int]] = {}
@@ -61,16 +62,16 @@ class Updates:
 
     def _later(self, at: int) -> Sequence[int]:
         own, whole = self._words(at)
-        known = sorted((word for word in own if self._by_word[word][0] > at), key=lambda word: (own[word], word))
-        later = {one for word in known[-_LOOKED_UP:] for one in self._by_word[word] if one > at}
+        known = sorted((weight, word) for word, weight in own.items() if self._by_word[word][0] > at)
+        later = {one for _, word in known[-_LOOKED_UP:] for one in self._by_word[word] if one > at}
         alike = {one: share for one in sorted(later, reverse=True) if (share := self._alike(one, at, own, whole))}
         return (next(iter(alike)), max(alike, key=alike.__getitem__), *alike) if alike else ()
 
     def _alike(self, newer: int, at: int, own: Mapping[str, int], whole: int) -> float:
         """The share of the words of the shorter of two lines that both have, by weight; 0 where that is too little, or
         the newer says nothing else."""
-        others, of_others = self._words(newer)
-        shared = own.keys() & others.keys()
+        others, of_others = self._words_of.get(newer) or self._words(newer)
+        shared = [word for word in own if word in others]
         share = sum(map(own.__getitem__, shared)) / min(whole, of_others)
         if share < _ALIKE or sum(told for word in shared if (told := form_of(word)) >= _TELLS) < _LEAST:
             return 0.0
@@ -90,10 +91,22 @@ class Updates:
         themselves name nothing."""
         known = self._words_of.get(at)
         if known is None:
-            speaking = (term for term in self._terms[at] if not is_telling(term) or _names_one_thing(term))
-            words = {term: round(1_000 * self._rarity.weight(term)) for term in speaking}
+            words = {term: weight for term in self._terms[at] if (weight := self._weights[term])}
             known = self._words_of[at] = (words, sum(words.values()))
         return known
+
+
+class _Weights(dict[str, int]):
+    """What a term weighs, in thousandths; nothing if it is a value that is of something, and names nothing."""
+
+    def __init__(self, rarity: Rarity) -> None:
+        super().__init__()
+        self._rarity = rarity
+
+    def __missing__(self, term: str) -> int:
+        speaks = not is_telling(term) or _names_one_thing(term)
+        self[term] = weight = round(1_000 * self._rarity.weight(term)) if speaks else 0
+        return weight
 
 
 def _may_change(fact: Fact) -> bool:
