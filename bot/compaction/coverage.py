@@ -16,7 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, heapreplace
 from itertools import chain
 from math import inf, log
 
@@ -188,14 +188,19 @@ def chosen(
     *,
     rarity: Rarity,
     covered: Iterable[str] = (),
-    needs: Callable[[int], Iterable[int]] = lambda _: (),
+    needs: Callable[[int], Iterable[int]] | None = None,
 ) -> tuple[int, ...]:
     """The indices of lines that together tell most in ``room`` tokens, in the order in which they were chosen.
 
     ``covered``: terms that stand on the page in any case. ``needs``: by its index the indices of lines without which a
     line may not stand; they come with it, at the price of all. It is asked only of lines that may be chosen.
     """
-    return tuple(_Choosing(lines, room, rarity, covered, needs).run())
+    choosing = _Choosing(lines, room, rarity, covered, needs or _none)
+    return tuple(choosing.run() if needs else choosing.one_by_one())
+
+
+def _none(_at: int) -> Iterable[int]:
+    return ()
 
 
 class _Choosing:
@@ -245,13 +250,37 @@ class _Choosing:
                 for other in set().union(*map(self._needed_by.__getitem__, bundle.lines)) - self._taken:
                     heappush(heap, (-self._alone(other), other))
 
+    def one_by_one(self) -> Iterator[int]:
+        """The same where no line needs another."""
+        heap = [(-self._alone(at), at) for at in range(len(self._lines))]
+        heapify(heap)
+        while heap:
+            at = heap[0][1]
+            score = self._alone(at)
+            heapreplace(heap, (-score, at))
+            if heap[0][1] != at:
+                continue
+            heappop(heap)
+            if score <= 0:
+                return
+            price = self._lines[at].price
+            if price <= self._left:
+                self._left -= price
+                self._note(self._terms[at])
+                yield at
+
     def _take(self, bundle: _Bundle) -> Sequence[int]:
         self._left -= bundle.price
         self._taken.update(bundle.lines)
-        for term in chain.from_iterable(map(self._terms.__getitem__, bundle.lines)):
+        for at in bundle.lines:
+            self._note(self._terms[at])
+        return bundle.lines
+
+    def _note(self, terms: Iterable[str]) -> None:
+        """These stand in a line that was chosen."""
+        for term in terms:
             times = self._times[term] = min(self._times[term] + 1, _OFTEN)
             self._tells[term] = self._weight[term] * _AGAIN[times]
-        return bundle.lines
 
     def _alone(self, at: int) -> float:
         """What a line tells for a token; those that come with it tell no more, or are taken before it."""

@@ -137,7 +137,7 @@ def forms_of(fact: Fact, vocabulary: Vocabulary) -> list[str]:
     ordered = sorted(fields, key=ranks.__getitem__)
     forms: list[str] = []
     for most in (_IDS, _CHEAP, _TEXTS):
-        form: Fields = {}
+        form: dict[str, str] = {}
         for name in ordered:
             if ranks[name] <= most:
                 form[name] = fields[name]

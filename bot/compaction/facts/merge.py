@@ -27,7 +27,7 @@ from bot.compaction.facts.fact import (
     Speaker,
     plain,
 )
-from bot.compaction.facts.records import Fields, as_text, fields_of, is_id_name
+from bot.compaction.facts.records import SEPARATOR, Fields, as_text, fields_of, is_id_name
 
 CAPS = {FactKind.ACTION: 400, FactKind.VALUE: 1_500, FactKind.GIVEN: 400, FactKind.PATH: 100}
 """Facts of one kind at most; the least useful, then the oldest, go (FEATURES A8: growth is capped). Of what was said
@@ -67,9 +67,7 @@ class Merged:
 
 def merged(candidates: Iterable[Candidate], known: Sequence[Fact] = ()) -> Merged:
     """``known``: facts from before, which the candidates come after; they are updated like any other."""
-    merger = _Merger()
-    for fact in known:
-        merger.know(fact)
+    merger = _Merger(known)
     for candidate in candidates:
         merger.take(candidate)
     return merger.finished()
@@ -102,17 +100,17 @@ class _Index:
 
 
 class _Merger:
-    def __init__(self) -> None:
-        self.lines: list[_Line] = []
+    def __init__(self, known: Sequence[Fact]) -> None:
+        self.lines = [_Line(fact, None) for fact in known]
         self.found: list[Candidate] = []
         self._verdicts: dict[int, tuple[Decision, Reason]] = {}
+        self._by_text = {_told_as(line.fact): line for line in self.lines}
         self._by_key: dict[str, _Line] = {}
-        self._by_text: dict[tuple[bool, str], _Line] = {}
         self._parts: dict[str, list[_Line]] = {}
+        for line in self.lines:
+            if line.fact.key:
+                self._note_key(line)
         self._index = _Index(self.lines)
-
-    def know(self, fact: Fact) -> None:
-        self._add(_Line(fact, None))
 
     def take(self, candidate: Candidate) -> None:
         self.found.append(candidate)
@@ -136,22 +134,27 @@ class _Merger:
         self._add(line)
 
     def finished(self) -> Merged:
-        for kind, cap in CAPS.items():
-            lines = [line for line in self.lines if line.alive and line.fact.kind is kind]
+        alive = [line for line in self.lines if line.alive]
+        for kind, cap in CAPS.items() if len(alive) > min(CAPS.values()) else ():
+            lines = [line for line in alive if line.fact.kind is kind]
             if len(lines) > cap:
                 lines.sort(key=lambda line: (line.fact.pinned, line.fact.weight))
                 for line in lines[:-cap]:
                     self._drop(line, Reason.OVER_CAP)
-        kept = [line.fact for line in self.lines if line.alive]
+        kept = [line.fact for line in alive if line.alive]
         kept.sort(key=lambda fact: fact.seqs[-1] if fact.seqs else 0)
         return Merged(tuple(kept), self.found, self._verdicts)
 
     def _add(self, line: _Line) -> None:
         self.lines.append(line)
         self._by_text[_told_as(line.fact)] = line
+        if line.fact.key:
+            self._note_key(line)
+
+    def _note_key(self, line: _Line) -> None:
         if line.fact.key.startswith(_PART):
             self._parts.setdefault(line.fact.key, []).append(line)
-        elif line.fact.key:
+        else:
             self._by_key[line.fact.key] = line
 
     def _repeat(self, line: _Line, candidate: Candidate) -> None:
@@ -177,7 +180,7 @@ class _Merger:
             then, now = fields_of(before.text), fields_of(line.fact.text)
             self._retire(then, now)
             if line.fact.key.startswith("entity:"):
-                line.fact = replace(line.fact, text=as_text(then | now))
+                line.fact = replace(line.fact, text=as_text({**then, **now}))
         seqs = with_seqs(before.seqs, *line.fact.seqs)
         line.fact = replace(line.fact, seqs=seqs, pinned=before.pinned, number=before.number)
         self._drop(older, Reason.SUPERSEDED)
@@ -231,11 +234,10 @@ def with_seqs(seqs: tuple[int, ...], *more: int) -> tuple[int, ...]:
     return whole if len(whole) <= MOST_SEQS else (whole[0], *whole[-MOST_SEQS + 1 :])
 
 
-def _told_as(said: Candidate | Fact) -> tuple[bool, str]:
+def _told_as(said: Candidate | Fact) -> str:
     """What is told twice has this in common. A place is not what somebody says of it, and a record is told word for
     word."""
-    is_prose = said.kind in PROSE
-    return is_prose, plain(said.text) if is_prose else said.text
+    return plain(said.text) if said.kind in PROSE else f"{SEPARATOR}{said.text}"
 
 
 def _clues(fact: Fact) -> Iterable[str]:

@@ -19,7 +19,7 @@ from bot.compaction.formats import Number
 from bot.compaction.grammar import CAPITAL, SMALL
 from bot.estimate.cuts import beginning
 
-Fields = dict[str, str]
+Fields = Mapping[str, str]
 """A record: values by their names, in order."""
 
 SEPARATOR = "\t"
@@ -43,6 +43,8 @@ _DEEPEST = 12
 _SOME = 2
 _KEPT = 4_096
 """Names whose form is kept."""
+_RECORDS_KEPT = 8_192
+"""Records that are kept as such: those that are known are looked at again and again."""
 _WORDS_OF_NAME = re.compile(rf"[{CAPITAL}]?[{SMALL}]+|[{CAPITAL}]+(?![{SMALL}])|[^\W\d_{CAPITAL}{SMALL}]+")
 _IS_KEY = re.compile(r"\W{0,3}\d+\Z|(?=.*\d)[\w.:@#-]{4,80}\Z")
 _ENDS_IN_ONE_DIGIT = re.compile(r"[^\W\d]+_?\d\Z")
@@ -67,9 +69,10 @@ def as_text(fields: Mapping[str, str]) -> str:
     return SEPARATOR.join(f"{name}={value}" if name else value for name, value in fields.items())
 
 
+@lru_cache(maxsize=_RECORDS_KEPT)
 def fields_of(text: str) -> Fields:
     """A line that :func:`as_text` wrote, as a record again; a part without a name gets an empty one."""
-    fields: Fields = {}
+    fields: dict[str, str] = {}
     for part in text.split(SEPARATOR):
         name, sign, value = part.partition("=")
         fields[name if sign else ""] = value if sign else part
@@ -144,7 +147,7 @@ def flattened(value: Mapping[Any, Any], lists: list[tuple[str, Any]] | None = No
     """
     leaves = list(_leaves(value, (), 0, lists))
     ends = Counter(path[-1] for path, _ in leaves)
-    fields: Fields = {}
+    fields: dict[str, str] = {}
     for path, text in leaves:
         name = path[-1] if ends[path[-1]] == 1 else ".".join(path[-2:])
         fields.setdefault(name if name not in fields else ".".join(path), text)

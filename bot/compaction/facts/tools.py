@@ -228,7 +228,7 @@ def _failure(answer: _Answer) -> Candidate:
     """The last line of an error that says something, in place of a whole stack trace."""
     lines = _ERROR_LINE.findall(answer.text[-4_000:]) or answer.text.strip().splitlines()[:1]
     error = clipped(lines[-1] if lines else "failed", _LONGEST_TOLD)
-    return answer.deed(answer.arguments | {"error": error}, f"failed:{answer.tool}", 6.0, FactStatus.FAILED)
+    return answer.deed({**answer.arguments, "error": error}, f"failed:{answer.tool}", 6.0, FactStatus.FAILED)
 
 
 def _action(answer: _Answer, records: Sequence[Candidate]) -> Candidate:
@@ -269,9 +269,9 @@ def _row_candidates(rows: Sequence[Row], answer: _Answer) -> Iterator[Candidate]
         elif own and times[own] == 1:
             yield answer.record(fields, _key(own, answer))
         elif len(rows) > 1:
-            yield answer.record(fields | (asked | fields), f"part:{answer.key('call')}")
+            yield answer.record({**fields, **asked, **fields}, f"part:{answer.key('call')}")
         else:
-            yield answer.record(asked | fields, answer.key("call"))
+            yield answer.record({**asked, **fields}, answer.key("call"))
 
 
 def _key(own: tuple[str, str], answer: _Answer) -> str:
