@@ -49,7 +49,7 @@ _NO_VALUE = 1.0
 _LOW_VALUE = 1.5
 _SOON, _LATE = 50, 500
 """Entries after which a fact of low value, and one that does not hold any more, is of no use."""
-_AFTER_CAPPING = 0.85
+_AFTER_CAPPING = 0.8
 """Of the cap: what is left when it was passed."""
 _NEWS = frozenset({EntryKind.SAID, EntryKind.FILE, EntryKind.REPLY, EntryKind.RESULT})
 
