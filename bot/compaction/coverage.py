@@ -22,8 +22,9 @@ from math import inf, log
 
 from bot.compaction.stems import beginning, pairs
 
-_DENSE = "\u0e00-\u0e4e\u0e80-\u0ece\u1000-\u103f\u1780-\u17d3\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-"""Writing without blanks between words (Thai, Lao, Burmese, Khmer, kana, ideographs), and Hangul."""
+_DENSE = "\u0e00-\u0e4e\u0e80-\u0ece\u1000-\u103f\u1780-\u17d3\u3040-\u309f\u3400-\u9fff\uac00-\ud7af"
+"""Writing without blanks between words (Thai, Lao, Burmese, Khmer, hiragana, ideographs), and Hangul. What is written
+in katakana is mostly one word (a name, a loanword), as long as its letters are many, and counts as one."""
 _IS_DENSE = re.compile(f"[{_DENSE}]")
 _RUN = re.compile(f"[{_DENSE}]+|[^{_DENSE}]+")
 _JOINED = (

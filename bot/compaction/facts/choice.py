@@ -207,6 +207,7 @@ def _lines(
         own = terms[at] if form is fact.text else _terms(fact, form, vocabulary)
         is_first, price = at != before, tokens[text]
         if fact.kind is FactKind.GIVEN:  # whatever it is made of, it names one thing, as a code does
+            own = own if len(own) == 1 else (*own, f"={value_of(fact)}")  # its words elsewhere are not that thing
             told = (
                 0.0 if is_amount(value_of(fact)) else rarity.of_one(_OF_GIVEN) / max(1.0, sum(map(rarity.weight, own)))
             )

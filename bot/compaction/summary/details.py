@@ -19,7 +19,8 @@ from bot.compaction.coverage import Line, Rarity, chosen, share_covered, terms_o
 from bot.compaction.facts.candidates import candidates_of
 from bot.compaction.facts.checkpoint import is_checkpoint
 from bot.compaction.facts.choice import checkpoint_of
-from bot.compaction.facts.fact import PROSE, Fact
+from bot.compaction.facts.fact import PROSE, Fact, FactKind
+from bot.compaction.facts.given import by_value, value_of
 from bot.compaction.facts.merge import merged
 from bot.compaction.grammar import QUOTED
 from bot.compaction.parts.tool_outputs import is_cleared
@@ -140,7 +141,13 @@ class Details:
         latest = _latest_request(page)
         self._latest = latest if latest and self._may_be_told(latest) and missing(summary, [latest]) else ""
         self._covered = {term for text in (summary, self._latest, *kept) for term in terms_of(text)}
-        lacking = [fact for fact in found if self._may_be_told(fact.text) and not self._is_covered(fact.text)]
+        shown = "\n".join((summary, self._latest, *kept))
+        lacking = [
+            fact
+            for fact in by_value(found)
+            if self._may_be_told(fact.text)
+            and not (value_of(fact) in shown if fact.kind is FactKind.GIVEN else self._is_covered(fact.text))
+        ]
         says = [*_told_in(summary, "")]
         spoken = [(fact.seqs[-1], fact.text) for fact in found if fact.kind in PROSE and fact.seqs]
         spoken += [(entry.seq, text) for entry in page.kept for text in texts_of(entry)]

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import argparse
 import gc
+import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from typing import Any, TypeAlias
 
 from bot.compaction import STRATEGIES, PlanContext
+from bot.compaction.facts.life import Known, found_in, refreshed
 from bot.compaction.manual.given import Given
 from bot.estimate import Meter, Part, estimate_tokens
-from bot.history import History
+from bot.history import Entry, EntryKind, History
 from bot.history.measure import measure
 from bot.messages import Message, text_block
 from tests.bench.decide.conversation import agent_history, characters
@@ -99,6 +102,39 @@ def meters(history: History, repetitions: int) -> Iterator[Row]:
     )
 
 
+def refreshes(history: History) -> Iterator[Row]:
+    """What each turn adds to the facts of `memory`, on average over the later half of the turns: of whole turns with
+    their tools, and of what was said in them alone."""
+    turns = list(_turns(history.entries))
+    yield "facts: a turn's refresh", _refresh_seconds(turns)
+    yield "facts: a turn's refresh, without tools", _refresh_seconds([[turn[0], turn[-1]] for turn in turns])
+
+
+def _turns(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+    """From each message of a person to the next."""
+    turn: list[Entry] = []
+    for entry in entries:
+        if entry.kind is EntryKind.SAID and turn:
+            yield turn
+            turn = []
+        turn.append(entry)
+    yield turn
+
+
+def _refresh_seconds(turns: Sequence[Sequence[Entry]]) -> float:
+    known: tuple[Known, ...] = ()
+    numbers, took = count(1), list[float]()
+    for turn in turns:
+        began = time.perf_counter()
+        life = refreshed(known, found_in(turn))
+        took.append(time.perf_counter() - began)
+        known = tuple(
+            item if item.fact.number else replace(item, fact=replace(item.fact, number=next(numbers)))
+            for item in life.facts
+        )
+    return statistics.mean(took[len(took) // 2 :])
+
+
 def others(messages: list[Message], repetitions: int) -> Iterator[Row]:
     """What langchain does with the same history; nothing where it is not installed."""
     try:
@@ -133,15 +169,16 @@ def main() -> None:
     parser.add_argument("--messages", type=int, nargs="+", default=[2_000, 20_000])
     parser.add_argument("--repetitions", type=int, default=5)
     chosen = parser.parse_args()
-    for count in chosen.messages:
-        messages = agent_history(count)
+    for number in chosen.messages:
+        messages = agent_history(number)
         history = History(Given.of(messages).entries)
-        say(f"\n{count:,} messages, {characters(messages):,} characters, best of {chosen.repetitions}")
+        say(f"\n{number:,} messages, {characters(messages):,} characters, best of {chosen.repetitions}")
         rows = [
             *others(messages, chosen.repetitions),
             *estimates(messages, chosen.repetitions),
             *meters(history, chosen.repetitions),
             *decisions(history, chosen.repetitions),
+            *refreshes(history),
         ]
         say(table(rows))
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from bot.compaction.coverage import Line, Rarity, chosen, share_covered, terms_of
+from bot.compaction.coverage import Line, Rarity, chosen, form_of, share_covered, terms_of
 
 
 def _lines(*texts: str, price: float = 10.0) -> list[Line]:
@@ -36,6 +36,11 @@ def test_a_text_is_told_apart_into_words_numbers_and_codes_in_any_writing(text: 
 
 def test_forms_of_one_word_and_capitals_are_one_term() -> None:
     assert terms_of("ORDERS") == terms_of("orders") == terms_of("ordered")[:1] == ("order",)
+
+
+def test_a_name_in_katakana_is_one_word_and_other_japanese_is_compared_by_pairs() -> None:
+    assert terms_of("サーバーは大阪です") == ("サーバー", "は大", "大阪", "阪で", "です")
+    assert form_of("サーバー") > form_of("大阪")
 
 
 def test_what_is_rare_weighs_more_and_so_do_codes_and_long_words() -> None:

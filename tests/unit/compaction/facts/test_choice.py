@@ -72,3 +72,11 @@ def lines_of(*facts: Fact) -> list[str]:
     terms = [terms_of(fact.text) for fact in facts]
     updates = Updates(facts, terms, Rarity.of([fact.text for fact in facts], terms=terms))
     return [facts[one].text for at in range(len(facts)) if (newer := updates.of(at)) for one in (at, *newer)]
+
+
+def test_where_all_fits_all_stands_and_where_little_more_is_known_most_of_it() -> None:
+    facts = [Fact(FactKind.STATEMENT, f"Guest {at} is allergic to QX{at}7.", (at,)) for at in range(1, 60)]
+    whole = checkpoint_tokens(rendered(facts))
+    assert checkpoint_of(facts, whole + 1) == rendered(facts)
+    shown = checkpoint_of(facts, 0.9 * whole)
+    assert 0.8 * len(facts) < sum(fact.text in shown for fact in facts) < len(facts)

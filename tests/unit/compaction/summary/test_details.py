@@ -78,6 +78,16 @@ def test_what_a_summary_or_a_message_that_stays_says_is_not_listed_again() -> No
     assert "延安西路1088号" in made
 
 
+def test_what_a_call_was_given_is_listed_although_its_words_stand_elsewhere() -> None:
+    given = {"path": "/var/log/all", "after": "python reproduce.py"}
+    call = {"type": "tool_use", "id": "a", "name": "read_log", "input": given}
+    log = returned(3, "a", "All is as it was before, and nothing new is there. " * 6)
+    talk = (said(1, "Is it broken?"), Entry(2, "assistant", (call,), EntryKind.REPLY), log)
+    kept = (said(4, "There is reproduce.py, which wants python 3."), said(5, "Run python reproduce.py again."))
+    assert "python reproduce.py" in completed(VAGUE, Page(talk, kept[:1]), 500)
+    assert "python reproduce.py" not in completed(VAGUE, Page(talk, kept), 500)
+
+
 @pytest.mark.parametrize("room", [40, 80, 160, 320])
 def test_details_take_no_more_room_than_there_is(room: int) -> None:
     details = completed(VAGUE, Page(TALK), room).removeprefix(VAGUE)
