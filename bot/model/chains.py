@@ -80,5 +80,5 @@ class Chains:
 
     async def close(self) -> None:
         """Let go of the clients that were made here."""
-        for link in self._opened.values():
+        for link in [*self._opened.values()]:  # one may be opened meanwhile
             await link.model.close()

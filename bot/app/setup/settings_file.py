@@ -149,8 +149,15 @@ def is_made_by_setup(path: Path) -> bool:
 
 def _is_for_it(folder: Path) -> bool:
     """A clone, a folder in which it ran, or one that was made for it and is empty, which nobody's home was."""
-    signs = (".env.example", "data/palimpsest.db")
-    return any((folder / sign).exists() for sign in signs) or _is_made_for_it(folder)
+    return (folder / "data/palimpsest.db").exists() or _has_our_example(folder) or _is_made_for_it(folder)
+
+
+def _has_our_example(folder: Path) -> bool:
+    """Many programs have a file of this name."""
+    try:
+        return "palimpsest" in (folder / ".env.example").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
 
 
 def _is_made_for_it(folder: Path) -> bool:

@@ -74,15 +74,22 @@ def test_what_the_environment_sets_otherwise_is_named(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize(
-    ("there", "is_here"), [((), True), ((".env",), True), ((".env.example", "a"), True), (("holiday.txt",), False)]
+    ("there", "is_here"),
+    [
+        ({}, True),
+        ({".env": ""}, True),
+        ({".env.example": "# Wants palimpsest[otel]", "a": ""}, True),
+        ({".env.example": "STRIPE_KEY="}, False),
+        ({"holiday.txt": ""}, False),
+    ],
 )
 def test_it_is_in_the_folder_where_the_program_lives_or_with_the_user(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: tuple[str, ...], is_here: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: dict[str, str], is_here: bool
 ) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
-    for name in there:
-        (folder / name).touch()
+    for name, text in there.items():
+        (folder / name).write_text(text)
     monkeypatch.chdir(folder)
     own = Path(os.environ["XDG_CONFIG_HOME"]) / "palimpsest" / ".env"
     assert chosen_file().path == (folder / ".env" if is_here else own)

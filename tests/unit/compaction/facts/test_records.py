@@ -11,7 +11,7 @@ from bot.compaction.facts.brief import Vocabulary, excerpt, forms_of
 from bot.compaction.facts.candidates import candidates_of
 from bot.compaction.facts.fact import Fact, FactKind
 from bot.compaction.facts.merge import merged
-from bot.compaction.facts.records import fields_of, words_of_name
+from bot.compaction.facts.records import Fields, fields_of, words_of_name
 from bot.history import Entry
 from tests.unit.compaction.facts.test_candidates import used
 
@@ -27,7 +27,7 @@ def _texts(entries: list[Entry]) -> list[str]:
     return [fact.text for fact in merged(candidates_of(entries)).facts if fact.kind is not FactKind.GIVEN]
 
 
-def shortest(facts: list[Fact]) -> list[dict[str, str]]:
+def shortest(facts: list[Fact]) -> list[Fields]:
     vocabulary = Vocabulary.of(facts)
     return [fields_of(forms_of(fact, vocabulary)[0]) for fact in facts]
 
