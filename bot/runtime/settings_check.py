@@ -30,6 +30,8 @@ from bot.runtime.settings import OF_A_PROVIDER, ProviderSettings, Settings, load
 PART, ACCESS, MCP, TELEGRAM = "settings", "access", "mcp", "telegram"
 ROLES = ("gateway", "agents", "worker")
 _ALIKE = 0.82
+_SHORT, _SHORT_ALIKE = 5, 0.8
+"""Of so few letters one may be another: `MODLE`."""
 _GROUPS_ALIKE = 0.75
 _PLATFORMS = ("TELEGRAM_", "DISCORD_")
 _MEANT = {
@@ -220,7 +222,8 @@ def _advice(nearest: str | None) -> str:
 def _nearest(name: str) -> str | None:
     if name in _MEANT:
         return _MEANT[name]
-    if close := difflib.get_close_matches(name, list(_names(Settings)), n=1, cutoff=_ALIKE):
+    cutoff = _ALIKE if len(name) > _SHORT else _SHORT_ALIKE
+    if close := difflib.get_close_matches(name, list(_names(Settings)), n=1, cutoff=cutoff):
         return close[0]
     group, underscores, rest = name.partition("__")
     groups = [known.removesuffix("__") for known in (*_groups(list(_names(Settings))), "STRATEGY__")]

@@ -54,6 +54,7 @@ def test_one_of_another_program_does_not_count_where_there_is_ones_own_and_that_
         "ANTHROPIC_API_KEY=sk-ant-1\nGITHUB_TOKEN=for-a-server\nMCP_CONFIG=mcp.json\n",
         "ANTHROPIC_API_KEY=sk-ant-1\nGITHUB_TOKEN=for-a-server\nAGENTS__STRATEGY=memory\n",
         "ANTHROPC_API_KEY=sk-ant-1\n",
+        "MODLE=ollama/qwen3\n",
         "no line of settings\n",
     ],
 )
@@ -61,6 +62,14 @@ def test_one_of_ours_counts_in_its_folder(own: Path, here: str) -> None:
     Path(".env").write_text(here, encoding="utf-8")
     own.write_text(OURS, encoding="utf-8")
     assert env_file() == Path(".env")
+
+
+@pytest.mark.parametrize(("written", "meant"), [("MODLE", "MODEL"), ("ALOLW", "ALLOW"), ("ADMNIS", "ADMINS")])
+def test_a_name_that_is_misspelt_alone_is_asked_about(own: Path, written: str, meant: str) -> None:
+    assert not own.exists()
+    Path(".env").write_text(f"{written}=telegram:1\n", encoding="utf-8")
+    (note,) = checked_settings()[1]
+    assert note == f"{written} in .env is set, and is no setting of this program. Did you mean {meant}?"
 
 
 def test_that_the_one_of_this_folder_counts_is_said_where_there_are_two(own: Path) -> None:
