@@ -10,7 +10,7 @@ from sqlalchemy import update
 from bot.history import Entry, EntryKind, Usage
 from bot.messages import Address, Audience, Inbound, Role, text_block
 from bot.store import Database, agents, histories, inbox, outbox, turns
-from bot.store.operators.terminal import Exchange, last_exchange
+from bot.store.operators.terminal import Exchange, Used, last_exchange, used_since
 from bot.store.schema import outbox as rows
 from bot.store.turns import TurnState
 
@@ -96,4 +96,22 @@ async def test_where_nothing_was_answered_it_is_what_was_said_in_the_place_of_an
         await tx.execute(update(rows).values(delivered=rows.c.version))
     async with database.read() as tx:
         assert await last_exchange(tx, HERE) == Exchange("What is it?", "⚠️ The model does not accept our key.", 10.0)
+    await database.close()
+
+
+async def test_an_answer_that_was_begun_before_the_session_is_of_it_where_it_ends_in_it(data_dir: Path) -> None:
+    database = Database.in_folder(data_dir)
+    await database.open()
+    async with database.write() as tx:
+        await agents.ensure(tx, Address("terminal", "me"), now=1.0)
+        for number, (begun, ended) in enumerate([(10.0, 20.0), (30.0, 60.0), (70.0, None)]):
+            slot = await outbox.open_slot(tx, Address("terminal", "me"), now=begun)
+            await turns.begin(tx, str(number), HERE, slot, now=begun)
+            if ended:
+                await turns.end(tx, str(number), TurnState.DONE, Usage(input=10, output=5), now=ended)
+    async with database.read() as tx:
+        used = await used_since(tx, HERE, 50.0)
+    assert (used.answers, sum(used.by_model.values(), Usage())) == (1, Usage(input=10, output=5))
+    async with database.read() as tx:
+        assert await used_since(tx, HERE, 65.0) == Used()
     await database.close()
