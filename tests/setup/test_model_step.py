@@ -11,6 +11,7 @@ import aiohttp
 import pytest
 
 from bot.app.doctor.web import Web
+from bot.app.setup.env_lines import TAKEN_OUT
 from bot.app.setup.model_step import ModelAnswer, ModelStep
 from bot.app.setup.settings_file import SettingsFile
 from tests.servers.chat.manners import GROQ, OLLAMA, OPENAI
@@ -97,5 +98,5 @@ async def test_an_address_without_its_path_is_looked_for_and_kept_where_it_is(
 
 async def test_a_key_that_is_set_can_be_let_go_of(step: ModelStep, model: MessagesServer, tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("CUSTOM_API_KEY=a-key-of-nobody\n", encoding="utf-8")
-    assert step.keep(ModelAnswer("custom", "gpt-5.2", None, model.chat_url))["CUSTOM_API_KEY"] is None
-    assert "# CUSTOM_API_KEY=a-key-of-nobody" in (tmp_path / ".env").read_text(encoding="utf-8")
+    assert step.keep(ModelAnswer("custom", "gpt-5.2", None, model.chat_url))["CUSTOM_API_KEY"] is TAKEN_OUT
+    assert "a-key-of-nobody" not in (tmp_path / ".env").read_text(encoding="utf-8")

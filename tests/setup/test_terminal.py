@@ -248,17 +248,17 @@ async def test_a_key_and_a_token_that_are_set_and_refused_can_be_let_go_of(desk:
     await desk.answers("Key, which is not shown; Enter keeps sk-…0000, - lets it go")
     await desk.asks("does not accept our key")
     await desk.answers("Key, which is not shown; Enter keeps sk-…0000, - lets it go", "-")
-    await desk.asks("ANTHROPIC_API_KEY is set aside (a comment now)")
+    await desk.asks("ANTHROPIC_API_KEY is taken out")
     await desk.asks("Back to the list")
     await desk.answers("Number or name")
     await desk.answers("Change it, or who runs it there?", "y")
     await desk.answers("Enter keeps 420…away, - lets it go")
     await desk.asks("does not know the token")
     await desk.answers("Enter keeps 420…away, - lets it go", "-")
-    await desk.asks("TELEGRAM_TOKEN is set aside (a comment now)")
+    await desk.asks("TELEGRAM_TOKEN is taken out")
     await desk.answers("Talk to it on Discord, too?", "n")
     assert await desk.ends() == 0
-    assert lines_of(desk.file) == []
+    assert desk.file.read_text(encoding="utf-8") == "# ANTHROPIC_API_KEY=\n# TELEGRAM_TOKEN=\n"
 
 
 async def test_a_token_that_cannot_be_one_is_told_by_its_own_step_alone(desk: Desk, telegram: BotApiServer) -> None:
@@ -271,7 +271,7 @@ async def test_a_token_that_cannot_be_one_is_told_by_its_own_step_alone(desk: De
     await desk.asks("✗ DISCORD_TOKEN is no token of a bot")
     await desk.answers("Change it, or who runs it there? [Y/n]")
     await desk.answers("lets it go", "-")
-    await desk.asks("DISCORD_TOKEN is set aside (a comment now)")
+    await desk.asks("DISCORD_TOKEN is taken out")
     assert await desk.ends() == 0
     assert lines_of(desk.file) == [f"ANTHROPIC_API_KEY={KEY}", f"TELEGRAM_TOKEN={telegram.token}"]
 

@@ -9,11 +9,23 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from itertools import chain
+from typing import Final
 
 from dotenv.parser import Binding, parse_stream
 
-Changes = Mapping[str, str | None]
+
+class TakenOut(Enum):
+    """What becomes of a secret that somebody takes out."""
+
+    TAKEN_OUT = "taken out"
+    """It is gone, also from comments; the line becomes one without it."""
+
+
+TAKEN_OUT: Final = TakenOut.TAKEN_OUT
+
+Changes = Mapping[str, str | TakenOut | None]
 """Values by the names of settings; None: the line that sets it becomes a comment, so that nothing is lost."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@%+,=~?&-]+")
@@ -33,11 +45,17 @@ def changed(text: str, changes: Changes, *, heading: str = "") -> str:
         if value is None:
             for at in places:
                 pieces[at] = _as_comment(pieces[at])
+        elif value is TAKEN_OUT:
+            for at in _commented(lines, pieces, name):
+                pieces[at] = _with_value(pieces[at], "")
+            for at in places:
+                pieces[at] = _as_comment(_with_value(pieces[at], ""))
         elif places:
             for at in {lines[at].key: at for at in places}.values():  # the last of each spelling
-                pieces[at] = _with_value(pieces[at], value)
-        elif (example := _commented(lines, pieces, name)) is not None:
-            pieces[example] = f"{_ended(pieces[example], end)}{name}={_quoted(value)}{end}"
+                pieces[at] = _with_value(pieces[at], _quoted(value))
+        elif examples := _commented(lines, pieces, name):
+            last = examples[-1]
+            pieces[last] = f"{_ended(pieces[last], end)}{name}={_quoted(value)}{end}"
         else:
             new.append(f"{name}={_quoted(value)}{end}")
     return "".join(pieces) if not new else "".join(_appended(pieces, new, heading, end))
@@ -48,21 +66,20 @@ def names_in(text: str) -> frozenset[str]:
     return frozenset(binding.key.upper() for binding in parse_stream(io.StringIO(text, newline="")) if binding.key)
 
 
-def _commented(lines: Sequence[Binding], pieces: Sequence[str], name: str) -> int | None:
-    """The last line that sets it and is a comment."""
+def _commented(lines: Sequence[Binding], pieces: Sequence[str], name: str) -> list[int]:
+    """The lines that set it and are comments."""
     example = re.compile(rf"\s*#\s*(?:export\s+)?{re.escape(name)}\s*=", re.IGNORECASE)
-    found = [at for at, binding in enumerate(lines) if binding.key is None and example.match(pieces[at])]
-    return found[-1] if found else None
+    return [at for at, binding in enumerate(lines) if binding.key is None and example.match(pieces[at])]
 
 
-def _with_value(line: str, value: str) -> str:
+def _with_value(line: str, written: str) -> str:
     name, equals, rest = line.partition("=")
     if not equals:  # a name alone, which sets nothing
-        return f"{line.rstrip()}={_quoted(value)}{line[len(line.rstrip()) :]}"
+        return f"{line.rstrip()}={written}{line[len(line.rstrip()) :]}"
     before = rest[: len(rest) - len(rest.lstrip(" \t"))]
     found = _VALUE.match(rest, len(before))
     behind = rest[found.end() :] if found else ""
-    return f"{name}={before}{_quoted(value)}{behind}"
+    return f"{name}={before}{written}{behind}"
 
 
 def _as_comment(lines: str) -> str:

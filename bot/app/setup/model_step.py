@@ -16,7 +16,7 @@ from bot.app.doctor.provider import Asked, asked, names_in, of_account, place_in
 from bot.app.doctor.web import Unreachable, Web
 from bot.app.embedded import EmbeddedError
 from bot.app.embedded.weights import fetch, find_weights, is_to_be_fetched, weights_folder
-from bot.app.setup.env_lines import Changes
+from bot.app.setup.env_lines import TAKEN_OUT, Changes, TakenOut
 from bot.app.setup.settings_file import SettingsFile
 from bot.app.setup.standing import LIMIT
 from bot.app.setup.trial import Trial, trial_of
@@ -275,11 +275,11 @@ class ModelStep:
         name = self._names.get((answer.provider, answer.model)) or answer.model or self.usual_model(answer.provider)
         if not name:
             raise ConfigurationError(f"{provider.title} has no usual model: name the one that is to answer.")
-        changes: dict[str, str | None] = {}
+        changes: dict[str, str | TakenOut | None] = {}
         if answer.key:
             changes[self._key_name(provider)] = answer.key
         elif answer.key is None:
-            changes |= dict.fromkeys(self._file.names(provider.keys))
+            changes |= dict.fromkeys(self._file.names(provider.keys), TAKEN_OUT)
         if answer.base_url is not None:
             written = answer.base_url.strip()
             meant = self._places.get(written, written)
@@ -311,8 +311,8 @@ class ModelStep:
         return []
 
     def let_go(self, provider: Provider) -> Changes:
-        """Its key is not used any more; it stays in the file, as a comment. Returns what that changed."""
-        changes: Changes = dict.fromkeys(self._file.names(provider.keys))
+        """Its key is not used any more, and gone from the file. Returns what that changed."""
+        changes: Changes = dict.fromkeys(self._file.names(provider.keys), TAKEN_OUT)
         self._file.keep(changes, heading=HEADING)
         return changes
 

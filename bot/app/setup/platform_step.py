@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from bot.app.doctor.case import Case
 from bot.app.doctor.web import Unreachable, Web
-from bot.app.setup.env_lines import Changes
+from bot.app.setup.env_lines import TAKEN_OUT, Changes
 from bot.app.setup.settings_file import SettingsFile
 from bot.app.setup.trial import Trial, trial_of
 from bot.errors import ConfigurationError
@@ -132,8 +132,8 @@ class PlatformStep:
         return changes
 
     def leave(self) -> Changes:
-        """It is not reached there any more; its token stays in the file, as a comment. Returns what that changed."""
-        changes: Changes = {self.platform.setting: None}
+        """It is not reached there any more, and its token is gone from the file. Returns what that changed."""
+        changes: Changes = {self.platform.setting: TAKEN_OUT}
         self._file.keep(changes)
         return changes
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from bot.app.setup.env_lines import Changes
+from bot.app.setup.env_lines import TAKEN_OUT, Changes, TakenOut
 from bot.app.setup.settings_file import SettingsFile, is_made_by_setup
 from bot.errors import ConfigurationError
 from bot.runtime.env_file import env_file, user_env_file
@@ -76,13 +76,17 @@ def masked(secret: str) -> str:
 
 
 def shown(changes: Changes) -> list[str]:
-    """Lines as they stand in the file, with secrets as :func:`masked`; what was set aside is named."""
-    return [
-        f"{name} is set aside (a comment now)"
-        if value is None
-        else f"{name}={masked(value) if _is_secret(name) else value}"
-        for name, value in changes.items()
-    ]
+    """Lines as they stand in the file, with secrets as :func:`masked`; what was set aside or taken
+    out is named."""
+    return [_shown(name, value) for name, value in changes.items()]
+
+
+def _shown(name: str, value: str | TakenOut | None) -> str:
+    if value is None:
+        return f"{name} is set aside (a comment now)"
+    if value is TAKEN_OUT:
+        return f"{name} is taken out"
+    return f"{name}={masked(value) if _is_secret(name) else value}"
 
 
 def standing(file: SettingsFile) -> list[str]:

@@ -10,7 +10,7 @@ from dotenv import dotenv_values
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.app.setup.env_lines import changed, names_in
+from bot.app.setup.env_lines import TAKEN_OUT, changed, names_in
 
 BY_HAND = """# Mine. Do not touch.
 
@@ -47,6 +47,14 @@ def test_what_is_set_aside_is_a_comment() -> None:
     assert "# export MODEL=claude  # the good one\n" in text
     assert "# UNKNOWN='a b\n# c'\n" in text
     assert names_in(text) == {"TELEGRAM_TOKEN", "LAST"}
+
+
+def test_a_secret_that_is_taken_out_is_nowhere_any_more_and_a_new_one_finds_its_place() -> None:
+    before = "TOKEN=1:first # mine\n# TOKEN=1:older\ntoken='1:\nlast'\nMODEL=a # 1\n"
+    after = changed(before, {"TOKEN": TAKEN_OUT})
+    assert after == "# TOKEN= # mine\n# TOKEN=\n# token=\nMODEL=a # 1\n"
+    assert changed(after, {"TOKEN": "2:new"}) == after.replace("# token=\n", "# token=\nTOKEN=2:new\n")
+    assert changed("MODEL=a\n", {"TOKEN": TAKEN_OUT}) == "MODEL=a\n"
 
 
 def test_of_a_name_that_is_set_twice_the_one_that_counts_is_changed() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.app.setup.env_lines import TAKEN_OUT
 from bot.app.setup.settings_file import SettingsFile
 from bot.app.setup.standing import is_set_up, masked, shown, standing
 
@@ -23,12 +24,14 @@ def test_lines_are_those_of_the_file_but_for_secrets() -> None:
         "OPENAI_BASE_URL": "http://a/v1",
         "MODEL": "openai/a",
         "ADMINS": None,
+        "TELEGRAM_TOKEN": TAKEN_OUT,
     }
     assert shown(changes) == [
         "OPENAI_API_KEY=sk-…6789",
         "OPENAI_BASE_URL=http://a/v1",
         "MODEL=openai/a",
         "ADMINS is set aside (a comment now)",
+        "TELEGRAM_TOKEN is taken out",
     ]
 
 
