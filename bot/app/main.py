@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 import structlog
 
+from bot.app.cli.text import say
 from bot.app.folder_locks import beside_others
 from bot.app.loading import AGENTS, WORKER, Loading, begun, load, sdks, without_collecting
 from bot.app.platforms import local_note, modules_of, platform_names, platforms
@@ -42,6 +43,7 @@ log = structlog.get_logger(__name__)
 
 async def run(settings: Settings, roles: Sequence[Role]) -> None:
     """Serve until a signal. Raises a PalimpsestError with a sentence that says what to do."""
+    _say_to_person(what_runs(settings, roles, platform_names(settings) if "gateway" in roles else ()))
     with without_collecting(), beside_others(settings) as are_others_here:
         await _run(settings, roles, are_others_here=are_others_here)
 
@@ -248,6 +250,26 @@ def say_where(address: str, *, alone: bool) -> None:
     where = f"http://{address}/chat"
     if alone:
         log.info("chat_page", note=f"It is talked to at {where}.")
-    if sys.stderr.isatty():
-        sys.stderr.write(f"The chat page: {where}. Ctrl-C ends it.\n")
-        sys.stderr.flush()
+    _say_to_person(f"The chat page: {where}. Ctrl-C ends it.")
+
+
+_PLACES = {"telegram": "on Telegram", "discord": "on Discord", WEB: "on its chat page"}
+
+
+def what_runs(settings: Settings, roles: Sequence[Role], connectors: Sequence[str]) -> str:
+    """What whoever starts it in a terminal reads above the log."""
+    here = "It runs in this terminal until Ctrl-C; what follows is its log."
+    if not connectors:
+        return f"Palimpsest starts ({', '.join(roles)}). {here}"
+    *others, last = [_PLACES[name] for name in connectors]
+    where = f"{', '.join(others)} and {last}" if others else last
+    who = "the small local model" if settings.uses_local_model else settings.talker.name
+    what = f"{who} answers {where}" if "agents" in roles else f"it is talked to {where}, and other processes answer"
+    return f"Palimpsest starts: {what}. {here}"
+
+
+def _say_to_person(line: str) -> None:
+    """Where somebody sits at a terminal. Programs read the log."""
+    if file := next((one for one in (sys.stdout, sys.stderr) if one and one.isatty()), None):
+        say(line, file)
+        file.flush()

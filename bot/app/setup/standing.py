@@ -62,12 +62,12 @@ def places(file: SettingsFile) -> list[str]:
 
 
 def serving(file: SettingsFile) -> list[str]:
-    """What whoever starts `palimpsest run` can do then; the log follows."""
+    """What whoever starts `palimpsest run` can do then, which itself says the rest."""
     from bot.page.access.shut import why_shut
 
     settings = file.settings()
     page = "" if why_shut(settings) else f" Its chat page is http://{settings.http_bind}/chat."
-    return [f"Write to your bot.{page} It runs in this terminal until Ctrl-C; what follows is its log."]
+    return [f"Write to your bot.{page}"]
 
 
 def masked(secret: str) -> str:
