@@ -206,6 +206,7 @@ class CommandHandlers:
             ahead=self._settings.agents.compact_ahead,
             freed=freed,
             rules=(len(pinned(context.rules)), len(out_of_view(context.rules, context.history))),
+            window=texts.window_text(context.window.link, context.window.bound, context.meter.total),
         )
         about = context.window.bound.told if context.window.limit_is_known else texts.LIMIT_ASSUMED
         return f"{text}\n{about}".rstrip()

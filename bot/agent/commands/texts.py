@@ -12,6 +12,7 @@ from bot.agent.model_choice import ModelChoice
 from bot.agent.tools.mcp.state import ServerStatus, State
 from bot.compaction import Strategy
 from bot.compaction.gate import Restraint, ahead_margin
+from bot.compaction.oversize import Bound
 from bot.compaction.statistics import messages_text, statistics_of
 from bot.estimate import Level, Meter
 from bot.estimate.meter import percent
@@ -220,16 +221,19 @@ def context_text(
     ahead: bool,
     freed: int | None,
     rules: tuple[int, int] = (0, 0),
+    window: str = "",
 ) -> str:
     """The answer to /context. ``taken_back``: what the last compaction did was; ``automatic``: it compacts by itself,
     ``ahead`` also after an answer; ``freed``: tokens that a compaction would free now; None: not known;
-    ``rules``: how many are pinned, and how many of them stand behind the system prompt."""
+    ``rules``: how many are pinned, and how many of them stand behind the system prompt; ``window``: see
+    :func:`window_text`."""
     level = strategy.level(meter)
     filled = min(_BAR, round(meter.share * _BAR))
     lines = [
         f"Context: {meter.total:,} of {meter.limit:,} tokens ({percent(meter.share)}), level {level.value}",
         "▓" * filled + "░" * (_BAR - filled),
         *([OVER if automatic else OVER_AND_LEFT] if meter.over else []),
+        *([window] if window else []),
         *(["Of it, about:"] if meter.source == "usage" else []),
         *(f"· {part.name}: {part.tokens:,}" for part in meter.parts if part.tokens),
         f"Source: {'counted by the provider' if meter.source == 'usage' else 'estimated'}",
@@ -245,6 +249,16 @@ def context_text(
         )
         lines.append(f"/compact now: {gain} by {strategy.name}")
     return "\n".join(lines)
+
+
+def window_text(link: Link, bound: Bound, total: int) -> str:
+    """Whose window it is, how large, and how much of it is used."""
+    is_chosen = bound.chosen is not None and (bound.chosen < bound.room or not bound.known)
+    why = "AGENTS__EMERGENCY_CONTEXT_LIMIT sets the limit" if is_chosen else "the limit leaves room for an answer"
+    if not bound.known:
+        return f"Window of {_named(link)}: not known" + (f"; {why}" if is_chosen else "")
+    share = percent(total / bound.window)
+    return f"Window of {_named(link)}: {bound.window:,} tokens, {share} of it used; {why}"
 
 
 def _automatic(meter: Meter, strategy: Strategy, restraint: Restraint, *, automatic: bool, ahead: bool) -> str:

@@ -21,15 +21,19 @@ from bot.agent.commands.texts import (
     undone_text,
     unknown,
     unknown_strategy,
+    window_text,
 )
 from bot.compaction import STRATEGIES
 from bot.compaction.gate import Restraint
+from bot.compaction.oversize import Bound
 from bot.compaction.strategies.reset import Reset, ResetOptions
 from bot.compaction.strategies.segmented import Segmented
 from bot.compaction.strategies.tiered import Tiered
 from bot.compaction.strategies.two_phase import TwoPhase, TwoPhaseOptions
 from bot.estimate import Level, Part
 from bot.estimate.meter import Meter
+from bot.model import Link
+from bot.model.scripted import ScriptedModel
 from bot.store.runs import RunState
 from tests.unit.entries import full
 from tests.unit.one_run import a_run
@@ -174,6 +178,27 @@ def test_the_context_is_shown_with_all_its_parts_and_where_the_number_is_from() 
         "Automatic compaction: at 75%",
         "Last compaction: none yet",
     ]
+
+
+@pytest.mark.parametrize(
+    ("bound", "line"),
+    [
+        (Bound(16_384, 11_796), "Window of small: 16,384 tokens, 25% of it used; the limit leaves room for an answer"),
+        (
+            Bound(16_384, 11_796, chosen=8_000),
+            "Window of small: 16,384 tokens, 25% of it used; AGENTS__EMERGENCY_CONTEXT_LIMIT sets the limit",
+        ),
+        (Bound(200_000, 185_808, known=False), "Window of small: not known"),
+        (
+            Bound(200_000, 185_808, chosen=8_000, known=False),
+            "Window of small: not known; AGENTS__EMERGENCY_CONTEXT_LIMIT sets the limit",
+        ),
+    ],
+)
+def test_whose_window_it_is_is_said_with_its_size_and_how_much_of_it_is_used(bound: Bound, line: str) -> None:
+    window = window_text(Link(ScriptedModel(), "small"), bound, 4_096)
+    assert window == line
+    assert context(full(500), window=window)[2] == line
 
 
 @pytest.mark.parametrize(("total", "filled"), [(0, 0), (10, 0), (500, 10), (1_000, 20), (9_000, 20)])
