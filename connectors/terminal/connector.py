@@ -47,12 +47,14 @@ LEAVING: Final = {"/exit": "leave", "/quit": "leave"}
 _SPOKEN_LEAVING: Final = frozenset({*LEAVING, "exit", "quit"})
 """Alone on a line."""
 COPY, COPY_CODE, EDITOR = "/copy", "/copy code", "/editor"
+_HELP = "/help"
 _OWN: Final = {
     ATTACH: "send a file: /attach PATH, and what you say of it (or @PATH in a message)",
     COPY: "copy the last answer; /copy code copies its last block of code",
     EDITOR: "write in your editor ($EDITOR); so does Ctrl-X Ctrl-E",
     **LEAVING,
 }
+_OWN_HELP: Final = "\n".join(["And in this terminal alone:", *(f"{name}: {about}" for name, about in _OWN.items())])
 _NUMBER = re.compile(r"(\d+)\.(?: |$)")
 _ROWS_SAID, _ROWS_ANSWERED = 3, 8
 """Of what was said and answered before, at the beginning."""
@@ -147,6 +149,8 @@ class Terminal:
         """The last one, as the model wrote it."""
         self._unanswered: dict[str, bool] = {}
         """What was said and nobody answered yet, by its ref, in its order; whether it is stored."""
+        self._helps: set[str] = set()
+        """Refs of `/help`: below what answers it stand the terminal's own commands."""
         self._is_at_work = False
         self._taken: frozenset[str] = frozenset()
         """What was unanswered when the other side began to work."""
@@ -231,6 +235,8 @@ class Terminal:
             text, buttons = clean(outbound.text), _row(outbound.buttons)
             if outbound.notice:
                 self._choices = _numbered(outbound.buttons) or self._choices
+                if outbound.answers in self._helps:
+                    text = f"{text}\n\n{_OWN_HELP}"
                 await self._notice(key, text, buttons, partial=outbound.partial)
             elif await self._reply(key, text, buttons, partial=outbound.partial):
                 await self._is_whole(outbound.answers)
@@ -451,6 +457,8 @@ class Terminal:
 
     def _say(self, entered: _Line) -> None:
         self._begun += 1
+        if entered.text.lower() == _HELP:
+            self._helps.add(entered.ref)
         if entered.is_for_model:
             self._unanswered[entered.ref] = False
             self._unsent.add(entered.ref, entered.text)

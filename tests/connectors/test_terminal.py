@@ -613,6 +613,8 @@ def test_the_meter_line_takes_what_facts_there_are() -> None:
     assert meter_line({"model": "m"}, 80) == "m"
     part = {"total": 7499, "limit": 10000, "share": 0.7499}
     assert "(74 %)" in meter_line(part, 80), "not at the level yet"
+    guessed = {"total": 612, "limit": 185_808, "limit_is_known": False, "model": "m", "level": "ok"}
+    assert meter_line(guessed, 80) == "612 tokens · m · ok"
 
 
 def test_the_meter_line_leaves_out_what_has_no_room_and_cuts_nothing() -> None:
@@ -627,6 +629,21 @@ def test_the_meter_line_leaves_out_what_has_no_room_and_cuts_nothing() -> None:
     assert meter_line(facts, 50) == f"▓▓░░░░░░░░ {tokens} · ok"
     assert meter_line(facts, 40) == f"{tokens} · ok"
     assert meter_line(facts, 30) == tokens
+
+
+async def test_below_the_answer_to_help_stand_the_commands_of_the_terminal_itself(desk: Desk) -> None:
+    await desk.type("/help" + ENTER)
+    await desk.stored("/help")
+    ref = desk.intake.last.ref
+    answer = Say(HERE, "/help: what I can do", "1", notice=True, answers=ref)
+    await desk.deliver(answer, answer)
+    for name in ("/attach", "/copy", "/editor", "/exit", "/quit"):
+        await desk.shows(f"\n{name}: ")
+    text = desk.screen.text
+    assert text.index("/help: what I can do") < text.index("And in this terminal alone:") < text.index("/attach: ")
+    await desk.deliver(Say(HERE, "Something else.", "2", notice=True, answers="another"))
+    await desk.shows("Something else.")
+    await desk.shows("And in this terminal alone:")
 
 
 async def test_an_answer_to_several_messages_says_to_how_many_and_the_next_one_says_nothing(desk: Desk) -> None:
