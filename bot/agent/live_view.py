@@ -39,6 +39,7 @@ class LiveView:
             model=context.window.model_name,
             strategy=context.strategy.name,
             answers=self._answers,
+            limit_is_known=context.window.limit_is_known,
         )
         self._bus.live(Measured(context.address, facts))
 

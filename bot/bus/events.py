@@ -55,6 +55,8 @@ class MeterFacts:
     strategy: str = ""
     answers: int = 1
     """To how many messages the answer is that is under way, or was given last."""
+    limit_is_known: bool = True
+    """Or it rests on a window that nobody has said yet."""
 
 
 @dataclass(frozen=True)

@@ -613,7 +613,13 @@ def test_the_meter_line_takes_what_facts_there_are() -> None:
     assert meter_line({"model": "m"}, 80) == "m"
     part = {"total": 7499, "limit": 10000, "share": 0.7499}
     assert "(74 %)" in meter_line(part, 80), "not at the level yet"
-    guessed = {"total": 612, "limit": 185_808, "limit_is_known": False, "model": "m", "level": "ok"}
+    guessed: dict[str, str | int | float] = {
+        "total": 612,
+        "limit": 185_808,
+        "limit_is_known": False,
+        "model": "m",
+        "level": "ok",
+    }
     assert meter_line(guessed, 80) == "612 tokens · m · ok"
 
 

@@ -303,3 +303,35 @@ async def test_what_was_due_while_the_terminal_was_closed_is_shown_at_the_next_s
     assert re.search(r"⏰ call Ana \(due\s(on\s\w+day\s)?at\s\d\d:\d\d(:\d\d)?\)", desk.text)
     await desk.shows("This session: 1 answer · ")
     assert len(model.requests) == 1
+
+
+async def test_as_long_as_nobody_has_said_how_large_the_window_is_the_meter_says_no_limit(
+    programs: Programs, model: MessagesServer, desk: Desk
+) -> None:
+    model.window = 16_384
+    async with sitting_at(desk, programs, ANTHROPIC_API_KEY="wrong-key-of-the-tests"):
+        await desk.shows("stops an answer")
+        desk.type("Hello." + ENTER)
+        await desk.shows("does not accept our key")
+        desk.type("/help" + ENTER)
+        await desk.shows("And in this terminal alone:")
+        await desk.shows("/attach: send a file")
+        desk.type(CTRL_D)
+    assert " tokens · claude-sonnet-5 · ok" in desk.text
+    assert "185,808" not in desk.text
+
+
+async def test_what_a_session_took_counts_the_answer_to_what_was_left_over_before_it(
+    programs: Programs, model: MessagesServer, desk: Desk
+) -> None:
+    model.hang(None)
+    async with sitting_at(desk, programs, killed=True) as program:
+        await desk.shows("stops an answer")
+        desk.type("A haiku about a pond, please." + ENTER)
+        await model.wait_for(_was_asked(1), PATIENCE)
+        program.kill()
+    model.release()
+    async with sitting_at(desk, programs):
+        await desk.shows(HAIKU)
+        desk.type(CTRL_D)
+    await desk.shows("This session: 1 answer · ")
