@@ -87,7 +87,7 @@ async def test_people_choose_by_which_clock_they_go(play: Play) -> None:
         ada("/timezone Europe/Lisbn"),
         bot("I know no time zone 'Europe/Lisbn'. Did you mean Europe/Lisbon*Nothing was changed."),
         ada("/timezone lisbon"),
-        bot("From now on I go by Europe/Lisbon (UTC*), where it is *day, *20*/timezone default*"),
+        bot("From now on I go by Europe/Lisbon (UTC*), where it is *That holds on this platform;*/timezone default*"),
         ada("/timezone"),
         bot("I go by Europe/Lisbon (UTC*"),
         ada("/timezone default"),

@@ -132,6 +132,7 @@ def _named(link: Link) -> str:
 OF_CHAT = "chat"
 """What is written before the zone of a chat, where several people talk."""
 ZONE_UNCHANGED = "Nothing was changed."
+ZONE_IS_OF_PLATFORM = "That holds on this platform; wherever else you write to me, it is chosen there."
 ZONE_IS_NOT_YOURS = "The time zone of this chat is chosen by those who run me. /timezone NAME chooses yours."
 
 
@@ -149,10 +150,12 @@ def zone_text(zones: ChosenZones, now: float, *, setting: str, changed: bool) ->
     """The answer to /timezone. ``setting``: TIMEZONE, if it is set."""
     if zones.own:
         lines = [f"You go by {clock(zones.own, now)}"]
+        lines += [ZONE_IS_OF_PLATFORM] if changed else []
         lines += [f"This chat goes by {clock(zones.here, now)}"] if zones.here != zones.own else ["So does this chat."]
         ways = [f"/timezone NAME: yours, /timezone {OF_CHAT} NAME: this chat's"]
     else:
         lines = [f"{'From now on I' if changed else 'I'} go by {clock(zones.here, now)}"]
+        lines += [ZONE_IS_OF_PLATFORM] if changed else []
         ways = [f"/timezone NAME: another one, e.g. /timezone {EXAMPLE if zones.here != EXAMPLE else 'Asia/Tokyo'}"]
     if not zones.is_chosen:
         lines.append(f"Nobody chose {zones.here}: it is {'what TIMEZONE is set to' if setting else 'this machine’s'}.")
