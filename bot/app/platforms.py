@@ -92,7 +92,8 @@ def piped(
     from connectors.terminal.pipe import Pipe
 
     sys.stderr.writelines(f"{line}\n" for line in _said(settings, notes))
-    waiting = "⏳ Waiting for an answer of the model; Ctrl-C ends it."
+    who = "the small local model" if settings.uses_local_model else settings.talker.name
+    waiting = f"⏳ Waiting for an answer of {who}; Ctrl-C ends it."
     return Pipe(address, says=says, files=files, out=out or sys.stdout, err=err or sys.stderr, waiting=waiting)
 
 

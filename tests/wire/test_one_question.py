@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.ports import free_port
 from tests.servers.chat.manners import OLLAMA
 from tests.servers.messages.server import MessagesServer, Reply
 from tests.servers.messages.wire import MessagesRequest
@@ -64,6 +65,17 @@ async def test_without_an_answer_nothing_is_on_standard_output_and_the_exit_code
     absent = await _asks(programs, "-p", "Look.", "-a", str(tmp_path / "absent"))
     assert (absent.process.returncode, absent.out) == (2, [])
     assert "There is no file" in absent.err[-1]
+
+
+async def test_where_nobody_listens_it_is_said_what_is_waited_for_and_for_how_long(programs: Programs) -> None:
+    nobody = f"http://127.0.0.1:{free_port()}/v1"
+    asked = await _asks(programs, "-p", "Hello.", MODEL="custom/a-model", CUSTOM_BASE_URL=nobody, MODEL_PATIENCE="14")
+    assert (asked.process.returncode, asked.out) == (1, [])
+    assert asked.err[0] == "⏳ Waiting for an answer of a-model; Ctrl-C ends it."
+    assert asked.err[1].startswith(
+        "⏳ The model does not answer just now; I keep trying for up to 14 s (MODEL_PATIENCE)."
+    )
+    assert "cannot be reached" in asked.err[-1]
 
 
 async def test_whoever_runs_it_reads_why_another_model_answers(programs: Programs, model: MessagesServer) -> None:

@@ -140,7 +140,10 @@ class Patience:
     def start_telling(self, cause: Cause, written: str, after: float) -> asyncio.Task[None]:
         """Show it below what is ``written`` of the reply, in so many seconds, and until this is stopped."""
         is_here = self._context.address.connector == TERMINAL
-        note = BUSY if cause is Cause.BUSY else f"{AWAY} {SAYS_WHY}" if is_here else AWAY
+        note = BUSY if cause is Cause.BUSY else AWAY
+        if is_here:
+            why = f" {SAYS_WHY}" if note == AWAY else ""
+            note = f"{note.removesuffix('.')} for up to {self._seconds:,.0f} s (MODEL_PATIENCE).{why}"
         return self._live.start_telling(self._slot, noted(written.strip(), note), after=after)
 
 
