@@ -149,6 +149,23 @@ async def test_without_a_network_a_token_is_kept_if_somebody_says_so_and_whoever
     assert lines_of(desk.file) == [f"TELEGRAM_TOKEN={telegram.token}"]
 
 
+async def test_where_telegram_gives_no_answer_each_wait_is_said_and_short(
+    desk: Desk, environment: dict[str, str], telegram: BotApiServer
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        environment["TELEGRAM_API_BASE"] = "http://{}:{}".format(*silent.getsockname())
+        await desk.begins("setup", "telegram", "--no-start")
+        await desk.answers("Token, which is not shown", telegram.token)
+        await desk.asks("Trying it …")
+        await desk.asks("no answer within 4 s")
+        await desk.answers("Keep it all the same?", "y")
+        await desk.asks("Trying it once more …")
+        await desk.asks("Connecting …")
+        await desk.answers("Waiting for it; Enter goes on without")
+        await desk.asks("Whoever writes to the bot gets a code")
+        assert await desk.ends() == 0
+
+
 async def test_a_token_that_is_set_and_not_reached_stays_for_whoever_only_looked_and_nothing_was_changed(
     desks: Callable[[], Desk], environment: dict[str, str], telegram: BotApiServer
 ) -> None:

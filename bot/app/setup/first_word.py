@@ -51,6 +51,11 @@ class FirstWord:
         return self._problem != STARTING
 
     @property
+    def is_brought_again(self) -> bool:
+        """Whether the platform brings what was said before it listened."""
+        return self._step.platform.name == "telegram"
+
+    @property
     def trouble(self) -> str:
         """Why nothing is heard just now; empty while all is well, and at the beginning."""
         return self._problem if self.has_begun else ""
@@ -61,7 +66,7 @@ class FirstWord:
 
     async def run(self) -> Inbound:
         """Who it was: they are an admin now. Raises a PalimpsestError where waiting does not help."""
-        intake = _Listening(self._hear, is_brought_again=self._step.platform.name == "telegram")
+        intake = _Listening(self._hear, is_brought_again=self.is_brought_again)
         receiving = asyncio.create_task(self._connector.run(intake))
         try:
             await asyncio.wait((receiving, self._found), return_when=asyncio.FIRST_COMPLETED)

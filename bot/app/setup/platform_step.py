@@ -5,6 +5,7 @@ What it takes to ask a platform, or to listen there, is loaded when somebody wan
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -103,8 +104,8 @@ class PlatformStep:
 
     async def attempt(self, token: str = "") -> TokenTrial:
         """Whether a token works, the one that is set unless another is given, by the doctor's check."""
-        from bot.app.doctor.discord import application_of, check_discord, invite
-        from bot.app.doctor.telegram import check_telegram, username_of
+        from bot.app.doctor.discord import check_discord
+        from bot.app.doctor.telegram import check_telegram
 
         changes = {self.platform.setting: token} if token else {}
         try:
@@ -113,17 +114,25 @@ class PlatformStep:
             return TokenTrial("wrong", [problem(self.platform.name, str(error), "")])
         case = Case(settings, self._web)
         is_telegram = self.platform.name == "telegram"
-        found = await (check_telegram(case, listens=True) if is_telegram else check_discord(case))
+        check = check_telegram(case, listens=True) if is_telegram else check_discord(case)
+        found, (bot, link) = await asyncio.gather(check, self._bot(case))  # whoever does not answer is waited for once
         tried = trial_of(found, settings)
         if won := self._file.overruled(changes):
             sentence = f"{won[0]} in the environment wins over {self._file.path}: unset it, and try again."
             return TokenTrial("wrong", [problem(self.platform.name, sentence, "")])
+        return TokenTrial(tried.state, tried.findings, bot=bot, invite=link)
+
+    async def _bot(self, case: Case) -> tuple[str, str]:
+        """What it is called there, and where one adds it to a server of Discord; empty for what is not known."""
+        from bot.app.doctor.discord import application_of, invite
+        from bot.app.doctor.telegram import username_of
+
         with suppress(Unreachable):
-            if is_telegram:
-                return TokenTrial(tried.state, tried.findings, bot=await username_of(case))
+            if self.platform.name == "telegram":
+                return await username_of(case), ""
             number, name = await application_of(case)
-            return TokenTrial(tried.state, tried.findings, bot=name, invite=invite(number) if number else "")
-        return TokenTrial(tried.state, tried.findings)
+            return name, invite(number) if number else ""
+        return "", ""
 
     def keep(self, token: str) -> Changes:
         """Write it down; returns what that changed."""

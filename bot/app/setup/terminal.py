@@ -46,6 +46,7 @@ _LEAST_TOKENS = 4_000
 _WIDTH = 100
 _LOOK_SECONDS = 1.0
 _MOMENT_SECONDS = 0.1
+_BEGIN_SECONDS = 5.0
 _NOBODY = "Then the small model that comes along answers, and it is not here yet."
 _LATER = (
     "Without a model nobody answers: `palimpsest setup model` asks again, `palimpsest brain` fetches the small one."
@@ -413,6 +414,8 @@ class TerminalSetup:
 
     async def _admin(self, step: PlatformStep, trial: TokenTrial) -> None:
         """Whoever sends the code first."""
+        if trial.state == "untried":
+            self._questions.say("Trying it once more …", style="dim")
         if reason := await step.cannot_listen():
             self.is_running = self.is_running or step.is_running
             self._questions.say(reason)
@@ -444,11 +447,21 @@ class TerminalSetup:
         """Who sent it; None where somebody pressed Enter first. Raises a PalimpsestError."""
         hearing = asyncio.create_task(listening.run())
         try:
-            while not (hearing.done() or listening.has_begun):
-                await asyncio.wait({hearing}, timeout=_MOMENT_SECONDS)
+            await self._begun(listening, hearing)
             return await hearing if hearing.done() else await self._heard_or_left(listening, hearing, asked)
         finally:
             await stop(hearing)
+
+    async def _begun(self, listening: FirstWord, hearing: asyncio.Task[Inbound]) -> None:
+        """It listens, or met a trouble; that this takes longer than usual is said. Where the platform brings what was
+        said before, it is not waited for much longer than that."""
+        passed, is_told = 0.0, False
+        while not (hearing.done() or listening.has_begun or (listening.is_brought_again and passed > _BEGIN_SECONDS)):
+            await asyncio.wait({hearing}, timeout=_MOMENT_SECONDS)
+            passed += _MOMENT_SECONDS
+            if passed > _LOOK_SECONDS and not is_told:
+                self._questions.say("Connecting …", style="dim")
+                is_told = True
 
     async def _heard_or_left(
         self, listening: FirstWord, hearing: asyncio.Task[Inbound], asked: Sequence[str]
