@@ -85,9 +85,10 @@ def spent_line(who: str, spent: Spent) -> str:
 
 
 def money_of(total: Total) -> str:
-    """What some requests came to. Where no price is known, in tokens; where only some are, with those beside it."""
+    """What some requests came to. Where no price is known, or there were none, in tokens; where only some are, with
+    those beside it."""
     tokens = in_words(total.tokens, "tokens")
-    if total.unpriced and not total.cost:
+    if not total.cost and (total.unpriced or not total.tokens):
         return tokens
     about = "about " if total.estimated else ""
     without = f", {total.unpriced} of {total.requests} requests without a known price" if total.unpriced else ""

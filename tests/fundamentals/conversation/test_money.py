@@ -134,6 +134,13 @@ def test_amounts_are_whole_nano_dollars() -> None:
     assert amount("2.50").number == 5 * NANO // 2
 
 
+async def test_where_nothing_was_spent_no_dollars_are_named(house: OpenHouse, room: Room) -> None:
+    async with house():
+        said = await room.commands("/usage")
+    assert "You: 0 tokens today, 0 tokens this month" in said
+    assert "$" not in said
+
+
 async def test_usage_says_what_was_spent_and_what_is_left(house: OpenHouse, room: Room) -> None:
     async with house(budget={"chat_day": "5"}) as running:
         await room.asks("hello")
