@@ -41,7 +41,7 @@ def meter(shown: Measured) -> str:
 
 def in_the_place(file: str) -> str:
     """What stands above the summary."""
-    return f"In the place of all that, the model now reads this (and so can you, in {file}):"
+    return f"In the place of all that, the model now reads this (and so can you, in {file}; the tour keeps none):"
 
 
 def summary(text: str, width: int = WIDTH) -> list[str]:

@@ -33,6 +33,7 @@ def test_without_a_terminal_it_is_plain_text_to_its_end_and_nothing_is_left(tmp_
     assert "  - The van is booked for 8:30, its number is KR 4821" in done.stdout, "the summary is shown"
     assert "KR 4821, booked for 8:30." in done.stdout
     assert "6 questions, 6 answers: none lost, none given twice." in done.stdout
+    assert ".md; the tour keeps none):" in " ".join(done.stdout.split())
     assert not list(tmp_path.iterdir())
 
 
