@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import AsyncIterator
 from html import unescape
+from pathlib import Path
 
 import aiohttp
 import pytest
@@ -207,6 +208,17 @@ async def test_what_is_written_for_a_name_becomes_the_name_that_is_closest(
     given = {"name": written, "csrf": browser.csrf}
     async with browser.session.post(f"{browser.url}/chat", data=given, allow_redirects=False) as answer:
         assert (answer.status, answer.headers.get("location")) == (303, f"/chat/{name}")
+
+
+async def test_whoever_comes_first_need_not_think_of_a_name_and_reads_what_it_is_for(
+    model: MessagesServer, tmp_path: Path
+) -> None:
+    bind = f"127.0.0.1:{free_port()}"
+    settings = settings_for(model, tmp_path / "data", http_bind=bind, page={"password": PASSWORD})
+    async with open_web_house(settings, roles=()) as house, Browser(house.url, PASSWORD) as browser:
+        page = await browser.page("/chat")
+    assert "A conversation has a name, so that you find it again; any will do." in page
+    assert 'name="name" value="first"' in page
 
 
 async def test_what_has_nothing_that_a_name_may_have_is_refused_with_what_it_may_have(browser: Browser) -> None:

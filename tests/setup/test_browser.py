@@ -13,6 +13,7 @@ import httpx2
 import pytest
 
 from tests.page.conftest import csrf_of
+from tests.servers.messages.server import MessagesServer
 from tests.servers.telegram.server import BotApiServer
 from tests.setup.conftest import CODE, KEY, WRONG_TOKEN
 from tests.until import until
@@ -79,6 +80,26 @@ async def test_everything_is_answered_in_a_browser(program: Forked, folder: Path
         f"TELEGRAM_TOKEN={telegram.token}",
         "ADMINS=telegram:1001",
     ]
+
+
+async def test_of_an_endpoint_no_name_is_wanted_before_it_was_asked_which_models_it_has(
+    program: Forked, folder: Path, model: MessagesServer
+) -> None:
+    address = await address_of(program.stdout)
+    model.listed = frozenset({"another-model"})
+    async with httpx2.AsyncClient(
+        base_url=address.partition("/?")[0], follow_redirects=True, timeout=PATIENCE
+    ) as browser:
+        await browser.get(address)
+        asked = (await browser.get("/model/custom")).text
+        assert "Model (empty: its only one)" in asked
+        form = {"base_url": model.chat_url, "key": KEY}
+        listed = (await press(browser, "/model/custom", **form, model="")).text
+        assert f"It has another-model, {model.manner.model}." in listed
+        assert model.chat_url in listed, "the address is still asked for"
+        kept = (await press(browser, "/model/custom", **form, model=model.manner.model)).text
+        assert f"{model.manner.model} answers" in kept
+    assert f"MODEL=custom/{model.manner.model}" in (folder / ".env").read_text(encoding="utf-8")
 
 
 async def test_it_is_for_the_browser_that_opened_the_address_first(program: Forked, folder: Path) -> None:

@@ -9,7 +9,7 @@ import asyncio
 import hmac
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -217,10 +217,12 @@ class _Pages:
         if trial.state == "works" or (trial.state == "untried" and "untried" in form):
             self._told = _Told(trial.findings, shown(self._models.keep(answer)))
             return RedirectResponse("/", HTTPStatus.SEE_OTHER)
-        base_url = answer.base_url or ""
+        base_url, known = answer.base_url or "", list(offer.models)
         if offer.provider:
             base_url = meant_address(offer.provider, base_url)
-        return await self._model_form(request, offer, trial, model=answer.model, base_url=base_url)
+            if trial.state == "wrong" and not known:  # perhaps it is the name alone
+                known += await self._models.models(replace(answer, model=answer.model or "-"))
+        return await self._model_form(request, offer, trial, known=known, model=answer.model, base_url=base_url)
 
     async def _fetch(self, request: Request) -> Response:
         """Fetch the model that comes along; the page waits for it."""
@@ -234,9 +236,11 @@ class _Pages:
         self._fetching = self._fetching if trial is None else None
         return self._page(request, "setup_fetch.html", "The small local model", trial=trial, megabytes=MEGABYTES)
 
-    async def _model_form(self, request: Request, offer: Offer, trial: Trial | None = None, **given: str) -> Response:
+    async def _model_form(
+        self, request: Request, offer: Offer, trial: Trial | None = None, known: Sequence[str] = (), **given: str
+    ) -> Response:
         usual = self._models.usual_model(offer.name) if offer.provider else ""
-        known: Sequence[str] = offer.models
+        known = known or offer.models
         if offer.provider and offer.key and not known:
             known = await self._models.models(ModelAnswer(offer.name, usual or "-"))
         return self._page(
