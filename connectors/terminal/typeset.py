@@ -89,16 +89,16 @@ def wrapped(text: str, width: int) -> str:
 
 def meter_line(facts: Mapping[str, str | int | float], width: int) -> str:
     """The bottom line, e.g. ``▓▓░░░░░░░░ 1,234 / 8,000 tokens (15 %) · model · ok``; empty without facts. Where there
-    is no room for all of it, first the model is left out and then the bar. A limit that nobody knows is not said."""
+    is no room for all of it, first the model is left out and then the bar. Of a limit that rests on a window which
+    nobody has said, that is said."""
     total, limit, share = facts.get("total"), facts.get("limit"), facts.get("share")
     bar = tokens = ""
-    if isinstance(total, int | float) and not facts.get("limit_is_known", True):
-        tokens = f"{total:,.0f} tokens"
-    elif isinstance(total, int | float) and isinstance(limit, int | float):
+    if isinstance(total, int | float) and isinstance(limit, int | float):
         if not isinstance(share, int | float):
             share = total / limit if limit else 0.0
         full = min(10, max(0, round(share * 10)))
         bar, tokens = f"{'▓' * full}{'░' * (10 - full)} ", f"{total:,.0f} / {limit:,.0f} tokens ({_percent(share)} %)"
+        tokens += "" if facts.get("limit_is_known", True) else ", limit assumed"
     model, level = (clean(str(facts.get(name) or "")) for name in ("model", "level"))
     lines = [
         " · ".join(part for part in parts if part)

@@ -620,7 +620,7 @@ def test_the_meter_line_takes_what_facts_there_are() -> None:
         "model": "m",
         "level": "ok",
     }
-    assert meter_line(guessed, 80) == "612 tokens · m · ok"
+    assert meter_line(guessed, 80) == "░░░░░░░░░░ 612 / 185,808 tokens (0 %), limit assumed · m · ok"
 
 
 def test_the_meter_line_leaves_out_what_has_no_room_and_cuts_nothing() -> None:
