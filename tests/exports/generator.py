@@ -43,6 +43,7 @@ class _Talk:
         self._weights = [*accumulate(1 / (rank + 2) for rank in range(len(self._words)))]
         self._every = every
         self._made = 0
+        self._short_ids: set[str] = set()
         self.written = Written()
 
     def _syllable(self) -> str:
@@ -78,6 +79,13 @@ class _Talk:
     def id(self) -> str:
         """Of anything."""
         return f"{self.random.getrandbits(128):032x}"
+
+    def short_id(self) -> str:
+        """Of a message of a session, unlike that of every other."""
+        while (name := self.id()[:8]) in self._short_ids:
+            pass
+        self._short_ids.add(name)
+        return name
 
 
 def write(form: str, path: Path, size: int, *, seed: int = 1, every: int = 10) -> Written:
@@ -184,7 +192,7 @@ def _openclaw(talk: _Talk, file: TextIO, size: int) -> None:
         asked, answered = talk.exchange(title)
         for role, text in (("user", asked), ("assistant", answered)):
             minute += 1
-            name = talk.id()[:8]
+            name = talk.short_id()
             message: dict[str, Any] = {"role": role, "content": [{"type": "text", "text": text}]}
             message["timestamp"] = (_BEGIN + 60 * minute) * 1_000
             _line(

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import partial
 from heapq import nlargest
 
 from sqlalchemy import RowMapping, func, not_, or_, select
@@ -22,6 +23,7 @@ from bot.store.search.word_index import Count, Hits
 from bot.store.search.words import (
     LONGEST_QUERY,
     Wanted,
+    common_words,
     plain,
     query_words,
     times_in,
@@ -90,7 +92,7 @@ async def search(
     stand by BM25 (:mod:`bot.store.search.ranking`), and among equals the newest first.
     ``unseen``: without what the model has in front of it now.
     """
-    words = query_words(query)
+    words, common = query_words(query), common_words(query)
     stack = await histories.load_layers(tx, agent_id) if unseen else ()
     newest = _deepest(stack) if unseen else await histories.last_seq(tx, agent_id)
     low, high = min(_LAST, max(1, low)), newest if high is None else min(high, newest)
@@ -99,13 +101,14 @@ async def search(
     scores: dict[int, _Score] = {}
     away = await histories.out_of_sight(tx, agent_id)
     for first, last_one in _in_sight(low, high, away.ranges):
-        scores |= await _Search(tx, agent_id, words, first, last_one).scores()
-    pool = nlargest(_POOL, scores, key=lambda seq: (round(scores[seq].weight, _DIGITS), seq))
-    found = [item for item in await _load(tx, agent_id, pool) if _is_for(item.entry, audience, away)]
+        scores |= await _Search(tx, agent_id, words, common, first, last_one).scores()
+    best = partial(nlargest, _POOL, key=lambda seq: (round(scores[seq].weight, _DIGITS), seq))
+    pool = {*best(scores), *best(seq for seq, score in scores.items() if score.whole)}
+    found = [item for item in await _load(tx, agent_id, sorted(pool)) if _is_for(item.entry, audience, away)]
     if unseen:
         in_front = _in_front(found, stack)
         found = [item for item in found if item.seq not in in_front]
-    phrase = plain(query[:LONGEST_QUERY]).strip(_EDGES) if len(words) > 1 else ""
+    phrase = plain(query[:LONGEST_QUERY]).strip(_EDGES) if len(words) + len(common) > 1 else ""
     ranked = _ranked(found, [scores[item.seq] for item in found], written_words(query), phrase)
     return await _with_names(tx, agent_id, ranked[:most])
 
@@ -157,10 +160,12 @@ def _in_sight(low: int, high: int, away: Ranges) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class _Score:
-    """What the words of a query weigh in an entry, in any form; and how long it is."""
+    """What the words of a query weigh in an entry, in any form; how long it is; and whether it has all words of the
+    query, also those that every text has."""
 
     weight: float
     length: int
+    whole: bool
 
 
 @dataclass(frozen=True)
@@ -170,6 +175,7 @@ class _Search:
     tx: Tx
     agent_id: AgentId
     words: Sequence[Wanted]
+    common: Sequence[Wanted]
     low: int
     high: int
 
@@ -179,15 +185,25 @@ class _Search:
         lists = await self._newest([[word] for word in words])
         telling = [_rarity(hits, self.low, self.high) for hits in lists]
         held = await self._held(lists, telling)
+        whole = set(await self._whole())
+        held.update((seq, set(range(len(words)))) for seq in whole)
         known = {seq: round(sum(telling[at] for at in sorted(own)), _DIGITS) for seq, own in held.items()}
-        seqs = nlargest(_MOST_WEIGHED, known, key=lambda seq: (known[seq], seq))
+        seqs = nlargest(_MOST_WEIGHED, known, key=lambda seq: (seq in whole, known[seq], seq))
         frequent = [at for at, hits in enumerate(lists) if not hits.complete]
         holding = await word_index.holding(self.tx, self.agent_id, [words[at] for at in frequent], seqs)
         for at, own in zip(frequent, holding, strict=True):
             for seq in own:
                 held[seq].add(at)
         counts = await word_index.counts(self.tx, self.agent_id, seqs)
-        return {seq: _score(words, telling, held[seq], counts.get(seq, Count())) for seq in seqs}
+        return {seq: _score(words, telling, held[seq], counts.get(seq, Count()), whole=seq in whole) for seq in seqs}
+
+    async def _whole(self) -> Sequence[int]:
+        """Where little of a query tells anything, and very many entries have that: the newest that have the rest, too.
+        Whoever asks for a whole sentence asks for these."""
+        if not self.common:
+            return ()
+        [hits] = await self._newest([[*self.words, *self.common]])
+        return hits.seqs
 
     async def _held(self, lists: Sequence[Hits], telling: Sequence[float]) -> dict[int, set[int]]:
         """By seq, the places of the words that an entry is known to hold. Of frequent words only the newest entries
@@ -217,13 +233,15 @@ def _rarity(hits: Hits, low: int, high: int) -> float:
     return ranking.rarity(entries, len(hits.seqs) * entries / searched)
 
 
-def _score(words: Sequence[Wanted], telling: Sequence[float], held: AbstractSet[int], count: Count) -> _Score:
+def _score(
+    words: Sequence[Wanted], telling: Sequence[float], held: AbstractSet[int], count: Count, *, whole: bool
+) -> _Score:
     weights = (
         ranking.weight(telling[at], times_in(word, count.repeats), count.length)
         for at, word in enumerate(words)
         if at in held
     )
-    return _Score(sum(weights), count.length)
+    return _Score(sum(weights), count.length, whole)
 
 
 def _ranked(found: Sequence[Recalled], scores: Sequence[_Score], asked: Sequence[str], phrase: str) -> list[Recalled]:

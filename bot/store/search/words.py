@@ -119,13 +119,14 @@ def words_in(text: str) -> list[str]:
 def query_words(query: str) -> tuple[Wanted, ...]:
     """What a query asks for. Words that every text has ("the", "what") count only where there are no others. They are
     those of the language that it is asked in: "met" tells in English and does not in Dutch."""
-    wanted: dict[str, Wanted] = {}
-    for token in _TOKENS.finditer(_normal(query[:LONGEST_QUERY])):
-        for item in _run_wanted(token[0]) if token["run"] else [_token_wanted(token[0])]:
-            wanted.setdefault(item.word, item)
-    everywhere = _everywhere(wanted.keys())
-    telling = [item for word, item in wanted.items() if word not in everywhere]
-    return tuple((telling or list(wanted.values()))[:MOST_QUERY_WORDS])
+    telling, common = _wanted(query)
+    return tuple((telling or common)[:MOST_QUERY_WORDS])
+
+
+def common_words(query: str) -> tuple[Wanted, ...]:
+    """Words that every text has and a query has beside others."""
+    telling, common = _wanted(query)
+    return tuple(common[: MOST_QUERY_WORDS - len(telling)]) if 0 < len(telling) < MOST_QUERY_WORDS else ()
 
 
 def written_words(query: str) -> tuple[str, ...]:
@@ -203,6 +204,17 @@ _ACCENTED = re.compile("[\u0370-\u03ff\u0590-\u06ff\u1f00-\u1fff]")
 _BESIDE_WORDS = ".,;:!?¿¡\"'()"
 _SAMPLE = 20_000
 """Characters of a text that show its language."""
+
+
+def _wanted(query: str) -> tuple[list[Wanted], list[Wanted]]:
+    """The words of a query that tell something, and those that every text has."""
+    wanted: dict[str, Wanted] = {}
+    for token in _TOKENS.finditer(_normal(query[:LONGEST_QUERY])):
+        for item in _run_wanted(token[0]) if token["run"] else [_token_wanted(token[0])]:
+            wanted.setdefault(item.word, item)
+    everywhere = _everywhere(wanted.keys())
+    common = [item for word, item in wanted.items() if word in everywhere]
+    return [item for word, item in wanted.items() if word not in everywhere], common
 
 
 def _normal(text: str) -> str:

@@ -139,6 +139,15 @@ async def test_an_exact_phrase_comes_before_its_words_and_the_newer_before_the_o
     assert (await finds(book, "任务的代号"))[0] == 5
 
 
+async def test_a_whole_sentence_is_found_although_it_has_but_one_word_that_tells_and_hundreds_of_shorter_ones_have_it(
+    book: Database,
+) -> None:
+    sentence = "Of what she and you and he have, this is the kestrel"
+    long = f"{sentence}. {' '.join(f'Thing{at} lies on shelf{at}.' for at in range(60))}"
+    await write(book, *lines([long, *(f"A kestrel in tree{at}" for at in range(600))]))
+    assert (await finds(book, f"{sentence}."))[0] == 1
+
+
 async def test_what_compactions_wrote_comes_after_what_was_said(book: Database) -> None:
     notes = [
         Entry(seq, "user", (text_block("the green door"),), kind, layer=1, place=3)
