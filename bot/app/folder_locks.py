@@ -26,7 +26,7 @@ def only_terminal_of(settings: Settings, address: Address) -> Iterator[None]:
         except OSError as error:
             raise ConfigurationError(
                 f"The conversation {address.agent_id} is open in another terminal. Close that one, or start another "
-                "conversation with --agent NAME."
+                "conversation: `palimpsest chat --agent NAME`."
             ) from error
         yield
 

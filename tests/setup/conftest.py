@@ -33,6 +33,9 @@ CTRL_C, CTRL_D, ENTER = "\x03", "\x04", "\r"
 ROWS, COLUMNS = 60, 160
 
 
+EXAMPLE = ".env.example"
+
+
 class Desk(Watched):
     """A terminal, and `palimpsest` in it, which sees nothing of the environment but what it is given."""
 
@@ -52,6 +55,11 @@ class Desk(Watched):
     def file(self) -> Path:
         """What is written."""
         return self.folder / ".env"
+
+    @property
+    def made(self) -> list[str]:
+        """The names of what it left in the folder."""
+        return [one.name for one in self.folder.iterdir() if one.name != EXAMPLE]
 
     @property
     def text(self) -> str:
@@ -136,9 +144,10 @@ async def model() -> AsyncIterator[MessagesServer]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """An empty folder that was made for it."""
+    """One that looks like a clone, so that settings and data are kept in it."""
     made = tmp_path / "bot"
     made.mkdir()
+    (made / EXAMPLE).write_text("# All settings of palimpsest.\n")
     return made
 
 

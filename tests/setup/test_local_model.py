@@ -14,7 +14,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from tests.embedded.wheel import NAME, wheel_in
-from tests.setup.conftest import ENTER, Desk
+from tests.setup.conftest import ENTER, EXAMPLE, Desk
 from tests.setup.test_browser import address_of, press
 from tests.until import until
 from tests.wire.program import PATIENCE
@@ -40,7 +40,7 @@ async def call(*words: str, folder: Path, environment: dict[str, str]) -> tuple[
 async def test_it_is_fetched_where_somebody_wants_it_and_then_found_from_every_folder(
     desks: Callable[[], Desk], bare: dict[str, str], tmp_path: Path
 ) -> None:
-    (tmp_path / "bot" / "something-else.txt").touch()
+    (tmp_path / "bot" / EXAMPLE).unlink()
     first = desks()
     await first.begins("setup", "model")
     await first.answers("Number or name", "none")
@@ -77,7 +77,7 @@ async def test_who_skips_the_model_and_fetches_none_is_told_and_nothing_is_start
     assert await desk.ends() == 0
     code, said = await call("chat", "-p", "Hello", folder=desk.folder, environment=bare)
     assert (code, "`palimpsest brain` fetches it" in said) == (1, True), said
-    assert [one.name for one in desk.folder.iterdir()] == [".env"], "a question that failed leaves no folder"
+    assert desk.made == [".env"], "a question that failed leaves no folder"
 
 
 async def test_an_address_is_asked_again_until_it_is_one_and_can_be_corrected_when_nobody_answers_there(

@@ -197,7 +197,7 @@ async def test_whoever_leaves_at_once_has_nothing_and_nothing_is_set_up_is_asked
     desk.type(CTRL_C)
     await desk.asks("Nothing was kept.")
     assert await desk.ends() == 130
-    assert [*desk.folder.iterdir()] == []
+    assert desk.made == []
 
 
 async def test_a_provider_is_known_by_what_its_models_are_called_and_by_its_key_and_nothing_has_to_be_right(
@@ -313,7 +313,7 @@ async def test_a_terminal_that_is_closed_ends_it_and_leaves_what_was_answered_by
     kept = [f"ANTHROPIC_API_KEY={KEY}", "MODEL=claude-sonnet-5"] if moment.startswith("Token") else []
     assert (lines_of(desk.file) if desk.file.exists() else []) == kept
     assert [*(tmp_path / "for-a-while").iterdir()] == []
-    assert [one.name for one in desk.folder.iterdir()] == ([".env"] if kept else [])
+    assert desk.made == ([".env"] if kept else [])
 
 
 async def test_ctrl_c_beside_the_page_ends_it_and_says_what_is_kept(desk: Desk, folder: Path) -> None:
@@ -339,4 +339,4 @@ async def test_ctrl_c_beside_a_page_that_nobody_opened_leaves_nothing(desk: Desk
     desk.type(CTRL_C)
     await desk.asks("Nothing was kept.")
     assert await desk.ends() == 130
-    assert [*desk.folder.iterdir()] == []
+    assert desk.made == []

@@ -133,7 +133,7 @@ class SettingsFile:
 
 def chosen_file(*, here: bool = False) -> SettingsFile:
     """The `.env` that counts. Where there is none yet, or it is another program's: that of the current folder if it
-    looks like one in which the program is to live, or ``here`` says so; else that of this user, which counts wherever
+    looks like one in which the program lives, or ``here`` says so; else that of this user, which counts wherever
     the program is called, but in a folder that has a `.env` of its own."""
     counts = env_file()
     theirs = counts == ENV_FILE and counts.exists() and is_of_another_program()
@@ -148,8 +148,8 @@ def is_made_by_setup(path: Path) -> bool:
 
 
 def _is_for_it(folder: Path) -> bool:
-    """A clone, a folder in which it ran, or one that was made for it and is empty, which nobody's home was."""
-    return (folder / "data/palimpsest.db").exists() or _has_our_example(folder) or _is_made_for_it(folder)
+    """A clone, or a folder in which it ran."""
+    return (folder / "data/palimpsest.db").exists() or _has_our_example(folder)
 
 
 def _has_our_example(folder: Path) -> bool:
@@ -158,10 +158,3 @@ def _has_our_example(folder: Path) -> bool:
         return "palimpsest" in (folder / ".env.example").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return False
-
-
-def _is_made_for_it(folder: Path) -> bool:
-    with suppress(RuntimeError):  # there may be users without a home
-        if folder.resolve() == Path.home().resolve():
-            return False
-    return os.access(folder, os.W_OK) and not any(folder.iterdir())

@@ -116,7 +116,8 @@ async def last_turn(tx: Tx, agent_id: AgentId, *, since: float) -> tuple[TurnSta
 
 async def used_since(tx: Tx, agent_id: AgentId, since: float) -> Used:
     """What this conversation has used from this moment on, in seconds since 1970."""
-    answered = with_usage(select(turns.c.model, func.count()), turns.c.usage)
+    answers = func.count().filter(turns.c.state == TurnState.DONE)
+    answered = with_usage(select(turns.c.model, answers), turns.c.usage)
     answered = answered.where(turns.c.agent_id == agent_id, turns.c.ended_at >= since)  # begun before it or not
     by_turns = [(row[0], row[1], Usage(*row[2:])) for row in await tx.execute(answered.group_by(turns.c.model))]
     compacted = with_usage(select(compactions.c.model), compactions.c.usage)

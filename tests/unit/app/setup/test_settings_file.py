@@ -76,7 +76,8 @@ def test_what_the_environment_sets_otherwise_is_named(tmp_path: Path, monkeypatc
 @pytest.mark.parametrize(
     ("there", "is_here"),
     [
-        ({}, True),
+        ({}, False),
+        ({"data/palimpsest.db": ""}, True),
         ({".env": ""}, True),
         ({".env.example": "# Wants palimpsest[otel]", "a": ""}, True),
         ({".env.example": "STRIPE_KEY="}, False),
@@ -89,6 +90,7 @@ def test_it_is_in_the_folder_where_the_program_lives_or_with_the_user(
     folder = tmp_path / "folder"
     folder.mkdir()
     for name, text in there.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
     monkeypatch.chdir(folder)
     own = Path(os.environ["XDG_CONFIG_HOME"]) / "palimpsest" / ".env"
@@ -98,13 +100,3 @@ def test_it_is_in_the_folder_where_the_program_lives_or_with_the_user(
         own.parent.mkdir(parents=True)
         own.touch()
         assert chosen_file().path == own
-
-
-def test_an_empty_home_is_no_folder_that_was_made_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    home, link = tmp_path / "home", tmp_path / "link"
-    home.mkdir()
-    link.symlink_to(home)
-    monkeypatch.setenv("HOME", str(link))
-    monkeypatch.chdir(home)
-    assert chosen_file().path == Path(os.environ["XDG_CONFIG_HOME"]) / "palimpsest" / ".env"
-    assert chosen_file(here=True).path == home / ".env"
