@@ -24,8 +24,9 @@ Options = Annotated[
 ]
 
 
-class FlagsShown(TyperGroup):
-    """The help shows what takes no value without one, here and below: typer 0.29 shows it as ``--version <bool>``."""
+class Commands(TyperGroup):
+    """All commands. The help shows what takes no value without one, here and below (typer 0.29 shows it as
+    ``--version <bool>``), and who forgot the `chat` before an option of it is told so."""
 
     @override
     def get_params(self, ctx: Any) -> list[Any]:
@@ -38,6 +39,20 @@ class FlagsShown(TyperGroup):
         command = super().get_command(ctx, cmd_name)
         _below(command, ctx)
         return command
+
+    @override
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As it is there; an option of `palimpsest chat` that stands where a command does is told its place."""
+        word = args[0].partition("=")[0] if args else ""
+        option = word if word.startswith("--") else word[:2]
+        if option in _options(self.get_command(ctx, "chat"), ctx) - _options(self, ctx):
+            ctx.fail(f"No such option: {option}. Write `palimpsest chat {option} …`.")
+        return super().parse_args(ctx, args)
+
+
+def _options(command: Any, context: Any) -> set[str]:
+    """As they are written."""
+    return {word for param in command.get_params(context) for word in param.opts if word.startswith("-")}
 
 
 def _below(command: Any, context: Any) -> None:

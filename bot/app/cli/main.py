@@ -24,12 +24,12 @@ from bot.app.cli import (
     traces,
     volume,
 )
-from bot.app.cli.flags import FlagsShown, Limit, NoCompact, Options, Strategy, overrides
+from bot.app.cli.flags import Commands, Limit, NoCompact, Options, Strategy, overrides
 from bot.app.cli.process import one_line_errors, run_to_its_end, written_or_said
 
 app = typer.Typer(
     name="palimpsest",
-    cls=FlagsShown,
+    cls=Commands,
     help="An assistant that you can talk to for ever: it compacts its own context.",
     add_completion=False,
     pretty_exceptions_enable=False,

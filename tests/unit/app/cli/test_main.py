@@ -62,6 +62,25 @@ def test_alone_without_a_terminal_it_says_how_one_thing_is_asked() -> None:
     assert '`palimpsest chat -p "…"` asks one thing' in said.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [(["--agent", "two"], "--agent"), (["--agent=two"], "--agent"), (["-p", "hi"], "-p"), (["-phi"], "-p")],
+)
+def test_an_option_of_chat_without_chat_is_told_where_it_goes(words: list[str], option: str) -> None:
+    said = CliRunner().invoke(app, words)
+    assert said.exit_code == 2
+    told = " ".join(said.stderr.replace("│", " ").split())
+    assert f"No such option: {option}. Write `palimpsest chat {option} …`." in told
+
+
+@pytest.mark.parametrize("words", [["--nonsense"], ["--role", "worker"], ["agents", "--agent", "two"]])
+def test_an_option_that_chat_does_not_know_or_that_stands_elsewhere_is_not_sent_there(words: list[str]) -> None:
+    said = CliRunner().invoke(app, words)
+    assert said.exit_code == 2
+    assert "No such option" in said.stderr
+    assert "palimpsest chat" not in said.stderr
+
+
 def test_a_backup_without_a_name_is_refused_with_an_example() -> None:
     said = CliRunner().invoke(app, ["backup"])
     assert said.exit_code == 2
