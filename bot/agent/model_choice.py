@@ -6,6 +6,11 @@ answer, and `/model` says so.
 
 from __future__ import annotations
 
+import asyncio
+import difflib
+from collections.abc import Sequence
+from contextlib import suppress
+
 import structlog
 
 from bot.agent.context import Context
@@ -13,8 +18,13 @@ from bot.errors import ConfigurationError, ModelError
 from bot.model import Link
 from bot.model.chain import Chain
 from bot.model.chains import Chains
+from bot.runtime.providers import ANTHROPIC, CUSTOM, providers
 
 log = structlog.get_logger(__name__)
+
+_LIST_SECONDS = 2.0
+"""Whoever asked a command waits for it, and so does what is said next."""
+_MOST_NAMED = 8
 
 
 class ModelChoice:
@@ -44,6 +54,12 @@ class ModelChoice:
             log.warning("model_choice_lost", model=self.chosen, reason=self.problem)
         await self._context.change_to(self.chain.first)
 
+    async def listed(self) -> str:
+        """Where a bare name is asked, and which models there are; empty where nobody says so soon."""
+        link = self._chains.usual.first
+        names = await _names_at(link)
+        return f"At {_endpoint_of(link)}: {_some_of(names, like=link.name)}." if names else ""
+
     async def choose(self, written: str) -> None:
         """From the next answer on; empty: as all conversations. Raises ConfigurationError where there is no such model,
         and a ModelError where that cannot be found out."""
@@ -62,5 +78,41 @@ class ModelChoice:
 
 async def _see(link: Link, written: str) -> None:
     """Raises ConfigurationError where nobody has such a model, and a ModelError where that cannot be found out."""
-    if written and await link.model.look_up(link.name) is None:
-        raise ConfigurationError(f"{link.called} is not listed where it would be asked.")
+    if not written or await link.model.look_up(link.name) is not None:
+        return
+    names = await _names_at(link)
+    if link.name in names:  # some answer for all of them, and not for one
+        return
+    if not names:
+        raise ConfigurationError(f"{_endpoint_of(link)} lists no model {link.name}.")
+    named = _some_of([written.removesuffix(link.name) + name for name in names], like=written)
+    raise ConfigurationError(f"{_endpoint_of(link)} has no model {link.name}. It has {named}.")
+
+
+async def _names_at(link: Link) -> Sequence[str]:
+    """The models that can be chosen where this one is asked; empty where nobody says so soon."""
+    provider = providers().get(link.model.provider)
+    lists_others = provider is not None and bool(provider.version_setting)  # Azure's deployments have other names
+    if link.is_local or lists_others:
+        return ()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_LIST_SECONDS):
+            return await link.model.names()
+    return ()
+
+
+def _endpoint_of(link: Link) -> str:
+    """Who has this model, for people, within a sentence."""
+    provider = providers().get(link.model.provider)
+    if provider is None or provider.name == CUSTOM or (provider.name == ANTHROPIC and not link.is_by_anthropic):
+        return "your endpoint"
+    return provider.title
+
+
+def _some_of(names: Sequence[str], *, like: str) -> str:
+    """Names for a sentence; of many those that are written most ``like`` this one, and how many more there are."""
+    if len(names) > _MOST_NAMED:
+        shown = difflib.get_close_matches(like, names, n=_MOST_NAMED, cutoff=0.0)
+        return f"{', '.join(shown)} and {len(names) - _MOST_NAMED:,} more"
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last

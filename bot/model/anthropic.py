@@ -19,6 +19,7 @@ from bot.model.cache_marks import Life, mark_for, marked, marked_head
 from bot.model.calls import MOST_CALLS, Calls, Endpoint, Silence
 from bot.model.foreign import for_messages, placed
 from bot.model.limits import KnownLimits
+from bot.model.listed_names import names_in
 from bot.model.provider_errors import in_stream, no_end, no_message, of_status, silent, unreachable
 from bot.model.reply_stream import ReplyStream
 from bot.runtime.tls import trusted
@@ -31,6 +32,8 @@ _MOST_COUNTS = 8
 """Questions how large a request is, at once; whoever would have to wait goes by the guess."""
 _LIMITS_SECONDS = 5.0
 _COUNT_SECONDS = 3.0
+_MOST_LISTED = 1_000
+"""The longest page of the list of models, as the SDK has it from the API's page; twenty where none is asked for."""
 _NOT_THERE = frozenset({404, 405, 501})
 
 
@@ -145,6 +148,17 @@ class AnthropicModel(Endpoint):
         except (anthropic.AnthropicError, ValueError, TypeError) as error:
             raise ModelUnavailable("The model's server cannot be reached.") from error
         return getattr(info, "max_input_tokens", None) or 0
+
+    async def names(self) -> Sequence[str]:
+        """See :class:`bot.model.base.Model`."""
+        from bot.model import anthropic_sdk as anthropic
+
+        options: Any = {"params": {"limit": _MOST_LISTED}, "timeout": _LIMITS_SECONDS}
+        try:
+            get: Any = self._sdk().get
+            return names_in(await get("/v1/models", cast_to=object, options=options))
+        except (anthropic.AnthropicError, ModelError, ValueError, TypeError):
+            return ()
 
     async def close(self) -> None:
         """See :class:`bot.model.base.Model`."""

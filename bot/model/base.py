@@ -226,6 +226,9 @@ class Model(Protocol):
     async def look_up(self, model: str) -> int | None:
         """The window that the endpoint states, or 0; None where it knows no such model. Raises a ModelError."""
 
+    async def names(self) -> Sequence[str]:
+        """The models that the endpoint lists, sorted; empty where it lists none, or not soon."""
+
     async def close(self) -> None:
         """Let go of connections."""
 

@@ -123,6 +123,10 @@ class ScriptedModel(Endpoint):
         found = await self._look(model)
         return (found.window if found.known else 0) if self._has(model) else None
 
+    async def names(self) -> Sequence[str]:
+        """See :class:`bot.model.base.Model`."""
+        return sorted(self._models)
+
     async def close(self) -> None:
         """See :class:`bot.model.base.Model`."""
         self.is_closed = True

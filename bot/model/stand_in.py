@@ -90,6 +90,10 @@ class StandIn(Endpoint):
         """See :class:`bot.model.base.Model`."""
         return await self._model.look_up(model)
 
+    async def names(self) -> Sequence[str]:
+        """See :class:`bot.model.base.Model`."""
+        return await self._model.names()
+
     async def close(self) -> None:
         """See :class:`bot.model.base.Model`."""
         await self._model.close()

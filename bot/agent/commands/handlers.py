@@ -301,7 +301,8 @@ class CommandHandlers:
         choice, settings = self._model_choice, self._settings
         may_choose = self._access.is_admin(self._context.address, message.person)
         if not argument:
-            return texts.model_text(choice, settings, self._context.window.link, may_choose=may_choose)
+            listed = await choice.listed() if may_choose else ""
+            return texts.model_text(choice, settings, self._context.window.link, listed, may_choose=may_choose)
         if not may_choose:
             return texts.MODEL_IS_NOT_YOURS
         if self._runner.turn or self._compactor.running:

@@ -95,8 +95,9 @@ def models_text(chain: Chain, summaries: Chain) -> list[str]:
     return [model, *([f"Where it is down: {', '.join(others)}"] if others else []), summary]
 
 
-def model_text(choice: ModelChoice, settings: Settings, asked: Link, *, may_choose: bool) -> str:
-    """The answer to /model alone. ``asked``: who answers just now."""
+def model_text(choice: ModelChoice, settings: Settings, asked: Link, listed: str, *, may_choose: bool) -> str:
+    """The answer to /model alone. ``asked``: who answers just now; ``listed``: what there is to choose, in a sentence,
+    empty where nobody says so."""
     first, *others = choice.chain.links
     lines = [f"{_named(first)} answers here" + (", as chosen for this conversation." if choice.chosen else ".")]
     if choice.problem:
@@ -108,6 +109,8 @@ def model_text(choice: ModelChoice, settings: Settings, asked: Link, *, may_choo
     if may_choose:
         lines += [f"/model {name}" for name in settings.model_fallback if name != choice.chosen]
         lines.append("/model NAME: another one for this conversation, as MODEL names it (provider/name)")
+        if listed:
+            lines.append(listed)
         if choice.chosen:
             lines.append(f"/model {DEFAULT}: as all conversations")
     return "\n".join(lines)

@@ -31,6 +31,7 @@ from bot.model.chat.conversion import (
     takes_no_options,
 )
 from bot.model.limits import KnownLimits
+from bot.model.listed_names import names_in
 from bot.model.provider_errors import in_stream, no_message, of_status, said_in, silent, unreachable
 from bot.runtime.providers import Quirks
 from bot.runtime.tls import trusted
@@ -124,6 +125,17 @@ class ChatModel(Endpoint):
                 return found.window
         listed = await self._listed(model)
         return None if listed is None else _window(listed)
+
+    async def names(self) -> Sequence[str]:
+        """See :class:`bot.model.base.Model`."""
+        import openai
+
+        options: Any = {"timeout": _LOOK_SECONDS, "headers": self._headers()}
+        try:
+            get: Any = self._sdk().get
+            return names_in(await get("/models", cast_to=object, options=options))
+        except (openai.OpenAIError, ModelError, ValueError, TypeError):
+            return ()
 
     async def close(self) -> None:
         """See :class:`bot.model.base.Model`."""

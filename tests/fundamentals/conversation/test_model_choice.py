@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +42,9 @@ async def test_an_admin_chooses_who_answers_and_nobody_else_does_and_it_lasts(da
         assert chosen.startswith("other answers from now on. The context is 0% full for it (")
         assert await room.asks("And now?") == "other", "and nothing is said of a change that was asked for"
         assert await room.commands("/model nonesuch") == (
-            "I did not change to nonesuch: nonesuch is not listed where it would be asked."
+            "I did not change to nonesuch: your endpoint has no model nonesuch. It has other and usual."
         )
+        assert "\nAt your endpoint: other and usual.\n/model default" in await room.commands("/model")
         await room.says("Hello.", chat="bob", person="bob")
         await room.until(lambda: room.replies("bob") == ["usual"])
         await room.says("/model other", chat="bob", person="bob")
@@ -55,6 +58,63 @@ async def test_an_admin_chooses_who_answers_and_nobody_else_does_and_it_lasts(da
         assert "Model: other" in await room.commands("/status")
         assert (await room.commands("/model default")).startswith("usual answers from now on, as in all conversations.")
         assert await room.asks("And you?") == "usual"
+
+
+async def test_of_many_models_those_are_named_that_are_written_most_alike(data_dir: Path) -> None:
+    models = ("usual", *(f"claude-{number}" for number in range(20)), "gpt-5", "gpt-5-mini")
+    async with open_house(settings_of(data_dir, **ADMIN), room := Room(), model=ScriptedModel(named, models=models)):
+        refusal = await room.commands("/model gpt5")
+        shown = await room.commands("/model")
+    assert "your endpoint has no model gpt5. It has gpt-5, gpt-5-mini, " in refusal
+    assert refusal.endswith(" and 15 more.")
+    assert "\nAt your endpoint: usual, " in shown
+    assert shown.endswith(" and 15 more.")
+
+
+async def test_who_may_not_choose_is_told_who_answers_and_no_more(data_dir: Path) -> None:
+    model, room = ScriptedModel(named, models=("usual", "other")), Room()
+    async with open_house(settings_of(data_dir), room, model=model):
+        assert await room.commands("/model") == "usual answers here."
+
+
+class OnlyListing(ScriptedModel):
+    """Its endpoint has a list, and no answer for one model."""
+
+    async def look_up(self, model: str) -> int | None:  # noqa: ARG002  # it knows none by name
+        return None
+
+
+async def test_a_model_that_only_the_list_has_is_taken(data_dir: Path) -> None:
+    room = Room()
+    async with open_house(settings_of(data_dir, **ADMIN), room, model=OnlyListing(named, models=("usual", "other"))):
+        assert (await room.commands("/model other")).startswith("other answers from now on.")
+        assert await room.asks("Who are you?") == "other"
+
+
+class Unlisted(ScriptedModel):
+    """Its endpoint has no list, or has one that never comes."""
+
+    def __init__(self, *, hangs: bool) -> None:
+        super().__init__(named, models=("usual", "other"))
+        self._hangs = hangs
+
+    async def names(self) -> Sequence[str]:
+        if self._hangs:
+            await asyncio.Event().wait()
+        return ()
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+async def test_where_nobody_lists_models_soon_none_is_named(data_dir: Path, hangs: bool) -> None:
+    room = Room()
+    async with open_house(settings_of(data_dir, **ADMIN), room, model=Unlisted(hangs=hangs)):
+        assert await room.commands("/model") == (
+            "usual answers here.\n/model NAME: another one for this conversation, as MODEL names it (provider/name)"
+        )
+        assert await room.commands("/model nonesuch") == (
+            "I did not change to nonesuch: your endpoint lists no model nonesuch."
+        )
+        assert await room.asks("Who are you?") == "usual"
 
 
 @pytest.mark.parametrize(("own", "writer"), [({}, "other"), ({"compaction_model": "small"}, "small")])

@@ -287,6 +287,27 @@ async def test_the_limits_come_from_the_provider_and_are_asked_once(server: Mess
     assert (await asked.limits("claude-test")).window == 123_456
 
 
+async def test_the_models_that_an_endpoint_lists_are_named_whole_and_none_where_it_has_no_list() -> None:
+    seen: list[tuple[str, str | None]] = []
+
+    async def list_models(request: web.Request) -> web.Response:
+        seen.append((request.query["limit"], request.headers.get("x-api-key")))
+        rows = [{"type": "model", "id": "claude-b"}, {"type": "model", "id": "claude-a"}]
+        return web.json_response({"data": rows, "has_more": False})
+
+    app = web.Application()
+    app.router.add_get("/v1/models", list_models)
+    async with TestServer(app) as other:
+        listing, without = (
+            AnthropicModel(api_key="a-key", base_url=f"http://127.0.0.1:{other.port}{path}") for path in ("", "/else")
+        )
+        assert list(await listing.names()) == ["claude-a", "claude-b"]
+        assert list(await without.names()) == []
+        await listing.close()
+        await without.close()
+    assert seen == [("1000", "a-key")]
+
+
 async def test_limits_that_a_server_does_not_know_are_guessed(server: MessagesServer, asked: Model) -> None:
     server.known_models = frozenset()
     assert await asked.limits("claude-test") == Limits(DEFAULT_WINDOW, DEFAULT_ANSWER, known=False)

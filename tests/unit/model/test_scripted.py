@@ -114,6 +114,7 @@ async def test_a_window_that_a_refusal_states_is_learned() -> None:
 async def test_it_has_the_models_that_it_is_said_to_have() -> None:
     model = ScriptedModel(models=("this",), limits=Limits(9_000, 500, known=True))
     assert (await model.look_up("this"), await model.look_up("that")) == (9_000, None)
+    assert await model.names() == ["this"]
     assert await model.limits("that") == Limits()
     assert await ScriptedModel(limits=Limits()).look_up("that") == 0
 

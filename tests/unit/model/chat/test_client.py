@@ -422,6 +422,32 @@ async def test_a_key_that_is_refused_is_said_when_a_model_is_looked_up(endpoint:
     assert await asked.limits("a-model") == Limits()
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        refused(401, {"error": {"message": "no"}}),
+        refused(404, {}),
+        Answer(b"<html>", kind="text/html"),
+        Answer(b"{", kind="application/json"),
+        Answer(b'{"data": 7}', kind="application/json"),
+    ],
+)
+async def test_where_there_is_no_list_no_model_is_named(endpoint: Endpoint, asked: Model, answer: Answer) -> None:
+    endpoint.answer = lambda _: answer
+    assert list(await asked.names()) == []
+
+
+async def test_the_models_of_a_list_are_named_in_their_order_and_each_once(endpoint: Endpoint) -> None:
+    rows = b'{"data": [{"id": "models/b"}, {"id": "a"}, {"id": "b"}, {"id": 7}, {}, 8]}'
+    endpoint.answer = lambda _: Answer(rows, kind="application/json")
+    model = model_of(endpoint, key_header="api-key")
+    assert list(await model.names()) == ["a", "b"]
+    [request] = endpoint.asked
+    assert request.path == "/v1/models"
+    assert request.headers["api-key"] == "test-key", "it is shown the key as in every request"
+    await model.close()
+
+
 async def test_no_endpoint_of_this_wire_counts(asked: Model) -> None:
     assert await asked.count(HEAD, HELLO) is None
 
