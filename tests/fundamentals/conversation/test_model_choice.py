@@ -80,7 +80,7 @@ async def test_who_may_not_choose_is_told_who_answers_and_no_more(data_dir: Path
 class OnlyListing(ScriptedModel):
     """Its endpoint has a list, and no answer for one model."""
 
-    async def look_up(self, model: str) -> int | None:  # noqa: ARG002  # it knows none by name
+    async def look_up(self, model: str) -> int | None:  # it knows none by name
         return None
 
 
