@@ -23,7 +23,7 @@ from bot.runtime.providers import ANTHROPIC, CUSTOM, providers
 log = structlog.get_logger(__name__)
 
 _LIST_SECONDS = 2.0
-"""Whoever asked a command waits for it, and so does what is said next."""
+"""Whoever gave the command waits for it."""
 _MOST_NAMED = 8
 
 
