@@ -317,7 +317,7 @@ async def test_as_long_as_nobody_has_said_how_large_the_window_is_the_meter_says
         await desk.shows("And in this terminal alone:")
         await desk.shows("/attach: send a file")
         desk.type(CTRL_D)
-    assert " %), limit assumed · claude-sonnet-5 · ok" in desk.text
+    assert " %), limit assumed · ok" in desk.text
 
 
 async def test_what_a_session_took_counts_the_answer_to_what_was_left_over_before_it(
