@@ -14,7 +14,7 @@ from bot.app.doctor.web import Web
 from bot.app.setup.env_lines import TAKEN_OUT
 from bot.app.setup.model_step import ModelAnswer, ModelStep
 from bot.app.setup.settings_file import SettingsFile
-from tests.servers.chat.manners import GROQ, OLLAMA, OPENAI
+from tests.servers.chat.manners import GROQ, LLAMACPP, OLLAMA, OPENAI
 from tests.servers.messages.server import MessagesServer
 
 KEY = "test-key"
@@ -93,6 +93,16 @@ async def test_an_address_without_its_path_is_looked_for_and_kept_where_it_is(
     trial = await step.attempt(answer)
     assert trial.state == "works", trial.findings
     assert f"It is at {model.chat_url}." in [finding.sentence for finding in trial.findings]
+    assert step.keep(answer)["CUSTOM_BASE_URL"] == model.chat_url
+
+
+async def test_where_a_server_speaks_at_its_root_too_the_usual_place_is_kept(
+    step: ModelStep, model: MessagesServer
+) -> None:
+    model.manner = replace(LLAMACPP, model="gpt-5.2")
+    answer = ModelAnswer("custom", "gpt-5.2", KEY, model.chat_url.removesuffix("/v1"))
+    trial = await step.attempt(answer)
+    assert trial.state == "works", trial.findings
     assert step.keep(answer)["CUSTOM_BASE_URL"] == model.chat_url
 
 

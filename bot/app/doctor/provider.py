@@ -203,7 +203,11 @@ async def _wrong_place(case: Case, one: Asked, listed: Answer) -> Finding | None
 
 
 async def place_instead(case: Case, one: Asked) -> str:
-    """Where its wire is spoken, if not at its address but near that; else empty. Raises Unreachable."""
+    """Where its wire is spoken, if not at its address but near that; else empty. Of an address without a path the usual
+    place below it, where both speak it. Raises Unreachable."""
+    usual = "" if urlsplit(one.base).path else f"{one.base}/v1"
+    if usual and not await is_nowhere(case, f"{usual}{_CHAT}", one.headers):
+        return usual
     is_here = not await is_nowhere(case, f"{one.base}{_CHAT}", one.headers)
     return "" if is_here else await _elsewhere(case, one)
 
