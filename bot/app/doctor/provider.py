@@ -18,6 +18,7 @@ from bot.app.doctor.case import Case, revealed
 from bot.app.doctor.web import Answer, Unreachable
 from bot.errors import Cause, cause_of
 from bot.model.base import Limits
+from bot.model.listed_names import names_in
 from bot.model.providers.windows import Unanswered, loaded_by_ollama, look
 from bot.runtime.checks import Finding, ok, problem, unreached, warning
 from bot.runtime.providers import CUSTOM, Choice, Provider, choice, providers
@@ -240,14 +241,15 @@ async def is_nowhere(case: Case, url: str, headers: Mapping[str, str]) -> bool:
 
 def _unknown_model(one: Asked, listed: Answer) -> Finding | None:
     """What a list does not have. Azure's is one of models, and deployments have names of their own."""
-    names = names_in(listed)
+    names = {*names_in(listed.body)}
     wanted = one.choice.name
-    if not names or one.provider.version_setting or names & {wanted, f"{wanted}:latest", f"models/{wanted}"}:
+    known = {wanted.removeprefix("models/"), f"{wanted}:latest"}
+    if not names or one.provider.version_setting or names & known:
         return None
     if wanted.partition(":")[0] in names and one.provider.name == "openrouter":  # variants, as in name:free
         return None
     near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5) or sorted(names)[:3]
-    meant = " or ".join(f"{one.provider.name}/{name.removeprefix('models/')}" for name in near)
+    meant = " or ".join(f"{one.provider.name}/{name}" for name in near)
     sentence = f"{one.whose}{one.provider.title} at {one.shown} has no model {wanted}."
     if one.provider.name == "ollama":
         advice = f"Get it with `ollama pull {wanted}`, or set {one.choice.setting} to {meant}."
@@ -257,14 +259,6 @@ def _unknown_model(one: Asked, listed: Answer) -> Finding | None:
     if other and other != one.provider:
         advice += f", or, if it is to be asked at {other.title}, set {other.key} too"
     return NoSuchModel(PART, "problem", sentence, f"{advice}.")
-
-
-def names_in(listed: Answer) -> set[str]:
-    """The models that an answer to `/models` lists; none where it is no list."""
-    rows = listed.body.get("data") if isinstance(listed.body, dict) else listed.body
-    return (
-        {str(row["id"]) for row in rows if isinstance(row, dict) and row.get("id")} if isinstance(rows, list) else set()
-    )
 
 
 async def _window(one: Asked) -> Finding:

@@ -12,7 +12,7 @@ from typing import IO
 from urllib.parse import urlsplit
 
 from bot.app.doctor.case import Case, revealed
-from bot.app.doctor.provider import Asked, asked, names_in, of_account, place_instead, unreachable
+from bot.app.doctor.provider import Asked, asked, of_account, place_instead, unreachable
 from bot.app.doctor.web import Unreachable, Web
 from bot.app.embedded import EmbeddedError
 from bot.app.embedded.weights import fetch, find_weights, is_to_be_fetched, weights_folder
@@ -21,6 +21,7 @@ from bot.app.setup.settings_file import SettingsFile
 from bot.app.setup.standing import LIMIT
 from bot.app.setup.trial import Trial, trial_of
 from bot.errors import Cause, ConfigurationError
+from bot.model.listed_names import names_in
 from bot.model.providers.windows import look
 from bot.runtime.checks import Finding, Unreached, ok, problem
 from bot.runtime.providers import ANTHROPIC, CUSTOM, DEFAULT_MODEL, Choice, Provider, Wire, choice, providers
@@ -162,11 +163,11 @@ class ModelStep:
             if answer.provider != ANTHROPIC:
                 one = asked(choice.talker(settings), settings)
                 listed = await self._web.get(f"{one.base}/models", headers=one.headers, query=one.query)
-                return sorted(name.removeprefix("models/") for name in names_in(listed))
+                return names_in(listed.body)
             base = settings.anthropic_base_url or providers()[ANTHROPIC].base_url
             headers = {"anthropic-version": _ANTHROPIC_VERSION, "x-api-key": revealed(settings.anthropic_api_key)}
             listed = await self._web.get(f"{base}/v1/models", headers=headers, query={"limit": "1000"})
-            return sorted(names_in(listed))
+            return names_in(listed.body)
         return ()
 
     def place_of(self, address: str) -> str:
@@ -374,7 +375,7 @@ class ModelStep:
         one = asked(Choice(provider.name, "", base_url=base), settings)
         with suppress(Unreachable):
             listed = await self._web.get(f"{base}/models", headers=one.headers, patience=_LOOK_SECONDS)
-            return tuple(sorted(names_in(listed)))
+            return names_in(listed.body)
         return ()
 
     async def _abilities(self, one: Asked) -> str:

@@ -23,9 +23,8 @@ from bot.store.search.word_index import Count, Hits
 from bot.store.search.words import (
     LONGEST_QUERY,
     Wanted,
-    common_words,
     plain,
-    query_words,
+    telling_and_common,
     times_in,
     times_written,
     written_words,
@@ -92,7 +91,7 @@ async def search(
     stand by BM25 (:mod:`bot.store.search.ranking`), and among equals the newest first.
     ``unseen``: without what the model has in front of it now.
     """
-    words, common = query_words(query), common_words(query)
+    words, common = telling_and_common(query)
     stack = await histories.load_layers(tx, agent_id) if unseen else ()
     newest = _deepest(stack) if unseen else await histories.last_seq(tx, agent_id)
     low, high = min(_LAST, max(1, low)), newest if high is None else min(high, newest)

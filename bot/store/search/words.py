@@ -119,14 +119,14 @@ def words_in(text: str) -> list[str]:
 def query_words(query: str) -> tuple[Wanted, ...]:
     """What a query asks for. Words that every text has ("the", "what") count only where there are no others. They are
     those of the language that it is asked in: "met" tells in English and does not in Dutch."""
-    telling, common = _wanted(query)
-    return tuple((telling or common)[:MOST_QUERY_WORDS])
+    return telling_and_common(query)[0]
 
 
-def common_words(query: str) -> tuple[Wanted, ...]:
-    """Words that every text has and a query has beside others."""
+def telling_and_common(query: str) -> tuple[tuple[Wanted, ...], tuple[Wanted, ...]]:
+    """The same, and the words that every text has which a query has beside these."""
     telling, common = _wanted(query)
-    return tuple(common[: MOST_QUERY_WORDS - len(telling)]) if 0 < len(telling) < MOST_QUERY_WORDS else ()
+    asked = (telling or common)[:MOST_QUERY_WORDS]
+    return tuple(asked), tuple(common[: MOST_QUERY_WORDS - len(asked)] if telling else ())
 
 
 def written_words(query: str) -> tuple[str, ...]:
