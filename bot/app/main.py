@@ -18,7 +18,7 @@ import structlog
 from bot.app.cli.text import say
 from bot.app.folder_locks import beside_others
 from bot.app.loading import AGENTS, WORKER, Loading, begun, load, sdks, without_collecting
-from bot.app.platforms import local_note, modules_of, platform_names, platforms
+from bot.app.platforms import local_note, modules_of, platform_names, platforms, who_answers
 from bot.page.access.shut import why_shut
 from bot.runtime.access import WEB, Access
 from bot.runtime.settings import Settings
@@ -263,7 +263,7 @@ def what_runs(settings: Settings, roles: Sequence[Role], connectors: Sequence[st
         return f"Palimpsest starts ({', '.join(roles)}). {here}"
     *others, last = [_PLACES[name] for name in connectors]
     where = f"{', '.join(others)} and {last}" if others else last
-    who = "the small local model" if settings.uses_local_model else settings.talker.name
+    who = who_answers(settings)
     what = f"{who} answers {where}" if "agents" in roles else f"it is talked to {where}, and other processes answer"
     return f"Palimpsest starts: {what}. {here}"
 

@@ -77,6 +77,11 @@ def _tokens(settings: Settings) -> Mapping[str, SecretStr | None]:
     return {"telegram": settings.telegram_token, "discord": settings.discord_token}
 
 
+def who_answers(settings: Settings) -> str:
+    """The model that talks, as people call it."""
+    return "the small local model" if settings.uses_local_model else settings.talker.name
+
+
 def piped(
     settings: Settings,
     address: Address,
@@ -92,8 +97,7 @@ def piped(
     from connectors.terminal.pipe import Pipe
 
     sys.stderr.writelines(f"{line}\n" for line in _said(settings, notes))
-    who = "the small local model" if settings.uses_local_model else settings.talker.name
-    waiting = f"⏳ Waiting for an answer of {who}; Ctrl-C ends it."
+    waiting = f"⏳ Waiting for an answer of {who_answers(settings)}; Ctrl-C ends it."
     return Pipe(address, says=says, files=files, out=out or sys.stdout, err=err or sys.stderr, waiting=waiting)
 
 

@@ -149,6 +149,17 @@ async def sitting_at(
             await program.wait()
 
 
+async def killed_while_it_answers(programs: Programs, model: MessagesServer, desk: Desk) -> None:
+    """A question was asked, and nothing of its answer came."""
+    model.hang(None)
+    async with sitting_at(desk, programs, killed=True) as program:
+        await desk.shows("stops an answer")
+        desk.type("A haiku about a pond, please." + ENTER)
+        await model.wait_for(_was_asked(1), PATIENCE)
+        program.kill()
+    model.release()
+
+
 class Killed(Exception):
     """The program was."""
 
@@ -194,13 +205,7 @@ async def test_what_was_entered_before_the_program_was_ready_is_answered_after_a
 async def test_an_answer_that_was_written_elsewhere_meanwhile_is_shown_once(
     programs: Programs, model: MessagesServer, desk: Desk
 ) -> None:
-    model.hang(None)
-    async with sitting_at(desk, programs, killed=True) as program:
-        await desk.shows("stops an answer")
-        desk.type("A haiku about a pond, please." + ENTER)
-        await model.wait_for(_was_asked(1), PATIENCE)
-        program.kill()
-    model.release()
+    await killed_while_it_answers(programs, model, desk)
 
     async def when_the_other_is_written(request: MessagesRequest) -> Reply:
         if "elsewhere" in request.last_user_text:
@@ -323,13 +328,7 @@ async def test_as_long_as_nobody_has_said_how_large_the_window_is_the_meter_says
 async def test_what_a_session_took_counts_the_answer_to_what_was_left_over_before_it(
     programs: Programs, model: MessagesServer, desk: Desk
 ) -> None:
-    model.hang(None)
-    async with sitting_at(desk, programs, killed=True) as program:
-        await desk.shows("stops an answer")
-        desk.type("A haiku about a pond, please." + ENTER)
-        await model.wait_for(_was_asked(1), PATIENCE)
-        program.kill()
-    model.release()
+    await killed_while_it_answers(programs, model, desk)
     async with sitting_at(desk, programs):
         await desk.shows(HAIKU)
         desk.type(CTRL_D)

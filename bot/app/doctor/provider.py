@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -190,7 +190,7 @@ async def _wrong_place(case: Case, one: Asked, listed: Answer) -> Finding | None
     if not await is_nowhere(case, f"{one.base}{_CHAT}", one.headers):
         return None
     setting = one.provider.base_setting
-    if other := await _elsewhere(case, one):
+    if other := await _first_there(case, one, _others(one.base)):
         sentence = f"{one.whose}{setting}: there is no {_CHAT} at {one.shown}, but there is one at {other}."
         return problem(PART, sentence, f"Write {setting}={other}.")
     root = one.base.removesuffix("/v1")
@@ -206,17 +206,16 @@ async def _wrong_place(case: Case, one: Asked, listed: Answer) -> Finding | None
 async def place_instead(case: Case, one: Asked) -> str:
     """Where its wire is spoken, if not at its address but near that; else empty. Of an address without a path the usual
     place below it, where both speak it. Raises Unreachable."""
-    usual = "" if urlsplit(one.base).path else f"{one.base}/v1"
-    if usual and not await is_nowhere(case, f"{usual}{_CHAT}", one.headers):
-        return usual
-    is_here = not await is_nowhere(case, f"{one.base}{_CHAT}", one.headers)
-    return "" if is_here else await _elsewhere(case, one)
+    usual = [] if urlsplit(one.base).path else [f"{one.base}/v1"]
+    place = await _first_there(case, one, dict.fromkeys([*usual, one.base, *_others(one.base)]))
+    return "" if place == one.base else place
 
 
-async def _elsewhere(case: Case, one: Asked) -> str:
-    for other in _others(one.base):
-        if not await is_nowhere(case, f"{other}{_CHAT}", one.headers):
-            return other
+async def _first_there(case: Case, one: Asked, places: Iterable[str]) -> str:
+    """The first of these where the wire is spoken; empty where it is at none."""
+    for place in places:
+        if not await is_nowhere(case, f"{place}{_CHAT}", one.headers):
+            return place
     return ""
 
 

@@ -70,7 +70,7 @@ class Updates:
     def _alike(self, newer: int, at: int, own: Mapping[str, int], whole: int) -> float:
         """The share of the words of the shorter of two lines that both have, by weight; 0 where that is too little, or
         the newer says nothing else."""
-        others, of_others = self._words_of.get(newer) or self._words(newer)
+        others, of_others = self._words(newer)
         shared = [word for word in own if word in others]
         share = sum(map(own.__getitem__, shared)) / min(whole, of_others)
         if share < _ALIKE or sum(told for word in shared if (told := form_of(word)) >= _TELLS) < _LEAST:

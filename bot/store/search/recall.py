@@ -197,8 +197,8 @@ class _Search:
         return {seq: _score(words, telling, held[seq], counts.get(seq, Count()), whole=seq in whole) for seq in seqs}
 
     async def _whole(self) -> Sequence[int]:
-        """Where little of a query tells anything, and very many entries have that: the newest that have the rest, too.
-        Whoever asks for a whole sentence asks for these."""
+        """The newest that have all words of the query, also those that every text has. Whoever asks for a whole
+        sentence asks for these; where little of it tells anything, they are not among the best."""
         if not self.common:
             return ()
         [hits] = await self._newest([[*self.words, *self.common]])
