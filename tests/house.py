@@ -147,8 +147,6 @@ def settings_for(server: MessagesServer, data_dir: Path, wire: Wire = "messages"
     always = {"data_dir": data_dir, "access": "open", "model": MODEL, "model_patience": 0}
     values: dict[str, Any] = {**always, **changes}
     if wire == "chat":
-        import openai  # noqa: F401  # takes a second the first time, which no test should wait for within its limits
-
         server.manner = GATEWAY
         server.listed |= {values["model"], *filter(None, [values.get("compaction_model")])}
         values |= {
@@ -156,7 +154,7 @@ def settings_for(server: MessagesServer, data_dir: Path, wire: Wire = "messages"
             "providers": {"openai": {"key": "test-key", "base_url": server.chat_url}},
         }
     else:
-        import bot.model.anthropic_sdk  # noqa: F401  # as above
+        import bot.model.anthropic_sdk  # noqa: F401  # takes a second the first time, which no test should wait for
 
         values = {"anthropic_api_key": "test-key", "anthropic_base_url": server.url, **values}
     return load_settings(_env_file=None, **values)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from bot.app.cli.text import say
 from bot.app.folder_locks import only_terminal_of
-from bot.app.loading import AGENTS, WORKER, begun, keep_what_is_loaded, load, sdks, without_collecting
+from bot.app.loading import AGENTS, WORKER, begun, clients, keep_what_is_loaded, load, without_collecting
 from bot.app.main import gateway_for, inner_roles
 from bot.app.platforms import piped, terminal, write_answer, write_line
 from bot.bus import topics
@@ -168,7 +168,7 @@ async def serve_chat(
         from bot.app.resources import open_resources
         from bot.bus.leases import CONNECTOR
 
-        loading = begun(load("agents", *AGENTS, *WORKER, *(() if model else sdks(settings))))
+        loading = begun(load("agents", *AGENTS, *WORKER, *(() if model else clients(settings))))
         opening = open_resources(settings, listen=(connector.name,), model=model)
         async with loading as agents_there, opening as resources:
             if before:

@@ -1,10 +1,10 @@
 """When what is slow to load is loaded, and how the garbage collector stays out of the way.
 
-Two thirds of a start are the imports of libraries. So nothing is imported that is not used (the SDK of one provider,
+Two thirds of a start are the imports of libraries. So nothing is imported that is not used (the client of one wire,
 the libraries of the platforms that have a token; the page at its first request), it is done in a thread, and a platform
 is heard before those are there who answer::
 
-    stores, and beside them the platforms ─▶ gateways receive ─▶ agents, the model's SDK, the worker ─▶ answers
+    stores, and beside them the platforms ─▶ gateways receive ─▶ agents, the model's client, the worker ─▶ answers
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 
 WORKER = ("workers.main", "arq.jobs")
 AGENTS = ("bot.agent.host", "bot.agent.services", "bot.agent.tools.mcp.servers")
-_SDKS = {Wire.MESSAGES: "bot.model.anthropic_sdk", Wire.CHAT: "openai"}
+_CLIENTS = {Wire.MESSAGES: "bot.model.anthropic_sdk", Wire.CHAT: "httpx2"}
 _PART = "start"
 """What `/readyz` calls it that something is still being loaded."""
 _ONE_AT_A_TIME = threading.Lock()
@@ -63,9 +63,9 @@ def _load(modules: tuple[str, ...]) -> float:
         return time.monotonic() - began
 
 
-def sdks(settings: Settings) -> tuple[str, ...]:
-    """Those that a model of the settings is asked by."""
-    return tuple(sorted(_SDKS[wire] for wire in choice.wires(settings)))
+def clients(settings: Settings) -> tuple[str, ...]:
+    """The modules that the models of the settings are asked by."""
+    return tuple(sorted(_CLIENTS[wire] for wire in choice.wires(settings)))
 
 
 class Loading:

@@ -17,7 +17,7 @@ import structlog
 
 from bot.app.cli.text import say
 from bot.app.folder_locks import beside_others
-from bot.app.loading import AGENTS, WORKER, Loading, begun, load, sdks, without_collecting
+from bot.app.loading import AGENTS, WORKER, Loading, begun, clients, load, without_collecting
 from bot.app.platforms import local_note, modules_of, platform_names, platforms, who_answers
 from bot.page.access.shut import why_shut
 from bot.runtime.access import WEB, Access
@@ -124,7 +124,7 @@ async def _agents(
 ) -> None:
     """The agents of this process, and after them what serves them, whose end no agent must see."""
     if loading:
-        await loading.of("agents", *AGENTS, *sdks(resources.settings))
+        await loading.of("agents", *AGENTS, *clients(resources.settings))
     from bot.agent.host import Host
     from bot.app.housekeeping import keep_house
 
@@ -143,7 +143,7 @@ async def _worker(
     resources: Resources, shutdown: Shutdown | None, health: Health | None, loading: Loading | None
 ) -> None:
     if loading:
-        await loading.of("worker", *WORKER, *sdks(resources.settings))
+        await loading.of("worker", *WORKER, *clients(resources.settings))
     from workers.main import work
 
     await work(resources, shutdown, health.checks if health else None)

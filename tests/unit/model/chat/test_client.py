@@ -1,5 +1,5 @@
-"""The adapter of the second wire, with the real SDK against an endpoint on loopback: what it asks, what it gives back,
-what it says when it gets none."""
+"""The adapter of the second wire against an endpoint on loopback: what it asks, what it gives back, what it says when
+it gets none."""
 
 from __future__ import annotations
 
