@@ -119,6 +119,13 @@ def terminal(settings: Settings, address: Address, notes: Sequence[str] = ()) ->
     )
 
 
+def files_named(text: str) -> Sequence[Attachment]:
+    """What a message at the terminal would take along for an `@` before its name. Looks at the disk."""
+    from connectors.terminal.attach import mentioned
+
+    return mentioned(text)[0]
+
+
 def write_line(file: TextIO, text: str) -> None:
     """A text and the end of a line, as a pipe writes its answers."""
     from connectors.terminal.pipe import write

@@ -52,6 +52,16 @@ def _how_many(request: MessagesRequest) -> Reply:
     return Reply(f"{len(request.messages)} messages: {request.last_user_text.strip()}")
 
 
+async def test_a_file_that_a_prompt_names_is_not_sent_unasked_and_the_way_is_said(
+    programs: Programs, model: MessagesServer, tmp_path: Path
+) -> None:
+    sheet = tmp_path / "my sheet.txt"
+    sheet.write_text("The sheet says 12.")
+    asked = await _asks(programs, "-p", f'What is in @"{sheet}", and who is @ada?')
+    assert f"--attach '{sheet}'" in "\n".join(asked.err)
+    assert "says 12" not in model.requests[0].request.all_text
+
+
 async def test_without_an_answer_nothing_is_on_standard_output_and_the_exit_code_says_so(
     programs: Programs, tmp_path: Path
 ) -> None:

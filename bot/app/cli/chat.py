@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import tempfile
 import threading
@@ -112,11 +113,15 @@ def _ask_once(
     from bot.app.chat import ask_once
     from bot.app.conversations import new_once
     from bot.app.new_folder import NewFolder
+    from bot.app.platforms import files_named
 
     most = settings.files.most_bytes
     given = _input(most)
     if prompt == FROM_INPUT:
         prompt, given = given.decode("utf-8", "replace"), b""
+    elif named := files_named(prompt):  # not sent unasked: a script may pass on what others wrote
+        way = " ".join(f"--attach {shlex.quote(file.ref)}" for file in named)
+        print(f"An @ in --prompt is text. This sends what it names: {way}", file=sys.stderr)
     files = [_attached(path, most) for path in attach]
     if not (prompt.strip() or files or given):
         raise WronglyCalled("There is nothing to say: give --prompt a text, or something on standard input.")
