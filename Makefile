@@ -138,7 +138,7 @@ UV_LOCK = --universal --python-version 3.11 --generate-hashes --no-annotate --qu
 lock: .venv/.installed
 	@test -x .venv/lock/bin/uv || { $(BIN)/python -m venv .venv/lock && \
 		.venv/lock/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION); }
-	.venv/lock/bin/uv pip compile pyproject.toml --group build --group model --group dev $(UV_LOCK) requirements.lock
+	.venv/lock/bin/uv pip compile pyproject.toml --all-extras --group build --group model --group dev $(UV_LOCK) requirements.lock
 	.venv/lock/bin/uv pip compile --group bench --constraint requirements.lock $(UV_LOCK) requirements-bench.lock
 	.venv/lock/bin/uv pip compile --group site $(UV_LOCK) requirements-site.lock
 	.venv/lock/bin/uv pip compile --group browser --constraint requirements.lock $(UV_LOCK) requirements-browser.lock

@@ -1,4 +1,4 @@
-"""Embeddings: texts as vectors, by a model that comes with the program or by an endpoint. Vectors are kept in the book.
+"""Embeddings: texts as vectors, by a small model in a package of its own or by an endpoint. Vectors are kept in the book.
 
 ::
 
@@ -25,6 +25,7 @@ from bot.compaction.parts.similarity import LONGEST_TEXT, comparable_text
 from bot.errors import EmbeddingsUnavailable
 from bot.history import Entry, Usage
 from bot.messages import AgentId
+from bot.runtime.strategies import how_to_get_vectors
 from bot.store import Database, vectors
 from bot.store.money import ledger
 from bot.store.money.ledger import Charge
@@ -54,7 +55,8 @@ class Embedder(Protocol):
 
 
 class WordLlamaEmbedder:
-    """WordLlama: static embeddings of 256 dimensions, whose weights come with its package. Nothing is downloaded.
+    """WordLlama: static embeddings of 256 dimensions, whose weights come with its package (the extra `vectors`). Nothing
+    is downloaded.
 
     Loaded at the first use (a third of a second, some 60 MB), in a thread, as all its work is.
     """
@@ -76,6 +78,8 @@ class WordLlamaEmbedder:
             try:
                 model = self._loaded()
                 rows = model.embed(texts, batch_size=_PADDED) if texts else []
+            except ModuleNotFoundError as error:
+                raise EmbeddingsUnavailable(f"{error}. {how_to_get_vectors()}") from error
             except (ImportError, OSError, ValueError, RuntimeError, MemoryError) as error:
                 raise EmbeddingsUnavailable(f"WordLlama cannot embed: {type(error).__name__}: {error}") from error
         return [array("f", row.tobytes()) for row in rows]

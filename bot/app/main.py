@@ -225,7 +225,7 @@ def _page(resources: Resources, gateways: Sequence[Gateway]) -> Page | None:
 
 
 def _embedder(settings: Settings) -> Embedder:
-    """Who says how alike two texts are: an endpoint of one's own, or the model that comes with the program."""
+    """Who says how alike two texts are: an endpoint of one's own, or the model of the extra `vectors`."""
     from bot.agent.embeddings import HttpEmbedder, WordLlamaEmbedder
 
     chosen = settings.embeddings

@@ -162,7 +162,7 @@ class EmbeddingsSettings(_Group):
     """`EMBEDDINGS__*`: how `tiered` finds what belongs to a question."""
 
     url: str | None = None
-    """An endpoint like Ollama's `/api/embed`; unset: the embeddings that come with the program."""
+    """An endpoint like Ollama's `/api/embed`; unset: WordLlama, if `palimpsest[vectors]` is installed, or words."""
     model: str = "nomic-embed-text"
     """The model at that endpoint."""
 

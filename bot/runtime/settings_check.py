@@ -9,6 +9,7 @@ a group of ours (`AGENTS__…`): whatever else is in the environment may be a st
 from __future__ import annotations
 
 import difflib
+import importlib.util
 import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -299,13 +300,19 @@ def _strategies(settings: Settings) -> Iterator[Finding]:
     if settings.agents.strategy == "reset" and not settings.strategy:
         return  # nothing was chosen, and loading them takes a while
     from bot.compaction import STRATEGIES
-    from bot.runtime.strategies import configured
+    from bot.runtime.strategies import configured, how_to_get_vectors
 
     try:
         known = configured(STRATEGIES, settings)
     except ConfigurationError as error:
         yield problem(PART, str(error), "")
         return
+    wants_vectors = getattr(known.default, "wants_vectors", False)
+    if wants_vectors and not settings.embeddings.url and importlib.util.find_spec("wordllama") is None:
+        sentence = (
+            f"AGENTS__STRATEGY={known.default.name}: it compares messages by their words, as nothing makes vectors."
+        )
+        yield warning(PART, sentence, how_to_get_vectors())
     for name in settings.strategy:
         options = getattr(known.get(name), "options", None)
         low, high = (getattr(options, level, None) for level in ("warning", "critical"))

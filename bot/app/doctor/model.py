@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from bot.app.doctor.case import Case, revealed
 from bot.app.doctor.provider import Asked, NoSuchModel, asked, check_provider, is_nowhere, of_account
 from bot.app.doctor.web import Unreachable
-from bot.app.embedded.weights import find_weights
+from bot.app.embedded.brain import find_brain
 from bot.app.models import link_to, summary_link
 from bot.app.platforms import LOCAL_MODEL_NOTE
 from bot.errors import Cause, ModelError, ModelRefused, ModelUnavailable, StoreUnavailable
@@ -164,7 +164,7 @@ def _summaries(settings: Settings) -> dict[str, str]:
 
 
 async def _local(settings: Settings) -> list[Finding]:
-    await asyncio.to_thread(find_weights, settings.data_dir)
+    await asyncio.to_thread(find_brain, settings.data_dir)
     if settings.model:
         advice = "Write it as provider/model, or set the key of its provider, e.g. ANTHROPIC_API_KEY."
         return [warning(PART, f"MODEL={settings.model} is ignored: the local toy model answers.", advice)]

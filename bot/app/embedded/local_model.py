@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 import bot
 from bot.app.embedded import EmbeddedError
+from bot.app.embedded.brain import find_brain
 from bot.app.embedded.detached import Detached, wait_until
 from bot.app.embedded.shared_server import SharedServer
-from bot.app.embedded.weights import find_weights
 
 LOCAL_MODEL_NAME = "smollm2-135m-instruct"
 LOCAL_CONTEXT = 8192
@@ -68,13 +68,14 @@ class LocalModel(SharedServer):
         return self._find()
 
     def _spawn(self) -> None:
-        weights = find_weights(self.folder.parent)
+        brain = find_brain(self.folder.parent)
         port = _port_of(self._url_file)
         self._url_file.unlink(missing_ok=True)
-        # -P and PYTHONPATH: our own package, wherever it is, and nothing that lies in the folder.
+        # -P and PYTHONPATH: our own package, wherever it is, what was fetched, and nothing that lies in the folder.
         program = [sys.executable, "-P", "-m", "bot.app.embedded.local_model_server"]
-        environment = {**os.environ, "PYTHONPATH": str(Path(bot.__file__).parents[1])}
-        self._server.spawn([*program, str(self.folder), str(weights), str(port)], environment)
+        places = [Path(bot.__file__).parents[1], *([brain.library] if brain.library else [])]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places))}
+        self._server.spawn([*program, str(self.folder), str(brain.weights), str(port)], environment)
 
 
 def _port_of(url_file: Path) -> int:

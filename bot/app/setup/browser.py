@@ -21,7 +21,6 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from bot.app.doctor.web import Web
-from bot.app.embedded.weights import MEGABYTES
 from bot.app.http import HttpServer
 from bot.app.setup.address_step import AddressStep
 from bot.app.setup.first_word import FirstWord
@@ -186,7 +185,7 @@ class _Pages:
             standing=standing(self._file),
             is_model_set=is_named(self._file),
             lacks_model=self._models.lacks_model,
-            megabytes=MEGABYTES,
+            megabytes=self._models.megabytes_to_fetch,
             places=places(self._file),
             platforms=[(one.platform, bool(one.token), one.admins) for one in self._platforms.values()],
             taken=address.finding if other else None,
@@ -210,7 +209,7 @@ class _Pages:
             None if "no_key" in form and not form.get("key") else form.get("key", ""),
             form["base_url"] if form.get("base_url") else None,
         )
-        if not offer.provider and self._models.is_to_be_fetched:
+        if not offer.provider and self._models.megabytes_to_fetch:
             self._models.keep(answer)
             return await self._fetch(request)
         trial = await self._models.attempt(answer)
@@ -234,7 +233,8 @@ class _Pages:
             return RedirectResponse("/", HTTPStatus.SEE_OTHER)
         trial = self._fetching.result() if self._fetching.done() else None
         self._fetching = self._fetching if trial is None else None
-        return self._page(request, "setup_fetch.html", "The small local model", trial=trial, megabytes=MEGABYTES)
+        megabytes = self._models.megabytes_to_fetch
+        return self._page(request, "setup_fetch.html", "The small local model", trial=trial, megabytes=megabytes)
 
     async def _model_form(
         self, request: Request, offer: Offer, trial: Trial | None = None, known: Sequence[str] = (), **given: str
@@ -251,7 +251,7 @@ class _Pages:
             known=known,
             model=given.get("model") or usual or next(iter(known), ""),
             base_url=given.get("base_url", ""),
-            megabytes=MEGABYTES if not offer.provider and self._models.is_to_be_fetched else 0,
+            megabytes=0 if offer.provider else self._models.megabytes_to_fetch,
             asides=[*self._models.changes(ModelAnswer(LOCAL))] if not offer.provider else [],
             trial=trial,
         )

@@ -15,7 +15,7 @@ from bot.app.doctor.case import Case, revealed
 from bot.app.doctor.provider import Asked, asked, of_account, place_instead, unreachable
 from bot.app.doctor.web import Unreachable, Web
 from bot.app.embedded import EmbeddedError
-from bot.app.embedded.weights import fetch, find_weights, is_to_be_fetched, weights_folder
+from bot.app.embedded.brain import fetch, find_brain, megabytes_to_fetch
 from bot.app.setup.env_lines import TAKEN_OUT, Changes, TakenOut
 from bot.app.setup.settings_file import SettingsFile
 from bot.app.setup.standing import LIMIT
@@ -227,7 +227,7 @@ class ModelStep:
             settings = self._file.settings(self.changes(answer))
             self._refuse_another(answer, settings)
             if not answer.provider:
-                find_weights(settings.data_dir)
+                find_brain(settings.data_dir)
                 return trial_of([ok("model", LOCAL_ANSWERS)])
             findings = await check_asked(Case(settings, self._web))
         except (ConfigurationError, EmbeddedError) as error:
@@ -244,20 +244,20 @@ class ModelStep:
     def lacks_model(self) -> bool:
         """Whether nobody would answer: no model is named, and the one that comes along has to be fetched first."""
         settings = self._now()
-        return bool(settings and settings.uses_local_model and is_to_be_fetched(settings))
+        return bool(settings and settings.uses_local_model and megabytes_to_fetch(settings))
 
     @property
-    def is_to_be_fetched(self) -> bool:
-        """Whether the model that comes along has to be, whoever answers now."""
-        return is_to_be_fetched(self._file.settings(self.changes(ModelAnswer(LOCAL))))
+    def megabytes_to_fetch(self) -> int:
+        """What has to be fetched of the model that comes along, whoever answers now; 0: it is here."""
+        return megabytes_to_fetch(self._file.settings(self.changes(ModelAnswer(LOCAL))))
 
     async def fetch(self, shown: IO[str] | None = None) -> Trial:
         """Fetch it. ``shown``: where the download shows how far it is."""
         try:
-            found = await fetch(weights_folder(self._file.settings()), shown=shown)
+            found = await fetch(self._file.settings(), shown=shown)
         except EmbeddedError as error:
             return trial_of([problem("model", str(error), "")])
-        return trial_of([ok("model", f"The small local model is in {found}.")])
+        return trial_of([ok("model", f"The small local model is in {found.weights}.")])
 
     def keep(self, answer: ModelAnswer) -> Changes:
         """Write it down; returns what that changed."""

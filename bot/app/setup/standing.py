@@ -30,15 +30,15 @@ def is_set_up() -> bool:
     if _NAMES & given.keys() or _of_providers(given):
         return True
     data_dir = Path(given.get("DATA_DIR", "data")).expanduser()
-    return (data_dir / "palimpsest.db").exists() or (is_made_by_setup(env_file()) and _has_weights(data_dir))
+    return (data_dir / "palimpsest.db").exists() or (is_made_by_setup(env_file()) and _has_brain(data_dir))
 
 
-def _has_weights(data_dir: Path) -> bool:
+def _has_brain(data_dir: Path) -> bool:
     from bot.app.embedded import EmbeddedError
-    from bot.app.embedded.weights import find_weights
+    from bot.app.embedded.brain import find_brain
 
     try:
-        return bool(find_weights(data_dir))
+        return bool(find_brain(data_dir))
     except EmbeddedError:
         return False
 

@@ -20,7 +20,7 @@ from rich.console import Console
 from bot.app.doctor import report
 from bot.app.doctor.provider import NoSuchModel, WindowNotKnown
 from bot.app.doctor.web import Web
-from bot.app.embedded.weights import MEGABYTES
+from bot.app.embedded.brain import MEGABYTES
 from bot.app.setup.address_step import AddressStep
 from bot.app.setup.env_lines import Changes
 from bot.app.setup.model_step import LOCAL, ModelAnswer, ModelStep, Offer, meant_address
@@ -217,7 +217,7 @@ class TerminalSetup:
         asides = ", ".join(step.changes(answer))
         if asides and not await self._questions.agrees(f"For that, {asides} become comments. Do it?", usual=True):
             raise _Back
-        if step.is_to_be_fetched and not await self._fetched(step, "It is not here yet."):
+        if step.megabytes_to_fetch and not await self._fetched(step, "It is not here yet."):
             raise _Back
         if (await self._tried(step.attempt(answer))).state == "wrong":
             raise _Back
@@ -225,7 +225,7 @@ class TerminalSetup:
 
     async def _fetched(self, step: ModelStep, why: str) -> bool:
         """Whether the model that comes along is there in the end."""
-        question = f"{why} Fetch it now ({MEGABYTES} MB)?"
+        question = f"{why} Fetch it now ({step.megabytes_to_fetch} MB)?"
         while await self._questions.agrees(question, usual=True):
             if (await self._tried(step.fetch(sys.stdout), "Fetching it …")).state == "works":
                 return True
