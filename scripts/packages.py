@@ -3,7 +3,8 @@
 Each Python gets an environment of its own, into which pip installs without the lock, from wherever it is set up to
 look: the wheel with all that it requires, and then the sdist in its place. They have to say their version and what to
 do without a key, answer over a pipe (with the tables, migrations and rules that come with the package), and serve the
-page with what that loads. Nothing of the clone is in reach: variables are few, and the folder is empty.
+page with what that loads. What only extras bring is not there, and can be had. Nothing of the clone is in reach:
+variables are few, and the folder is empty.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ from tests.servers.messages.server import MessagesServer
 
 ROOT = Path(__file__).parents[1]
 OLDEST = (3, 11)
+EXTRAS = {"brain": "xllamacpp", "vectors": "wordllama"}
+"""What each brings, and an installation without it does not."""
+LAST_WITH_VECTORS = (3, 13)
 KEY = "key-of-a-stranger"
 PATIENCE = 120.0
 _LOOK_SECONDS = 0.1
@@ -88,6 +92,21 @@ async def trial(python: str, sdist: Path, wheel: Path, folder: Path) -> None:
         place.mkdir()
         await _use(venv / "bin" / "palimpsest", place)
         sys.stdout.write(f"  {Path(what[-1]).name}: installed in {installed:.0f} s, and works\n")
+    _look_at_extras(venv / "bin" / "python", wheel)
+
+
+def _look_at_extras(python: Path, wheel: Path) -> None:
+    """None of them is installed, and each could be."""
+    version = tuple(map(int, _call([str(python), "-c", _VERSION]).split()))
+    pip = [str(python), "-m", "pip", "--disable-pip-version-check"]
+    installed = _call([*pip, "list", "--format=freeze"])
+    for extra, package in EXTRAS.items():
+        assert f"{package}==" not in installed, installed
+        if extra == "vectors" and version > LAST_WITH_VECTORS:
+            continue
+        answered = _call([*pip, "install", "--dry-run", "--only-binary=:all:", f"{wheel}[{extra}]"])
+        assert re.search(rf"^Would install .*\b{package}-", answered, re.MULTILINE), answered
+        sys.stdout.write(f"  [{extra}]: can be had\n")
 
 
 async def _use(program: Path, place: Path) -> None:

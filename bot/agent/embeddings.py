@@ -1,4 +1,4 @@
-"""Embeddings: texts as vectors, by a small model in a package of its own or by an endpoint. Vectors are kept in the book.
+"""Embeddings: texts as vectors, by a small model in its own package or by an endpoint. Vectors are kept in the book.
 
 ::
 
@@ -55,8 +55,8 @@ class Embedder(Protocol):
 
 
 class WordLlamaEmbedder:
-    """WordLlama: static embeddings of 256 dimensions, whose weights come with its package (the extra `vectors`). Nothing
-    is downloaded.
+    """WordLlama: static embeddings of 256 dimensions, whose weights come with its package, which the extra `vectors`
+    brings. Nothing is downloaded.
 
     Loaded at the first use (a third of a second, some 60 MB), in a thread, as all its work is.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,26 @@ async def test_a_strategy_that_there_is_not_is_a_problem(case: MakeCase) -> None
     finding = await the_one(check_variables, case(agents={"strategy": "rest"}), "problem")
     assert finding.sentence.startswith("AGENTS__STRATEGY: 'rest' is not a strategy; there is: ")
     assert "reset" in finding.sentence
+
+
+async def test_a_strategy_that_wants_vectors_without_anybody_who_makes_them_is_told_with_what_to_do(
+    case: MakeCase,
+) -> None:
+    known = ["ok: All settings are known."]
+    assert await said(check_variables, case(agents={"strategy": "tiered"})) == known
+    kept = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "wordllama"}
+    sys.modules["wordllama"] = None  # type: ignore[assignment]  # how Python says that there is none
+    try:
+        finding = await the_one(check_variables, case(agents={"strategy": "tiered"}), "warning")
+        assert finding.sentence.startswith("AGENTS__STRATEGY=tiered: it compares messages by their words")
+        assert "palimpsest[vectors]" in finding.advice
+        assert "EMBEDDINGS__URL" in finding.advice
+        url = {"url": "http://127.0.0.1:11434"}
+        assert await said(check_variables, case(agents={"strategy": "tiered"}, embeddings=url)) == known
+        assert await said(check_variables, case(agents={"strategy": "segmented"})) == known
+    finally:
+        del sys.modules["wordllama"]
+        sys.modules.update(kept)
 
 
 @pytest.mark.parametrize(("name", "percent", "share"), [("warning", 75, "0.75"), ("critical", 90, "0.9")])

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -44,6 +45,13 @@ def bare(tmp_path: Path) -> dict[str, str]:
         "DATA_DIR": "data",
         "PYTHONPATH": f"{hiding}{os.pathsep}{ROOT}",
     }
+
+
+LOOK = """
+from pathlib import Path
+from bot.app.embedded.brain import find_brain
+print(find_brain(Path("data")).library)
+"""
 
 
 async def brain(told: dict[str, str], *words: str, before: str = "") -> tuple[int | None, str]:
@@ -192,8 +200,6 @@ async def test_what_was_fetched_reads_the_weights_and_answers(bare: dict[str, st
 
 def test_the_extra_is_what_is_fetched() -> None:
     """Both say which version it has to be."""
-    import tomllib
-
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert project["project"]["optional-dependencies"]["brain"] == [LIBRARY.requirement]
 
@@ -201,8 +207,7 @@ def test_the_extra_is_what_is_fetched() -> None:
 def test_a_library_of_another_python_is_not_found(bare: dict[str, str], tmp_path: Path) -> None:
     kept = take(library_in(tmp_path), tmp_path / "data")
     take(weights_in(tmp_path), tmp_path / "data")
-    look = "from pathlib import Path; from bot.app.embedded.brain import find_brain; print(find_brain(Path('data')).library)"
-    call = [sys.executable, "-c", look]
+    call = [sys.executable, "-c", LOOK]
     found = subprocess.run(call, cwd=tmp_path, env=bare, capture_output=True, text=True, check=True)
     assert found.stdout.strip() == str(kept.relative_to(tmp_path))
     kept.rename(kept.with_name("xllamacpp-cpython-39-of-another-python"))

