@@ -71,7 +71,7 @@ def _with_settings(strategy: Strategy, settings: Settings) -> Strategy:
         raise ConfigurationError(f"{variables}: {error}") from error
 
 
-def how_to_get_vectors(python: tuple[int, ...] = sys.version_info) -> str:
+def how_to_get_vectors(python: tuple[int, ...] = sys.version_info[:2]) -> str:
     """What to do where a strategy wants vectors, and there is nobody who makes them."""
     if python[:2] > _LAST_PYTHON:
         return f"Set EMBEDDINGS__URL: for Python {'.'.join(map(str, python[:2]))} there is no WordLlama."

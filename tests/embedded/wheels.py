@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from bot.app.embedded.brain import find_brain
@@ -39,7 +40,7 @@ def real_library_in(folder: Path) -> Path:
     return _wheel(folder, LIBRARY, files)
 
 
-def _wheel(folder: Path, name: str, files: dict[str, Path] | dict[str, bytes] | dict[str, bytes | Path]) -> Path:
+def _wheel(folder: Path, name: str, files: Mapping[str, bytes | Path]) -> Path:
     project, version = name.split("-")
     about = {
         "METADATA": f"Metadata-Version: 2.1\nName: {project}\nVersion: {version}\n",
