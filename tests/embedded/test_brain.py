@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import tomllib
 import zipfile
 from pathlib import Path
@@ -88,6 +89,16 @@ def test_a_library_is_taken_from_a_wheel_and_a_newer_one_takes_its_place(tmp_pat
         kept = take(library_in(tmp_path, says), tmp_path)
         assert (kept / "xllamacpp" / "__init__.py").read_text() == says
         assert [*(tmp_path / "model").iterdir()] == [kept]
+
+
+def test_what_a_killed_process_left_half_is_taken_away_and_what_another_one_is_at_is_not(tmp_path: Path) -> None:
+    left, at_work = (tmp_path / "model" / f"new-{name}" for name in ("left", "at-work"))
+    for folder in (left, at_work):
+        (folder / "brought").mkdir(parents=True)
+    yesterday = time.time() - 86_400
+    os.utime(left, (yesterday, yesterday))
+    kept = take(library_in(tmp_path), tmp_path)
+    assert sorted((tmp_path / "model").iterdir()) == [at_work, kept]
 
 
 def test_what_is_something_else_is_not_kept_and_what_was_there_stays(tmp_path: Path) -> None:

@@ -22,11 +22,12 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
 import zipfile
 import zlib
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -58,6 +59,8 @@ _PACKAGE = "xllamacpp"
 _LIBRARY = Path(_FOLDER, f"{_PACKAGE}-{sysconfig.get_config_var('SOABI')}-{platform.machine()}")
 """What is compiled is for one Python, and a home may be shared by machines of several kinds."""
 _LEAST = (2026, 10)
+_ASIDE = "new-"
+_LEFT_SECONDS = 3600.0
 _COMMAND = "palimpsest brain"
 _PIECE = 1_000_000
 _IMPORT = f"import sys; sys.path.insert(0, sys.argv[1]); import {_PACKAGE}"
@@ -229,10 +232,19 @@ def _aside(folder: Path) -> Iterator[Path]:
     place = folder / _FOLDER
     try:
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with tempfile.TemporaryDirectory(prefix="new-", dir=place) as name:
+        _sweep(place)
+        with tempfile.TemporaryDirectory(prefix=_ASIDE, dir=place) as name:
             yield Path(name)
     except OSError as error:
         raise EmbeddedError(f"The local model cannot be kept in {place}: {error}.") from error
+
+
+def _sweep(place: Path) -> None:
+    """What a process that was killed left aside."""
+    for left in place.glob(f"{_ASIDE}*"):
+        with suppress(FileNotFoundError):  # it was somebody's who has just come to an end
+            if time.time() - left.stat().st_mtime > _LEFT_SECONDS:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def _unpack(file: Path, folder: Path) -> None:
