@@ -5,9 +5,10 @@ Chunks stay the JSON that they came as, since most endpoints differ from what is
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,8 @@ _LARGEST_EVENT = 64_000_000
 _AT_ONCE = 1_000
 """Connections, far more than are ever asked at once (:data:`bot.model.calls.MOST_CALLS`)."""
 _END = "[DONE]"
+_LAST_SECONDS = 0.2
+"""For the end of an answer behind the word that it is over."""
 
 
 class StatusError(Exception):
@@ -117,12 +120,19 @@ class Chunks:
         if kind.startswith("text/html"):
             raise ValueError("a page")
         self._response.headers["content-type"] = _EVENTS  # some call it plain text, or nothing
-        async for event in httpx2.EventSource(self._response, max_event_size=_LARGEST_EVENT):
+        events = aiter(httpx2.EventSource(self._response, max_event_size=_LARGEST_EVENT))
+        async for event in events:
             if event.data.startswith(_END):
                 self.ended = True
-                return
+                break
             if event.data.strip():  # some keep a connection alive by empty ones
                 yield json.loads(event.data)
+        with suppress(
+            TimeoutError, httpx2.HTTPError
+        ):  # only a connection that is read to its end serves the next request
+            async with asyncio.timeout(_LAST_SECONDS):
+                async for _ in events:
+                    pass
 
 
 def _json_of(text: str) -> Any:

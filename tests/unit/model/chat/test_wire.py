@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from aiohttp import web
 
 from bot.errors import ModelRefused
 from bot.model.chat.wire import Connection, StatusError
@@ -114,6 +115,32 @@ async def test_an_address_or_a_key_that_cannot_be_is_refused_before_anything_is_
     with pytest.raises(ModelRefused, match="The model cannot be used"):
         await connection.get("/models", seconds=5)
     await connection.close()
+
+
+async def test_one_connection_serves_what_is_asked_one_after_the_other() -> None:
+    ports = list[int]()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        assert request.transport
+        ports.append(request.transport.get_extra_info("peername")[1])
+        response = web.StreamResponse(headers={"content-type": "text/event-stream"})
+        await response.prepare(request)
+        for part in (b'data: {"said": "Hello."}\n\n', DONE):
+            await response.write(part)
+        return response
+
+    application = web.Application()
+    application.router.add_post(PATH, answer)
+    runner = web.AppRunner(application)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    connection = Connection(f"http://127.0.0.1:{runner.addresses[0][1]}", {}, {}, silence=5)
+    for _ in range(3):
+        assert await heard(connection) == ([{"said": "Hello."}], True)
+    await connection.close()
+    await runner.cleanup()
+    assert len(ports) == 3
+    assert len(set(ports)) == 1
 
 
 async def test_where_nobody_listens_is_an_error_of_http() -> None:
