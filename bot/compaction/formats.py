@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -37,6 +38,7 @@ _RULE = re.compile(r"[\s|+:=─━┼│├┤-]*[-=─━]{2,}[\s|+:=─━┼�
 _NAME = r"[^\W\d][^\s:=,;|{}()\[\]<>\"]*(?: [^\s:=,;|{}()\[\]<>\"]+){0,3}"
 _PAIR = re.compile(rf"(\s*)([-*•]\s+)?(?:\"?({_NAME}|\d{{1,20}})\"?\s?(?::(?=\s|\Z)|=(?!=))\s*(.*)|(?<=[-*•]\s)(.+))\Z")
 _INLINE = re.compile(rf"(?:\A|[,;|]\s*)(?:[-*•]\s+|\d{{1,4}}[.)]\s+)?({_NAME})\s?[:=]\s?(?=\S)")
+_LINE_NUMBER = re.compile(r"\s*(\d{1,7}):(\s{2}|\s*\Z)?")
 _LOGFMT = re.compile(r"(?:\A|(?<=\s))([^\W\d][\w.-]{0,39})=(\"[^\"]*\"|[^\s\"]+)(?=\s|\Z)")
 
 
@@ -139,6 +141,8 @@ def _of_block(lines: Sequence[str]) -> Iterator[Any]:
     inline = [_inline(line) for line in lines]
     if sum(fields is not None for fields in inline) > max(1, _ENOUGH * (len(lines) - 1)) or all(inline):
         yield from (fields or line for line, fields in zip(lines, inline, strict=True))
+    elif _is_numbered(lines):
+        yield "\n".join(lines)
     elif sum(1 for pair in pairs if pair and pair[3]) >= max(_SOME, _ENOUGH * (len(lines) - 1)):
         outside = [line for line, pair in zip(lines, pairs, strict=True) if pair is None]
         yield from ["\n".join(outside)] if outside else []
@@ -151,6 +155,15 @@ def _of_block(lines: Sequence[str]) -> Iterator[Any]:
         yield rows
     else:
         yield "\n".join(lines)
+
+
+def _is_numbered(lines: Sequence[str]) -> bool:
+    """Whether most lines begin with their number, and some are empty behind it or indented: a listing of a text, as
+    programs show files, and no list of things by their numbers."""
+    hits = [(at, hit) for at, line in enumerate(lines) if (hit := _LINE_NUMBER.match(line))]
+    counted = Counter(int(hit[1]) - at for at, hit in hits)
+    is_counted = any(count >= max(_FEW, _ENOUGH * (len(lines) - 1)) for count in counted.values())
+    return is_counted and any(hit[2] is not None for _, hit in hits)
 
 
 def _piped(lines: Sequence[str]) -> list[dict[str, str]]:

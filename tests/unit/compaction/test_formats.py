@@ -83,10 +83,18 @@ def test_indented_names_are_nested_and_a_number_stays_as_it_was_written() -> Non
         "drwxr-xr-x 2 ada ada 4096 Mar  1 10:10 src\n-rw-r--r-- 1 ada ada 99 Mar  1 10:10 a.py",
         "src/a.py:12:    return load(path, 3)\nsrc/b.py:99:    load(path)",
         "[INFO] started\n[WARN] slow",
+        "[File: load.py (5 lines)]\n1:import json\n2:\n3:    size: 4\n4:    return load(path)\n5:    name: str",
     ],
 )
 def test_what_has_no_form_stays_text(text: str) -> None:
     assert list(parts_of(text)) == [text]
+
+
+def test_numbers_that_are_of_things_and_not_of_lines_are_names() -> None:
+    codes = {"404": "not found", "410": "gone", "503": "away"}
+    halls = {"11": "red hall", "12": "blue hall", "13": "cellar"}
+    for named in (codes, halls):
+        assert list(parts_of("\n".join(f"{number}: {name}" for number, name in named.items()))) == [named]
 
 
 def test_a_hostile_text_takes_linear_time() -> None:
