@@ -152,7 +152,7 @@ class _Choice:
     def of(cls, facts: Sequence[Fact]) -> _Choice:
         vocabulary = Vocabulary.of(facts)
         facts = list(by_value(_without_told_places(facts)))
-        of_fact = [(at, form) for at, fact in enumerate(facts) for form in forms_of(fact, vocabulary)]
+        of_fact = list(_forms(facts, vocabulary))
         first = {at: number for number, (at, _) in reversed(list(enumerate(of_fact)))}
         terms = [_terms(fact, fact.text, vocabulary) for fact in facts]
         rarity = Rarity.of([fact.text for fact in facts], terms=terms)
@@ -187,6 +187,15 @@ class _Choice:
         facts = ((self.facts[at], texts[at]) for at in order)
         shown = [fact if fact.text is text else replace(fact, text=text) for fact, text in facts]
         return rendered(shown, self.names)
+
+
+def _forms(facts: Sequence[Fact], vocabulary: Vocabulary) -> Iterator[tuple[int, str]]:
+    """Of each fact its forms, but what an earlier one says in the same words."""
+    said = set[str]()
+    for at, fact in enumerate(facts):
+        forms = forms_of(fact, vocabulary)
+        yield from ((at, form) for form in forms if form is forms[-1] or form not in said)
+        said.update(forms)
 
 
 def _lines(

@@ -17,7 +17,7 @@ from bot.compaction.facts.records import SEPARATOR, Fields, as_text, fields_of
 
 AND = " ¦ "
 """Between the values of one argument."""
-_LONGEST = 60
+_LONGEST = 100
 """Characters of a value that may be given again as it is; a longer one is a text."""
 _CELL = re.compile(r"[\t\n=]")
 

@@ -46,8 +46,8 @@ _LONGEST_ASKED = 40
 """Characters of an argument that is written into every row of the answer."""
 _LONGEST_ABOUT = 80
 """Characters of the argument that lines of plain text are told by."""
-_OF_ACTIONS, _OF_ROWS, _OF_TEXTS = 9.5, 9.0, 6.5
-"""What a deed weighs, a thing that was found, and what was said of it in a line."""
+_OF_ACTIONS, _OF_ROWS, _OF_TEXTS, _OF_LINES = 9.5, 9.0, 6.5, 4.5
+"""What a deed weighs, a thing that was found, what was said of it in short, and a line of a longer text."""
 
 _LOOKING = """
 get list search find read look lookup fetch query show check view describe calculate compute think recall grep glob ls
@@ -289,7 +289,7 @@ def _line_candidates(texts: Sequence[str], answer: _Answer, *, only_places: bool
     ]
     about = next((one_line(cell) for cell in answer.arguments.values() if cell), answer.tool)
     for line in told[:_MOST_LINES]:
-        yield answer.record({f"result{OWNER}": beginning(about, _LONGEST_ABOUT), "line": line}, weight=_OF_TEXTS)
+        yield answer.record({f"result{OWNER}": beginning(about, _LONGEST_ABOUT), "line": line}, weight=_OF_LINES)
 
 
 def _lines_of(text: str) -> Iterator[str]:

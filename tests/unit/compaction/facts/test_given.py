@@ -63,7 +63,7 @@ def test_a_value_knows_every_entry_in_which_a_call_was_given_it() -> None:
 
 
 def test_a_text_and_what_looks_like_two_values_are_none_of_them() -> None:
-    assert given_text("write", {"path": "/srv/a.txt", "text": "word " * 20}) == "write\tpath=/srv/a.txt"
+    assert given_text("write", {"path": "/srv/a.txt", "text": "word " * 30}) == "write\tpath=/srv/a.txt"
     assert given_text("find", {"city": "Oslo ¦ Fremont"}) == ""
     assert given_text("list", {}) == ""
 
