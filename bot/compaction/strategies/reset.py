@@ -3,7 +3,8 @@
 From Daycare (FEATURES D1, D6): warning at 75 % and critical at 90 % of the limit; after a compaction the page reads:
 the marker ``Session context compacted.``, the summary as a user message with an instruction to go on, and the latest
 user message. A request that was answered already stays with its answer, when both are small, so that nothing is
-answered twice.
+answered twice; and what tools returned for one that is not, and the model has not read yet, so that no tool is called
+twice.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
+from bot.compaction.boundaries import open_exchange
 from bot.compaction.plan import (
     DETAILS_SHARE,
     SUMMARY,
@@ -30,6 +32,9 @@ from bot.messages import Audience
 
 MARKER = "Session context compacted."
 GO_ON = frames.AFTER_ALL
+_AFTERWARDS, _UNREAD = 0.5, 0.5
+"""Of the limit: what the page may take afterwards, unless somebody named a target; and of that, results that the model
+has not read yet."""
 DEMANDS_SHARE = 0.1
 """Of the limit: what somebody demanded of a summary, letter by letter."""
 
@@ -68,7 +73,7 @@ class Reset:
 
     def plan(self, view: Sequence[Entry], meter: Meter, context: PlanContext) -> Plan | None:
         """None when there is nothing but the latest request and earlier summaries."""
-        kept = self._kept(view, meter)
+        kept = self._kept(view, meter, context)
         staying = {entry.seq for entry in kept}
         rest = [entry for entry in view if entry.seq not in staying]
         if not any(entry.kind in (*REQUESTS, EntryKind.REPLY, EntryKind.RESULT) for entry in rest):
@@ -90,7 +95,7 @@ class Reset:
             details_share=self.options.details_share,
         )
 
-    def _kept(self, view: Sequence[Entry], meter: Meter) -> list[Entry]:
+    def _kept(self, view: Sequence[Entry], meter: Meter, context: PlanContext) -> list[Entry]:
         requests = [index for index, entry in enumerate(view) if entry.kind in REQUESTS]
         if not requests:
             return []
@@ -98,12 +103,19 @@ class Reset:
             # Several messages that one turn collected belong together, and so do messages that wait for an answer.
             before = takewhile(lambda entry: entry.kind in TO_ANSWER, reversed(view[: requests[-1]]))
             files = takewhile(lambda entry: entry.kind is EntryKind.FILE, view[requests[-1] + 1 :])
-            return [*reversed(list(before)), view[requests[-1]], *files]
+            return [*reversed(list(before)), view[requests[-1]], *files, *_unread(view, meter, context)]
         exchange = list(view[requests[-1] :])
         options = self.options
         recent = Recent.of(options.keep_exchange_share, options.recent_tokens, Scale.of(view, meter), meter)
         most = recent.at_most(options.keep_exchange_share * meter.limit)
         return exchange if sum(entry.tokens for entry in exchange) <= most else []
+
+
+def _unread(view: Sequence[Entry], meter: Meter, context: PlanContext) -> Sequence[Entry]:
+    """The calls whose results the model has not read yet, with them, where they leave half of the room to the rest."""
+    scale, unread = Scale.of(view, meter), view[open_exchange(view) :]
+    room = scale.room(_AFTERWARDS * meter.limit if context.target is None else context.target)
+    return unread if sum(entry.tokens for entry in unread) <= _UNREAD * room else ()
 
 
 def _is_answered(view: Sequence[Entry]) -> bool:

@@ -50,9 +50,18 @@ def test_all_requests_that_wait_for_one_answer_stay() -> None:
 
 
 def test_tools_that_ran_for_the_request_are_summarised_and_the_request_stays() -> None:
-    page = history(*LONG_TALK, said(3, "look"), replied(4, "", "a"), returned(5, "a", "a fox"))
-    assert planned(page).summarise == (1, 2, 4, 5)
+    ran = (replied(4, "", "a"), returned(5, "a", "a fox"), replied(6, "", "b", tokens=500), returned(7, "b", "a hare"))
+    page = history(*LONG_TALK, said(3, "look"), *ran)
+    assert planned(page).summarise == (1, 2, 4, 5, 6, 7)
     assert shown(compacted(page))[0][1][2:] == ["look"]
+
+
+def test_what_tools_returned_and_the_model_has_not_read_yet_stays_unless_it_takes_half_of_the_room() -> None:
+    ran = (replied(4, "", "a"), returned(5, "a", "a fox"), replied(6, "", "b", tokens=100), returned(7, "b", "a hare"))
+    page = history(*LONG_TALK, said(3, "look"), *ran)
+    assert planned(page).summarise == (1, 2, 4, 5)
+    assert [entry.seq for entry in compacted(page).visible if entry.layer is None] == [3, 6, 7]
+    assert planned(page, context=PlanContext(target=150)).summarise == (1, 2, 4, 5, 6, 7)
 
 
 def test_a_request_whose_answer_was_interrupted_still_waits() -> None:
