@@ -20,6 +20,9 @@ _ALIKE = 0.28
 """Of the weight of the words of the shorter line: what two lines about one thing share at least."""
 _TELLS, _LEAST = 0.5, 0.9
 """What a word tells at least that may make two lines be about one thing, and what these tell together, by form."""
+_BOTH, _ALONE, _OF_LONGER = 2, 0.7, 0.1
+"""Of two lines of people, neither of them long: in how many lines a word stands that only they have, what such words
+tell together at least, by form, and the share of the longer one that all that they share is."""
 _NAME = 2.5
 """What a code tells by its form: unlike other values it names one thing, wherever it stands."""
 _LONG_NUMBER = 4
@@ -39,7 +42,7 @@ class Updates:
     for: most lines of a long talk are never chosen."""
 
     def __init__(self, facts: Sequence[Fact], terms: Sequence[tuple[str, ...]], rarity: Rarity) -> None:
-        self._facts, self._terms = facts, terms
+        self._facts, self._terms, self._rarity = facts, terms, rarity
         self._weights = _Weights(rarity)
         self._by_word: dict[str, list[int]] = {}
         self._found: dict[int, Sequence[int]] = {}
@@ -72,10 +75,20 @@ class Updates:
         the newer says nothing else."""
         others, of_others = self._words(newer)
         shared = [word for word in own if word in others]
-        share = sum(map(own.__getitem__, shared)) / min(whole, of_others)
-        if share < _ALIKE or sum(told for word in shared if (told := form_of(word)) >= _TELLS) < _LEAST:
+        weight = sum(map(own.__getitem__, shared))
+        share = weight / min(whole, of_others)
+        told = sum(form for word in shared if (form := form_of(word)) >= _TELLS)
+        if (share < _ALIKE or told < _LEAST) and not (
+            weight >= _OF_LONGER * max(whole, of_others) and self._is_theirs_alone(shared, newer, at)
+        ):
             return 0.0
         return share if self._says_else(newer, at) else 0.0
+
+    def _is_theirs_alone(self, shared: Sequence[str], newer: int, at: int) -> bool:
+        """Whether people said both, and a telling word of these stands in no other line."""
+        if not self._facts[newer].speaker is self._facts[at].speaker is Speaker.PERSON:
+            return False
+        return sum(form_of(word) for word in shared if self._rarity.counts[word] <= _BOTH) >= _ALONE
 
     def _says_else(self, newer: int, at: int) -> bool:
         """Whether the newer line has something that the older has not. Of what a person said, the model brings nothing

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from bot.compaction.coverage import Rarity, terms_of
 from bot.compaction.facts.checkpoint import rendered
 from bot.compaction.facts.choice import checkpoint_of, checkpoint_tokens
@@ -25,6 +29,19 @@ def test_a_record_by_itself_comes_before_rows_of_which_there_are_hundreds() -> N
     assert "Ines Prado" in shown
     assert said.text in shown
     assert "K07919" in shown or "order" in shown, "a long list still has its rows, as far as there is room"
+
+
+def test_what_many_rows_have_in_common_is_no_row_by_itself() -> None:
+    asked = "grep --line-number --recursive connection_pool_exhausted services/gateway"
+    told = ["started in the evening", "had to wait for a slot", "was asked to go home early"]
+    lines = [
+        Fact(FactKind.VALUE, as_text({"result@": asked, "line": line}), (at,), weight=6.5)
+        for at, line in enumerate(told, 1)
+    ]
+    ids = [Fact(FactKind.VALUE, as_text({"id": f"A-{at:03}Z", "city": "Oslo"}), (at,), weight=9.0) for at in range(9)]
+    shown = checkpoint_of([*lines, *ids], 60)
+    assert "A-005Z" in shown
+    assert asked not in shown, "it costs all that it takes, also where others would share it"
 
 
 def test_a_line_that_does_not_fit_leaves_its_room_to_those_that_do() -> None:
@@ -65,6 +82,34 @@ def test_an_older_line_stands_with_what_is_most_like_it_and_not_with_the_newest_
     changed = Fact(FactKind.STATEMENT, "Remedios moves, the babysitter on Thursdays will be Candela.", (9,))
     newest = Fact(FactKind.STATEMENT, "Remedios and Thursdays made me smile.", (21,))
     assert lines_of(wanted, changed, newest)[:3] == [wanted.text, newest.text, changed.text]
+
+
+OVERTAKEN = {
+    "Wir treffen uns am Samstag bei Frau Lindner.": "Lindner ist im Urlaub, also lieber bei mir zu Hause.",
+    "Put Marlene in charge of the raffle.": "Marlene can't make it, give it to Jonas.",
+    "歯医者の予約は金曜の午後です。": "歯医者は来週の月曜に変わりました。",
+    "周五晚上去川菜馆吃饭。": "川菜馆不去了，改在家里做火锅。",
+    "Xe máy để ở nhà chú Bảy.": "Chú Bảy trả xe rồi, bây giờ nó ở gara.",
+    "Το ραντεβού με τον υδραυλικό είναι την Τρίτη.": "Ο υδραυλικός δεν μπορεί, θα έρθει το Σάββατο.",
+    "Toplantı Papatya salonunda olacak.": "Papatya doluymuş, bahçede buluşuyoruz.",
+    "Сантехник придёт во вторник утром.": "Сантехника не будет, я сам починил кран.",
+}
+"""In everyday words, what was said first and what holds instead."""
+
+
+@pytest.mark.parametrize("first", OVERTAKEN)
+def test_two_lines_of_people_that_alone_share_a_word_are_about_one_thing(first: str) -> None:
+    said = [
+        Fact(FactKind.STATEMENT, line, (at,))
+        for at, line in enumerate([*OVERTAKEN, *(f"Shelf {at} goes to wing {at * 7}." for at in range(40))], 1)
+    ]
+    later = Fact(FactKind.STATEMENT, OVERTAKEN[first], (90,))
+    shown = lines_of(*said, later)
+    assert shown[shown.index(first) + 1] == later.text
+    long = "Registers: " + " ".join(f"{chr(65 + at % 26)}{at}orough" for at in range(60))
+    handed_over = replace(later, text=f"{long} {later.text}")
+    assert first not in lines_of(*said, handed_over), "a long line shares a word with many"
+    assert first not in lines_of(*said, replace(later, speaker=Speaker.MODEL))
 
 
 def lines_of(*facts: Fact) -> list[str]:
