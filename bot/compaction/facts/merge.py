@@ -10,23 +10,13 @@ of its old value. Every candidate comes out with a decision and its reason (FEAT
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import chain
 
 from bot.compaction.coverage import is_telling, terms_of
-from bot.compaction.facts.fact import (
-    PROSE,
-    Candidate,
-    Decision,
-    Fact,
-    FactKind,
-    FactStatus,
-    Reason,
-    Speaker,
-    plain,
-)
+from bot.compaction.facts.fact import PROSE, Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker, plain
 from bot.compaction.facts.records import SEPARATOR, Fields, as_text, fields_of, is_id_name
 
 CAPS = {FactKind.ACTION: 400, FactKind.VALUE: 1_500, FactKind.GIVEN: 400, FactKind.PATH: 100}
@@ -67,165 +57,131 @@ class Merged:
 
 def merged(candidates: Iterable[Candidate], known: Sequence[Fact] = ()) -> Merged:
     """``known``: facts from before, which the candidates come after; they are updated like any other."""
-    merger = _Merger(known)
-    for candidate in candidates:
-        merger.take(candidate)
-    return merger.finished()
+    found = list(candidates)
+    merging = _Merging(known)
+    for at, candidate in enumerate(found):
+        if candidate.decision is Decision.ACCEPTED:
+            merging.take(at, candidate)
+    merging.cap()
+    facts = sorted(merging.facts.values(), key=lambda fact: fact.seqs[-1] if fact.seqs else 0)
+    return Merged(tuple(facts), found, merging.verdicts)
 
 
-@dataclass(eq=False, slots=True)
-class _Line:
-    """A fact in the making, and the number of the candidate that it came from (None: it was known before)."""
+class _Merging:
+    """``facts``: each under the number of the candidate that it came from; what was known before has numbers below 0.
+    The indices may name numbers that are gone."""
 
-    fact: Fact
-    origin: int | None
-    alive: bool = True
-
-
-class _Index:
-    """Lines by what stands in them: records by their ids, what was said by its values. It is made when it is first
-    asked, and goes on from there: most turns bring a few sentences, and never ask."""
-
-    def __init__(self, lines: Sequence[_Line]) -> None:
-        self._lines, self._read = lines, 0
-        self._found: dict[str, deque[_Line]] = {}
-
-    def lines_with(self, clue: str, kinds: Collection[FactKind]) -> Iterator[_Line]:
-        """The last lines with it that are of one of these kinds and still told."""
-        for line in self._lines[self._read :]:
-            for own in _clues(line.fact):
-                self._found.setdefault(own, deque(maxlen=_MOST_ALIKE)).append(line)
-        self._read = len(self._lines)
-        return (line for line in tuple(self._found.get(clue, ())) if line.alive and line.fact.kind in kinds)
-
-
-class _Merger:
     def __init__(self, known: Sequence[Fact]) -> None:
-        self.lines = [_Line(fact, None) for fact in known]
-        self.found: list[Candidate] = []
-        self._verdicts: dict[int, tuple[Decision, Reason]] = {}
-        self._by_text = {_told_as(line.fact): line for line in self.lines}
-        self._by_key: dict[str, _Line] = {}
-        self._parts: dict[str, list[_Line]] = {}
-        for line in self.lines:
-            if line.fact.key:
-                self._note_key(line)
-        self._index = _Index(self.lines)
+        self.facts = dict(enumerate(known, -len(known)))
+        self.verdicts: dict[int, tuple[Decision, Reason]] = {}
+        self._by_text = {_told_as(fact): at for at, fact in self.facts.items()}
+        self._by_key: dict[str, list[int]] = {}
+        for at, fact in self.facts.items():
+            if fact.key:
+                self._by_key.setdefault(fact.key, []).append(at)
+        self._by_clue: dict[str, deque[int]] = {}
+        self._unread = list(self.facts)
+        """What no clue names yet: the index is made when it is first asked, and most turns never ask."""
 
-    def take(self, candidate: Candidate) -> None:
-        self.found.append(candidate)
-        at = len(self.found) - 1
-        if candidate.decision is Decision.REJECTED:
-            return
-        if candidate.key.startswith(_PART):
-            self._renew_parts(candidate)
-        same = self._by_text.get(_told_as(candidate))
-        if same is not None and same.alive and same.fact.status is candidate.status:
-            self._repeat(same, candidate)
+    def take(self, at: int, candidate: Candidate) -> None:
+        """The candidate of this number, after all before it."""
+        beside = self._by_key.setdefault(candidate.key, []) if candidate.key else []
+        is_part = candidate.key.startswith(_PART)
+        if is_part and beside and candidate.seq not in self.facts[beside[-1]].seqs:  # the list was returned again
+            self._drop(beside, Reason.SUPERSEDED)
+            beside.clear()
+        same = self._by_text.get(_told_as(candidate), at)
+        if same in self.facts and self.facts[same].status is candidate.status:
+            self.verdicts[at] = (Decision.REJECTED, Reason.DUPLICATE)
+            self.facts[same] = _said_again(self.facts[same], candidate)
             return
         if candidate.kind is FactKind.ACTION and candidate.status is FactStatus.ACTIVE:
             action = fields_of(candidate.text)
-            self._drop(self._by_key.pop(f"failed:{action.get('tool', '')}", None), Reason.RETRIED)
+            self._drop(self._by_key.pop(f"failed:{action.get('tool', '')}", ()), Reason.RETRIED)
             self._outdate(action)
-        line = _Line(_fact_of(candidate), at)
-        older = self._by_key.get(candidate.key)
-        if older is not None and older.alive:
-            self._replace(older, line)
-        self._add(line)
+        fact = _fact_of(candidate)
+        if beside and not is_part:
+            if older := self.facts.get(beside[-1]):
+                fact = self._newer(older, fact)
+                self._drop(beside, Reason.SUPERSEDED)
+                self.verdicts[at] = (Decision.ACCEPTED, Reason.UPDATE)
+            beside.clear()
+        beside.append(at)
+        self.facts[at] = fact
+        self._by_text[_told_as(fact)] = at
+        self._unread.append(at)
 
-    def finished(self) -> Merged:
-        alive = [line for line in self.lines if line.alive]
-        for kind, cap in CAPS.items() if len(alive) > min(CAPS.values()) else ():
-            lines = [line for line in alive if line.fact.kind is kind]
-            if len(lines) > cap:
-                lines.sort(key=lambda line: (line.fact.pinned, line.fact.weight))
-                for line in lines[:-cap]:
-                    self._drop(line, Reason.OVER_CAP)
-        kept = [line.fact for line in alive if line.alive]
-        kept.sort(key=lambda fact: fact.seqs[-1] if fact.seqs else 0)
-        return Merged(tuple(kept), self.found, self._verdicts)
+    def cap(self) -> None:
+        """Not too many of a kind."""
+        for kind, most in CAPS.items() if len(self.facts) > min(CAPS.values()) else ():
+            of_kind = [at for at, fact in self.facts.items() if fact.kind is kind]
+            if len(of_kind) > most:
+                of_kind.sort(key=lambda at: (self.facts[at].pinned, self.facts[at].weight))
+                self._drop(of_kind[:-most], Reason.OVER_CAP)
 
-    def _add(self, line: _Line) -> None:
-        self.lines.append(line)
-        self._by_text[_told_as(line.fact)] = line
-        if line.fact.key:
-            self._note_key(line)
-
-    def _note_key(self, line: _Line) -> None:
-        if line.fact.key.startswith(_PART):
-            self._parts.setdefault(line.fact.key, []).append(line)
-        else:
-            self._by_key[line.fact.key] = line
-
-    def _repeat(self, line: _Line, candidate: Candidate) -> None:
-        self._verdicts[len(self.found) - 1] = (Decision.REJECTED, Reason.DUPLICATE)
-        fact = line.fact
-        kind = fact.kind if fact.weight >= candidate.weight else candidate.kind
-        listed = kind is FactKind.PATH and candidate.speaker is Speaker.TOOL  # what people only named is seen now
-        # Whose word it is, word for word, is said by its last message: an echo of somebody else is none of these.
-        own = kind not in PROSE or candidate.speaker is fact.speaker
-        line.fact = replace(
-            fact,
-            text=candidate.text if own else fact.text,
-            seqs=with_seqs(fact.seqs, candidate.seq) if own else fact.seqs,
-            kind=kind,
-            weight=max(fact.weight, candidate.weight),
-            speaker=candidate.speaker if listed else fact.speaker,
-        )
-
-    def _replace(self, older: _Line, line: _Line) -> None:
+    def _newer(self, before: Fact, fact: Fact) -> Fact:
         """The newer under the same key holds; what only the older record says of the same thing is kept with it."""
-        before = older.fact
-        if line.fact.kind is FactKind.VALUE:
-            then, now = fields_of(before.text), fields_of(line.fact.text)
+        text = fact.text
+        if fact.kind is FactKind.VALUE:
+            then, now = fields_of(before.text), fields_of(text)
             self._retire(then, now)
-            if line.fact.key.startswith("entity:"):
-                line.fact = replace(line.fact, text=as_text({**then, **now}))
-        seqs = with_seqs(before.seqs, *line.fact.seqs)
-        line.fact = replace(line.fact, seqs=seqs, pinned=before.pinned, number=before.number)
-        self._drop(older, Reason.SUPERSEDED)
-        if line.origin is not None:
-            self._verdicts[line.origin] = (Decision.ACCEPTED, Reason.UPDATE)
-
-    def _renew_parts(self, candidate: Candidate) -> None:
-        """A list that was returned again replaces the whole list from before."""
-        lines = self._parts.get(candidate.key)
-        if lines and candidate.seq not in lines[-1].fact.seqs:
-            for line in self._parts.pop(candidate.key):
-                self._drop(line, Reason.SUPERSEDED)
+            text = as_text({**then, **now}) if fact.key.startswith("entity:") else text
+        seqs = with_seqs(before.seqs, *fact.seqs)
+        return replace(fact, text=text, seqs=seqs, pinned=before.pinned, number=before.number)
 
     def _outdate(self, action: Fields) -> None:
         """What an action gave another value to is told by the action, and no longer by the row of that thing."""
         given = {_bare(name): cell for name, cell in action.items() if not is_id_name(name)}
-        found = (self._index.lines_with(cell, (FactKind.VALUE,)) for cell in _ids_in(as_text(action)))
-        for line in chain.from_iterable(found):
-            row = fields_of(line.fact.text)
+        for at in chain.from_iterable(map(self._with_clue, _ids_in(as_text(action)))):
+            row = fields_of(self.facts[at].text)
             holds = {name: cell for name, cell in row.items() if given.get(_bare(name), cell) == cell}
-            if len(holds) < len(row):
-                line.fact = replace(line.fact, text=as_text(holds))
-                self._by_text[_told_as(line.fact)] = line
+            if self.facts[at].kind is FactKind.VALUE and len(holds) < len(row):
+                self.facts[at] = replace(self.facts[at], text=as_text(holds))
+                self._by_text[_told_as(self.facts[at])] = at
 
     def _retire(self, then: Fields, now: Fields) -> None:
         """What a record says otherwise now is not told from before in prose either."""
         for name, value in then.items():
             if now.get(name, value) == value:
                 continue
-            self._drop(self._by_key.get(f"path:{value}"), Reason.SUPERSEDED)
+            self._drop(self._by_key.get(f"path:{value}", ()), Reason.SUPERSEDED)
             telling = next(filter(is_telling, terms_of(value)), None) if len(value) >= _SHORTEST_VALUE else None
-            for told in self._index.lines_with(telling, PROSE) if telling else ():
-                if value not in told.fact.text or now[name] in told.fact.text:
+            for at in self._with_clue(telling) if telling else ():
+                fact = self.facts[at]
+                if fact.kind not in PROSE or value not in fact.text or now[name] in fact.text:
                     continue
-                if told.fact.speaker is Speaker.MODEL:
-                    self._drop(told, Reason.SUPERSEDED)
-                elif not set(terms_of(name.replace("_", " "))).isdisjoint(terms_of(told.fact.text)):
-                    weight = min(told.fact.weight, _OVER)
-                    told.fact = replace(told.fact, status=FactStatus.REPLACED, weight=weight)
+                if fact.speaker is Speaker.MODEL:
+                    self._drop([at], Reason.SUPERSEDED)
+                elif not set(terms_of(name.replace("_", " "))).isdisjoint(terms_of(fact.text)):
+                    self.facts[at] = replace(fact, status=FactStatus.REPLACED, weight=min(fact.weight, _OVER))
 
-    def _drop(self, line: _Line | None, reason: Reason) -> None:
-        if line is not None and line.alive:
-            line.alive = False
-            if line.origin is not None:
-                self._verdicts[line.origin] = (Decision.REJECTED, reason)
+    def _with_clue(self, clue: str) -> list[int]:
+        """The last lines that hold it: records by their ids, what was said by its values."""
+        for at in self._unread:
+            for own in _clues(self.facts[at]) if at in self.facts else ():
+                self._by_clue.setdefault(own, deque(maxlen=_MOST_ALIKE)).append(at)
+        self._unread.clear()
+        return [at for at in self._by_clue.get(clue, ()) if at in self.facts]
+
+    def _drop(self, numbers: Iterable[int], reason: Reason) -> None:
+        for at in numbers:
+            if self.facts.pop(at, None) and at >= 0:
+                self.verdicts[at] = (Decision.REJECTED, reason)
+
+
+def _said_again(fact: Fact, candidate: Candidate) -> Fact:
+    kind = fact.kind if fact.weight >= candidate.weight else candidate.kind
+    listed = kind is FactKind.PATH and candidate.speaker is Speaker.TOOL  # what people only named is seen now
+    # Whose word it is, word for word, is said by its last message: an echo of somebody else is none of these.
+    own = kind not in PROSE or candidate.speaker is fact.speaker
+    return replace(
+        fact,
+        text=candidate.text if own else fact.text,
+        seqs=with_seqs(fact.seqs, candidate.seq) if own else fact.seqs,
+        kind=kind,
+        weight=max(fact.weight, candidate.weight),
+        speaker=candidate.speaker if listed else fact.speaker,
+    )
 
 
 def with_seqs(seqs: tuple[int, ...], *more: int) -> tuple[int, ...]:
