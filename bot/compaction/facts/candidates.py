@@ -5,8 +5,9 @@ The second stage is :mod:`bot.compaction.facts.merge`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from bot.compaction.facts.checkpoint import apart, facts_in, is_checkpoint, with_name
 from bot.compaction.facts.fact import Candidate, FactKind, Speaker
@@ -43,20 +44,25 @@ _SPEAKERS = {
 
 
 def candidates_in(
-    entry: Entry, calls: Mapping[str, Block] | None = None, *, asked: bool = False, is_old: bool = False
+    entry: Entry,
+    calls: Mapping[str, Block] = MappingProxyType({}),
+    *,
+    asked: bool = False,
+    is_old: bool = False,
+    unread: str = "",
 ) -> tuple[Candidate, ...]:
     """The lines of this entry that may become facts, and those that may not, with the reason.
 
-    ``calls``: the tool calls that its results answer, by their ids (:func:`note_calls`). ``asked``: what was said
-    before it ends in a question. ``is_old``: what tools only looked at in it is not read. The answer depends on nothing
-    else, so that it can be kept with the entry.
+    ``calls``: the tool calls that its results answer, by their ids. ``asked``: what was said before it ends in a
+    question. ``is_old``: what tools only looked at in it is not read; ``unread``: nor is what this tool returned. The
+    answer depends on nothing else, so that it can be kept with the entry.
     """
     if is_note(entry):
         return ()  # a pinned rule stands by itself, and one that was let go nowhere
     found: list[Candidate] = []
     for block in entry.blocks:
-        if block.get("type") == "tool_result":
-            call = (calls or {}).get(str(block.get("tool_use_id")))
+        call = calls.get(str(block.get("tool_use_id")), {})
+        if block.get("type") == "tool_result" and not (unread and call.get("name") == unread):
             found.extend(tool_candidates(call, block, entry.seq, is_old=is_old))
             found.extend(date_candidates(head_of(text_of(block.get("content") or ""), _LONGEST_SEARCHED), entry.seq))
     text = text_of(entry.blocks)
@@ -70,8 +76,7 @@ def candidates_in(
     if entry.kind in (EntryKind.SAID, EntryKind.FILE):
         found.extend(_sent(entry, text))
     if speaker is not None and text.strip():
-        asked = asked and speaker is Speaker.PERSON
-        found.extend(_spoken(entry, text, speaker, asked=asked))
+        found.extend(_spoken(entry, text, speaker, asked=asked and speaker is Speaker.PERSON))
         found.extend(date_candidates(head_of(text, _LONGEST_SEARCHED), entry.seq, speaker))
     # What a model says of a place is shown by what its tools return.
     if speaker is Speaker.PERSON and ("/" in text or "\\" in text):
@@ -107,36 +112,29 @@ def _sent(entry: Entry, text: str) -> Iterator[Candidate]:
             yield Candidate(FactKind.STATEMENT, clipped(note, _LONGEST_NOTE), entry.seq, weight=_WEIGHT_OF_A_NOTE)
 
 
-def note_calls(entry: Entry, calls: dict[str, Block]) -> None:
-    """Remember the tool calls of an entry for the results that follow. An id that comes again means the later call."""
-    for call in tool_calls(entry.blocks):
-        calls[str(call.get("id"))] = call
-
-
-def candidates_of(entries: Iterable[Entry]) -> tuple[Candidate, ...]:
+def candidates_of(entries: Sequence[Entry]) -> tuple[Candidate, ...]:
     """All candidates of entries in reading order."""
     return tuple(candidate for _, found in candidates_by_entry(entries) for candidate in found)
 
 
-def candidates_by_entry(entries: Iterable[Entry]) -> Iterator[tuple[Entry, tuple[Candidate, ...]]]:
-    """Entries in reading order, each with its candidates."""
-    entries = list(entries)
+def candidates_by_entry(
+    entries: Sequence[Entry], earlier: Sequence[Entry] = (), *, unread: str = ""
+) -> Iterator[tuple[Entry, tuple[Candidate, ...]]]:
+    """Entries in reading order, each with its candidates. ``earlier``: what came before them, for its tool calls (of an
+    id that comes again the later one), and for a question that waits for its answer. ``unread``: the tool whose results
+    are not read."""
     calls: dict[str, Block] = {}
     asked, left = False, sum(map(_returned, entries))
-    for entry in entries:
-        note_calls(entry, calls)
-        left -= _returned(entry)
-        yield entry, candidates_in(entry, calls, asked=asked, is_old=left > _MOST_RETURNED)
-        asked = ends_asking(entry, asked)
+    for at, entry in enumerate((*earlier, *entries)):
+        calls.update((str(call.get("id")), call) for call in tool_calls(entry.blocks))
+        if at >= len(earlier):
+            left -= _returned(entry)
+            yield entry, candidates_in(entry, calls, asked=asked, is_old=left > _MOST_RETURNED, unread=unread)
+        text = text_of(entry.blocks) if entry.kind in _SPEAKERS else ""
+        asked = asks(text) if text.strip() else asked
 
 
 def _returned(entry: Entry) -> int:
     """Characters that tools returned in it."""
     results = (block.get("content") or "" for block in entry.blocks if block.get("type") == "tool_result")
     return sum(len(content) if isinstance(content, str) else len(text_of(content)) for content in results)
-
-
-def ends_asking(entry: Entry, before: bool) -> bool:  # noqa: FBT001  # what it was before this entry
-    """Whether after this entry a question waits for its answer."""
-    text = text_of(entry.blocks)
-    return asks(text) if entry.kind in _SPEAKERS and text.strip() else before

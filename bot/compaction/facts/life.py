@@ -16,25 +16,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from bot.compaction.facts.candidates import candidates_in, ends_asking, note_calls
-from bot.compaction.facts.checkpoint import is_substituted
+from bot.compaction.facts.candidates import candidates_by_entry
 from bot.compaction.facts.choice import most_telling
-from bot.compaction.facts.fact import (
-    PROSE,
-    Candidate,
-    Decision,
-    Fact,
-    FactKind,
-    FactStatus,
-    Reason,
-    Speaker,
-    plain,
-)
+from bot.compaction.facts.fact import PROSE, Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker, plain
 from bot.compaction.facts.merge import merged, with_seqs
 from bot.compaction.places import is_place
 from bot.history import Entry, EntryKind, History
 from bot.history.entry_text import RECALL
-from bot.messages import Block, text_of
 
 MOST_FACTS = 1_500
 """Facts of one agent that were found by themselves; the least useful, then the oldest, go."""
@@ -42,8 +30,6 @@ MOST_CANDIDATES = 2_000
 """Candidates that are kept of one agent; the oldest go."""
 MOST_FORGOTTEN = 500
 """Facts that an agent knows it has to forget; the oldest go."""
-RUN_AS = "[Run with what memory knows: "
-"""What a tool's result says below it where the memory gate changed the command; that is no news."""
 
 _NO_VALUE = 1.0
 _LOW_VALUE = 1.5
@@ -103,19 +89,8 @@ def found_in(entries: Iterable[Entry], earlier: Iterable[Entry] = ()) -> tuple[C
 
     What layers inserted, what the program said and what ``recall`` found again is not news.
     """
-    calls: dict[str, Block] = {}
-    asked = False
-    for entry in earlier:
-        note_calls(entry, calls)
-        asked = ends_asking(entry, asked)
-    found: list[Candidate] = []
-    for entry in entries:
-        note_calls(entry, calls)
-        if entry.layer is None and entry.kind in _NEWS:
-            blocks = tuple(_without_note(block) for block in entry.blocks if not _is_recalled(block, calls))
-            found.extend(candidates_in(replace(entry, blocks=blocks), calls, asked=asked))
-            asked = ends_asking(entry, asked)
-    return tuple(found)
+    news = [entry for entry in entries if entry.layer is None and entry.kind in _NEWS]
+    return tuple(one for _, found in candidates_by_entry(news, [*earlier], unread=RECALL) for one in found)
 
 
 def floor_of(history: History) -> int:
@@ -130,21 +105,20 @@ def in_scope(fact: Fact, floor: int) -> bool:
 
 def refreshed(known: Sequence[Known], found: Sequence[Candidate], floor: int = 0) -> Refreshed:
     """What is known after these candidates. What lies beneath `/new` and what stands above it do not mix."""
-    facts: list[Known] = [item for item in known if item.forgotten]
+    facts = [item for item in known if item.forgotten]
     decided: list[Candidate] = []
-    for beneath in (True, False):
+    checked = _not_forgotten(found, facts)
+    for beneath in (True, False) if floor else (False,):
         same = [item for item in known if not item.forgotten and in_scope(item.fact, floor) is not beneath]
-        same.sort(key=lambda item: _age(item.fact))
-        news = [item for item in found if (item.seq <= floor) is beneath]
-        merging = merged(_not_forgotten(news, facts), [item.fact for item in same]) if news else None
-        facts += _merged_with(same, merging.facts) if merging else same
-        decided += merging.candidates if merging else ()
+        if news := [item for item in checked if (item.seq <= floor) is beneath]:
+            merging = merged(news, [item.fact for item in same])
+            decided += merging.candidates
+            same = _merged_with(same, merging.facts)
+        facts += same
     life = Refreshed(tuple(facts), tuple(decided))
-    kept = life.facts if life.accepted else pruned(life.facts, floor)
-    capped = _capped(kept)
-    numbers = {item.fact.number for item in capped}
-    gone = sum(item.fact.number not in numbers for item in known if not item.forgotten)
-    return Refreshed(capped, life.candidates, gone)
+    kept = _capped(facts if life.accepted else pruned(facts, floor))
+    numbers = {item.fact.number for item in kept}
+    return replace(life, facts=kept, pruned=sum(not (it.forgotten or it.fact.number in numbers) for it in known))
 
 
 def pruned(facts: Sequence[Known], floor: int = 0) -> tuple[Known, ...]:
@@ -152,46 +126,28 @@ def pruned(facts: Sequence[Known], floor: int = 0) -> tuple[Known, ...]:
     (in what is in memory, and apart from that in what `/new` put out of it)."""
     newest = max((seq for item in facts for seq in item.fact.seqs), default=0)
     useful = [item for item in facts if item.forgotten or item.protected or _is_useful(item.fact, newest)]
-    above = _without_doubles([item for item in useful if not item.forgotten and in_scope(item.fact, floor)])
     rest = [item for item in useful if item.forgotten or not in_scope(item.fact, floor)]
-    return tuple(sorted((*rest, *above), key=lambda item: _age(item.fact)))
+    return (*rest, *_without_doubles(item for item in useful if not item.forgotten and in_scope(item.fact, floor)))
 
 
 def injected(facts: Iterable[Known], floor: int) -> tuple[Fact, ...]:
     """The facts that a checkpoint may hold: what is active or pinned, and what says itself that it is over; places
     only if they are places. Oldest first."""
     shown = (item.fact for item in facts if not item.forgotten and in_scope(item.fact, floor) and _may_show(item.fact))
-    return tuple(sorted(shown, key=_age))
-
-
-def _age(fact: Fact) -> tuple[int, int]:
-    return fact.seqs[-1] if fact.seqs else 0, fact.number
+    return tuple(sorted(shown, key=lambda fact: (fact.seqs[-1] if fact.seqs else 0, fact.number)))
 
 
 def _may_show(fact: Fact) -> bool:
-    if is_substituted(fact) and not fact.pinned:
-        return False
     if fact.kind is FactKind.PATH and not is_place(fact.text):
         return False
     return fact.status in (FactStatus.ACTIVE, FactStatus.FAILED) or fact.kind in PROSE
 
 
-def _is_recalled(block: Block, calls: Mapping[str, Block]) -> bool:
-    call = calls.get(str(block.get("tool_use_id"))) if block.get("type") == "tool_result" else None
-    return call is not None and call.get("name") == RECALL
-
-
-def _without_note(block: Block) -> Block:
-    if block.get("type") != "tool_result" or RUN_AS not in text_of(block.get("content") or ""):
-        return block
-    return {**block, "content": text_of(block["content"]).rpartition(f"\n{RUN_AS}")[0]}
-
-
-def _not_forgotten(found: Sequence[Candidate], facts: Sequence[Known]) -> list[Candidate]:
+def _not_forgotten(found: Sequence[Candidate], forgotten: Sequence[Known]) -> list[Candidate]:
     """What was forgotten is rejected: in the entries that it stood in whatever says so, and later unless a person
     does."""
-    texts = {plain(item.fact.text): max(item.fact.seqs, default=0) for item in facts if item.forgotten}
-    keys = {(item.fact.key, seq) for item in facts if item.forgotten and item.fact.key for seq in item.fact.seqs}
+    texts = {plain(item.fact.text): max(item.fact.seqs, default=0) for item in forgotten}
+    keys = {(item.fact.key, seq) for item in forgotten if item.fact.key for seq in item.fact.seqs}
 
     def is_forgotten(candidate: Candidate) -> bool:
         last = texts.get(plain(candidate.text))
@@ -208,54 +164,51 @@ def _not_forgotten(found: Sequence[Candidate], facts: Sequence[Known]) -> list[C
 def _merged_with(before: Sequence[Known], after: Sequence[Fact]) -> list[Known]:
     """The merged facts, with their sources; what a person wants kept and is outdated stays, and says so."""
     known = {item.fact.number: item for item in before}
-    was = ((known.pop(fact.number, None), fact) for fact in after)
-    facts = [
-        Known(fact) if item is None else item if item.fact is fact else replace(item, fact=fact) for item, fact in was
-    ]
-    outdated = (item for item in known.values() if item.protected)
-    return [*facts, *(replace(item, fact=_outdated(item.fact)) for item in outdated)]
-
-
-def _outdated(fact: Fact) -> Fact:
-    return replace(fact, status=FactStatus.REPLACED) if fact.status is FactStatus.ACTIVE else fact
+    facts = list[Known]()
+    for fact in after:
+        item = known.pop(fact.number, None)
+        facts.append(Known(fact) if item is None else item if item.fact is fact else replace(item, fact=fact))
+    for item in known.values():
+        if item.protected:
+            is_active = item.fact.status is FactStatus.ACTIVE
+            facts.append(replace(item, fact=replace(item.fact, status=FactStatus.REPLACED)) if is_active else item)
+    return facts
 
 
 def _is_useful(fact: Fact, newest: int) -> bool:
     if fact.kind is FactKind.PATH:
         return is_place(fact.text)
-    if is_substituted(fact):
-        return False
     age = newest - max(fact.seqs, default=newest)
     if fact.status in (FactStatus.DONE, FactStatus.CANCELLED, FactStatus.REPLACED):
         return age <= _LATE
     return fact.weight >= _NO_VALUE and (fact.weight > _LOW_VALUE or len(fact.seqs) > 1 or age <= _SOON)
 
 
-def _without_doubles(facts: Sequence[Known]) -> list[Known]:
+def _without_doubles(facts: Iterable[Known]) -> Iterable[Known]:
     """Of those that say the same, and of those that are about the same thing, the newest, or what a person keeps."""
     kept: dict[str, Known] = {}
     order = sorted(facts, key=lambda item: (item.protected, max(item.fact.seqs, default=0), item.fact.number))
     for item in reversed(order):
         fact = item.fact
         name = f"text {plain(fact.text)}" if not fact.key or fact.key.startswith("part:") else f"key {fact.key}"
-        first = kept.get(name)
-        if first is None or item.protected:
-            kept[name if first is None else f"{name} {fact.number}"] = item
-        else:
-            kept[name] = replace(
-                first, fact=replace(first.fact, seqs=with_seqs((), *sorted({*first.fact.seqs, *fact.seqs})))
-            )
-    return list(kept.values())
+        newest = kept.setdefault(name, item)
+        if newest is not item and item.protected:
+            kept[f"{name} {fact.number}"] = item
+        elif newest is not item:
+            seqs = with_seqs((), *sorted({*newest.fact.seqs, *fact.seqs}))
+            kept[name] = replace(newest, fact=replace(newest.fact, seqs=seqs))
+    return reversed(kept.values())
 
 
 def _capped(facts: Sequence[Known]) -> tuple[Known, ...]:
     """At most so many: when there are more, those that tell least beside the others go, and some more with them, so
     that it is not done at every turn."""
     forgotten = [item for item in facts if item.forgotten]
-    auto = [item for item in facts if not item.forgotten and not item.protected]
     if len(forgotten) > MOST_FORGOTTEN:
         forgotten = sorted(forgotten, key=lambda item: item.fact.number)[-MOST_FORGOTTEN:]
+    kept = [item for item in facts if not item.forgotten and item.protected]
+    auto = [item for item in facts if not (item.forgotten or item.protected)]
     if len(auto) > MOST_FACTS:
         best = most_telling([item.fact for item in auto], max(1, int(MOST_FACTS * _AFTER_CAPPING)))
         auto = [item for at, item in enumerate(auto) if at in best]
-    return (*forgotten, *(item for item in facts if not item.forgotten and item.protected), *auto)
+    return (*forgotten, *kept, *auto)

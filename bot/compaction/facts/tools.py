@@ -34,6 +34,8 @@ from bot.compaction.places import dates_like_places, listed_places
 from bot.estimate.cuts import beginning, head_of
 from bot.messages import Block, text_of
 
+RUN_AS = "[Run with what memory knows: "
+"""What a result says below it where the memory gate changed the command; that is no news."""
 _LONGEST_TOLD = 200
 """Characters of a result of plain text that is told whole."""
 _MOST_LINES = 60
@@ -95,11 +97,12 @@ class _Answer:
     seq: int
 
     @classmethod
-    def of(cls, call: Block | None, result: Block, seq: int) -> _Answer:
-        given = (call or {}).get("input")
-        text = head_of(text_of(result.get("content") or ""), LONGEST)
+    def of(cls, call: Block, result: Block, seq: int) -> _Answer:
+        given = call.get("input")
+        returned = text_of(result.get("content") or "")
+        before, noted, _ = returned.rpartition(f"\n{RUN_AS}")
         arguments = flattened(given) if isinstance(given, Mapping) else {}
-        return cls(str((call or {}).get("name") or "tool"), arguments, text, seq)
+        return cls(str(call.get("name") or "tool"), arguments, head_of(before if noted else returned, LONGEST), seq)
 
     @cached_property
     def parts(self) -> tuple[Any, ...]:
@@ -151,8 +154,8 @@ class _Answer:
         return Candidate(FactKind.ACTION, text, self.seq, key, Speaker.TOOL, status, weight)
 
 
-def tool_candidates(call: Block | None, result: Block, seq: int, *, is_old: bool = False) -> Iterator[Candidate]:
-    """What this result of this call establishes. ``call``: None where it is not on the page. ``is_old``: there is more
+def tool_candidates(call: Block, result: Block, seq: int, *, is_old: bool = False) -> Iterator[Candidate]:
+    """What this result of this call establishes. ``call``: empty where it is not on the page. ``is_old``: there is more
     than can be kept of what was only looked at since."""
     answer = _Answer.of(call, result, seq)
     if given := given_text(answer.tool, answer.arguments):  # also where it failed: the next try is given the rest again

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bot.compaction.facts import candidates as module
-from bot.compaction.facts.candidates import candidates_in, candidates_of, note_calls
+from bot.compaction.facts.candidates import candidates_in, candidates_of
 from bot.compaction.facts.fact import Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
 from bot.compaction.facts.merge import CAPS, Merged, merged
 from bot.history import Entry, EntryKind
@@ -206,8 +206,7 @@ def test_a_pinned_fact_is_never_over_the_cap() -> None:
 
 def test_the_candidates_of_an_entry_depend_on_it_and_its_calls_alone() -> None:
     call, result = used(1, "get_order", {"order_id": "O-1"}, '{"order_id": "O-1", "state": "paid"}')
-    calls: dict[str, Block] = {}
-    note_calls(call, calls)
+    calls = {"call_1": call.blocks[0]}
     assert candidates_in(result, calls) == candidates_in(result, dict(calls)) == candidates_of([call, result])
 
 

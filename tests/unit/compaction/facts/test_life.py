@@ -10,7 +10,8 @@ import pytest
 
 from bot.compaction.facts.checkpoint import HEADING, facts_in, rendered
 from bot.compaction.facts.fact import Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
-from bot.compaction.facts.life import RUN_AS, Known, Refreshed, Source, found_in, injected, pruned, refreshed
+from bot.compaction.facts.life import Known, Refreshed, Source, found_in, injected, pruned, refreshed
+from bot.compaction.facts.tools import RUN_AS
 from bot.history import Entry, EntryKind
 from bot.messages import text_block
 from tests.unit.entries import replied, returned, said
@@ -73,12 +74,6 @@ def test_a_pinned_fact_is_never_lost_and_what_is_said_later_stands_after_it() ->
     assert (mine.fact.pinned, mine.fact.text) == (True, "The budget is 500 euros.")
     shown = rendered(injected(life.facts, 0))
     assert shown.index("500") < shown.index("700")
-
-
-def test_a_line_with_words_that_an_earlier_version_put_into_it_is_shown_no_more() -> None:
-    known = [fact(1, "My trip from [now Chicago] to Chicago."), fact(2, "BA117 leaves at 9:00.")]
-    assert [item.text for item in injected(known, 0)] == ["BA117 leaves at 9:00."]
-    assert texts(pruned(known)) == ["BA117 leaves at 9:00."]
 
 
 def test_what_the_program_the_checkpoint_and_recall_say_is_no_news() -> None:
