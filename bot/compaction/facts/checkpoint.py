@@ -36,20 +36,6 @@ _SECTIONS = {
     "## Places": (FactKind.PATH, FactStatus.ACTIVE),
 }
 _PERSON, _ASSISTANT = "person", "assistant"
-_FORMER = {
-    "## Goals": _PERSON,
-    "## Rules and decisions": _PERSON,
-    "## The person said": _PERSON,
-    "## The assistant said": _ASSISTANT,
-}
-"""Sections of a checkpoint as versions up to 0.19 wrote it, and whose words they hold: it may stand in a book, and in
-messages that come from outside."""
-_FORMER_LINE = re.compile(
-    r"- (?P<marks>(?:\[(?:done|cancelled|earlier|quoted|sent)[^\[\]\n]*\] )*)(?P<model>\(assistant\) )?(?P<text>.+)"
-)
-SUBSTITUTED = re.compile(r"\[now [^\[\]\n]{1,200}\]")
-"""What those versions wrote into somebody's sentence: that is in nobody's words."""
-
 _MARKS = {FactStatus.DONE: "[done] ", FactStatus.CANCELLED: "[cancelled] ", FactStatus.REPLACED: "[earlier] "}
 _STATUS = {mark.strip(): status for status, mark in _MARKS.items()}
 _NOTES = (QUOTED, SENT)
@@ -73,11 +59,6 @@ _LEAST = 1.6
 def is_checkpoint(text: str) -> bool:
     """Whether a text is one that :func:`rendered` wrote."""
     return text.startswith(HEADING)
-
-
-def is_substituted(fact: Fact) -> bool:
-    """Whether an earlier version wrote something into a person's sentence."""
-    return "[now " in fact.text and fact.kind in PROSE and bool(SUBSTITUTED.search(fact.text))
 
 
 def apart(text: str) -> tuple[str, str]:
@@ -107,18 +88,14 @@ def rendered(facts: Sequence[Fact], names: Names | None = None) -> str:
     for fact in facts:
         sections[_section_of(fact)].append(fact)
     said, given = sections.pop(SAID), sections.pop(GIVEN)
-    opening = f"{OPENING}{_OF_WORDS if said else ''}."
-    if sections["## Done"] or any(fact.status in (FactStatus.DONE, FactStatus.CANCELLED) for fact in facts):
-        opening += _OF_THE_PAST
     lines = [SAID, *_said(said, names or Names.of(said))] if said else []
-
-    def whole(opening: str, *, repeats: bool) -> str:
-        tables = ("\n".join((title, *_tables(own, repeats=repeats))) for title, own in sections.items() if own)
-        shown = "\n".join((HEADING, opening, *lines, *tables))
-        calls = [f"{_BULLET}{_clean(line)}" for line in given_lines(given, shown)]
-        return "\n".join((shown, GIVEN, *calls)) if calls else shown
-
-    return min(whole(opening, repeats=True), whole(opening + _OF_TABLES, repeats=False), key=len)
+    for title, own in sections.items():
+        lines += [title, *_tables(own)] if own else []
+    calls = [f"{_BULLET}{_clean(line)}" for line in given_lines(given, "\n".join(lines))]
+    is_over = sections["## Done"] or any(fact.status in (FactStatus.DONE, FactStatus.CANCELLED) for fact in facts)
+    has_tables = any(line.startswith(_COLUMNS) for line in lines)
+    opening = f"{OPENING}{_OF_WORDS * bool(said)}.{_OF_THE_PAST * bool(is_over)}{_OF_TABLES * has_tables}"
+    return "\n".join((HEADING, opening, *lines, *([GIVEN, *calls] if calls else ())))
 
 
 def line_of(fact: Fact, name: str = "") -> str:
@@ -187,11 +164,10 @@ def facts_in(text: str, seq: int) -> Iterator[Candidate]:
     for line in text.split("\n"):
         if line.startswith(_SECTION):
             title, columns, last = line, [], None
-        elif title == SAID or title in _FORMER:
-            found = _LINE.fullmatch(line if title == SAID else _as_now(line, _FORMER[title]))
+        elif title == SAID:
+            found = _LINE.fullmatch(line)
             last = found or last
-            if found or (last is not None and line.startswith(_BULLET) and title == SAID):
-                assert last is not None
+            if last is not None and (found or line.startswith(_BULLET)):
                 yield _said_again(last, found["text"] if found else line.removeprefix(_BULLET), is_ours=is_ours)
         elif title not in _SECTIONS:
             continue
@@ -247,15 +223,6 @@ def _said_again(found: re.Match[str], text: str, *, is_ours: bool) -> Candidate:
     )
 
 
-def _as_now(line: str, who: str) -> str:
-    """A line as versions up to 0.19 wrote it, as it would be written now; nothing of one with words that nobody
-    said."""
-    found = _FORMER_LINE.fullmatch(line)
-    if found is None or SUBSTITUTED.search(line):
-        return ""
-    return f"#- {_ASSISTANT if found['model'] else who} {found['marks']}".rstrip() + f": {found['text']}"
-
-
 def _section_of(fact: Fact) -> str:
     """A status that its kind does not know must not make a fact invisible."""
     if fact.kind is FactKind.ACTION:
@@ -283,9 +250,9 @@ def record_key(fields: Fields) -> str:
     return f"entity:{name}={cell}" if _SPECIFIC_ID.search(name) else ""
 
 
-def _tables(facts: Iterable[Fact], *, repeats: bool) -> Iterator[str]:
-    """Records of one shape together, also those that have only its first names; in the order of their oldest one.
-    ``repeats``: a cell like the one above it is written again."""
+def _tables(facts: Iterable[Fact]) -> Iterator[str]:
+    """Records of one shape together, also those that have only its first names; in the order of their oldest one. A
+    cell like the one above it is empty."""
     rows = [fields_of(_clean(fact.text)) if fact.kind in RECORDS else {"": _clean(fact.text)} for fact in facts]
     shapes = sorted(dict.fromkeys(tuple(row) for row in rows if _fits_a_table(row)), key=len)
     wider = {names[:count]: names for names in shapes for count in range(1, len(names) + 1)}
@@ -299,9 +266,8 @@ def _tables(facts: Iterable[Fact], *, repeats: bool) -> Iterator[str]:
         yield _COLUMNS + SEPARATOR.join(names)
         above: Fields = {}
         for row in sorted(own, key=len):
-            cells = [cell if repeats or above.get(name) != cell else "" for name, cell in row.items()]
             if not row.items() <= above.items():
-                yield SEPARATOR.join(cells)
+                yield SEPARATOR.join("" if above.get(name) == cell else cell for name, cell in row.items())
             above = row
 
 

@@ -57,22 +57,19 @@ def rows(*texts: str) -> list[Fact]:
     return [Fact(FactKind.VALUE, text, (at,), speaker=Speaker.TOOL) for at, text in enumerate(texts, 1)]
 
 
-def test_cells_that_repeat_the_one_above_are_empty_where_that_is_shorter_and_come_back() -> None:
+def test_cells_that_repeat_the_one_above_are_empty_and_come_back() -> None:
     many = [f"order_id=O-{at}\tcabin=basic economy" for at in range(1, 6)]
     text = rendered(rows(*many))
     assert "An empty cell repeats the one above." in text
     assert "> order_id\tcabin\nO-1\tbasic economy\nO-2\t\n" in text
-    few = rendered(rows(*many[:2]))
-    assert "> order_id\tcabin\nO-1\tbasic economy\nO-2\tbasic economy" in few
-    assert "empty cell" not in few
     assert [candidate.text for candidate in facts_in(text, 9)] == many
-    assert [candidate.text for candidate in facts_in(few, 9)] == many[:2]
+    assert "empty cell" not in rendered(rows(many[0]))
 
 
 def test_a_record_that_has_only_the_first_names_of_a_table_is_a_row_of_it_and_comes_back() -> None:
     texts = ["sku=K1\tprice=3\tcolour=red", "sku=K2", "sku=K3\tprice=3", "sku=K4\tprice=3\tcolour=blue"]
     text = rendered(rows(*texts))
-    assert text.split("\n")[2:] == ["## Records", "> sku\tprice\tcolour", "K2", "K3\t3", "K1\t3\tred", "K4\t3\tblue"]
+    assert text.split("\n")[2:] == ["## Records", "> sku\tprice\tcolour", "K2", "K3\t3", "K1\t\tred", "K4\t\tblue"]
     assert {candidate.text for candidate in facts_in(text, 9)} == set(texts)
     assert apart(f"{text}\nIt costs 5.\nor so") == (text, "It costs 5.\nor so")
 
@@ -220,36 +217,6 @@ def test_a_short_answer_stands_with_its_question() -> None:
     entries = [replied(1, "Shall I book the flight over Lisbon?"), said(2, "Yes."), said(4, "Thanks!")]
     text = checkpoint_of(merged(candidates_of(entries)).facts, 1_000)
     assert text.splitlines()[3:] == ["#1 assistant: Shall I book the flight over Lisbon?", "#2 person: Yes."]
-
-
-FORMER = """# Memory checkpoint
-From hidden messages. An empty cell repeats the one above.
-## Goals
-- [done] Fix the lamp.
-## Rules and decisions
-- Never call before 9:00.
-- (assistant) We agreed on Postgres.
-- [earlier] Please DO NOT [now hexdump] commands.
-## The assistant said
-- The log says no errors.
-## Records
-> order_id\tcabin
-O-1\tcoach
-O-2\t"""
-
-
-def test_a_checkpoint_of_an_earlier_version_is_read_without_what_it_put_into_peoples_mouths() -> None:
-    facts = merged(facts_in(FORMER, 20)).facts
-    assert [(fact.text, fact.speaker, fact.status) for fact in facts if fact.kind in PROSE] == [
-        ("Fix the lamp.", Speaker.PERSON, FactStatus.DONE),
-        ("Never call before 9:00.", Speaker.PERSON, FactStatus.ACTIVE),
-        ("We agreed on Postgres.", Speaker.MODEL, FactStatus.ACTIVE),
-        ("The log says no errors.", Speaker.MODEL, FactStatus.ACTIVE),
-    ]
-    assert [fact.text for fact in facts if fact.kind is FactKind.VALUE] == [
-        "order_id=O-1\tcabin=coach",
-        "order_id=O-2\tcabin=coach",
-    ]
 
 
 def test_numbers_of_a_history_that_was_renumbered_since_are_dropped() -> None:
