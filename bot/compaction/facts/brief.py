@@ -11,15 +11,16 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from itertools import chain
 
 from bot.compaction.coverage import AMOUNT, terms_of
 from bot.compaction.facts.fact import RECORDS, Fact, FactKind
-from bot.compaction.facts.records import OWNER, Fields, as_text, fields_of, is_id_name, is_measure, looks_like_an_id
+from bot.compaction.facts.records import OWNER, as_text, fields_of, is_id_name, is_measure, looks_like_an_id
 from bot.estimate.cuts import MARK
 
-_EDGES = ".,;:!?()[]{}<>\"'`“”«»*|"
-_TELLING = re.compile(r"\d{3}|(?=.*\d)(?=.*[^\W\d])|[@_/\\]|[a-zß-ÿа-я][A-ZÀ-ÞА-Я]|\A[A-ZА-Я]{3,}\Z|\.\w{1,4}\Z")
+_EXACT = re.compile(
+    r"\d{3}|(?:\d[\w-]*[^\W\d]|[^\W\d][\w-]*\d)|[@_/\\]|[a-zß-ÿа-я][A-ZÀ-ÞА-Я]|\b[A-ZА-Я]{3,}\b|\w\.\w{1,4}\b"
+)
 _PLACE = re.compile(r"[/\\]\S*\w|\w\.[a-z]\w{0,4}\b(?::\d+)?")
 _ADDRESS = re.compile(r"\S+@\S+\.\S+\Z|[a-z]+://\S+\Z|(?:~|[A-Za-z]:)?[/\\]\S*\w\S*\Z")
 
@@ -34,8 +35,6 @@ _KEPT_WHOLE = 0.75
 
 _SOME, _MOSTLY = 3, 0.6
 """Cells of a column of names at least, and the share of them that are worded and differ."""
-_KEPT = 16_384
-"""Words of which it is kept whether they tell something."""
 _NUMBER = re.compile(r"-?\d{1,4}(?:\.\d+)?\Z")
 
 _IDS, _CHEAP, _ALL, _TEXTS = range(4)
@@ -43,13 +42,8 @@ _IDS, _CHEAP, _ALL, _TEXTS = range(4)
 
 
 def has_exact(text: str, *, only_places: bool = False) -> bool:
-    """Whether a text holds what nobody could guess: words with digits, points, lines or capitals in them."""
-    return bool(_PLACE.search(text)) if only_places else any(map(_tells, text.split()))
-
-
-@lru_cache(maxsize=_KEPT)
-def _tells(word: str) -> bool:
-    return bool(_TELLING.search(word.strip(_EDGES)))
+    """Whether a text holds what nobody could guess: digits, points, lines or capitals within words."""
+    return bool((_PLACE if only_places else _EXACT).search(text))
 
 
 @dataclass(frozen=True)
@@ -66,9 +60,8 @@ class Vocabulary:
             fields = fields_of(fact.text) if fact.kind in RECORDS else {}
             shapes[tuple(fields)] = None
             for name, cell in fields.items():
-                if len(columns[name]) < _SAMPLE:
-                    columns[name].append(cell)
-        ranks = {name: _rank(name, cells) for name, cells in columns.items()}
+                columns[name].append(cell)
+        ranks = {name: _rank(name, cells[:_SAMPLE]) for name, cells in columns.items()}
         for names in shapes:
             if all(ranks[name] != _IDS for name in names) and (named := [n for n in names if _are_names(columns[n])]):
                 ranks[max(named, key=lambda name: len(set(columns[name])) / len(columns[name]))] = _IDS
@@ -77,14 +70,11 @@ class Vocabulary:
     def terms(self, text: str) -> tuple[str, ...]:
         """What a record says, by its values: what they are called tells nothing new. A number that is no id tells less
         than one that is."""
-        cells = fields_of(text).items()
-        return tuple(
-            dict.fromkeys(
-                term
-                for name, cell in cells
-                for term in (amount_terms(cell) if self.ranks.get(name, _IDS) != _IDS else terms_of(cell))
-            )
+        terms = (
+            amount_terms(cell) if self.ranks.get(name, _IDS) != _IDS else terms_of(cell)
+            for name, cell in fields_of(text).items()
         )
+        return tuple(dict.fromkeys(chain.from_iterable(terms)))
 
 
 def is_amount(cell: str) -> bool:
@@ -133,12 +123,16 @@ def forms_of(fact: Fact, vocabulary: Vocabulary) -> list[str]:
     if fact.kind not in RECORDS:
         return [fact.text]
     fields = fields_of(fact.text)
-    ranks = _ranks_of(fact, fields, vocabulary)
-    ordered = sorted(fields, key=ranks.__getitem__)
+    ranks = {name: vocabulary.ranks[name] for name in fields}
+    first = next(iter(fields))
+    if ranks[first] != _TEXTS:
+        ranks[first] = _IDS
+    if fact.kind is FactKind.ACTION:  # what a call was given may be given to the next one, a short command too
+        ranks |= {name: _IDS for name, cell in fields.items() if len(cell) <= _LONG}
     forms: list[str] = []
     for most in (_IDS, _CHEAP, _TEXTS):
         form: dict[str, str] = {}
-        for name in ordered:
+        for name in sorted(fields, key=ranks.__getitem__):
             if ranks[name] <= most:
                 form[name] = fields[name]
             elif vocabulary.ranks[name] == _TEXTS and name != "result" and (short := excerpt(fields[name])):
@@ -149,21 +143,11 @@ def forms_of(fact: Fact, vocabulary: Vocabulary) -> list[str]:
     return forms
 
 
-def _ranks_of(fact: Fact, fields: Fields, vocabulary: Vocabulary) -> dict[str, int]:
-    ranks = {name: vocabulary.ranks[name] for name in fields}
-    first = next(iter(fields))
-    if ranks[first] != _TEXTS:
-        ranks[first] = _IDS
-    if fact.kind is FactKind.ACTION:  # what a call was given may be given to the next one, a short command too
-        ranks |= {name: _IDS for name, cell in fields.items() if len(cell) <= _LONG}
-    return ranks
-
-
 def excerpt(text: str) -> str:
     """The part of a text from the first to the last word in it that nobody could guess, with the word before it; empty
     if there is none. It is one piece, and marked where it is cut."""
     words = text.split()
-    exact = [at for at, word in enumerate(words) if _tells(word)]
+    exact = [at for at, word in enumerate(words) if _EXACT.search(word)]
     if not exact:
         return ""
     first, last = max(0, exact[0] - 1), exact[-1] + 1
