@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from bot.compaction.facts.brief import has_exact
@@ -87,27 +87,28 @@ _SENTENCE_ENDS = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
 _GENERIC_ID = re.compile(r"\A(?:id|uuid|guid|key|ref|code|slug|reference)\Z", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
 class _Answer:
-    """What a tool was asked, and what it returned."""
+    """What a tool was asked, and what it returned. ``verb``: what the tool does, by its name; ``looks``: nothing but
+    that; ``programs``: those of the command that it was given, if any, by the pipes that they stand in."""
 
-    tool: str
-    arguments: Fields
-    text: str
-    seq: int
-
-    @classmethod
-    def of(cls, call: Block, result: Block, seq: int) -> _Answer:
-        given = call.get("input")
-        returned = text_of(result.get("content") or "")
+    def __init__(self, call: Block, result: Block, seq: int) -> None:
+        given, returned = call.get("input"), text_of(result.get("content") or "")
         before, noted, _ = returned.rpartition(f"\n{RUN_AS}")
-        arguments = flattened(given) if isinstance(given, Mapping) else {}
-        return cls(str(call.get("name") or "tool"), arguments, head_of(before if noted else returned, LONGEST), seq)
+        self.seq, self.tool = seq, str(call.get("name") or "tool")
+        self.arguments = flattened(given) if isinstance(given, Mapping) else {}
+        self.text = head_of(before if noted else returned, LONGEST)
+        self.verb = "".join(words_of_name(self.tool.rsplit("__", 1)[-1])[:1]).casefold()
+        self.looks = self.verb in _READS
+        commands = (text for name, text in self.arguments.items() if name.casefold() in _COMMANDS)
+        pipes = (pipe.split("|") for text in commands for pipe in _ENDED.split(text))
+        self.programs = [
+            [last_name(step.split()[0]).removesuffix(".exe") for step in pipe if step.strip()] for pipe in pipes
+        ]
 
     @cached_property
-    def parts(self) -> tuple[Any, ...]:
+    def parts(self) -> list[Any]:
         """The text as objects and lists, and as texts where it is neither."""
-        return tuple(parts_of(self.text))
+        return list(parts_of(self.text))
 
     @property
     def texts(self) -> list[str]:
@@ -118,28 +119,6 @@ class _Answer:
     def value(self) -> Any:
         """What it returned, if that is one object or list; None for a text."""
         return self.parts[0] if len(self.parts) == 1 and not isinstance(self.parts[0], str) else None
-
-    @property
-    def verb(self) -> str:
-        """What the tool does, by its name."""
-        words = words_of_name(self.tool.rsplit("__", 1)[-1])
-        return words[0].casefold() if words else ""
-
-    @property
-    def looks(self) -> bool:
-        """Whether the tool only looked."""
-        return self.verb in _READS
-
-    @property
-    def pipes(self) -> tuple[tuple[str, ...], ...]:
-        """The programs of the command that it was given, if any: those of each pipe, by their first words."""
-        commands = [text for name, text in self.arguments.items() if name.casefold() in _COMMANDS]
-        pipes = ([_first_word(step) for step in pipe.split("|")] for text in commands for pipe in _ENDED.split(text))
-        return tuple(programs for pipe in pipes if (programs := tuple(filter(None, pipe))))
-
-    @property
-    def is_empty(self) -> bool:
-        return self.value in ([], {}) or not any(map(str.isalnum, self.text.replace("(empty)", "")))
 
     def key(self, kind: str) -> str:
         return f"{kind}:{self.tool}:{as_text(self.arguments)}"[:_LONGEST_KEY]
@@ -157,20 +136,19 @@ class _Answer:
 def tool_candidates(call: Block, result: Block, seq: int, *, is_old: bool = False) -> Iterator[Candidate]:
     """What this result of this call establishes. ``call``: empty where it is not on the page. ``is_old``: there is more
     than can be kept of what was only looked at since."""
-    answer = _Answer.of(call, result, seq)
+    answer = _Answer(call, result, seq)
     if given := given_text(answer.tool, answer.arguments):  # also where it failed: the next try is given the rest again
         yield Candidate(FactKind.GIVEN, given, seq, answer.key("given"), Speaker.TOOL, weight=_OF_TEXTS)
     if is_old and answer.looks:
         return
-    if result.get("is_error") or _only_complains(answer):
+    is_error = bool(result.get("is_error")) or _only_complains(answer)
+    if is_error or _failed(answer.text, answer.value):
         yield _failure(answer)
+        if not is_error and answer.value is None:  # what failed may be what was asked for: the tests, and where they do
+            yield from _line_candidates(answer, only_places=True)
         return
-    if _failed(answer.text, answer.value):
-        yield _failure(answer)
-        if answer.value is None:  # what failed may be what was asked for: the tests, and where they do
-            yield from _line_candidates(answer.texts, answer, only_places=True)
-        return
-    if answer.is_empty and answer.looks:
+    is_empty = answer.value in ([], {}) or not any(map(str.isalnum, answer.text.replace("(empty)", "")))
+    if answer.looks and is_empty:
         nothing = answer.record({"tool": answer.tool, **answer.arguments}, weight=0.0)
         yield replace(nothing, decision=Decision.REJECTED, reason=Reason.LOW_VALUE)
         return
@@ -194,27 +172,20 @@ def date_candidates(text: str, seq: int, speaker: Speaker = Speaker.TOOL) -> Ite
         yield replace(found, weight=0.0, decision=Decision.REJECTED, reason=Reason.DATE_LIKE)
 
 
-def _first_word(step: str) -> str:
-    words = step.split(maxsplit=1)
-    return last_name(words[0]).removesuffix(".exe") if words else ""
-
-
 def _only_complains(answer: _Answer) -> bool:
     """Whether all that a command wrote are lines that begin with the name of a program of it, or of its shell, and a
     colon: so programs say that something went wrong, in whatever language, and whatever the last one's exit code is."""
-    programs = {program for pipe in answer.pipes for program in pipe}
+    programs = set(chain.from_iterable(answer.programs))
     lines = [line for line in answer.text.splitlines() if line.strip() and not _FOOTER.fullmatch(line)]
-    return bool(programs and lines) and all(_complains(line, programs | _SHELLS) for line in lines)
-
-
-def _complains(line: str, programs: Collection[str]) -> bool:
-    hit = _COMPLAINT.match(line)
-    return hit is not None and (bool(hit["cmdlet"]) or hit["program"].casefold() in programs)
+    hits = [_COMPLAINT.match(line) for line in lines] if programs else []
+    return bool(hits) and all(
+        hit and (hit["cmdlet"] or hit["program"].casefold() in programs | _SHELLS) for hit in hits
+    )
 
 
 def _shows_contents(answer: _Answer) -> bool:
     """Whether the answer is what stands in a file or on a page: a place named there is nobody's word."""
-    shown = {pipe[0] for pipe in answer.pipes} | {"xargs" for pipe in answer.pipes if "xargs" in pipe}
+    shown = {program for pipe in answer.programs for program in pipe if program in (pipe[0], "xargs")}
     return not _CONTENTS.isdisjoint({answer.verb, *shown})
 
 
@@ -239,7 +210,7 @@ def _action(answer: _Answer, records: Sequence[Candidate]) -> Candidate:
     returned = [fields_of(record.text) for record in records]
     known = {cell for fields in returned for cell in fields.values()}
     made = id_in(returned[0]) if records and records[0].key.startswith("entity:") else None
-    fields = {made[0]: made[1]} if made else {}
+    fields = dict([made] if made else ())
     fields |= {name: cell for name, cell in answer.arguments.items() if cell not in known}
     if not records and answer.text.strip():
         fields["result"] = clipped(answer.text, _LONGEST_TOLD // 2)
@@ -255,8 +226,8 @@ def _records(answer: _Answer) -> Iterator[Candidate]:
         yield answer.record(told, answer.key("call"), _OF_TEXTS)
         return
     yield from _row_candidates(rows, answer)
-    if answer.texts and (answer.looks or not is_short):
-        yield from _line_candidates(answer.texts, answer)
+    if answer.looks or not is_short:
+        yield from _line_candidates(answer)
 
 
 def _row_candidates(rows: Sequence[Row], answer: _Answer) -> Iterator[Candidate]:
@@ -265,39 +236,36 @@ def _row_candidates(rows: Sequence[Row], answer: _Answer) -> Iterator[Candidate]
     times = Counter(ids)
     asked = {name: told for name, told in answer.arguments.items() if answer.looks and len(told) <= _LONGEST_ASKED}
     for row, own in zip(rows, ids, strict=True):
-        fields = row.fields
         if row.owner:
             about = f"{row.title}{OWNER}"
-            yield answer.record({about: row.owner, **fields}, f"part:{about}={row.owner}")
+            yield answer.record({about: row.owner, **row.fields}, f"part:{about}={row.owner}")
         elif own and times[own] == 1:
-            yield answer.record(fields, _key(own, answer))
+            yield answer.record(row.fields, _key(*own, answer))
         elif len(rows) > 1:
-            yield answer.record({**fields, **asked, **fields}, f"part:{answer.key('call')}")
+            yield answer.record({**row.fields, **asked, **row.fields}, f"part:{answer.key('call')}")
         else:
-            yield answer.record({**asked, **fields}, answer.key("call"))
+            yield answer.record({**asked, **row.fields}, answer.key("call"))
 
 
-def _key(own: tuple[str, str], answer: _Answer) -> str:
+def _key(name: str, cell: str, answer: _Answer) -> str:
     """Ids are compared by their names; where the name says nothing, by what the tool is about."""
-    name, cell = own
     noun = "_".join(words_of_name(answer.tool)[1:]) or answer.tool
     return f"entity:{noun}/{name}={cell}" if _GENERIC_ID.match(name) else f"entity:{name}={cell}"
 
 
-def _line_candidates(texts: Sequence[str], answer: _Answer, *, only_places: bool = False) -> Iterator[Candidate]:
-    """The lines of a plain text that hold what nobody could guess, and the first one, each with what was asked for."""
-    lines = [line for text in texts for line in _lines_of(text)]
-    told = [
+def _line_candidates(answer: _Answer, *, only_places: bool = False) -> Iterator[Candidate]:
+    """The lines of a plain text that hold what nobody could guess, and the first one, each with what was asked for; a
+    long line by its sentences."""
+    lines = (
+        beginning(" ".join(part.split()), LONGEST_VALUE)
+        for text in answer.texts
+        for line in text.splitlines()
+        for part in (_SENTENCE_ENDS.split(line) if len(line) > LONGEST_VALUE else (line,))
+        if any(map(str.isalnum, part))
+    )
+    told = (
         line for at, line in enumerate(lines) if not (at or only_places) or has_exact(line, only_places=only_places)
-    ]
+    )
     about = next((one_line(cell) for cell in answer.arguments.values() if cell), answer.tool)
-    for line in told[:_MOST_LINES]:
+    for line in islice(told, _MOST_LINES):
         yield answer.record({f"result{OWNER}": beginning(about, _LONGEST_ABOUT), "line": line}, weight=_OF_LINES)
-
-
-def _lines_of(text: str) -> Iterator[str]:
-    """Each in one piece, and a long one by its sentences."""
-    for line in text.splitlines():
-        for part in _SENTENCE_ENDS.split(line) if len(line) > LONGEST_VALUE else (line,):
-            if any(map(str.isalnum, part)):
-                yield beginning(" ".join(part.split()), LONGEST_VALUE)
