@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -89,31 +89,25 @@ class Row:
     owner: str = ""
 
 
-def rows_of(value: Any) -> Iterator[Row]:
-    """What a tool returned as rows: each object, and behind it those of the lists in it."""
-    yield from _rows(value, Row({}), 0)
-
-
-def _rows(value: Any, around: Row, depth: int) -> Iterator[Row]:
-    """``around``: an empty row in place of those that are in the value."""
+def rows_of(value: Any, around: Row = Row({}), depth: int = 0) -> Iterator[Row]:
+    """The objects in what a tool returned, each as a record, and behind it those of the lists in it. ``around``: an
+    empty row in place of those that are in the value."""
     if depth > _DEEPEST:
         return
     listed = _objects(value, around.title)
     if listed is not None:
         for item in listed:
-            yield from _rows(item, around, depth + 1)
-        return
-    if not isinstance(value, dict):
-        if text := one_line(value):
-            yield Row({"result": text}, around.title, around.owner)
-        return
-    lists: list[tuple[str, Any]] = []
-    fields = flattened(value, lists)
-    own = id_in(fields)
-    if fields:
-        yield Row(fields, around.title, around.owner)
-    for title, inner in lists:
-        yield from _rows(inner, Row({}, title, own[1] if own else around.owner), depth + 1)
+            yield from rows_of(item, around, depth + 1)
+    elif isinstance(value, dict):
+        lists: list[tuple[str, Any]] = []
+        fields = flattened(value, lists)
+        own = id_in(fields)
+        if fields:
+            yield replace(around, fields=fields)
+        for title, inner in lists:
+            yield from rows_of(inner, Row({}, title, own[1] if own else around.owner), depth + 1)
+    elif text := one_line(value):
+        yield replace(around, fields={"result": text})
 
 
 def id_in(fields: Fields) -> tuple[str, str] | None:
@@ -176,19 +170,14 @@ def _objects(value: Any, title: str) -> list[Mapping[Any, Any]] | None:
         return _keyed(value, title)
     if not isinstance(value, list | tuple) or not value:
         return None
-    if all(isinstance(item, list | tuple) for item in value):
-        return _by_head(value) or _joined(value, title)
-    return list(value) if all(isinstance(item, dict) for item in value) else None
-
-
-def _joined(lists: Iterable[Any], title: str) -> list[Mapping[Any, Any]] | None:
-    found: list[Mapping[Any, Any]] = []
-    for item in lists:
-        inner = _objects(item, title)
-        if inner is None:
-            return None
-        found.extend(inner)
-    return found
+    if all(isinstance(item, dict) for item in value):
+        return list(value)
+    if not all(isinstance(item, list | tuple) for item in value):
+        return None
+    if rows := _by_head(value):
+        return rows
+    inner = [_objects(item, title) for item in value]
+    return None if None in inner else [item for listed in inner for item in listed or ()]
 
 
 def _by_head(lists: Sequence[Sequence[Any]]) -> list[Mapping[Any, Any]] | None:
@@ -196,28 +185,32 @@ def _by_head(lists: Sequence[Sequence[Any]]) -> list[Mapping[Any, Any]] | None:
     head, count = lists[0], len(lists[0])
     if count < _SOME or any(len(row) != count or any(isinstance(cell, dict | list) for cell in row) for row in lists):
         return None
-    named = all(isinstance(cell, str) and not isinstance(cell, Number) and not _HAS_DIGIT.search(cell) for cell in head)
-    if named and len(set(head)) == count and len(lists) > 1:
+    if (
+        all(_is_text(cell) and not _HAS_DIGIT.search(cell) for cell in head)
+        and len(set(head)) == count
+        and len(lists) > 1
+    ):
         return [dict(zip(head, row, strict=True)) for row in lists[1:]]
     names = [str(at) for at in range(1, count + 1)]
-    return [dict(zip(names, row, strict=True)) for row in lists] if any(map(_has_text, lists)) else None
+    has_text = any(_is_text(cell) for row in lists for cell in row)
+    return [dict(zip(names, row, strict=True)) for row in lists] if has_text else None
 
 
-def _has_text(row: Sequence[Any]) -> bool:
-    return any(isinstance(cell, str) and not isinstance(cell, Number) for cell in row)
+def _is_text(cell: Any) -> bool:
+    return isinstance(cell, str) and not isinstance(cell, Number)
 
 
 def _keyed(value: Mapping[Any, Any], title: str) -> list[Mapping[Any, Any]] | None:
     """An object of objects by their ids, or of plain values by what they are values of, as a list. An id that is told
     twice is told once."""
-    if len(value) < _SOME and not all(_is_key(str(key)) for key in value):
-        return None
     items = [(str(key), item) for key, item in value.items()]
-    name = title or "key"
-    if items and all(isinstance(item, dict) and item for _, item in items):
-        if all(_is_key(key) for key, _ in items) or (len(items) > 1 and len({tuple(item) for _, item in items}) == 1):
+    are_keys, name = all(_is_key(key) for key, _ in items), title or "key"
+    if not items or (len(items) < _SOME and not are_keys):
+        return None
+    if all(isinstance(item, dict) and item for _, item in items):
+        if are_keys or len({tuple(item) for _, item in items}) == 1:
             return [item if key in map(str, item.values()) else {name: key, **item} for key, item in items]
-    elif len(items) > 1 and all(_is_key(key) and not isinstance(item, dict | list) for key, item in items):
+    elif len(items) > 1 and are_keys and not any(isinstance(item, dict | list) for _, item in items):
         return [{name: key, "value": item} for key, item in items]
     return None
 
