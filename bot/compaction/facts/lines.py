@@ -153,7 +153,7 @@ def leanings(facts: Sequence[Fact], terms: Sequence[tuple[str, ...]]) -> Mapping
 
 
 def _is_near(before: Fact, after: Fact) -> bool:
-    return 0 < after.seqs[-1] - before.seqs[-1] <= _NEAR
+    return 0 <= after.seqs[-1] - before.seqs[-1] <= _NEAR
 
 
 def in_order(chosen: Sequence[int], updates: Updates) -> list[int]:

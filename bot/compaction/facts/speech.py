@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from bot.compaction.coverage import Line, Rarity, chosen, form_of, may_tell, terms_of
+from bot.compaction.coverage import form_of, terms_of
 from bot.compaction.facts.fact import Candidate, Decision, FactKind, Reason, Speaker
 from bot.compaction.facts.labels import label_of
 from bot.compaction.facts.quotes import QUOTED, own_words, parts_of
@@ -19,8 +19,6 @@ from bot.estimate.cuts import MARK, cut_before, head_and_end_of, one_line
 
 LONGEST_SENTENCE = 320
 """Characters of one line of memory."""
-MOST_OF_ONE_ENTRY = 60
-"""Lines of one message that may become facts: those that together tell most."""
 LEAST = 1.6
 """What a line has to tell by its form alone, as much as a long word and a half: less is a nod, or thanks."""
 
@@ -31,8 +29,6 @@ _OF_THE_MODEL = 0.6
 """What the model says is worth less than what a person says: it knows it, or can work it out again."""
 _OF_OTHERS = 0.5
 _MOST = 10.0
-_LEANS = 1.35
-"""Words that tell less than this say of no number what it is a number of."""
 _ANSWER = 2.0
 
 _ITEM = re.compile(r"\s*(?:[-*•–]|\d{1,3}[.)]|#{1,6})\s+")
@@ -51,34 +47,17 @@ _NOISE = re.compile(
 
 
 def sentences_in(text: str, *, joined: bool = True) -> list[str]:
-    """The lines of a text, each word for word. ``joined``: what says nothing without the line before it, and an item
-    with what introduces the list, stand with that in one."""
+    """The lines of a text, each word for word. ``joined``: an item stands in one with what introduces the list."""
     found: list[str] = []
-    in_list = stands_apart = False
-    for line in text.splitlines():
-        plain = " ".join(line.split())
-        if not plain:
-            stands_apart = True  # what comes next may be another's word
-            continue
+    in_list = False
+    for line in filter(str.strip, text.splitlines()):
         marker = _ITEM.match(line)
-        if joined and marker and found and (in_list or _INTRODUCES.search(found[-1])):
-            in_list = True
-            if len(found[-1]) + len(plain) < _LONGEST_LIST:
-                found[-1] = f"{found[-1]} {plain}"
-                continue
-        in_list = in_list and bool(marker)
-        for sentence in _split(" ".join(line[marker.end() :].split()) if marker else plain):
-            if (
-                joined
-                and found
-                and not (marker or stands_apart)
-                and _leans(sentence)
-                and len(found[-1]) + len(sentence) < LONGEST_SENTENCE
-            ):
-                found[-1] = f"{found[-1]} {sentence}"
-            else:
-                found.append(sentence)
-            stands_apart = False
+        plain = " ".join(line.split())
+        in_list = joined and bool(marker and found) and (in_list or bool(_INTRODUCES.search(found[-1])))
+        if in_list and len(found[-1]) + len(plain) < _LONGEST_LIST:
+            found[-1] = f"{found[-1]} {plain}"
+        else:
+            found += _split(" ".join(line[marker.end() :].split()) if marker else plain)
     return found
 
 
@@ -87,19 +66,15 @@ def speech_candidates(text: str, seq: int, speaker: Speaker, *, asked: bool = Fa
 
     ``asked``: it answers a question, so that however little it says, it says something.
     """
-    bounded = head_and_end_of(text, _LONGEST_TEXT, "\n")
     found = [
         _candidate(piece, seq, speaker, quoted=quoted)
-        for quoted, part in parts_of(bounded)
+        for quoted, part in parts_of(head_and_end_of(text, _LONGEST_TEXT, "\n"))
         for sentence in sentences_in(part, joined=not quoted)
         for piece in _pieces(sentence)
         if _SAYS.search(piece)
     ]
-    accepted = [at for at, item in enumerate(found) if item.decision is Decision.ACCEPTED]
-    if asked and found and not accepted:
+    if asked and found and not any(item.decision is Decision.ACCEPTED for item in found):
         found[0] = replace(found[0], decision=Decision.ACCEPTED, reason=Reason.NEW, weight=_ANSWER)
-    for at in _crowded_out(found, accepted):
-        found[at] = replace(found[at], decision=Decision.REJECTED, reason=Reason.OVER_CAP)
     yield from found
 
 
@@ -131,24 +106,10 @@ def _split(line: str) -> Iterator[str]:
 
 def _goes_on(before: str, after: str) -> bool:
     """Whether the point at the end of ``before`` is that of an abbreviation or a number within a sentence."""
-    if not after or before[-1] != ".":
-        return False
-    found = _LAST.search(before.rpartition(" ")[2])
-    if found is None:
-        return False
-    word = found[1][:-1]
-    if "." in word or word.isdigit() or len(word) <= _INITIAL:
-        return True
-    return len(word) <= _SHORT and after[0].islower()
-
-
-def _leans(sentence: str) -> bool:
-    """Whether a number stands in it, and not of what ("It is 650 now.")."""
-    if len(sentence) > _LONGEST_LIST or not may_tell(sentence):
-        return False
-    terms = terms_of(sentence)
-    values = [term for term in terms if any(map(str.isdigit, term))]
-    return bool(values) and sum(form_of(term) for term in terms if term not in values) < _LEANS
+    found = _LAST.search(before.rpartition(" ")[2]) if after and before[-1] == "." else None
+    word = found[1][:-1] if found else ""
+    is_short = "." in word or word.isdigit() or len(word) <= _INITIAL
+    return bool(found) and (is_short or (len(word) <= _SHORT and after[0].islower()))
 
 
 def _pieces(sentence: str) -> Iterator[str]:
@@ -175,13 +136,3 @@ def _candidate(text: str, seq: int, speaker: Speaker, *, quoted: bool) -> Candid
         decision=Decision.ACCEPTED if reason is Reason.NEW else Decision.REJECTED,
         reason=reason,
     )
-
-
-def _crowded_out(found: list[Candidate], accepted: list[int]) -> list[int]:
-    """Of a very long message those lines that say least beside the others."""
-    if len(accepted) <= MOST_OF_ONE_ENTRY:
-        return []
-    texts = [found[at].text for at in accepted]
-    lines = [Line(text, 1.0) for text in texts]
-    best = set(chosen(lines, MOST_OF_ONE_ENTRY, rarity=Rarity.of(texts)))
-    return [at for number, at in enumerate(accepted) if number not in best]

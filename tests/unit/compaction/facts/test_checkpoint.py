@@ -219,6 +219,16 @@ def test_a_short_answer_stands_with_its_question() -> None:
     assert text.splitlines()[3:] == ["#1 assistant: Shall I book the flight over Lisbon?", "#2 person: Yes."]
 
 
+def test_a_number_that_does_not_say_of_what_stands_with_the_line_before_it() -> None:
+    entries = [
+        said(1, "The budget was 500 euros. It is 650 now."),
+        *(said(at, f"Item QX-{at}12.") for at in range(2, 9)),
+    ]
+    for room in range(30, 120, 3):
+        text = checkpoint_of(merged(candidates_of(entries)).facts, room)
+        assert ("It is 650 now." in text) is ("The budget was 500 euros." in text)
+
+
 def test_numbers_of_a_history_that_was_renumbered_since_are_dropped() -> None:
     text = rendered([Fact(FactKind.STATEMENT, "My code is QX-5512.", (400,))])
     (fact,) = merged(facts_in(text, 1)).facts
