@@ -17,9 +17,8 @@ from dataclasses import dataclass, field
 from bot.compaction.facts.fact import PROSE, RECORDS, Candidate, Fact, FactKind, FactStatus, Speaker
 from bot.compaction.facts.given import given_lines
 from bot.compaction.facts.labels import label_of
-from bot.compaction.facts.quotes import QUOTED, SENT
-from bot.compaction.facts.records import ID_HUMP, ID_NAMES, SEPARATOR, Fields, as_text, fields_of
-from bot.compaction.facts.speech import told_by_form
+from bot.compaction.facts.quotes import note_and_words
+from bot.compaction.facts.records import OWNER, SEPARATOR, Fields, as_text, fields_of, is_generic, is_id_name
 
 HEADING = "# Memory checkpoint"
 OPENING = "From hidden messages"
@@ -27,33 +26,27 @@ _OF_WORDS = ", word for word: the last line about a thing holds"
 _OF_THE_PAST = " Do not repeat what is done or cancelled."
 _OF_TABLES = " An empty cell repeats the one above."
 
-SAID, GIVEN = "## Said", "## Given"
+SAID, DONE, GIVEN = "## Said", "## Done", "## Given"
 _SECTIONS = {
-    "## Done": (FactKind.ACTION, FactStatus.ACTIVE),
-    "## Failed": (FactKind.ACTION, FactStatus.FAILED),
-    "## Records": (FactKind.VALUE, FactStatus.ACTIVE),
-    GIVEN: (FactKind.GIVEN, FactStatus.ACTIVE),
-    "## Places": (FactKind.PATH, FactStatus.ACTIVE),
+    DONE: (FactKind.ACTION, FactStatus.ACTIVE, 8.5),
+    "## Failed": (FactKind.ACTION, FactStatus.FAILED, 8.5),
+    "## Records": (FactKind.VALUE, FactStatus.ACTIVE, 8.5),
+    GIVEN: (FactKind.GIVEN, FactStatus.ACTIVE, 6.5),
+    "## Places": (FactKind.PATH, FactStatus.ACTIVE, 3.0),
 }
+"""What stands in each, and what it weighs when it is read again."""
+_TITLES = {kind: title for title, (kind, *_) in _SECTIONS.items()}
 _PERSON, _ASSISTANT = "person", "assistant"
 _MARKS = {FactStatus.DONE: "[done] ", FactStatus.CANCELLED: "[cancelled] ", FactStatus.REPLACED: "[earlier] "}
 _STATUS = {mark.strip(): status for status, mark in _MARKS.items()}
-_NOTES = (QUOTED, SENT)
 _BULLET, _COLUMNS, _SECTION = "- ", "> ", "## "
 _LINE = re.compile(
     r"#(?P<number>\d{1,12}|-) (?P<who>[^:\[\]\n]{1,60}?)(?P<marks>(?: \[[^\[\]\n]{1,300}\]){0,4}): (?P<text>\S.*)"
 )
 _MARK = re.compile(r" (\[[^\[\]]+\])")
-NAMED = re.compile(r"(?P<who>[^:\[\]\n]{1,60}): (?=\S)")
+_NAMED = re.compile(r"(?P<who>[^:\[\]\n]{1,60}): (?=\S)")
 """How a message begins where several people write: with who it is."""
 _NEARLY_ALL = 0.7
-_SPECIFIC_ID = re.compile(rf"[a-z0-9]_(?:{ID_NAMES})\Z|{ID_HUMP}\Z|[a-z]Code\Z")
-_WEIGHTS = {FactKind.ACTION: 8.5, FactKind.VALUE: 8.5, FactKind.GIVEN: 6.5, FactKind.PATH: 3.0}
-_OF_THE_MODEL = 0.6
-"""What the model said weighs less than what a person said."""
-_OVER, _MOST = 3.0, 10.0
-"""Weight of what was cancelled or done, and of anything else, at most."""
-_LEAST = 1.6
 
 
 def is_checkpoint(text: str) -> bool:
@@ -92,7 +85,7 @@ def rendered(facts: Sequence[Fact], names: Names | None = None) -> str:
     for title, own in sections.items():
         lines += [title, *_tables(own)] if own else []
     calls = [f"{_BULLET}{_clean(line)}" for line in given_lines(given, "\n".join(lines))]
-    is_over = sections["## Done"] or any(fact.status in (FactStatus.DONE, FactStatus.CANCELLED) for fact in facts)
+    is_over = sections[DONE] or any(fact.status in (FactStatus.DONE, FactStatus.CANCELLED) for fact in facts)
     has_tables = any(line.startswith(_COLUMNS) for line in lines)
     opening = f"{OPENING}{_OF_WORDS * bool(said)}.{_OF_THE_PAST * bool(is_over)}{_OF_TABLES * has_tables}"
     return "\n".join((HEADING, opening, *lines, *([GIVEN, *calls] if calls else ())))
@@ -100,22 +93,20 @@ def rendered(facts: Sequence[Fact], names: Names | None = None) -> str:
 
 def line_of(fact: Fact, name: str = "") -> str:
     """A fact as a line of its own. ``name``: of the person who said it, where there are several."""
-    if fact.kind not in PROSE:
-        return f"{_BULLET}{_clean(fact.text)}"
-    return ": ".join(_head_and_text(fact, name))
+    return ": ".join(_head_and_text(fact, name)) if fact.kind in PROSE else f"{_BULLET}{_clean(fact.text)}"
 
 
 def _head_and_text(fact: Fact, name: str) -> tuple[str, str]:
-    marks, text = _marks_of(fact, _clean(fact.text))
-    number = _number(fact) or "-"
+    mark = _MARKS.get(fact.status, "")
+    note, words = note_and_words(_clean(fact.text).removeprefix(mark))
     who = _ASSISTANT if fact.speaker is Speaker.MODEL else _PERSON if name in ("", _ASSISTANT) else name
-    return f"#{number} {who}{marks}", text.removeprefix(f"{name}: ") if name else text
+    return f"#{_number(fact) or '-'} {who} {mark}{note}".rstrip(), words.removeprefix(f"{name}: ") if name else words
 
 
 def with_name(text: str, name: str) -> str:
     """A line of somebody with the name before the words, as a message of several people has it."""
-    note = text[: text.index("] ") + 2] if text.startswith(_NOTES) and "] " in text else ""
-    return f"{note}{name}: {text.removeprefix(note)}"
+    note, words = note_and_words(text)
+    return f"{note}{name}: {words}"
 
 
 @dataclass(frozen=True)
@@ -150,7 +141,7 @@ def _number(fact: Fact) -> int:
 
 
 def _name_in(fact: Fact) -> str:
-    found = NAMED.match(_marks_of(fact, fact.text)[1])
+    found = _NAMED.match(note_and_words(fact.text)[1])
     return found["who"] if found else ""
 
 
@@ -192,62 +183,35 @@ def _said(facts: Sequence[Fact], names: Names) -> Iterator[str]:
         before = head
 
 
-def _marks_of(fact: Fact, text: str) -> tuple[str, str]:
-    """What is said of a line in brackets, and the line without it."""
-    mark = _MARKS.get(fact.status, "")
-    marks, text = mark, text.removeprefix(mark)
-    if text.startswith(_NOTES) and "] " in text:
-        note, _, text = text.partition("] ")
-        marks += f"{note}] "
-    return f" {marks.rstrip()}" if marks else "", text
-
-
 def _said_again(found: re.Match[str], text: str, *, is_ours: bool) -> Candidate:
     who = found["who"]
     number = int(found["number"]) if is_ours and found["number"] != "-" else 0
-    speaker = Speaker.MODEL if who == _ASSISTANT else Speaker.PERSON
     status, note = FactStatus.ACTIVE, ""
     for mark in _MARK.findall(found["marks"]):
         status, note = _STATUS.get(mark, status), note if mark in _STATUS else f"{mark} "
-    named = f"{who}: {text}" if who not in (_ASSISTANT, _PERSON) else text
-    return Candidate(
-        label_of(text) if speaker is Speaker.PERSON and not note else FactKind.STATEMENT,
-        f"{note}{named}",
-        number,
-        speaker=speaker,
-        status=status,
-        weight=min(
-            _OVER if status in _MARKS else _MOST,
-            max(_LEAST, told_by_form(named) * (_OF_THE_MODEL if speaker is Speaker.MODEL else 1.0)),
-        ),
-    )
+    told = f"{note}{text}" if who in (_ASSISTANT, _PERSON) else f"{note}{who}: {text}"
+    speaker = Speaker.MODEL if who == _ASSISTANT else Speaker.PERSON
+    kind = label_of(text) if speaker is Speaker.PERSON and not note else FactKind.STATEMENT
+    return Candidate(kind, told, number, speaker=speaker, status=status)
 
 
 def _section_of(fact: Fact) -> str:
     """A status that its kind does not know must not make a fact invisible."""
-    if fact.kind is FactKind.ACTION:
-        return "## Failed" if fact.status is FactStatus.FAILED else "## Done"
-    titles = {FactKind.VALUE: "## Records", FactKind.PATH: "## Places", FactKind.GIVEN: GIVEN}
-    return titles.get(fact.kind, SAID)
+    is_deed = fact.kind is FactKind.ACTION and fact.status is not FactStatus.FAILED
+    return DONE if is_deed else _TITLES.get(fact.kind, SAID)
 
 
 def _candidate(line: str, title: str, seq: int) -> Candidate:
-    kind, status = _SECTIONS[title]
-    fields = fields_of(line)
-    key = f"failed:{fields.get('tool', '')}" if status is FactStatus.FAILED else ""
-    if kind is FactKind.VALUE:
-        key = record_key(fields)
-    elif kind is FactKind.GIVEN:
-        key = f"given:{line}"
-    return Candidate(kind, line, seq, key, Speaker.TOOL, status, _WEIGHTS[kind])
-
-
-def record_key(fields: Fields) -> str:
-    """The key of a record that was written down: that of the list it belongs to, or of the thing that it names."""
-    name, cell = next(iter(fields.items()), ("", ""))
-    if "@" in name:
-        return f"part:{name}={cell}"
-    return f"entity:{name}={cell}" if _SPECIFIC_ID.search(name) else ""
+    kind, status, weight = _SECTIONS[title]
+    name, cell = next(iter(fields_of(line).items()))
+    key = ""
+    if status is FactStatus.FAILED:
+        key = f"failed:{cell}"
+    elif kind is FactKind.VALUE and OWNER in name:  # a list of something
+        key = f"part:{name}={cell}"
+    elif kind is FactKind.VALUE and is_id_name(name) and not is_generic(name):
+        key = f"entity:{name}={cell}"
+    return Candidate(kind, line, seq, key, Speaker.TOOL, status, weight)
 
 
 def _tables(facts: Iterable[Fact]) -> Iterator[str]:

@@ -44,6 +44,12 @@ def is_note(text: str) -> bool:
     return text.startswith((QUOTED, SENT))
 
 
+def note_and_words(text: str) -> tuple[str, str]:
+    """A line of memory as the note that it begins with, if any (and a blank behind it), and the words."""
+    note, end, words = text.partition("] ") if is_note(text) else ("", "", text)
+    return (f"{note}{end}", words) if end else ("", text)
+
+
 def parts_of(text: str) -> Iterator[tuple[bool, str]]:
     """The parts of a text in order, each with whether it is quoted. Long blocks of code are left out."""
     letter = _LETTER.search(text) if "--" in text or "\n" in text else None

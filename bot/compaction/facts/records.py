@@ -26,11 +26,11 @@ SEPARATOR = "\t"
 OWNER = "@"
 """At the end of the name of a list: what its rows belong to."""
 
-ID_NAMES = "id|uuid|guid|key|sku|slug|ref|reference|code"
-"""What fields that hold an id are called, or end in, behind a line or a point; for a pattern."""
-ID_HUMP = "[a-z](?:Id|ID|Key|Ref)"
-"""Likewise in one piece (``orderId``); a code is more often of something else (``exitCode``, ``statusCode``)."""
-_IS_ID_NAME = re.compile(rf"(?:(?i:(?:^|[_.\s-])(?:{ID_NAMES}))|{ID_HUMP})\Z")
+_ID_NAMES = "id|uuid|guid|key|sku|slug|ref|reference|code"
+"""What fields that hold an id are called, or end in, behind a line or a point; or in one piece (``orderId``), where a
+code is more often of something else (``exitCode``, ``statusCode``)."""
+_IS_ID_NAME = re.compile(rf"(?:(?i:(?:^|[_.\s-])(?:{_ID_NAMES}))|[a-z](?:Id|ID|Key|Ref))\Z")
+_IS_GENERIC = re.compile(rf"(?:{_ID_NAMES})\Z", re.IGNORECASE)
 
 LONGEST_VALUE = 240
 """Characters of one value."""
@@ -62,6 +62,11 @@ def is_id_name(name: str) -> bool:
     """Whether a name says of itself that ids are under it. It is believed; but what later calls need is told by the
     values (:mod:`bot.compaction.facts.brief`)."""
     return bool(_IS_ID_NAME.search(name))
+
+
+def is_generic(name: str) -> bool:
+    """Whether a name says of nothing that its ids are of it ("id", "code")."""
+    return bool(_IS_GENERIC.match(name))
 
 
 def as_text(fields: Mapping[str, str]) -> str:

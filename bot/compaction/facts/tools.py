@@ -23,6 +23,7 @@ from bot.compaction.facts.records import (
     fields_of,
     flattened,
     id_in,
+    is_generic,
     one_line,
     rows_of,
     words_of_name,
@@ -84,7 +85,6 @@ _EXITED = re.compile(r"\bexit (?:code|status):? [1-9]", re.IGNORECASE)
 _BAD_STATUS = frozenset({"error", "failed", "failure"})
 _ERROR_LINE = re.compile(r"^[\w.]*(?:Error|Exception|error|fatal|panic)\b.*$", re.MULTILINE)
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
-_GENERIC_ID = re.compile(r"\A(?:id|uuid|guid|key|ref|code|slug|reference)\Z", re.IGNORECASE)
 
 
 class _Answer:
@@ -250,7 +250,7 @@ def _row_candidates(rows: Sequence[Row], answer: _Answer) -> Iterator[Candidate]
 def _key(name: str, cell: str, answer: _Answer) -> str:
     """Ids are compared by their names; where the name says nothing, by what the tool is about."""
     noun = "_".join(words_of_name(answer.tool)[1:]) or answer.tool
-    return f"entity:{noun}/{name}={cell}" if _GENERIC_ID.match(name) else f"entity:{name}={cell}"
+    return f"entity:{noun}/{name}={cell}" if is_generic(name) else f"entity:{name}={cell}"
 
 
 def _line_candidates(answer: _Answer, *, only_places: bool = False) -> Iterator[Candidate]:
