@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import nlargest
 from itertools import accumulate, islice
 from math import inf
 
@@ -55,6 +56,8 @@ _JUST_SAID = 20
 """Entries after which something may tell too little to be kept."""
 _HEAD = 20
 """Characters that a line takes besides its text."""
+_SAID_BY_NEWER = 0.1
+"""What is left of a term's weight where newer facts hold it."""
 
 
 def checkpoint_tokens(text: str) -> float:
@@ -109,22 +112,18 @@ def _between(fits: tuple[int, float], over: tuple[int, float], room: float) -> i
 
 
 def most_telling(facts: Sequence[Fact], count: int) -> frozenset[int]:
-    """The indices of so many facts: those that tell most for their length, together."""
-    newest = max((fact.seqs[-1] for fact in facts if fact.seqs), default=0)
-    vocabulary = Vocabulary.of(facts)
-    terms = [_terms(fact, fact.text, vocabulary) for fact in facts]
-    groups = _groups(facts)
-    lines = [
-        Line(
-            fact.text,
-            1.0,
-            _factor(fact, groups) / (_HEAD + len(fact.text)),
-            sure=bool(fact.seqs) and newest - fact.seqs[-1] < _JUST_SAID,
-            terms=own,
-        )
-        for fact, own in zip(facts, terms, strict=True)
-    ]
-    return frozenset(chosen(lines, count, rarity=Rarity.of([fact.text for fact in facts], terms=terms)))
+    """The indices of so many facts: those that tell most for their length beside what newer ones tell."""
+    terms = [terms_of(fact.text) for fact in facts]
+    rarity, groups = Rarity.of((), terms=terms), _groups(facts)
+    last = [fact.seqs[-1] if fact.seqs else 0 for fact in facts]
+    newest, said = max(last, default=0), set[str]()
+    worth: dict[int, float] = {}
+    for at in sorted(range(len(facts)), key=last.__getitem__, reverse=True):
+        tells = sum(rarity.weight(term) * (_SAID_BY_NEWER if term in said else 1.0) for term in terms[at])
+        said.update(terms[at])
+        share = _factor(facts[at], groups) * _of_dense(facts[at], terms[at], rarity) / (_HEAD + len(facts[at].text))
+        worth[at] = inf if newest - last[at] < _JUST_SAID else tells * share
+    return frozenset(nlargest(count, worth, key=worth.__getitem__))
 
 
 _Group = tuple[str, ...] | tuple[int, bool, Speaker]

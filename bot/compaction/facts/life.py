@@ -24,7 +24,7 @@ from bot.compaction.places import is_place
 from bot.history import Entry, EntryKind, History
 from bot.history.entry_text import RECALL
 
-MOST_FACTS = 1_500
+MOST_FACTS = 1_700
 """Facts of one agent that were found by themselves; the least useful, then the oldest, go."""
 MOST_CANDIDATES = 2_000
 """Candidates that are kept of one agent; the oldest go."""
@@ -35,7 +35,7 @@ _NO_VALUE = 1.0
 _LOW_VALUE = 1.5
 _SOON, _LATE = 50, 500
 """Entries after which a fact of low value, and one that does not hold any more, is of no use."""
-_AFTER_CAPPING = 0.8
+_AFTER_CAPPING = 0.7
 """Of the cap: what is left when it was passed."""
 _NEWS = frozenset({EntryKind.SAID, EntryKind.FILE, EntryKind.REPLY, EntryKind.RESULT})
 
@@ -105,9 +105,9 @@ def in_scope(fact: Fact, floor: int) -> bool:
 
 def refreshed(known: Sequence[Known], found: Sequence[Candidate], floor: int = 0) -> Refreshed:
     """What is known after these candidates. What lies beneath `/new` and what stands above it do not mix."""
-    facts = [item for item in known if item.forgotten]
-    decided: list[Candidate] = []
-    checked = _not_forgotten(found, facts)
+    forgotten = [item for item in known if item.forgotten]
+    facts, decided = list[Known](), list[Candidate]()
+    checked = _not_forgotten(found, forgotten) if forgotten else found
     for beneath in (True, False) if floor else (False,):
         same = [item for item in known if not item.forgotten and in_scope(item.fact, floor) is not beneath]
         if news := [item for item in checked if (item.seq <= floor) is beneath]:
@@ -115,19 +115,21 @@ def refreshed(known: Sequence[Known], found: Sequence[Candidate], floor: int = 0
             decided += merging.candidates
             same = _merged_with(same, merging.facts)
         facts += same
-    life = Refreshed(tuple(facts), tuple(decided))
-    kept = _capped(facts if life.accepted else pruned(facts, floor))
-    numbers = {item.fact.number for item in kept}
-    return replace(life, facts=kept, pruned=sum(not (it.forgotten or it.fact.number in numbers) for it in known))
+    life = Refreshed((), tuple(decided))
+    facts = _capped(facts if life.accepted else pruned(facts, floor))
+    gone = len(known) - len(forgotten) - sum(item.fact.number > 0 for item in facts)
+    if len(forgotten) > MOST_FORGOTTEN:
+        forgotten = sorted(forgotten, key=lambda item: item.fact.number)[-MOST_FORGOTTEN:]
+    return replace(life, facts=(*forgotten, *facts), pruned=gone)
 
 
-def pruned(facts: Sequence[Known], floor: int = 0) -> tuple[Known, ...]:
+def pruned(facts: Sequence[Known], floor: int = 0) -> list[Known]:
     """Without what was found and is of no use: dates that look like paths, what has little value, what was said twice
     (in what is in memory, and apart from that in what `/new` put out of it)."""
     newest = max((seq for item in facts for seq in item.fact.seqs), default=0)
-    useful = [item for item in facts if item.forgotten or item.protected or _is_useful(item.fact, newest)]
-    rest = [item for item in useful if item.forgotten or not in_scope(item.fact, floor)]
-    return (*rest, *_without_doubles(item for item in useful if not item.forgotten and in_scope(item.fact, floor)))
+    useful = [item for item in facts if item.protected or _is_useful(item.fact, newest)]
+    beneath = (item for item in useful if not in_scope(item.fact, floor))
+    return [*beneath, *_without_doubles(item for item in useful if in_scope(item.fact, floor))]
 
 
 def injected(facts: Iterable[Known], floor: int) -> tuple[Fact, ...]:
@@ -200,15 +202,11 @@ def _without_doubles(facts: Iterable[Known]) -> Iterable[Known]:
     return reversed(kept.values())
 
 
-def _capped(facts: Sequence[Known]) -> tuple[Known, ...]:
-    """At most so many: when there are more, those that tell least beside the others go, and some more with them, so
-    that it is not done at every turn."""
-    forgotten = [item for item in facts if item.forgotten]
-    if len(forgotten) > MOST_FORGOTTEN:
-        forgotten = sorted(forgotten, key=lambda item: item.fact.number)[-MOST_FORGOTTEN:]
-    kept = [item for item in facts if not item.forgotten and item.protected]
-    auto = [item for item in facts if not (item.forgotten or item.protected)]
-    if len(auto) > MOST_FACTS:
-        best = most_telling([item.fact for item in auto], max(1, int(MOST_FACTS * _AFTER_CAPPING)))
-        auto = [item for at, item in enumerate(auto) if at in best]
-    return (*forgotten, *kept, *auto)
+def _capped(facts: list[Known]) -> list[Known]:
+    """At most so many that were found: when there are more, those that tell least beside the others go, and some more
+    with them, so that it is not done at every turn."""
+    auto = [item for item in facts if not item.protected] if len(facts) > MOST_FACTS else []
+    if len(auto) <= MOST_FACTS:
+        return facts
+    best = most_telling([item.fact for item in auto], max(1, round(MOST_FACTS * _AFTER_CAPPING)))
+    return [*(item for item in facts if item.protected), *(item for at, item in enumerate(auto) if at in best)]

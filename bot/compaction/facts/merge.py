@@ -9,7 +9,7 @@ of its old value. Every candidate comes out with a decision and its reason (FEAT
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -17,7 +17,7 @@ from itertools import chain
 
 from bot.compaction.coverage import is_telling, terms_of
 from bot.compaction.facts.fact import PROSE, Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker, plain
-from bot.compaction.facts.records import SEPARATOR, Fields, as_text, fields_of, is_id_name
+from bot.compaction.facts.records import Fields, as_text, fields_of, is_id_name
 
 CAPS = {FactKind.ACTION: 400, FactKind.VALUE: 1_500, FactKind.GIVEN: 400, FactKind.PATH: 100}
 """Facts of one kind at most; the least useful, then the oldest, go (FEATURES A8: growth is capped). Of what was said
@@ -113,9 +113,9 @@ class _Merging:
 
     def cap(self) -> None:
         """Not too many of a kind."""
-        for kind, most in CAPS.items() if len(self.facts) > min(CAPS.values()) else ():
-            of_kind = [at for at, fact in self.facts.items() if fact.kind is kind]
-            if len(of_kind) > most:
+        for kind, count in Counter(fact.kind for fact in self.facts.values()).items():
+            if count > (most := CAPS.get(kind, count)):
+                of_kind = [at for at, fact in self.facts.items() if fact.kind is kind]
                 of_kind.sort(key=lambda at: (self.facts[at].pinned, self.facts[at].weight))
                 self._drop(of_kind[:-most], Reason.OVER_CAP)
 
@@ -191,9 +191,9 @@ def with_seqs(seqs: tuple[int, ...], *more: int) -> tuple[int, ...]:
 
 
 def _told_as(said: Candidate | Fact) -> str:
-    """What is told twice has this in common. A place is not what somebody says of it, and a record is told word for
-    word."""
-    return plain(said.text) if said.kind in PROSE else f"{SEPARATOR}{said.text}"
+    """What is told twice has this in common: a record is told word for word, and a place has a line in it, which no
+    words have that were taken out of what somebody says."""
+    return plain(said.text) if said.kind in PROSE else said.text
 
 
 def _clues(fact: Fact) -> Iterable[str]:

@@ -288,7 +288,7 @@ def test_what_the_gate_says_below_a_result_is_no_news() -> None:
 
 def test_an_empty_memory_and_nothing_said_is_nothing() -> None:
     assert refreshed((), ()) == Refreshed(())
-    assert pruned(()) == ()
+    assert pruned(()) == []
     assert injected((), 0) == ()
     assert found_in(()) == ()
 
