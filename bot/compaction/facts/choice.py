@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import nlargest
-from itertools import accumulate, islice
+from itertools import accumulate, chain, islice
 from math import inf
 
 from bot.compaction.coverage import Line, Rarity, chosen, terms_of
@@ -56,8 +56,6 @@ _JUST_SAID = 20
 """Entries after which something may tell too little to be kept."""
 _HEAD = 20
 """Characters that a line takes besides its text."""
-_SAID_BY_NEWER = 0.1
-"""What is left of a term's weight where newer facts hold it."""
 
 
 def checkpoint_tokens(text: str) -> float:
@@ -114,12 +112,12 @@ def _between(fits: tuple[int, float], over: tuple[int, float], room: float) -> i
 def most_telling(facts: Sequence[Fact], count: int) -> frozenset[int]:
     """The indices of so many facts: those that tell most for their length beside what newer ones tell."""
     terms = [terms_of(fact.text) for fact in facts]
-    rarity, groups = Rarity.of((), terms=terms), _groups(facts)
+    rarity, groups = Rarity(len(facts), Counter(chain.from_iterable(terms))), _groups(facts)
     last = [fact.seqs[-1] if fact.seqs else 0 for fact in facts]
     newest, said = max(last, default=0), set[str]()
     worth: dict[int, float] = {}
     for at in sorted(range(len(facts)), key=last.__getitem__, reverse=True):
-        tells = sum(rarity.weight(term) * (_SAID_BY_NEWER if term in said else 1.0) for term in terms[at])
+        tells = sum(map(rarity.weight, (term for term in terms[at] if term not in said)))
         said.update(terms[at])
         share = _factor(facts[at], groups) * _of_dense(facts[at], terms[at], rarity) / (_HEAD + len(facts[at].text))
         worth[at] = inf if newest - last[at] < _JUST_SAID else tells * share
