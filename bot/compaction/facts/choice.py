@@ -12,7 +12,6 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from heapq import nlargest
 from itertools import accumulate, chain, islice
 from math import inf
 
@@ -121,7 +120,7 @@ def most_telling(facts: Sequence[Fact], count: int) -> frozenset[int]:
         said.update(terms[at])
         share = _factor(facts[at], groups) * _of_dense(facts[at], terms[at], rarity) / (_HEAD + len(facts[at].text))
         worth[at] = inf if newest - last[at] < _JUST_SAID else tells * share
-    return frozenset(nlargest(count, worth, key=worth.__getitem__))
+    return frozenset(sorted(worth, key=worth.__getitem__, reverse=True)[:count])
 
 
 _Group = tuple[str, ...] | tuple[int, bool, Speaker]
