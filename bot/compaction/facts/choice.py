@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate, chain, islice
 from math import inf
 
@@ -22,7 +22,7 @@ from bot.compaction.facts.fact import PROSE, RECORDS, Fact, FactKind, Speaker
 from bot.compaction.facts.given import AND, by_value, value_of
 from bot.compaction.facts.lines import Updates, in_order, leanings
 from bot.compaction.facts.quotes import is_note
-from bot.compaction.facts.records import Fields, fields_of
+from bot.compaction.facts.records import SEPARATOR, Fields, fields_of
 from bot.compaction.facts.speech import asks
 from bot.estimate import Family, message_tokens
 from bot.estimate.text import texts_tokens
@@ -74,7 +74,7 @@ def checkpoint_of(
 
     ``covered``: terms that stand on the page in any case. Empty when not even one fact fits.
     """
-    choice = _Choice.of(facts)
+    choice = _Choice(facts)
     if whole := choice.whole(room * _SPARE):
         text = choice.shown(whole)
         if measure(text) <= room:
@@ -127,7 +127,6 @@ _Group = tuple[str, ...] | tuple[int, bool, Speaker]
 """The names in a record, or the message and the voice of what was said."""
 
 
-@dataclass(frozen=True)
 class _Choice:
     """Facts as lines to choose from: of each its forms, from the shortest to the full one.
 
@@ -135,26 +134,17 @@ class _Choice:
     line of its shortest form.
     """
 
-    facts: Sequence[Fact]
-    lines: Sequence[Line]
-    of_fact: Sequence[tuple[int, str]]
-    first: Mapping[int, int]
-    updates: Updates
-    together: Mapping[int, Sequence[int]]
-    names: Names
-    rarity: Rarity
-
-    @classmethod
-    def of(cls, facts: Sequence[Fact]) -> _Choice:
+    def __init__(self, facts: Sequence[Fact]) -> None:
         vocabulary = Vocabulary.of(facts)
-        facts = list(by_value(_without_told_places(facts)))
-        of_fact = list(_forms(facts, vocabulary))
-        first = {at: number for number, (at, _) in reversed(list(enumerate(of_fact)))}
+        self.facts = facts = list(by_value(_without_told_places(facts)))
+        forms = list(_forms(facts, vocabulary))
+        self.of_fact = [(at, form) for at, own in enumerate(forms) for form in own]
+        self.first = [0, *accumulate(map(len, forms))]
         terms = [_terms(fact, fact.text, vocabulary) for fact in facts]
-        rarity = Rarity.of([fact.text for fact in facts], terms=terms)
-        names = Names.of(facts)
-        lines = list(_lines(facts, terms, of_fact, vocabulary, names=names, rarity=rarity))
-        return cls(facts, lines, of_fact, first, Updates(facts, terms, rarity), leanings(facts, terms), names, rarity)
+        self.rarity = Rarity.of([fact.text for fact in facts], terms=terms)
+        self.names = Names.of(facts)
+        self.updates, self.together = Updates(facts, terms, self.rarity), leanings(facts, terms)
+        self.lines = list(self._lines(forms, terms, vocabulary))
 
     def whole(self, room: float) -> Sequence[int]:
         """All lines that tell anything, if they take no more; else none."""
@@ -173,85 +163,65 @@ class _Choice:
 
     def shown(self, taken: Sequence[int]) -> str:
         """The checkpoint with these lines."""
-        texts: dict[int, str] = {}
-        for number in sorted(taken):
-            at, form = self.of_fact[number]
-            texts[at] = form
+        texts = dict(self.of_fact[number] for number in sorted(taken))
         said = [at for at in texts if self.facts[at].kind in PROSE]
         rest = [at for at in texts if self.facts[at].kind not in PROSE]
-        order = (*in_order(said, self.updates), *sorted(rest))
-        facts = ((self.facts[at], texts[at]) for at in order)
-        shown = [fact if fact.text is text else replace(fact, text=text) for fact, text in facts]
-        return rendered(shown, self.names)
+        shown = ((self.facts[at], texts[at]) for at in (*in_order(said, self.updates), *sorted(rest)))
+        return rendered([fact if fact.text is text else replace(fact, text=text) for fact, text in shown], self.names)
 
+    def _lines(
+        self, forms: Sequence[Sequence[str]], terms: Sequence[tuple[str, ...]], vocabulary: Vocabulary
+    ) -> Iterator[Line]:
+        priced = list(self._priced())
+        tokens = texts_tokens(priced, family=Family.NEWER)
+        prices, groups = iter([tokens[text] for text in priced]), _groups(self.facts)
+        for at, fact in enumerate(self.facts):
+            paid, there, factor = 0.0, frozenset[str](), _factor(fact, groups)
+            if fact.kind is FactKind.GIVEN:
+                terms_of_it, told = self._of_given(value_of(fact), terms[at])
+                yield Line(fact.text, next(prices) + _OF_NAMES, factor * told, terms=terms_of_it)
+                continue
+            factor *= _of_dense(fact, terms[at], self.rarity)
+            for form in forms[at]:
+                price = next(prices)
+                own = terms[at] if form is fact.text else _terms(fact, form, vocabulary)
+                new = tuple(term for term in own if term not in there) if there else own
+                yield Line(form, max(0.5, price - paid), factor, sure=fact.pinned and form is forms[at][0], terms=new)
+                paid, there, factor = max(price, paid), there.union(own), factor * _LONGER
 
-def _forms(facts: Sequence[Fact], vocabulary: Vocabulary) -> Iterator[tuple[int, str]]:
+def _forms(facts: Sequence[Fact], vocabulary: Vocabulary) -> Iterator[Sequence[str]]:
     """Of each fact its forms, but what an earlier one says in the same words."""
     said = set[str]()
-    for at, fact in enumerate(facts):
+    for fact in facts:
         forms = forms_of(fact, vocabulary)
-        yield from ((at, form) for form in forms if form is forms[-1] or form not in said)
+        yield [form for form in forms if form is forms[-1] or form not in said]
         said.update(forms)
 
 
-def _lines(
-    facts: Sequence[Fact],
-    terms: Sequence[tuple[str, ...]],
-    of_fact: Sequence[tuple[int, str]],
-    vocabulary: Vocabulary,
-    *,
-    names: Names,
-    rarity: Rarity,
-) -> Iterator[Line]:
-    priced = list(_priced(facts, of_fact, names))
-    tokens = texts_tokens(priced, family=Family.NEWER)
-    groups = _groups(facts)
-    before, paid, factor, there = -1, 0.0, 1.0, frozenset[str]()
-    for (at, form), text in zip(of_fact, priced, strict=True):
-        fact = facts[at]
-        own = terms[at] if form is fact.text else _terms(fact, form, vocabulary)
-        is_first, price = at != before, tokens[text]
-        if fact.kind is FactKind.GIVEN:  # whatever it is made of, it names one thing, as a code does
-            own = own if len(own) == 1 else (*own, f"={value_of(fact)}")  # its words elsewhere are not that thing
-            told = (
-                0.0 if is_amount(value_of(fact)) else rarity.of_one(_OF_GIVEN) / max(1.0, sum(map(rarity.weight, own)))
-            )
-            yield Line(form, price + _OF_NAMES, _factor(fact, groups) * max(1.0, told), terms=own)
-            before = at
-            continue
-        if is_first:
-            paid, there = 0.0, frozenset()
-            factor = _factor(fact, groups) * _of_dense(fact, own, rarity)
-        else:
-            factor *= _LONGER
-        yield Line(
-            form,
-            max(0.5, price - paid),
-            factor,
-            sure=fact.pinned and is_first,
-            terms=own if is_first else tuple(term for term in own if term not in there),
-        )
-        before, paid, there = at, max(price, paid), there.union(own)
+    def _of_given(self, value: str, terms: tuple[str, ...]) -> tuple[tuple[str, ...], float]:
+        """What a value that a call was given says, and what that counts: whatever it is made of, it names one thing, as
+        a code does, and its words elsewhere are not that thing."""
+        own = terms if len(terms) == 1 else (*terms, f"={value}")
+        if is_amount(value):
+            return own, 1.0
+        return own, max(1.0, self.rarity.of_one(_OF_GIVEN) / max(1.0, sum(map(self.rarity.weight, own))))
 
-
-def _priced(facts: Sequence[Fact], of_fact: Sequence[tuple[int, str]], names: Names) -> Iterator[str]:
-    """What each line takes on the page. Records of one shape share a head, and a cell like the one above it is free."""
-    above: dict[tuple[str, ...], Fields] = {}
-    for at, form in of_fact:
-        fact = facts[at]
-        if fact.kind is FactKind.GIVEN:
-            yield f"{AND}{value_of(fact)}"
-            continue
-        if fact.kind not in RECORDS:
-            yield f"\n{line_of(fact, names.who(fact))}"
-            continue
-        fields = fields_of(form)
-        up = above.get(tuple(fields))
-        above[tuple(fields)] = fields
-        cells = fields.items()
-        yield (
-            f"\n- {form}" if up is None else "\n" + "\t".join("" if up[name] == cell else cell for name, cell in cells)
-        )
+    def _priced(self) -> Iterator[str]:
+        """What each line takes on the page. Records of one shape share a head, and a cell like the one above it is
+        free."""
+        above: dict[tuple[str, ...], Fields] = {}
+        for at, form in self.of_fact:
+            fact = self.facts[at]
+            if fact.kind is FactKind.GIVEN:
+                yield f"{AND}{value_of(fact)}"
+            elif fact.kind not in RECORDS:
+                yield f"\n{line_of(fact, self.names.who(fact))}"
+            else:
+                fields = fields_of(form)
+                up = above.get(tuple(fields))
+                above[tuple(fields)] = fields
+                cells = ("" if up and up[name] == cell else cell for name, cell in fields.items())
+                yield f"\n- {form}" if up is None else "\n" + SEPARATOR.join(cells)
 
 
 def _terms(fact: Fact, text: str, vocabulary: Vocabulary) -> tuple[str, ...]:
