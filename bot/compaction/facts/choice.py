@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, chain, islice
 from math import inf
@@ -111,20 +111,16 @@ def _between(fits: tuple[int, float], over: tuple[int, float], room: float) -> i
 def most_telling(facts: Sequence[Fact], count: int) -> frozenset[int]:
     """The indices of so many facts: those that tell most for their length beside what newer ones tell."""
     terms = [terms_of(fact.text) for fact in facts]
-    rarity, groups = Rarity(len(facts), Counter(chain.from_iterable(terms))), _groups(facts)
+    rarity, factors = Rarity(len(facts), Counter(chain.from_iterable(terms))), _factors(facts)
     last = [fact.seqs[-1] if fact.seqs else 0 for fact in facts]
     newest, said = max(last, default=0), set[str]()
     worth: dict[int, float] = {}
     for at in sorted(range(len(facts)), key=last.__getitem__, reverse=True):
         tells = sum(map(rarity.weight, (term for term in terms[at] if term not in said)))
         said.update(terms[at])
-        share = _factor(facts[at], groups) * _of_dense(facts[at], terms[at], rarity) / (_HEAD + len(facts[at].text))
+        share = factors[at] * _of_dense(facts[at], terms[at], rarity) / (_HEAD + len(facts[at].text))
         worth[at] = inf if newest - last[at] < _JUST_SAID else tells * share
     return frozenset(sorted(worth, key=worth.__getitem__, reverse=True)[:count])
-
-
-_Group = tuple[str, ...] | tuple[int, bool, Speaker]
-"""The names in a record, or the message and the voice of what was said."""
 
 
 class _Choice:
@@ -174,14 +170,14 @@ class _Choice:
     ) -> Iterator[Line]:
         priced = list(self._priced())
         tokens = texts_tokens(priced, family=Family.NEWER)
-        prices, groups = iter([tokens[text] for text in priced]), _groups(self.facts)
+        prices, factors = iter([tokens[text] for text in priced]), _factors(self.facts)
         for at, fact in enumerate(self.facts):
-            paid, there, factor = 0.0, frozenset[str](), _factor(fact, groups)
             if fact.kind is FactKind.GIVEN:
                 terms_of_it, told = self._of_given(value_of(fact), terms[at])
-                yield Line(fact.text, next(prices) + _OF_NAMES, factor * told, terms=terms_of_it)
+                yield Line(fact.text, next(prices) + _OF_NAMES, factors[at] * told, terms=terms_of_it)
                 continue
-            factor *= _of_dense(fact, terms[at], self.rarity)
+            paid, there = 0.0, frozenset[str]()
+            factor = factors[at] * _of_dense(fact, terms[at], self.rarity)
             for form in forms[at]:
                 price = next(prices)
                 own = terms[at] if form is fact.text else _terms(fact, form, vocabulary)
@@ -230,8 +226,22 @@ def _terms(fact: Fact, text: str, vocabulary: Vocabulary) -> tuple[str, ...]:
     return vocabulary.terms(text) if fact.kind in RECORDS else terms_of(text)
 
 
-def _factor(fact: Fact, groups: Mapping[_Group, int]) -> float:
-    beside = max(1, groups.get(_group(fact), 1))
+def _factors(facts: Sequence[Fact]) -> list[float]:
+    """What makes each worth more or less than its terms say: what it is, whose word, and how many records have its
+    shape, or lines stand in its message: who says much at once says less with each."""
+    groups = [_group(fact) for fact in facts]
+    beside = Counter(groups)
+    return [_factor(fact, beside[group] if group else 1) for fact, group in zip(facts, groups, strict=True)]
+
+
+def _group(fact: Fact) -> tuple[object, ...]:
+    """The names in a record, or the message and the voice of what was said; nothing where it is in no group."""
+    if fact.kind in RECORDS:
+        return tuple(fields_of(fact.text))
+    return (fact.seqs[-1], is_note(fact.text), fact.speaker) if fact.kind in PROSE and any(fact.seqs) else ()
+
+
+def _factor(fact: Fact, beside: int) -> float:
     if fact.kind in RECORDS:
         return fact.weight / _FULL * float((_FEW / max(_FEW, beside)) ** _AMONG_OTHERS)
     if fact.kind not in PROSE:
@@ -244,17 +254,6 @@ def _of_dense(fact: Fact, terms: Iterable[str], rarity: Rarity) -> float:
     """What is left of a line's worth that is full of rare words: what people lay down is said in common ones, and what
     they hand over, a piece of an article, however short, would outweigh it."""
     return (_FULL_LINE / max(_FULL_LINE, sum(map(rarity.weight, terms)))) ** 0.5 if fact.kind in PROSE else 1.0
-
-
-def _groups(facts: Sequence[Fact]) -> Counter[_Group]:
-    """How many records have one shape, and how many lines a message: who says much at once says less with each."""
-    return Counter(_group(fact) for fact in facts if fact.kind in RECORDS or (fact.kind in PROSE and any(fact.seqs)))
-
-
-def _group(fact: Fact) -> _Group:
-    if fact.kind in RECORDS:
-        return tuple(fields_of(fact.text))
-    return fact.seqs[-1] if fact.seqs else 0, is_note(fact.text), fact.speaker
 
 
 def _without_told_places(facts: Sequence[Fact]) -> list[Fact]:
