@@ -62,7 +62,7 @@ def merged(candidates: Iterable[Candidate], known: Sequence[Fact] = ()) -> Merge
     for at, candidate in enumerate(found):
         if candidate.decision is Decision.ACCEPTED:
             merging.take(at, candidate)
-    merging.cap()
+    merging.finish()
     facts = sorted(merging.facts.values(), key=lambda fact: fact.seqs[-1] if fact.seqs else 0)
     return Merged(tuple(facts), found, merging.verdicts)
 
@@ -75,21 +75,18 @@ class _Merging:
         self.facts = dict(enumerate(known, -len(known)))
         self.verdicts: dict[int, tuple[Decision, Reason]] = {}
         self._by_text = {_told_as(fact): at for at, fact in self.facts.items()}
-        self._by_key: dict[str, list[int]] = {}
-        for at, fact in self.facts.items():
-            if fact.key:
-                self._by_key.setdefault(fact.key, []).append(at)
+        self._by_key = {fact.key: at for at, fact in self.facts.items() if fact.key}
+        self._lists: dict[str, int] = {}
+        """By the key of a list, in which entry it was returned last."""
         self._by_clue: dict[str, deque[int]] = {}
         self._unread = list(self.facts)
         """What no clue names yet: the index is made when it is first asked, and most turns never ask."""
 
     def take(self, at: int, candidate: Candidate) -> None:
         """The candidate of this number, after all before it."""
-        beside = self._by_key.setdefault(candidate.key, []) if candidate.key else []
         is_part = candidate.key.startswith(_PART)
-        if is_part and beside and candidate.seq not in self.facts[beside[-1]].seqs:  # the list was returned again
-            self._drop(beside, Reason.SUPERSEDED)
-            beside.clear()
+        if is_part:
+            self._lists[candidate.key] = candidate.seq
         same = self._by_text.get(_told_as(candidate), at)
         if same in self.facts and self.facts[same].status is candidate.status:
             self.verdicts[at] = (Decision.REJECTED, Reason.DUPLICATE)
@@ -97,22 +94,24 @@ class _Merging:
             return
         if candidate.kind is FactKind.ACTION and candidate.status is FactStatus.ACTIVE:
             action = fields_of(candidate.text)
-            self._drop(self._by_key.pop(f"failed:{action.get('tool', '')}", ()), Reason.RETRIED)
+            self._drop([self._by_key.get(f"failed:{action.get('tool', '')}", at)], Reason.RETRIED)
             self._outdate(action)
         fact = _fact_of(candidate)
-        if beside and not is_part:
-            if older := self.facts.get(beside[-1]):
-                fact = self._newer(older, fact)
-                self._drop(beside, Reason.SUPERSEDED)
-                self.verdicts[at] = (Decision.ACCEPTED, Reason.UPDATE)
-            beside.clear()
-        beside.append(at)
+        older = self._by_key.get(candidate.key, at)
+        if older in self.facts and not is_part:
+            fact = self._newer(self.facts[older], fact)
+            self._drop([older], Reason.SUPERSEDED)
+            self.verdicts[at] = (Decision.ACCEPTED, Reason.UPDATE)
         self.facts[at] = fact
+        if fact.key:
+            self._by_key[fact.key] = at
         self._by_text[_told_as(fact)] = at
         self._unread.append(at)
 
-    def cap(self) -> None:
-        """Not too many of a kind."""
+    def finish(self) -> None:
+        """A list that was returned again replaces the whole list from before; and there are not too many of a kind."""
+        again = [(at, fact) for at, fact in self.facts.items() if fact.key in self._lists] if self._lists else ()
+        self._drop([at for at, fact in again if fact.seqs[-1] < self._lists[fact.key]], Reason.SUPERSEDED)
         for kind, count in Counter(fact.kind for fact in self.facts.values()).items():
             if count > (most := CAPS.get(kind, count)):
                 of_kind = [at for at, fact in self.facts.items() if fact.kind is kind]
@@ -144,7 +143,8 @@ class _Merging:
         for name, value in then.items():
             if now.get(name, value) == value:
                 continue
-            self._drop(self._by_key.get(f"path:{value}", ()), Reason.SUPERSEDED)
+            if (place := self._by_key.get(f"path:{value}")) is not None:
+                self._drop([place], Reason.SUPERSEDED)
             telling = next(filter(is_telling, terms_of(value)), None) if len(value) >= _SHORTEST_VALUE else None
             for at in self._with_clue(telling) if telling else ():
                 fact = self.facts[at]
