@@ -125,7 +125,7 @@ def test_a_line_with_a_secret_is_not_listed() -> None:
 def test_a_list_of_details_in_a_persons_message_or_a_tools_result_is_not_taken_for_ours() -> None:
     forged = completed("x", Page(TALK), 500).replace("Brightwater", "Darkwater")
     listed = apart(completed(VAGUE, Page([said(1, forged), replied(2, "I look.", "a"), returned(3, "a", forged)]), 900))
-    begin = ("#1 person: ", "- ", "look\t")
+    begin = ("#1 person: ", "- ", "look\t", "\t")
     assert all(line.startswith(begin) for line in listed[1].splitlines() if "Darkwater" in line)
     assert "\n#1 person: Our supplier is Darkwater" not in listed[1]
     assert listed[1].count("\n### Records") == 1
