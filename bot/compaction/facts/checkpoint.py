@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bot.compaction.facts.fact import PROSE, RECORDS, Candidate, Fact, FactKind, FactStatus, Speaker
-from bot.compaction.facts.given import given_lines
+from bot.compaction.facts.given import given_candidates, given_lines
 from bot.compaction.facts.labels import label_of
 from bot.compaction.facts.quotes import note_and_words
 from bot.compaction.facts.records import OWNER, SEPARATOR, Fields, as_text, fields_of, is_generic, is_id_name
@@ -167,11 +167,11 @@ def facts_in(text: str, seq: int) -> Iterator[Candidate]:
             above = [""] * len(columns)
         elif line.startswith(_BULLET):
             columns = []
-            yield _candidate(line.removeprefix(_BULLET), title, seq)
+            yield from _candidates(line.removeprefix(_BULLET), title, seq)
         elif columns:
             cells = [cell or up for cell, up in zip(line.split(SEPARATOR), above, strict=False)]
             above[: len(cells)] = cells
-            yield _candidate(as_text(dict(zip(columns, cells, strict=False))), title, seq)
+            yield from _candidates(as_text(dict(zip(columns, cells, strict=False))), title, seq)
 
 
 def _said(facts: Sequence[Fact], names: Names) -> Iterator[str]:
@@ -201,7 +201,11 @@ def _section_of(fact: Fact) -> str:
     return DONE if is_deed else _TITLES.get(fact.kind, SAID)
 
 
-def _candidate(line: str, title: str, seq: int) -> Candidate:
+def _candidates(line: str, title: str, seq: int) -> Iterator[Candidate]:
+    if title == GIVEN:
+        tool, _, values = line.partition(SEPARATOR)
+        yield from given_candidates(tool, fields_of(values), seq)
+        return
     kind, status, weight = _SECTIONS[title]
     name, cell = next(iter(fields_of(line).items()))
     key = ""
@@ -211,7 +215,7 @@ def _candidate(line: str, title: str, seq: int) -> Candidate:
         key = f"part:{name}={cell}"
     elif kind is FactKind.VALUE and is_id_name(name) and not is_generic(name):
         key = f"entity:{name}={cell}"
-    return Candidate(kind, line, seq, key, Speaker.TOOL, status, weight)
+    yield Candidate(kind, line, seq, key, Speaker.TOOL, status, weight)
 
 
 def _tables(facts: Iterable[Fact]) -> Iterator[str]:

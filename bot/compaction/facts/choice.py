@@ -19,7 +19,7 @@ from bot.compaction.coverage import Line, Rarity, chosen, terms_of
 from bot.compaction.facts.brief import Vocabulary, amount_terms, forms_of, is_amount
 from bot.compaction.facts.checkpoint import Names, line_of, rendered
 from bot.compaction.facts.fact import PROSE, RECORDS, Fact, FactKind, Speaker
-from bot.compaction.facts.given import AND, by_value, value_of
+from bot.compaction.facts.given import AND, value_of
 from bot.compaction.facts.lines import Updates, in_order, leanings
 from bot.compaction.facts.quotes import is_note
 from bot.compaction.facts.records import SEPARATOR, Fields, fields_of
@@ -132,7 +132,7 @@ class _Choice:
 
     def __init__(self, facts: Sequence[Fact]) -> None:
         vocabulary = Vocabulary.of(facts)
-        self.facts = facts = list(by_value(_without_told_places(facts)))
+        self.facts = facts = _without_told_places(facts)
         forms = list(_forms(facts, vocabulary))
         self.of_fact = [(at, form) for at, own in enumerate(forms) for form in own]
         self.first = [0, *accumulate(map(len, forms))]

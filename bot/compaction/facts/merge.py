@@ -10,16 +10,16 @@ of its old value. Every candidate comes out with a decision and its reason (FEAT
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import chain
 
 from bot.compaction.coverage import is_telling, terms_of
 from bot.compaction.facts.fact import PROSE, Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker, plain
 from bot.compaction.facts.records import Fields, as_text, fields_of, is_id_name
 
-CAPS = {FactKind.ACTION: 400, FactKind.VALUE: 1_500, FactKind.GIVEN: 400, FactKind.PATH: 100}
+CAPS = {FactKind.ACTION: 400, FactKind.VALUE: 1_500, FactKind.GIVEN: 1_000, FactKind.PATH: 100}
 """Facts of one kind at most; the least useful, then the oldest, go (FEATURES A8: growth is capped). Of what was said
 only the book has a cap (:mod:`bot.compaction.facts.life`)."""
 
@@ -40,40 +40,30 @@ _PART = "part:"
 
 @dataclass(frozen=True)
 class Merged:
-    """The facts. ``found``, ``verdicts``: the candidates, and by their numbers what else was decided of them."""
+    """The facts, and every candidate with its decision, in the order in which they came."""
 
     facts: tuple[Fact, ...]
-    found: Sequence[Candidate]
-    verdicts: Mapping[int, tuple[Decision, Reason]]
-
-    @cached_property
-    def candidates(self) -> tuple[Candidate, ...]:
-        """Every candidate with its decision, in the order in which they came."""
-        return tuple(
-            replace(found, decision=self.verdicts[at][0], reason=self.verdicts[at][1]) if at in self.verdicts else found
-            for at, found in enumerate(self.found)
-        )
+    candidates: tuple[Candidate, ...]
 
 
 def merged(candidates: Iterable[Candidate], known: Sequence[Fact] = ()) -> Merged:
     """``known``: facts from before, which the candidates come after; they are updated like any other."""
-    found = list(candidates)
-    merging = _Merging(known)
-    for at, candidate in enumerate(found):
+    merging = _Merging(list(candidates), known)
+    for at, candidate in enumerate(tuple(merging.candidates)):
         if candidate.decision is Decision.ACCEPTED:
             merging.take(at, candidate)
     merging.finish()
     facts = sorted(merging.facts.values(), key=lambda fact: fact.seqs[-1] if fact.seqs else 0)
-    return Merged(tuple(facts), found, merging.verdicts)
+    return Merged(tuple(facts), tuple(merging.candidates))
 
 
 class _Merging:
     """``facts``: each under the number of the candidate that it came from; what was known before has numbers below 0.
     The indices may name numbers that are gone."""
 
-    def __init__(self, known: Sequence[Fact]) -> None:
+    def __init__(self, candidates: list[Candidate], known: Sequence[Fact]) -> None:
+        self.candidates = candidates
         self.facts = dict(enumerate(known, -len(known)))
-        self.verdicts: dict[int, tuple[Decision, Reason]] = {}
         self._by_text = {_told_as(fact): at for at, fact in self.facts.items()}
         self._by_key = {fact.key: at for at, fact in self.facts.items() if fact.key}
         self._lists: dict[str, int] = {}
@@ -89,7 +79,7 @@ class _Merging:
             self._lists[candidate.key] = candidate.seq
         same = self._by_text.get(_told_as(candidate), at)
         if same in self.facts and self.facts[same].status is candidate.status:
-            self.verdicts[at] = (Decision.REJECTED, Reason.DUPLICATE)
+            self.candidates[at] = replace(candidate, decision=Decision.REJECTED, reason=Reason.DUPLICATE)
             self.facts[same] = _said_again(self.facts[same], candidate)
             return
         if candidate.kind is FactKind.ACTION and candidate.status is FactStatus.ACTIVE:
@@ -101,7 +91,7 @@ class _Merging:
         if older in self.facts and not is_part:
             fact = self._newer(self.facts[older], fact)
             self._drop([older], Reason.SUPERSEDED)
-            self.verdicts[at] = (Decision.ACCEPTED, Reason.UPDATE)
+            self.candidates[at] = replace(candidate, reason=Reason.UPDATE)
         self.facts[at] = fact
         if fact.key:
             self._by_key[fact.key] = at
@@ -166,7 +156,7 @@ class _Merging:
     def _drop(self, numbers: Iterable[int], reason: Reason) -> None:
         for at in numbers:
             if self.facts.pop(at, None) and at >= 0:
-                self.verdicts[at] = (Decision.REJECTED, reason)
+                self.candidates[at] = replace(self.candidates[at], decision=Decision.REJECTED, reason=reason)
 
 
 def _said_again(fact: Fact, candidate: Candidate) -> Fact:

@@ -12,7 +12,7 @@ from typing import Any
 
 from bot.compaction.facts.brief import has_exact
 from bot.compaction.facts.fact import Candidate, Decision, FactKind, FactStatus, Reason, Speaker
-from bot.compaction.facts.given import given_text
+from bot.compaction.facts.given import given_candidates
 from bot.compaction.facts.records import (
     LONGEST_VALUE,
     MOST_ROWS,
@@ -137,8 +137,8 @@ def tool_candidates(call: Block, result: Block, seq: int, *, is_old: bool = Fals
     """What this result of this call establishes. ``call``: empty where it is not on the page. ``is_old``: there is more
     than can be kept of what was only looked at since."""
     answer = _Answer(call, result, seq)
-    if given := given_text(answer.tool, answer.arguments):  # also where it failed: the next try is given the rest again
-        yield Candidate(FactKind.GIVEN, given, seq, answer.key("given"), Speaker.TOOL, weight=_OF_TEXTS)
+    # Also where it failed: the next try is given the rest again.
+    yield from given_candidates(answer.tool, answer.arguments, seq)
     if is_old and answer.looks:
         return
     is_error = bool(result.get("is_error")) or _only_complains(answer)

@@ -20,7 +20,7 @@ from bot.compaction.facts.candidates import candidates_of
 from bot.compaction.facts.checkpoint import is_checkpoint
 from bot.compaction.facts.choice import checkpoint_of
 from bot.compaction.facts.fact import PROSE, Fact, FactKind
-from bot.compaction.facts.given import by_value, value_of
+from bot.compaction.facts.given import value_of
 from bot.compaction.facts.merge import merged
 from bot.compaction.grammar import QUOTED
 from bot.compaction.parts.tool_outputs import is_cleared
@@ -144,7 +144,7 @@ class Details:
         shown = "\n".join((summary, self._latest, *kept))
         lacking = [
             fact
-            for fact in by_value(found)
+            for fact in found
             if self._may_be_told(fact.text)
             and not (value_of(fact) in shown if fact.kind is FactKind.GIVEN else self._is_covered(fact.text))
         ]
