@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 
 from bot.compaction.facts.fact import PROSE, RECORDS, Candidate, Fact, FactKind, FactStatus, Speaker
 from bot.compaction.facts.given import given_candidates, given_lines
@@ -81,7 +80,7 @@ def rendered(facts: Sequence[Fact], names: Names | None = None) -> str:
     for fact in facts:
         sections[_section_of(fact)].append(fact)
     said, given = sections.pop(SAID), sections.pop(GIVEN)
-    lines = [SAID, *_said(said, names or Names.of(said))] if said else []
+    lines = [SAID, *_said(said, names or Names(said))] if said else []
     for title, own in sections.items():
         lines += [title, *_tables(own)] if own else []
     calls = [f"{_BULLET}{_clean(line)}" for line in given_lines(given, "\n".join(lines))]
@@ -109,30 +108,26 @@ def with_name(text: str, name: str) -> str:
     return f"{note}{name}: {words}"
 
 
-@dataclass(frozen=True)
 class Names:
-    """Who wrote which message, where several people talk."""
+    """Who wrote which message, where several people talk: nearly all messages of people begin with one of several names
+    then. Elsewhere nobody is named."""
 
-    by_message: Mapping[int, str] = field(default_factory=dict)
-    people: frozenset[str] = frozenset()
-
-    @classmethod
-    def of(cls, facts: Iterable[Fact]) -> Names:
-        """Nearly all messages of people begin with one of several names then. Elsewhere nobody is named."""
+    def __init__(self, facts: Iterable[Fact]) -> None:
         first: dict[int, str] = {}
         for at, fact in enumerate(facts):
             if fact.kind in PROSE and fact.speaker is Speaker.PERSON:
                 first.setdefault(_number(fact) or -at - 1, _name_in(fact))
         named = {message: name for message, name in first.items() if name}
         is_group = len(set(named.values())) > 1 and len(named) >= _NEARLY_ALL * len(first)
-        return cls(named, frozenset(named.values())) if is_group else cls()
+        self._by_message = named if is_group else {}
+        self._people = frozenset(self._by_message.values())
 
     def who(self, fact: Fact) -> str:
         """Who said it: as the line itself says, else the beginning of its message."""
-        if fact.speaker is not Speaker.PERSON or not self.people:
+        if fact.speaker is not Speaker.PERSON or not self._people:
             return ""
         own = _name_in(fact)
-        return own if own in self.people else self.by_message.get(_number(fact), "")
+        return own if own in self._people else self._by_message.get(_number(fact), "")
 
 
 def _number(fact: Fact) -> int:

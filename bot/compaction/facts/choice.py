@@ -138,7 +138,7 @@ class _Choice:
         self.first = [0, *accumulate(map(len, forms))]
         terms = [_terms(fact, fact.text, vocabulary) for fact in facts]
         self.rarity = Rarity.of([fact.text for fact in facts], terms=terms)
-        self.names = Names.of(facts)
+        self.names = Names(facts)
         self.updates, self.together = Updates(facts, terms, self.rarity), leanings(facts, terms)
         self.lines = list(self._lines(forms, terms, vocabulary))
 
