@@ -16,7 +16,6 @@ from itertools import chain
 from bot.compaction.coverage import AMOUNT, terms_of
 from bot.compaction.facts.fact import RECORDS, Fact, FactKind
 from bot.compaction.facts.records import OWNER, as_text, fields_of, is_id_name, is_measure, looks_like_an_id
-from bot.estimate.cuts import MARK
 
 _EXACT = re.compile(
     r"\d{3}|\d\S*[^\W\d]|[^\W\d]\S*\d|[@_/\\]|[a-zß-ÿа-я][A-ZÀ-ÞА-Я]|\b[A-ZА-Я]{3,}\b|\.\w{1,4}(?=\W*(?:\s|\Z))"
@@ -30,8 +29,6 @@ _LONG_DIGITS = 5
 """Digits from which on a number without a point, among others as long as it, is an id."""
 _SHORT, _LONG = 24, 60
 """Characters of a cell that is cheap to keep, and from which on it is a text."""
-_KEPT_WHOLE = 0.75
-"""A shorter form of a text that is longer than this share of it is not worth what it leaves out."""
 
 _SOME, _MOSTLY = 3, 0.6
 """Cells of a column of names at least, and the share of them that are worded and differ."""
@@ -118,7 +115,7 @@ def forms_of(fact: Fact, vocabulary: Vocabulary) -> list[str]:
     """The texts of a fact from the shortest to the full one.
 
     Of a record: what later calls need most, then more and more. The fields of all records of one shape are in the same
-    order, so that they can stand in one table; a long text within a record is at first told by what is exact in it.
+    order, so that they can stand in one table.
     """
     if fact.kind not in RECORDS:
         return [fact.text]
@@ -129,27 +126,8 @@ def forms_of(fact: Fact, vocabulary: Vocabulary) -> list[str]:
         ranks[first] = _IDS
     if fact.kind is FactKind.ACTION:  # what a call was given may be given to the next one, a short command too
         ranks |= {name: _IDS for name, cell in fields.items() if len(cell) <= _LONG}
-    forms: list[str] = []
-    for most in (_IDS, _CHEAP, _TEXTS):
-        form: dict[str, str] = {}
-        for name in sorted(fields, key=ranks.__getitem__):
-            if ranks[name] <= most:
-                form[name] = fields[name]
-            elif vocabulary.ranks[name] == _TEXTS and name != "result" and (short := excerpt(fields[name])):
-                form[name] = short
-        text = as_text(form)
-        if form and text not in forms[-1:]:
-            forms.append(text)
-    return forms
-
-
-def excerpt(text: str) -> str:
-    """The part of a text from the first to the last word in it that nobody could guess, with the word before it; empty
-    if there is none. It is one piece, and marked where it is cut."""
-    words = text.split()
-    exact = [at for at, word in enumerate(words) if _EXACT.search(word)]
-    if not exact:
-        return ""
-    first, last = max(0, exact[0] - 1), exact[-1] + 1
-    short = " ".join(([MARK] if first else []) + words[first:last] + ([MARK] if last < len(words) else []))
-    return short if len(short) <= _KEPT_WHOLE * len(text) else text
+    ordered = sorted(fields, key=ranks.__getitem__)
+    forms = (
+        as_text({name: fields[name] for name in ordered if ranks[name] <= most}) for most in (_IDS, _CHEAP, _TEXTS)
+    )
+    return list(dict.fromkeys(filter(None, forms)))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.compaction.facts.brief import Vocabulary, excerpt, forms_of
+from bot.compaction.facts.brief import Vocabulary, forms_of
 from bot.compaction.facts.candidates import candidates_of
 from bot.compaction.facts.fact import Fact, FactKind
 from bot.compaction.facts.merge import merged
@@ -146,16 +146,6 @@ def test_what_a_failed_run_says_of_places_is_kept() -> None:
     text = "Command failed\ntests/test_queue.py:31: AssertionError\nsome words\n3 failed, 211 passed"
     found = records(text, {"command": "pytest"}, "bash")
     assert [fields_of(fact.text)["line"] for fact in found] == ["tests/test_queue.py:31: AssertionError"]
-
-
-def test_a_shorter_form_of_a_text_is_one_piece_of_it() -> None:
-    text = "As far as we could see the parcel QX-5512 went to 12 Elm Street on 3 March, where nobody was at home at all"
-    short = excerpt(text)
-    assert "QX-5512" in short
-    assert short.startswith("… ")
-    assert short.endswith(" …")
-    assert short.strip("… ") in text
-    assert not excerpt("nothing exact in it")
 
 
 def test_a_deed_is_told_with_what_it_was_given_also_where_room_is_short() -> None:
