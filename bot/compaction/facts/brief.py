@@ -18,7 +18,7 @@ from bot.compaction.facts.fact import RECORDS, Fact, FactKind
 from bot.compaction.facts.records import OWNER, as_text, fields_of, is_id_name, is_measure, looks_like_an_id
 
 _EXACT = re.compile(
-    r"\d{3}|\d\S*[^\W\d]|[^\W\d]\S*\d|[@_/\\]|[a-zß-ÿа-я][A-ZÀ-ÞА-Я]|\b[A-ZА-Я]{3,}\b|\.\w{1,4}(?=\W*(?:\s|\Z))"
+    r"(?<!\S)(?=\S*\d)\S*[^\W\d]|\d{3}|[@_/\\]|[a-zß-ÿа-я][A-ZÀ-ÞА-Я]|\b[A-ZА-Я]{3,}\b|\.\w{1,4}(?=\W*(?:\s|\Z))"
 )
 _PLACE = re.compile(r"[/\\]\S*\w|\w\.[a-z]\w{0,4}\b(?::\d+)?")
 _ADDRESS = re.compile(r"\S+@\S+\.\S+\Z|[a-z]+://\S+\Z|(?:~|[A-Za-z]:)?[/\\]\S*\w\S*\Z")

@@ -114,12 +114,15 @@ def most_telling(facts: Sequence[Fact], count: int) -> frozenset[int]:
     rarity, factors = Rarity(len(facts), Counter(chain.from_iterable(terms))), _factors(facts)
     last = [fact.seqs[-1] if fact.seqs else 0 for fact in facts]
     newest, said = max(last, default=0), set[str]()
-    worth: dict[int, float] = {}
+    weight, worth = rarity.weight, dict[int, float]()
     for at in sorted(range(len(facts)), key=last.__getitem__, reverse=True):
-        tells = sum(map(rarity.weight, (term for term in terms[at] if term not in said)))
-        said.update(terms[at])
+        new = [term for term in terms[at] if term not in said]
+        said.update(new)
+        if newest - last[at] < _JUST_SAID:
+            worth[at] = inf
+            continue
         share = factors[at] * _of_dense(facts[at], terms[at], rarity) / (_HEAD + len(facts[at].text))
-        worth[at] = inf if newest - last[at] < _JUST_SAID else tells * share
+        worth[at] = share * sum(map(weight, new))
     return frozenset(sorted(worth, key=worth.__getitem__, reverse=True)[:count])
 
 
