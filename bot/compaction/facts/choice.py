@@ -188,15 +188,6 @@ class _Choice:
                 yield Line(form, max(0.5, price - paid), factor, sure=fact.pinned and form is forms[at][0], terms=new)
                 paid, there, factor = max(price, paid), there.union(own), factor * _LONGER
 
-def _forms(facts: Sequence[Fact], vocabulary: Vocabulary) -> Iterator[Sequence[str]]:
-    """Of each fact its forms, but what an earlier one says in the same words."""
-    said = set[str]()
-    for fact in facts:
-        forms = forms_of(fact, vocabulary)
-        yield [form for form in forms if form is forms[-1] or form not in said]
-        said.update(forms)
-
-
     def _of_given(self, value: str, terms: tuple[str, ...]) -> tuple[tuple[str, ...], float]:
         """What a value that a call was given says, and what that counts: whatever it is made of, it names one thing, as
         a code does, and its words elsewhere are not that thing."""
@@ -221,6 +212,15 @@ def _forms(facts: Sequence[Fact], vocabulary: Vocabulary) -> Iterator[Sequence[s
                 above[tuple(fields)] = fields
                 cells = ("" if up and up[name] == cell else cell for name, cell in fields.items())
                 yield f"\n- {form}" if up is None else "\n" + SEPARATOR.join(cells)
+
+
+def _forms(facts: Sequence[Fact], vocabulary: Vocabulary) -> Iterator[Sequence[str]]:
+    """Of each fact its forms, but what an earlier one says in the same words."""
+    said = set[str]()
+    for fact in facts:
+        forms = forms_of(fact, vocabulary)
+        yield [form for form in forms if form is forms[-1] or form not in said]
+        said.update(forms)
 
 
 def _terms(fact: Fact, text: str, vocabulary: Vocabulary) -> tuple[str, ...]:
