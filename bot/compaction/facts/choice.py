@@ -118,7 +118,7 @@ def most_telling(facts: Sequence[Fact], count: int) -> frozenset[int]:
     for at in sorted(range(len(facts)), key=last.__getitem__, reverse=True):
         new = [term for term in terms[at] if term not in said]
         said.update(new)
-        if newest - last[at] < _JUST_SAID:
+        if newest - last[at] < _JUST_SAID and facts[at].kind in PROSE:
             worth[at] = inf
             continue
         share = factors[at] * _of_dense(facts[at], terms[at], rarity) / (_HEAD + len(facts[at].text))

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from bot.compaction.facts.fact import Candidate, Fact, FactKind, Speaker
-from bot.compaction.facts.records import SEPARATOR, Fields, as_text
+from bot.compaction.facts.records import SEPARATOR, Fields, as_text, fields_of
 
 AND = " ¦ "
 """Between the values of one argument."""
@@ -43,8 +43,9 @@ def given_lines(facts: Sequence[Fact], shown: str) -> Iterator[str]:
     there = set(_CELL.split(shown))
     tools: defaultdict[str, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for fact in facts:
-        if value_of(fact) not in there:
-            tool, _, told = fact.text.partition(SEPARATOR)
-            tools[tool][told.partition("=")[0]].append(value_of(fact))
+        tool, _, told = fact.text.partition(SEPARATOR)
+        for name, value in fields_of(told).items():  # one, but for what is older than facts of one value
+            if not there.issuperset(value.split(AND)):
+                tools[tool][name].append(value)
     for tool, names in tools.items():
         yield f"{tool}{SEPARATOR}{as_text({name: AND.join(values) for name, values in names.items()})}"

@@ -101,7 +101,7 @@ class _Merging:
     def finish(self) -> None:
         """A list that was returned again replaces the whole list from before; and there are not too many of a kind."""
         again = [(at, fact) for at, fact in self.facts.items() if fact.key in self._lists] if self._lists else ()
-        self._drop([at for at, fact in again if fact.seqs[-1] < self._lists[fact.key]], Reason.SUPERSEDED)
+        self._drop([at for at, fact in again if max(fact.seqs, default=0) < self._lists[fact.key]], Reason.SUPERSEDED)
         for kind, count in Counter(fact.kind for fact in self.facts.values()).items():
             if count > (most := CAPS.get(kind, count)):
                 of_kind = [at for at, fact in self.facts.items() if fact.kind is kind]

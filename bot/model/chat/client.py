@@ -175,7 +175,7 @@ class ChatModel(Endpoint):
             try:
                 return await self._stream(ChatRequest(ways.told(body), request.names), used, on_text, spent)
             except ModelRefused as refused:
-                said = said_in(refused.__cause__) if refused.__cause__ else ""
+                said = said_in(refused.__cause__) if isinstance(refused.__cause__, StatusError | ErrorInStream) else ""
                 if not ways.learn(said, body):
                     raise
 

@@ -25,21 +25,24 @@ _LARGEST_EVENT = 64_000_000
 """Bytes of one event: a whole answer, with a picture in it, may come as one."""
 _AT_ONCE = 1_000
 """Connections, far more than are ever asked at once (:data:`bot.model.calls.MOST_CALLS`)."""
+_MOST_MOVES = 3
+_ERROR_SECONDS, _LONGEST_ERROR = 5.0, 100_000
+"""For the body of an error, and how many characters of it are read."""
 _END = "[DONE]"
 _LAST_SECONDS = 0.2
 """For the end of an answer behind the word that it is over."""
 
 
 class StatusError(Exception):
-    """An answer that is an error by its ``status_code``. ``body``: its JSON, of an object that has an ``error`` that;
-    or its text."""
+    """An answer that is an error by its ``status_code``. ``body``: the JSON of its ``text``, of an object that has an
+    ``error`` that; or the text."""
 
-    def __init__(self, response: httpx2.Response) -> None:
+    def __init__(self, response: httpx2.Response, text: str) -> None:
         super().__init__(f"Error code: {response.status_code}")
         self.message = str(self)
         self.response = response
         self.status_code = response.status_code
-        body = _json_of(response.text.strip())
+        body = _json_of(text.strip())
         self.body = body.get("error", body) if isinstance(body, dict) else body
 
 
@@ -47,7 +50,8 @@ class Connection:
     """To the endpoint at this base URL. ``headers`` and ``query`` go with each request; ``silence``: seconds for which
     nothing may come.
 
-    Nothing is sent that is not said here. The first request raises ModelRefused for an address or a key that cannot be.
+    It goes through a proxy that the environment names, and elsewhere only on the same host: neither the key nor what is
+    said is for another. The first request raises ModelRefused for an address, a proxy or a key that cannot be.
     """
 
     def __init__(self, base_url: str, headers: Mapping[str, str], query: Mapping[str, str], *, silence: float) -> None:
@@ -58,21 +62,30 @@ class Connection:
 
     async def get(self, path: str, *, seconds: float) -> Any:
         """The JSON that is there, or the text that is none. Raises StatusError, and httpx2.HTTPError."""
-        response = await self._client.get(path, timeout=seconds)
-        if not response.is_success:
-            raise StatusError(response)
-        return _json_of(response.text)
+        async with self._answered(self._client.build_request("GET", path, timeout=seconds)) as response:
+            return _json_of((await response.aread()).decode("utf-8", "replace"))
 
     @asynccontextmanager
     async def post(self, path: str, body: Mapping[str, Any]) -> AsyncIterator[Chunks]:
         """The answer to this; it is given up at the end of the block. Raises StatusError, and httpx2.HTTPError."""
-        request = self._client.build_request("POST", path, json=body)
+        async with self._answered(self._client.build_request("POST", path, json=body)) as response:
+            yield Chunks(response)
+
+    @asynccontextmanager
+    async def _answered(self, request: httpx2.Request) -> AsyncIterator[httpx2.Response]:
+        """The answer to it, whose body was not read yet. Raises StatusError for an error."""
         response = await self._client.send(request, stream=True)
         try:
+            for _ in range(_MOST_MOVES):
+                further = response.next_request
+                if not further or (further.method, further.url.host) != (request.method, request.url.host):
+                    break
+                await response.aclose()
+                response = await self._client.send(further, stream=True)
             if not response.is_success:
-                await response.aread()
-                raise StatusError(response)
-            yield Chunks(response)
+                place = response.headers.get("location", "")
+                raise StatusError(response, f"It has moved to {place}." if place else await _text(response))
+            yield response
         finally:
             await response.aclose()
 
@@ -92,10 +105,9 @@ class Connection:
                 headers={"Accept": "application/json", "User-Agent": _AGENT, **self._headers},
                 timeout=httpx2.Timeout(self._silence, connect=CONNECT_SECONDS),
                 limits=httpx2.Limits(max_connections=_AT_ONCE),
-                follow_redirects=True,
                 verify=trusted(),
             )
-        except (httpx2.InvalidURL, OSError, ValueError) as error:
+        except (httpx2.InvalidURL, OSError, ValueError, ImportError) as error:  # the last: a proxy of another kind
             raise ModelRefused(f"The model cannot be used: {error}", cause=Cause.AWAY) from error
 
 
@@ -133,6 +145,20 @@ class Chunks:
             async with asyncio.timeout(_LAST_SECONDS):
                 async for _ in events:
                     pass
+
+
+async def _text(response: httpx2.Response) -> str:
+    """Of an error, as far as it comes: its status says most."""
+    import httpx2
+
+    text = ""
+    with suppress(TimeoutError, httpx2.HTTPError):
+        async with asyncio.timeout(_ERROR_SECONDS):
+            async for piece in response.aiter_text():
+                text += piece
+                if len(text) > _LONGEST_ERROR:
+                    break
+    return text
 
 
 def _json_of(text: str) -> Any:

@@ -64,6 +64,15 @@ def test_a_value_knows_every_entry_in_which_a_call_was_given_it() -> None:
     assert seqs["find_table\tdate=2019-03-05"] == (2, 6)
 
 
+def test_facts_of_whole_calls_that_a_book_holds_are_told_by_their_names_too() -> None:
+    older = [
+        Fact(FactKind.GIVEN, f"book_table\tcity={city}\tdate={date}", (at,), speaker=Speaker.TOOL)
+        for at, (city, date) in enumerate((("San Jose", "2019-03-05"), ("Fremont", "2019-03-09")), 1)
+    ]
+    shown = lines(rendered(older))
+    assert shown == ["- book_table\tcity=San Jose ¦ Fremont\tdate=2019-03-05 ¦ 2019-03-09"]
+
+
 def test_a_text_is_none_of_them() -> None:
     told = given((1, "write", {"path": "/srv/a.txt", "text": "word " * 30}), (2, "list", {}))
     assert [fact.text for fact in told] == ["write\tpath=/srv/a.txt"]

@@ -376,6 +376,14 @@ async def test_a_wait_that_the_endpoint_names_is_kept(endpoint: Endpoint, asked:
     assert len(endpoint.asked) == 1
 
 
+async def test_a_key_that_cannot_be_sent_is_said_to_be_none(endpoint: Endpoint) -> None:
+    model = model_of(endpoint, api_key="schlüssel…")
+    assert "The model cannot be used" in str(await error_of(model, ModelRefused))
+    assert await model.names() == ()
+    assert endpoint.asked == []
+    await model.close()
+
+
 async def test_a_page_of_a_proxy_is_no_answer(endpoint: Endpoint, asked: Model) -> None:
     answers = iter([Answer(b"<html>Welcome</html>", kind="text/html"), streamed(SPOKEN)])
     endpoint.answer = lambda _: next(answers)

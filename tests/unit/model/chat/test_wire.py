@@ -11,6 +11,7 @@ import pytest
 from aiohttp import web
 
 from bot.errors import ModelRefused
+from bot.model.chat import wire
 from bot.model.chat.wire import Connection, StatusError
 from tests.unit.model.chat.endpoint import DONE, Answer, Endpoint, refused, said, streamed
 
@@ -108,13 +109,54 @@ async def test_an_answer_at_once_is_its_json_or_its_text(endpoint: Endpoint, con
     assert [await connection.get("/models", seconds=5) for _ in range(2)] == [{"data": []}, "<h1>Hi</h1>"]
 
 
-@pytest.mark.parametrize("given", [{"base_url": "http://[::1"}, {"headers": {"Authorization": "Bearer schlüssel…"}}])
-async def test_an_address_or_a_key_that_cannot_be_is_refused_before_anything_is_sent(given: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("given", "proxy"),
+    [
+        ({"base_url": "http://[::1"}, ""),
+        ({"headers": {"Authorization": "Bearer schlüssel…"}}, ""),
+        ({}, "socks5://127.0.0.1:9"),
+        ({}, "socks://127.0.0.1:9"),
+    ],
+)
+async def test_an_address_a_proxy_or_a_key_that_cannot_be_is_refused_before_anything_is_sent(
+    given: dict[str, Any], proxy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
     values: dict[str, Any] = {"base_url": "http://127.0.0.1:9", "headers": {}, "query": {}, "silence": 5, **given}
     connection = Connection(**values)
     with pytest.raises(ModelRefused, match="The model cannot be used"):
         await connection.get("/models", seconds=5)
     await connection.close()
+
+
+async def test_what_moves_is_followed_on_the_same_host_and_nowhere_else(endpoint: Endpoint) -> None:
+    async with Endpoint() as other:
+        place = {"/v1/chat/completions": "/moved", "/moved": f"http://localhost:{other.url.rpartition(':')[2]}"}
+        endpoint.answer = lambda asked: Answer(status=307, headers={"location": place[asked.path]})
+        connection = Connection(endpoint.url, {"api-key": "ours"}, {}, silence=5)
+        with pytest.raises(StatusError) as raised:
+            await heard(connection)
+        assert raised.value.body == f"It has moved to {place['/moved']}."
+        assert (len(endpoint.asked), other.asked) == (2, [])
+        endpoint.answer = lambda asked: (
+            Answer(status=307, headers={"location": "/moved"}) if asked.path != "/moved" else streamed([said("Here.")])
+        )
+        assert await heard(connection) == ([said("Here.")], True)
+        assert endpoint.asked[-1].body == {"model": "a-model"}
+        endpoint.answer = lambda asked: Answer(status=308, headers={"location": asked.path})
+        with pytest.raises(StatusError):
+            await connection.get("/models", seconds=5)
+        await connection.close()
+
+
+async def test_of_an_error_whose_words_do_not_come_the_status_is_told(
+    endpoint: Endpoint, connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wire, "_ERROR_SECONDS", 0.1)
+    endpoint.answer = lambda _: Answer(b"No cr", 402, "text/plain", {"content-length": "90"}, hangs=True)
+    with pytest.raises(StatusError) as raised:
+        await heard(connection)
+    assert (raised.value.status_code, raised.value.body) == (402, "No cr")
 
 
 async def test_one_connection_serves_what_is_asked_one_after_the_other() -> None:
