@@ -51,7 +51,7 @@ def bare(tmp_path: Path) -> dict[str, str]:
 LOOK = """
 from pathlib import Path
 from bot.app.embedded.brain import find_brain
-print(find_brain(Path("data")).library)
+print(find_brain(Path("data")).reader)
 """
 
 

@@ -77,7 +77,7 @@ class Brain:
 
     weights: Path
     """The .gguf file."""
-    library: Path | None
+    reader: Path | None
     """The folder from which `xllamacpp` is imported; None: it is installed."""
 
 
@@ -225,7 +225,8 @@ def take(file: Path, folder: Path) -> Path:
     this Python cannot import.
     """
     try:
-        file.is_dir() or file.open("rb").close()
+        if not file.is_dir():
+            file.open("rb").close()
     except OSError as error:
         raise EmbeddedError(f"{file} cannot be read: {error.strerror}.") from error
     with _aside(folder) as aside:

@@ -73,7 +73,7 @@ class LocalModel(SharedServer):
         self._url_file.unlink(missing_ok=True)
         # -P and PYTHONPATH: our own package, wherever it is, what was fetched, and nothing that lies in the folder.
         program = [sys.executable, "-P", "-m", "bot.app.embedded.local_model_server"]
-        places = [Path(bot.__file__).parents[1], *([brain.library] if brain.library else [])]
+        places = [Path(bot.__file__).parents[1], *([brain.reader] if brain.reader else [])]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places))}
         self._server.spawn([*program, str(self.folder), str(brain.weights), str(port)], environment)
 
