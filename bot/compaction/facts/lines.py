@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import fsum
+from typing import TypeVar
 
 from bot.compaction.coverage import Rarity, form_of, is_telling
 from bot.compaction.facts.fact import PROSE, Fact, Speaker
 from bot.compaction.facts.quotes import is_note
 from bot.compaction.facts.speech import asks
+
+T = TypeVar("T")
 
 _ALIKE = 0.28
 """Of the weight of the words of the shorter line: what two lines about one thing share at least."""
@@ -46,7 +50,8 @@ class Updates:
         self._weights = _Weights(rarity)
         self._by_word: dict[str, list[int]] = {}
         self._found: dict[int, Sequence[int]] = {}
-        self._words_of: dict[int, tuple[dict[str, int], int]] = {}
+        self._sets = _Made(lambda at: frozenset(terms[at]))
+        self._words = _Made(self._words_of)
         for at in range(len(facts) - 1, -1, -1):
             for word in terms[at] if _may_change(facts[at]) else ():
                 postings = self._by_word.setdefault(word, [])
@@ -64,7 +69,7 @@ class Updates:
         return self._found[at]
 
     def _later(self, at: int) -> Sequence[int]:
-        own, whole = self._words(at)
+        own, whole = self._words[at]
         known = sorted((weight, word) for word, weight in own.items() if self._by_word[word][0] > at)
         later = {one for _, word in known[-_LOOKED_UP:] for one in self._by_word[word] if one > at}
         alike = {one: share for one in sorted(later, reverse=True) if (share := self._alike(one, at, own, whole))}
@@ -73,40 +78,50 @@ class Updates:
     def _alike(self, newer: int, at: int, own: Mapping[str, int], whole: int) -> float:
         """The share of the words of the shorter of two lines that both have, by weight; 0 where that is too little, or
         the newer says nothing else."""
-        others, of_others = self._words(newer)
-        shared = [word for word in own if word in others]
-        weight = sum(map(own.__getitem__, shared))
+        others, of_others = self._words[newer]
+        both = own.keys() & others.keys()
+        weight = sum(map(own.__getitem__, both))
         share = weight / min(whole, of_others)
-        told = sum(form for word in shared if (form := form_of(word)) >= _TELLS)
-        if (share < _ALIKE or told < _LEAST) and not (
-            weight >= _OF_LONGER * max(whole, of_others) and self._is_theirs_alone(shared, newer, at)
-        ):
+        is_enough, is_much = share >= _ALIKE, weight >= _OF_LONGER * max(whole, of_others)
+        if not (is_enough or is_much):
+            return 0.0
+        is_enough = is_enough and fsum(told for word in both if (told := form_of(word)) >= _TELLS) >= _LEAST
+        if not (is_enough or (is_much and self._is_theirs_alone(both, newer, at))):
             return 0.0
         return share if self._says_else(newer, at) else 0.0
 
-    def _is_theirs_alone(self, shared: Sequence[str], newer: int, at: int) -> bool:
+    def _is_theirs_alone(self, both: Iterable[str], newer: int, at: int) -> bool:
         """Whether people said both, and a telling word of these stands in no other line."""
         if not self._facts[newer].speaker is self._facts[at].speaker is Speaker.PERSON:
             return False
-        return sum(form_of(word) for word in shared if self._rarity.counts[word] <= _BOTH) >= _ALONE
+        return fsum(form_of(word) for word in both if self._rarity.counts[word] <= _BOTH) >= _ALONE
 
     def _says_else(self, newer: int, at: int) -> bool:
         """Whether the newer line has something that the older has not. Of what a person said, the model brings nothing
         up to date but values, and not where it says the same ones and more."""
-        mine, theirs = self._terms[newer], self._terms[at]
+        mine, theirs = self._sets[newer], self._sets[at]
         if self._facts[newer].speaker is Speaker.MODEL and self._facts[at].speaker is Speaker.PERSON:
-            mine, theirs = tuple(filter(is_telling, mine)), tuple(filter(is_telling, theirs))
-            return not set(mine).issubset(theirs) and not set(theirs).issubset(mine)
-        return not set(mine).issubset(theirs)
+            mine, theirs = frozenset(filter(is_telling, mine)), frozenset(filter(is_telling, theirs))
+            return not mine <= theirs and not theirs <= mine
+        return not mine <= theirs
 
-    def _words(self, at: int) -> tuple[dict[str, int], int]:
+    def _words_of(self, at: int) -> tuple[dict[str, int], int]:
         """What a line may be about, by weight in thousandths, and the weight of all: values are of something, and by
         themselves name nothing."""
-        known = self._words_of.get(at)
-        if known is None:
-            words = {term: weight for term in self._terms[at] if (weight := self._weights[term])}
-            known = self._words_of[at] = (words, sum(words.values()))
-        return known
+        words = {term: weight for term in self._terms[at] if (weight := self._weights[term])}
+        return words, sum(words.values())
+
+
+class _Made(dict[int, T]):
+    """By line, what is made of it when it is first asked for."""
+
+    def __init__(self, make: Callable[[int], T]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, at: int) -> T:
+        self[at] = made = self._make(at)
+        return made
 
 
 class _Weights(dict[str, int]):
