@@ -103,7 +103,8 @@ class Reset:
             # Several messages that one turn collected belong together, and so do messages that wait for an answer.
             before = takewhile(lambda entry: entry.kind in TO_ANSWER, reversed(view[: requests[-1]]))
             files = takewhile(lambda entry: entry.kind is EntryKind.FILE, view[requests[-1] + 1 :])
-            return [*reversed(list(before)), view[requests[-1]], *files, *_unread(view, meter, context)]
+            unread = _unread(view[requests[-1] + 1 :], Scale.of(view, meter), meter, context)
+            return [*reversed(list(before)), view[requests[-1]], *files, *unread]
         exchange = list(view[requests[-1] :])
         options = self.options
         recent = Recent.of(options.keep_exchange_share, options.recent_tokens, Scale.of(view, meter), meter)
@@ -111,9 +112,10 @@ class Reset:
         return exchange if sum(entry.tokens for entry in exchange) <= most else []
 
 
-def _unread(view: Sequence[Entry], meter: Meter, context: PlanContext) -> Sequence[Entry]:
-    """The calls whose results the model has not read yet, with them, where they leave half of the room to the rest."""
-    scale, unread = Scale.of(view, meter), view[open_exchange(view) :]
+def _unread(since: Sequence[Entry], scale: Scale, meter: Meter, context: PlanContext) -> Sequence[Entry]:
+    """Of what was done since the request: the calls whose results the model has not read yet, with them, where they
+    leave half of the room to the rest."""
+    unread = since[open_exchange(since) :]
     room = scale.room(_AFTERWARDS * meter.limit if context.target is None else context.target)
     return unread if sum(entry.tokens for entry in unread) <= _UNREAD * room else ()
 

@@ -26,8 +26,8 @@ _LARGEST_EVENT = 64_000_000
 _AT_ONCE = 1_000
 """Connections, far more than are ever asked at once (:data:`bot.model.calls.MOST_CALLS`)."""
 _MOST_MOVES = 3
-_ERROR_SECONDS, _LONGEST_ERROR = 5.0, 100_000
-"""For the body of an error, and how many characters of it are read."""
+_ERROR_SECONDS = 5.0
+"""For the words of an error."""
 _END = "[DONE]"
 _LAST_SECONDS = 0.2
 """For the end of an answer behind the word that it is over."""
@@ -148,17 +148,14 @@ class Chunks:
 
 
 async def _text(response: httpx2.Response) -> str:
-    """Of an error, as far as it comes: its status says most."""
+    """Of an error, whose status says most."""
     import httpx2
 
-    text = ""
     with suppress(TimeoutError, httpx2.HTTPError):
         async with asyncio.timeout(_ERROR_SECONDS):
-            async for piece in response.aiter_text():
-                text += piece
-                if len(text) > _LONGEST_ERROR:
-                    break
-    return text
+            await response.aread()
+            return response.text
+    return ""
 
 
 def _json_of(text: str) -> Any:

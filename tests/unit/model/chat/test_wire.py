@@ -156,7 +156,7 @@ async def test_of_an_error_whose_words_do_not_come_the_status_is_told(
     endpoint.answer = lambda _: Answer(b"No cr", 402, "text/plain", {"content-length": "90"}, hangs=True)
     with pytest.raises(StatusError) as raised:
         await heard(connection)
-    assert (raised.value.status_code, raised.value.body) == (402, "No cr")
+    assert (raised.value.status_code, raised.value.body, raised.value.message) == (402, "", "Error code: 402")
 
 
 async def test_one_connection_serves_what_is_asked_one_after_the_other() -> None:
