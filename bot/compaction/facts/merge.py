@@ -181,8 +181,8 @@ def with_seqs(seqs: tuple[int, ...], *more: int) -> tuple[int, ...]:
 
 
 def _told_as(said: Candidate | Fact) -> str:
-    """What is told twice has this in common: a record is told word for word, and a place has a line in it, which no
-    words have that were taken out of what somebody says."""
+    """What is told twice has this in common. Records and places are compared as they stand; they hold marks (an equals
+    sign, a stroke, a point), and what :func:`plain` leaves of a sentence has none, so neither is taken for one."""
     return plain(said.text) if said.kind in PROSE else said.text
 
 
