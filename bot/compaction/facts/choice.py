@@ -20,7 +20,7 @@ from bot.compaction.facts.brief import Vocabulary, amount_terms, forms_of, is_am
 from bot.compaction.facts.checkpoint import Names, line_of, rendered
 from bot.compaction.facts.fact import PROSE, RECORDS, Fact, FactKind, Speaker
 from bot.compaction.facts.given import AND, value_of
-from bot.compaction.facts.lines import Updates, in_order, leanings
+from bot.compaction.facts.lines import Updates, leanings
 from bot.compaction.facts.quotes import is_note
 from bot.compaction.facts.records import SEPARATOR, Fields, fields_of
 from bot.compaction.facts.speech import asks
@@ -31,7 +31,9 @@ from bot.messages import text_block
 _OF_THE_MODEL, _OF_OTHERS, _OF_PLACES = 0.45, 0.35, 0.5
 _ASKED = 0.5
 """What a question is worth of what somebody tells."""
-_AMONG_OTHERS = 0.5
+_AMONG_OTHERS, _AT_AN_END = 0.5, 0.25
+"""The root of how many stand beside a line by which it counts less; and where it begins or ends what a person writes:
+there they say what they want of what they hand over."""
 _FULL_LINE = 25.0
 """What the words of a sentence weigh together, by their rarity, from which on it counts for less than they say."""
 _FEW = 8
@@ -163,9 +165,7 @@ class _Choice:
     def shown(self, taken: Sequence[int]) -> str:
         """The checkpoint with these lines."""
         texts = dict(self.of_fact[number] for number in sorted(taken))
-        said = [at for at in texts if self.facts[at].kind in PROSE]
-        rest = [at for at in texts if self.facts[at].kind not in PROSE]
-        shown = ((self.facts[at], texts[at]) for at in (*in_order(said, self.updates), *sorted(rest)))
+        shown = ((self.facts[at], text) for at, text in texts.items())
         return rendered([fact if fact.text is text else replace(fact, text=text) for fact, text in shown], self.names)
 
     def _lines(
@@ -231,10 +231,14 @@ def _terms(fact: Fact, text: str, vocabulary: Vocabulary) -> tuple[str, ...]:
 
 def _factors(facts: Sequence[Fact]) -> list[float]:
     """What makes each worth more or less than its terms say: what it is, whose word, and how many records have its
-    shape, or lines stand in its message: who says much at once says less with each."""
+    shape, or lines stand in its message: who says much at once says less with each, but first and last."""
     groups = [_group(fact) for fact in facts]
-    beside = Counter(groups)
-    return [_factor(fact, beside[group] if group else 1) for fact, group in zip(facts, groups, strict=True)]
+    beside, last = Counter(groups), {group: at for at, group in enumerate(groups)}
+    ends = {*last.values(), *{group: at for at, group in reversed([*enumerate(groups)])}.values()}
+    return [
+        _factor(fact, beside[group] if group else 1, is_end=at in ends)
+        for at, (fact, group) in enumerate(zip(facts, groups, strict=True))
+    ]
 
 
 def _group(fact: Fact) -> tuple[object, ...]:
@@ -244,13 +248,14 @@ def _group(fact: Fact) -> tuple[object, ...]:
     return (fact.seqs[-1], is_note(fact.text), fact.speaker) if fact.kind in PROSE and any(fact.seqs) else ()
 
 
-def _factor(fact: Fact, beside: int) -> float:
+def _factor(fact: Fact, beside: int, *, is_end: bool) -> float:
     if fact.kind in RECORDS:
         return fact.weight / _FULL * float((_FEW / max(_FEW, beside)) ** _AMONG_OTHERS)
     if fact.kind not in PROSE:
         return _OF_PLACES if fact.kind is FactKind.PATH else 1.0
     factor = _OF_OTHERS if is_note(fact.text) else _OF_THE_MODEL if fact.speaker is Speaker.MODEL else 1.0
-    return factor * (_ASKED if asks(fact.text) else 1.0) * float(beside**-_AMONG_OTHERS)
+    root = _AT_AN_END if is_end and factor == 1.0 else _AMONG_OTHERS
+    return factor * (_ASKED if asks(fact.text) else 1.0) * float(beside**-root)
 
 
 def _of_dense(fact: Fact, terms: Iterable[str], rarity: Rarity) -> float:

@@ -64,7 +64,7 @@ class Speaker(StrEnum):
     TOOL = "tool"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Fact:
     """One line of memory. ``seqs``: the entries that it stands in, oldest first."""
 
@@ -126,7 +126,7 @@ class Reason(StrEnum):
     """A model wanted something that cannot be done to facts."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """A line that may become a fact, as it was found in one entry, and what was decided about it."""
 

@@ -52,7 +52,7 @@ class Source(StrEnum):
     """A person added it, or pinned it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Known:
     """A fact in the book. ``forgotten``: a tombstone; it is shown to nobody, and keeps others like it out."""
 

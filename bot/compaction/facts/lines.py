@@ -49,7 +49,6 @@ class Updates:
         self._facts, self._terms, self._rarity = facts, terms, rarity
         self._weights = _Weights(rarity)
         self._by_word: dict[str, list[int]] = {}
-        self._found: dict[int, Sequence[int]] = {}
         self._sets = _Made(lambda at: frozenset(terms[at]))
         self._words = _Made(self._words_of)
         for at in range(len(facts) - 1, -1, -1):
@@ -60,20 +59,13 @@ class Updates:
 
     def of(self, at: int) -> Sequence[int]:
         """The indices of these lines: the newest, and the most alike if that is another one."""
-        return tuple(dict.fromkeys(self.alike(at)[:2]))
-
-    def alike(self, at: int) -> Sequence[int]:
-        """The indices of all that were found: the newest, the most alike, and then all of them."""
-        if at not in self._found:
-            self._found[at] = self._later(at) if _may_change(self._facts[at]) else ()
-        return self._found[at]
-
-    def _later(self, at: int) -> Sequence[int]:
+        if not _may_change(self._facts[at]):
+            return ()
         own, whole = self._words[at]
         known = sorted((weight, word) for word, weight in own.items() if self._by_word[word][0] > at)
         later = {one for _, word in known[-_LOOKED_UP:] for one in self._by_word[word] if one > at}
         alike = {one: share for one in sorted(later, reverse=True) if (share := self._alike(one, at, own, whole))}
-        return (next(iter(alike)), max(alike, key=alike.__getitem__), *alike) if alike else ()
+        return tuple({next(iter(alike)): 0, max(alike, key=alike.__getitem__): 1}) if alike else ()
 
     def _alike(self, newer: int, at: int, own: Mapping[str, int], whole: int) -> float:
         """The share of the words of the shorter of two lines that both have, by weight; 0 where that is too little, or
@@ -169,12 +161,3 @@ def leanings(facts: Sequence[Fact], terms: Sequence[tuple[str, ...]]) -> Mapping
 
 def _is_near(before: Fact, after: Fact) -> bool:
     return 0 <= after.seqs[-1] - before.seqs[-1] <= _NEAR
-
-
-def in_order(chosen: Sequence[int], updates: Updates) -> list[int]:
-    """Lines in the order in which they were said, but each next to the first chosen one that brings it up to date: so
-    none stands behind what was said of it later."""
-    place: dict[int, int] = {}
-    for at in sorted(chosen, reverse=True):
-        place[at] = min((place[later] for later in updates.alike(at) if later in place), default=at)
-    return sorted(chosen, key=lambda at: (place[at], at))

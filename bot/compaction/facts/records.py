@@ -84,7 +84,7 @@ def fields_of(text: str) -> Fields:
     return fields
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Row:
     """An object in what a tool returned. ``title``: the name of the list that it is in; empty: of none. ``owner``: the
     id of what it belongs to, if any."""
