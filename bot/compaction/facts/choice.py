@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import accumulate, chain, islice
+from itertools import accumulate, islice
 from math import inf
 
 from bot.compaction.coverage import Line, Rarity, chosen, terms_of
-from bot.compaction.facts.brief import Vocabulary, amount_terms, forms_of, is_amount
+from bot.compaction.facts.brief import amount_terms, forms_of, id_names, is_amount, record_terms
 from bot.compaction.facts.checkpoint import Names, line_of, rendered
 from bot.compaction.facts.fact import PROSE, RECORDS, Fact, FactKind, Speaker
 from bot.compaction.facts.given import AND, value_of
@@ -111,21 +111,17 @@ def _between(fits: tuple[int, float], over: tuple[int, float], room: float) -> i
 
 
 def most_telling(facts: Sequence[Fact], count: int) -> frozenset[int]:
-    """The indices of so many facts: those that tell most for their length beside what newer ones tell."""
+    """The indices of so many facts: those that tell most for their length beside the others, and of what tells the same
+    the newest. What was just said is among them."""
     terms = [terms_of(fact.text) for fact in facts]
-    rarity, factors = Rarity(len(facts), Counter(chain.from_iterable(terms))), _factors(facts)
-    last = [fact.seqs[-1] if fact.seqs else 0 for fact in facts]
-    newest, said = max(last, default=0), set[str]()
-    weight, worth = rarity.weight, dict[int, float]()
-    for at in sorted(range(len(facts)), key=last.__getitem__, reverse=True):
-        new = [term for term in terms[at] if term not in said]
-        said.update(new)
-        if newest - last[at] < _JUST_SAID and facts[at].kind in PROSE:
-            worth[at] = inf
-            continue
-        share = factors[at] * _of_dense(facts[at], terms[at], rarity) / (_HEAD + len(facts[at].text))
-        worth[at] = share * sum(map(weight, new))
-    return frozenset(sorted(worth, key=worth.__getitem__, reverse=True)[:count])
+    rarity = Rarity.of([fact.text for fact in facts], terms=terms)
+    last = [max(fact.seqs, default=0) for fact in facts]
+    lines = []
+    for fact, own, factor, seq in zip(facts, terms, _factors(facts), last, strict=True):
+        share = factor * _of_dense(fact, own, rarity) / (_HEAD + len(fact.text))
+        is_new = max(last) - seq < _JUST_SAID and fact.kind in PROSE
+        lines.append(Line(fact.text, 1.0, share, sure=is_new, terms=own))
+    return frozenset(len(lines) - 1 - at for at in chosen(lines[::-1], count, rarity=rarity))
 
 
 class _Choice:
@@ -136,16 +132,16 @@ class _Choice:
     """
 
     def __init__(self, facts: Sequence[Fact]) -> None:
-        vocabulary = Vocabulary.of(facts)
+        ids = id_names(facts)
         self.facts = facts = _without_told_places(facts)
-        forms = list(_forms(facts, vocabulary))
+        forms = list(_forms(facts, ids))
         self.of_fact = [(at, form) for at, own in enumerate(forms) for form in own]
         self.first = [0, *accumulate(map(len, forms))]
-        terms = [_terms(fact, fact.text, vocabulary) for fact in facts]
+        terms = [_terms(fact, fact.text, ids) for fact in facts]
         self.rarity = Rarity.of([fact.text for fact in facts], terms=terms)
         self.names = Names(facts)
         self.updates, self.together = Updates(facts, terms, self.rarity), leanings(facts, terms)
-        self.lines = list(self._lines(forms, terms, vocabulary))
+        self.lines = list(self._lines(forms, terms, ids))
 
     def whole(self, room: float) -> Sequence[int]:
         """All lines that tell anything, if they take no more; else none."""
@@ -169,7 +165,7 @@ class _Choice:
         return rendered([fact if fact.text is text else replace(fact, text=text) for fact, text in shown], self.names)
 
     def _lines(
-        self, forms: Sequence[Sequence[str]], terms: Sequence[tuple[str, ...]], vocabulary: Vocabulary
+        self, forms: Sequence[Sequence[str]], terms: Sequence[tuple[str, ...]], ids: Collection[str]
     ) -> Iterator[Line]:
         priced = list(self._priced())
         tokens = texts_tokens(priced, family=Family.NEWER)
@@ -183,7 +179,7 @@ class _Choice:
             factor = factors[at] * _of_dense(fact, terms[at], self.rarity)
             for form in forms[at]:
                 price = next(prices)
-                own = terms[at] if form is fact.text else _terms(fact, form, vocabulary)
+                own = terms[at] if form is fact.text else _terms(fact, form, ids)
                 new = tuple(term for term in own if term not in there) if there else own
                 yield Line(form, max(0.5, price - paid), factor, sure=fact.pinned and form is forms[at][0], terms=new)
                 paid, there, factor = max(price, paid), there.union(own), factor * _LONGER
@@ -214,19 +210,19 @@ class _Choice:
                 yield f"\n- {form}" if up is None else "\n" + SEPARATOR.join(cells)
 
 
-def _forms(facts: Sequence[Fact], vocabulary: Vocabulary) -> Iterator[Sequence[str]]:
+def _forms(facts: Sequence[Fact], ids: Collection[str]) -> Iterator[Sequence[str]]:
     """Of each fact its forms, but what an earlier one says in the same words."""
     said = set[str]()
     for fact in facts:
-        forms = forms_of(fact, vocabulary)
+        forms = forms_of(fact, ids)
         yield [form for form in forms if form is forms[-1] or form not in said]
         said.update(forms)
 
 
-def _terms(fact: Fact, text: str, vocabulary: Vocabulary) -> tuple[str, ...]:
+def _terms(fact: Fact, text: str, ids: Collection[str]) -> tuple[str, ...]:
     if fact.kind is FactKind.GIVEN:
         return amount_terms(text.partition("=")[2])
-    return vocabulary.terms(text) if fact.kind in RECORDS else terms_of(text)
+    return record_terms(text, ids) if fact.kind in RECORDS else terms_of(text)
 
 
 def _factors(facts: Sequence[Fact]) -> list[float]:

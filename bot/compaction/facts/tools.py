@@ -10,7 +10,6 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import Any
 
-from bot.compaction.facts.brief import has_exact
 from bot.compaction.facts.fact import Candidate, Decision, FactKind, FactStatus, Reason, Speaker
 from bot.compaction.facts.given import given_candidates
 from bot.compaction.facts.records import (
@@ -84,6 +83,11 @@ _FAILURE = re.compile(
 _EXITED = re.compile(r"\bexit (?:code|status):? [1-9]", re.IGNORECASE)
 _BAD_STATUS = frozenset({"error", "failed", "failure"})
 _ERROR_LINE = re.compile(r"^[\w.]*(?:Error|Exception|error|fatal|panic)\b.*$", re.MULTILINE)
+_EXACT = re.compile(
+    r"(?<!\S)(?=\S*\d)\S*[^\W\d]|\d{3}|[@_/\\]|[a-zß-ÿа-я][A-ZÀ-ÞА-Я]|\b[A-ZА-Я]{3,}\b|\.\w{1,4}(?=\W*(?:\s|\Z))"
+)
+"""What nobody could guess: digits, points, lines or capitals within words."""
+_PLACE = re.compile(r"[/\\]\S*\w|\w\.[a-z]\w{0,4}\b(?::\d+)?")
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
 
 
@@ -263,9 +267,8 @@ def _line_candidates(answer: _Answer, *, only_places: bool = False) -> Iterator[
         for part in (_SENTENCE_ENDS.split(line) if len(line) > LONGEST_VALUE else (line,))
         if any(map(str.isalnum, part))
     )
-    told = (
-        line for at, line in enumerate(lines) if not (at or only_places) or has_exact(line, only_places=only_places)
-    )
+    pattern = _PLACE if only_places else _EXACT
+    told = (line for at, line in enumerate(lines) if not (at or only_places) or pattern.search(line))
     about = next((one_line(cell) for cell in answer.arguments.values() if cell), answer.tool)
     for line in islice(told, _MOST_LINES):
         yield answer.record({f"result{OWNER}": beginning(about, _LONGEST_ABOUT), "line": line}, weight=_OF_LINES)

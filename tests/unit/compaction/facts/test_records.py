@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.compaction.facts.brief import Vocabulary, forms_of
+from bot.compaction.facts.brief import forms_of, id_names
 from bot.compaction.facts.candidates import candidates_of
 from bot.compaction.facts.fact import Fact, FactKind
 from bot.compaction.facts.merge import merged
@@ -28,8 +28,8 @@ def _texts(entries: list[Entry]) -> list[str]:
 
 
 def shortest(facts: list[Fact]) -> list[Fields]:
-    vocabulary = Vocabulary.of(facts)
-    return [fields_of(forms_of(fact, vocabulary)[0]) for fact in facts]
+    ids = id_names(facts)
+    return [fields_of(forms_of(fact, ids)[0]) for fact in facts]
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_forms_grow_and_only_the_last_holds_everything() -> None:
     ]
     facts = records(rows)
     for fact in facts:
-        forms = forms_of(fact, Vocabulary.of(facts))
+        forms = forms_of(fact, id_names(facts))
         assert [len(form) for form in forms] == sorted({len(form) for form in forms})
         assert fields_of(forms[-1]) == fields_of(fact.text)
 
