@@ -9,11 +9,10 @@ of its old value. Every candidate comes out with a decision and its reason (FEAT
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import chain
 
 from bot.compaction.coverage import is_telling, terms_of
 from bot.compaction.facts.fact import PROSE, Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker, plain
@@ -32,8 +31,6 @@ _OVER = 3.0
 """Weight of a line that does not hold any more, at most."""
 _SHORTEST_VALUE = 4
 """Characters of a value that does not stand in a sentence by chance."""
-_KEPT = 4_096
-"""Answers that are kept: of every record that is known, at every turn."""
 _PART = "part:"
 """How the keys of rows begin that belong to one list of one thing."""
 
@@ -63,14 +60,15 @@ class _Merging:
 
     def __init__(self, candidates: list[Candidate], known: Sequence[Fact]) -> None:
         self.candidates = candidates
-        self.facts = dict(enumerate(known, -len(known)))
-        self._by_text = {_told_as(fact): at for at, fact in self.facts.items()}
-        self._by_key = {fact.key: at for at, fact in self.facts.items() if fact.key}
+        self.facts: dict[int, Fact] = {}
+        self._by_text: dict[str, int] = {}
+        self._by_key: dict[str, int] = {}
+        self._by_clue = defaultdict[str, list[int]](list)
+        """Records by the ids of their things, what was said by its values."""
         self._lists: dict[str, int] = {}
         """By the key of a list, in which entry it was returned last."""
-        self._by_clue: dict[str, deque[int]] = {}
-        self._unread = list(self.facts)
-        """What no clue names yet: the index is made when it is first asked, and most turns never ask."""
+        for at, fact in enumerate(known, -len(known)):
+            self._put(at, fact)
 
     def take(self, at: int, candidate: Candidate) -> None:
         """The candidate of this number, after all before it."""
@@ -92,66 +90,62 @@ class _Merging:
             fact = self._newer(self.facts[older], fact)
             self._drop([older], Reason.SUPERSEDED)
             self.candidates[at] = replace(candidate, reason=Reason.UPDATE)
-        self.facts[at] = fact
-        if fact.key:
-            self._by_key[fact.key] = at
-        self._by_text[_told_as(fact)] = at
-        self._unread.append(at)
+        self._put(at, fact)
 
     def finish(self) -> None:
         """A list that was returned again replaces the whole list from before; and there are not too many of a kind."""
-        again = [(at, fact) for at, fact in self.facts.items() if fact.key in self._lists] if self._lists else ()
-        self._drop([at for at, fact in again if max(fact.seqs, default=0) < self._lists[fact.key]], Reason.SUPERSEDED)
+        again = [at for at, fact in self.facts.items() if max(fact.seqs, default=0) < self._lists.get(fact.key, 0)]
+        self._drop(again, Reason.SUPERSEDED)
         for kind, count in Counter(fact.kind for fact in self.facts.values()).items():
             if count > (most := CAPS.get(kind, count)):
                 of_kind = [at for at, fact in self.facts.items() if fact.kind is kind]
                 of_kind.sort(key=lambda at: (self.facts[at].pinned, self.facts[at].weight))
                 self._drop(of_kind[:-most], Reason.OVER_CAP)
 
+    def _put(self, at: int, fact: Fact) -> None:
+        self.facts[at] = fact
+        self._by_text[_told_as(fact)] = at
+        if fact.key:
+            self._by_key[fact.key] = at
+        for clue in _clues(fact):
+            self._by_clue[clue].append(at)
+
     def _newer(self, before: Fact, fact: Fact) -> Fact:
         """The newer under the same key holds; what only the older record says of the same thing is kept with it."""
         text = fact.text
         if fact.kind is FactKind.VALUE:
             then, now = fields_of(before.text), fields_of(text)
-            self._retire(then, now)
+            for name, value in then.items():
+                if now.get(name, value) != value and len(value) >= _SHORTEST_VALUE:
+                    self._retire(name, value, now[name])
             text = as_text({**then, **now}) if fact.key.startswith("entity:") else text
         seqs = with_seqs(before.seqs, *fact.seqs)
         return replace(fact, text=text, seqs=seqs, pinned=before.pinned, number=before.number)
 
+    def _retire(self, name: str, before: str, now: str) -> None:
+        """What a record says otherwise now is not told from before in prose either."""
+        for at in self._about(list(filter(is_telling, terms_of(before)))[:1]):
+            fact = self.facts[at]
+            if fact.kind not in PROSE or before not in fact.text or now in fact.text:
+                continue
+            if fact.speaker is Speaker.MODEL:
+                self._drop([at], Reason.SUPERSEDED)
+            elif not set(terms_of(name.replace("_", " "))).isdisjoint(terms_of(fact.text)):
+                self.facts[at] = replace(fact, status=FactStatus.REPLACED, weight=min(fact.weight, _OVER))
+
     def _outdate(self, action: Fields) -> None:
         """What an action gave another value to is told by the action, and no longer by the row of that thing."""
         given = {_bare(name): cell for name, cell in action.items() if not is_id_name(name)}
-        for at in chain.from_iterable(map(self._with_clue, _ids_in(as_text(action)))):
+        for at in self._about(_ids_in(as_text(action))):
             row = fields_of(self.facts[at].text)
             holds = {name: cell for name, cell in row.items() if given.get(_bare(name), cell) == cell}
             if self.facts[at].kind is FactKind.VALUE and len(holds) < len(row):
-                self.facts[at] = replace(self.facts[at], text=as_text(holds))
-                self._by_text[_told_as(self.facts[at])] = at
+                self._put(at, replace(self.facts[at], text=as_text(holds)))
 
-    def _retire(self, then: Fields, now: Fields) -> None:
-        """What a record says otherwise now is not told from before in prose either."""
-        for name, value in then.items():
-            if now.get(name, value) == value:
-                continue
-            if (place := self._by_key.get(f"path:{value}")) is not None:
-                self._drop([place], Reason.SUPERSEDED)
-            telling = next(filter(is_telling, terms_of(value)), None) if len(value) >= _SHORTEST_VALUE else None
-            for at in self._with_clue(telling) if telling else ():
-                fact = self.facts[at]
-                if fact.kind not in PROSE or value not in fact.text or now[name] in fact.text:
-                    continue
-                if fact.speaker is Speaker.MODEL:
-                    self._drop([at], Reason.SUPERSEDED)
-                elif not set(terms_of(name.replace("_", " "))).isdisjoint(terms_of(fact.text)):
-                    self.facts[at] = replace(fact, status=FactStatus.REPLACED, weight=min(fact.weight, _OVER))
-
-    def _with_clue(self, clue: str) -> list[int]:
-        """The last lines that hold it: records by their ids, what was said by its values."""
-        for at in self._unread:
-            for own in _clues(self.facts[at]) if at in self.facts else ():
-                self._by_clue.setdefault(own, deque(maxlen=_MOST_ALIKE)).append(at)
-        self._unread.clear()
-        return [at for at in self._by_clue.get(clue, ()) if at in self.facts]
+    def _about(self, clues: Iterable[str]) -> Iterable[int]:
+        """The last lines that hold one of these."""
+        found = (at for clue in clues for at in self._by_clue.get(clue, ())[-_MOST_ALIKE:])
+        return [at for at in dict.fromkeys(found) if at in self.facts]
 
     def _drop(self, numbers: Iterable[int], reason: Reason) -> None:
         for at in numbers:
@@ -160,17 +154,16 @@ class _Merging:
 
 
 def _said_again(fact: Fact, candidate: Candidate) -> Fact:
-    kind = fact.kind if fact.weight >= candidate.weight else candidate.kind
-    listed = kind is FactKind.PATH and candidate.speaker is Speaker.TOOL  # what people only named is seen now
-    # Whose word it is, word for word, is said by its last message: an echo of somebody else is none of these.
-    own = kind not in PROSE or candidate.speaker is fact.speaker
+    if fact.kind in PROSE and candidate.speaker is not fact.speaker:
+        return fact  # whose word it is, word for word, is said by its last message: an echo of somebody else is not it
     return replace(
         fact,
-        text=candidate.text if own else fact.text,
-        seqs=with_seqs(fact.seqs, candidate.seq) if own else fact.seqs,
-        kind=kind,
+        text=candidate.text,
+        seqs=with_seqs(fact.seqs, candidate.seq),
         weight=max(fact.weight, candidate.weight),
-        speaker=candidate.speaker if listed else fact.speaker,
+        speaker=Speaker.TOOL
+        if candidate.speaker is Speaker.TOOL
+        else fact.speaker,  # a place that was only named is seen
     )
 
 
@@ -192,9 +185,9 @@ def _clues(fact: Fact) -> Iterable[str]:
     return _ids_in(fact.text) if fact.kind is FactKind.VALUE else ()
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=4_096)
 def _ids_in(record: str) -> frozenset[str]:
-    """The cells that the thing of a record can be found by."""
+    """The cells that the thing of a record can be found by. Kept, since every known record is asked at every turn."""
     return frozenset(cell for name, cell in fields_of(record).items() if is_id_name(name))
 
 
