@@ -11,7 +11,6 @@ a person says it again.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -38,8 +37,6 @@ _SOON, _LATE = 50, 500
 """Entries after which a fact of low value, and one that does not hold any more, is of no use."""
 _AFTER_CAPPING = 0.7
 """Of the cap: what is left when it was passed."""
-_SUBSTITUTED = re.compile(r"\[now [^\[\]\n]{1,200}\]")
-"""What stands in sentences of books that were begun before words were kept as they were said: that is nobody's word."""
 _NEWS = frozenset({EntryKind.SAID, EntryKind.FILE, EntryKind.REPLY, EntryKind.RESULT})
 
 
@@ -138,16 +135,10 @@ def pruned(facts: Sequence[Known], floor: int = 0) -> list[Known]:
 def injected(facts: Iterable[Known], floor: int) -> tuple[Fact, ...]:
     """The facts that a checkpoint may hold: what is active or pinned, and what says itself that it is over; places
     only if they are places. Oldest first."""
-    shown = (item.fact for item in facts if not item.forgotten and in_scope(item.fact, floor) and _may_show(item.fact))
-    return tuple(sorted(shown, key=lambda fact: (fact.seqs[-1] if fact.seqs else 0, fact.number)))
-
-
-def _may_show(fact: Fact) -> bool:
-    if _is_substituted(fact) and not fact.pinned:
-        return False
-    if fact.kind is FactKind.PATH and not is_place(fact.text):
-        return False
-    return fact.status in (FactStatus.ACTIVE, FactStatus.FAILED) or fact.kind in PROSE
+    shown = (item.fact for item in facts if not item.forgotten and in_scope(item.fact, floor))
+    told = (fact for fact in shown if fact.kind in PROSE or fact.status in (FactStatus.ACTIVE, FactStatus.FAILED))
+    may_stand = (fact for fact in told if fact.kind is not FactKind.PATH or is_place(fact.text))
+    return tuple(sorted(may_stand, key=lambda fact: (fact.seqs[-1] if fact.seqs else 0, fact.number)))
 
 
 def _not_forgotten(found: Sequence[Candidate], forgotten: Sequence[Known]) -> list[Candidate]:
@@ -182,15 +173,9 @@ def _merged_with(before: Sequence[Known], after: Sequence[Fact]) -> list[Known]:
     return facts
 
 
-def _is_substituted(fact: Fact) -> bool:
-    return fact.kind in PROSE and bool(_SUBSTITUTED.search(fact.text))
-
-
 def _is_useful(fact: Fact, newest: int) -> bool:
     if fact.kind is FactKind.PATH:
         return is_place(fact.text)
-    if _is_substituted(fact):
-        return False
     age = newest - max(fact.seqs, default=newest)
     if fact.status in (FactStatus.DONE, FactStatus.CANCELLED, FactStatus.REPLACED):
         return age <= _LATE

@@ -76,12 +76,6 @@ def test_a_pinned_fact_is_never_lost_and_what_is_said_later_stands_after_it() ->
     assert shown.index("500") < shown.index("700")
 
 
-def test_a_line_with_words_that_somebody_else_put_into_it_is_shown_no_more() -> None:
-    known = [fact(1, "My trip from [now Chicago] to Chicago."), fact(2, "BA117 leaves at 9:00.")]
-    assert [item.text for item in injected(known, 0)] == ["BA117 leaves at 9:00."]
-    assert texts(pruned(known)) == ["BA117 leaves at 9:00."]
-
-
 def test_what_the_program_the_checkpoint_and_recall_say_is_no_news() -> None:
     note = Entry(1, "user", (text_block("[The tools are gone. The code is QX-1.]"),), EntryKind.NOTE)
     layered = Entry(2, "user", (text_block(f"{HEADING}\n\n## Goals\n- Book LH400."),), EntryKind.NOTE, layer=1, place=1)
