@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bot.compaction.facts.fact import PROSE, RECORDS, Candidate, Fact, FactKind, FactStatus, Speaker
 from bot.compaction.facts.given import given_candidates, given_lines
 from bot.compaction.facts.labels import label_of
 from bot.compaction.facts.quotes import note_and_words
 from bot.compaction.facts.records import OWNER, SEPARATOR, Fields, as_text, fields_of, is_generic, is_id_name
+
+Names = Mapping[int | Fact, str]
+"""Who wrote a message, by its number; a line that has none, by itself."""
 
 HEADING = "# Memory checkpoint"
 OPENING = "From hidden messages"
@@ -80,7 +83,7 @@ def rendered(facts: Sequence[Fact], names: Names | None = None) -> str:
     for fact in facts:
         sections[_section_of(fact)].append(fact)
     said, given = sections.pop(SAID), sections.pop(GIVEN)
-    lines = [SAID, *_said(said, names or Names(said))] if said else []
+    lines = [SAID, *_said(said, names_in(said) if names is None else names)] if said else []
     for title, own in sections.items():
         lines += [title, *_tables(own)] if own else []
     calls = [f"{_BULLET}{_clean(line)}" for line in given_lines(given, "\n".join(lines))]
@@ -90,16 +93,18 @@ def rendered(facts: Sequence[Fact], names: Names | None = None) -> str:
     return "\n".join((HEADING, opening, *lines, *([GIVEN, *calls] if calls else ())))
 
 
-def line_of(fact: Fact, name: str = "") -> str:
-    """A fact as a line of its own. ``name``: of the person who said it, where there are several."""
-    return ": ".join(_head_and_text(fact, name)) if fact.kind in PROSE else f"{_BULLET}{_clean(fact.text)}"
+def line_of(fact: Fact, names: Names) -> str:
+    """A fact as a line of its own."""
+    return ": ".join(_head_and_text(fact, names)) if fact.kind in PROSE else f"{_BULLET}{_clean(fact.text)}"
 
 
-def _head_and_text(fact: Fact, name: str) -> tuple[str, str]:
+def _head_and_text(fact: Fact, names: Names) -> tuple[str, str]:
     mark = _MARKS.get(fact.status, "")
     note, words = note_and_words(_clean(fact.text).removeprefix(mark))
-    who = _ASSISTANT if fact.speaker is Speaker.MODEL else _PERSON if name in ("", _ASSISTANT) else name
-    return f"#{_number(fact) or '-'} {who} {mark}{note}".rstrip(), words.removeprefix(f"{name}: ") if name else words
+    who = _ASSISTANT if fact.speaker is Speaker.MODEL else _PERSON
+    if names and fact.speaker is Speaker.PERSON and (name := names.get(_number(fact) or fact, "")):
+        who, words = _PERSON if name == _ASSISTANT else name, words.removeprefix(f"{name}: ")
+    return f"#{_number(fact) or '-'} {who} {mark}{note}".rstrip(), words
 
 
 def with_name(text: str, name: str) -> str:
@@ -108,26 +113,16 @@ def with_name(text: str, name: str) -> str:
     return f"{note}{name}: {words}"
 
 
-class Names:
-    """Who wrote which message, where several people talk: nearly all messages of people begin with one of several names
-    then. Elsewhere nobody is named."""
-
-    def __init__(self, facts: Iterable[Fact]) -> None:
-        first: dict[int, str] = {}
-        for at, fact in enumerate(facts):
-            if fact.kind in PROSE and fact.speaker is Speaker.PERSON:
-                first.setdefault(_number(fact) or -at - 1, _name_in(fact))
-        named = {message: name for message, name in first.items() if name}
-        is_group = len(set(named.values())) > 1 and len(named) >= _NEARLY_ALL * len(first)
-        self._by_message = named if is_group else {}
-        self._people = frozenset(self._by_message.values())
-
-    def who(self, fact: Fact) -> str:
-        """Who said it: as the line itself says, else the beginning of its message."""
-        if fact.speaker is not Speaker.PERSON or not self._people:
-            return ""
-        own = _name_in(fact)
-        return own if own in self._people else self._by_message.get(_number(fact), "")
+def names_in(facts: Iterable[Fact]) -> Names:
+    """By message, who wrote it, where several people talk: nearly all messages of people begin with one of several
+    names then. Elsewhere nobody is named. Of a message without a number each line is one."""
+    first: dict[int | Fact, str] = {}
+    for fact in facts:
+        if fact.kind in PROSE and fact.speaker is Speaker.PERSON:
+            first.setdefault(_number(fact) or fact, _name_in(fact))
+    named = {message: name for message, name in first.items() if name}
+    is_group = len(set(named.values())) > 1 and len(named) >= _NEARLY_ALL * len(first)
+    return named if is_group else {}
 
 
 def _number(fact: Fact) -> int:
@@ -172,7 +167,7 @@ def facts_in(text: str, seq: int) -> Iterator[Candidate]:
 def _said(facts: Sequence[Fact], names: Names) -> Iterator[str]:
     before = ""
     for fact in facts:
-        head, text = _head_and_text(fact, names.who(fact))
+        head, text = _head_and_text(fact, names)
         goes_on = head == before and not head.startswith("#-")
         yield f"{_BULLET}{text}" if goes_on else f"{head}: {text}"
         before = head

@@ -17,7 +17,7 @@ from math import inf
 
 from bot.compaction.coverage import Line, Rarity, chosen, terms_of
 from bot.compaction.facts.brief import amount_terms, forms_of, id_names, is_amount, record_terms
-from bot.compaction.facts.checkpoint import Names, line_of, rendered
+from bot.compaction.facts.checkpoint import line_of, names_in, rendered
 from bot.compaction.facts.fact import PROSE, RECORDS, Fact, FactKind, Speaker
 from bot.compaction.facts.given import AND, value_of
 from bot.compaction.facts.lines import Updates, leanings
@@ -139,7 +139,7 @@ class _Choice:
         self.first = [0, *accumulate(map(len, forms))]
         terms = [_terms(fact, fact.text, ids) for fact in facts]
         self.rarity = Rarity.of([fact.text for fact in facts], terms=terms)
-        self.names = Names(facts)
+        self.names = names_in(facts)
         self.updates, self.together = Updates(facts, terms, self.rarity), leanings(facts, terms)
         self.lines = list(self._lines(forms, terms, ids))
 
@@ -201,7 +201,7 @@ class _Choice:
             if fact.kind is FactKind.GIVEN:
                 yield f"{AND}{value_of(fact)}"
             elif fact.kind not in RECORDS:
-                yield f"\n{line_of(fact, self.names.who(fact))}"
+                yield f"\n{line_of(fact, self.names)}"
             else:
                 fields = fields_of(form)
                 up = above.get(tuple(fields))
