@@ -21,7 +21,6 @@ from bot.compaction.facts.candidates import candidates_in
 from bot.compaction.facts.fact import (
     PROSE,
     Candidate,
-    Decision,
     Fact,
     FactKind,
     FactStatus,
@@ -135,7 +134,7 @@ def checked(
         kind = operation.kind
         if item is not None and operation.op != "add":
             facts[item.fact.number] = replace(item, fact=_marked(item.fact, _MARKS[operation.op]))
-            decided.append(replace(line, decision=Decision.ACCEPTED, reason=Reason.UPDATE))
+            decided.append(replace(line, reason=Reason.UPDATE))
             kind = item.fact.kind.value
         if operation.op in ("add", "replace"):
             line = _named(line, kind)
@@ -144,11 +143,7 @@ def checked(
                 added.append(line)
             elif operation.op == "add":
                 facts[same.fact.number], changed = _called(same, line.kind)
-                decided.append(
-                    replace(line, reason=Reason.UPDATE)
-                    if changed
-                    else replace(line, decision=Decision.REJECTED, reason=Reason.DUPLICATE)
-                )
+                decided.append(replace(line, reason=Reason.UPDATE if changed else Reason.DUPLICATE))
     after = tuple(item if item.forgotten else facts.get(item.fact.number, item) for item in known)
     life = refreshed(after, added, floor) if added else Refreshed(after)
     return replace(life, candidates=(*decided, *life.candidates))
@@ -189,7 +184,7 @@ def _lines(entries: Iterable[Entry]) -> Iterator[tuple[tuple[int, str], Candidat
             text = found.text.removeprefix(f"{name}: ") if name else found.text
             own = own_words(text)
             whole = [found.text, text] if own == text else []
-            line = replace(found, decision=Decision.ACCEPTED, reason=Reason.NEW, weight=max(found.weight, _WORTH))
+            line = replace(found, reason=Reason.NEW, weight=max(found.weight, _WORTH))
             for sentence in {*whole, *sentences_in(own, joined=False)}:
                 yield (entry.seq, plain(sentence)), line
 
@@ -223,9 +218,7 @@ def _refused(operation: Operation, reason: Reason) -> Candidate:
     """For whoever reads what was considered: the words are the model's."""
     about = f" {operation.fact}" if operation.fact else ""
     text = clipped(f"{operation.op}{about}: {operation.quote}")
-    return Candidate(
-        FactKind.STATEMENT, text, operation.message, speaker=Speaker.MODEL, decision=Decision.REJECTED, reason=reason
-    )
+    return Candidate(FactKind.STATEMENT, text, operation.message, speaker=Speaker.MODEL, reason=reason)
 
 
 def _operation(item: Mapping[str, Any]) -> Operation:

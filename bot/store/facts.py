@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import RowMapping, bindparam, delete, select
 
-from bot.compaction.facts.fact import Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
+from bot.compaction.facts.fact import Candidate, Fact, FactKind, FactStatus, Reason, Speaker
 from bot.compaction.facts.life import MOST_CANDIDATES, Known, Source
 from bot.history import Entry, EntryKind
 from bot.messages import AgentId
@@ -142,7 +142,6 @@ async def candidates(tx: Tx, agent_id: AgentId) -> tuple[Candidate, ...]:
             seq=row["seq"],
             key=row["key"],
             speaker=Speaker(row["speaker"]),
-            decision=Decision(row["decision"]),
             reason=Reason(row["reason"]),
         )
         for row in rows.mappings()

@@ -52,7 +52,7 @@ def forms_of(fact: Fact, ids: Collection[str]) -> list[str]:
     # What a call was given may be given to the next one, a short command too.
     leading = fields if fact.kind is FactKind.ACTION else [*fields][:1]
     brief = {name: cell for name, cell in fields.items() if name in ids or (name in leading and len(cell) <= _LONG)}
-    return list(dict.fromkeys(filter(None, (as_text(brief), as_text(brief | fields)))))
+    return list(dict.fromkeys(filter(None, (as_text(brief), as_text({**brief, **fields})))))
 
 
 def record_terms(text: str, ids: Collection[str]) -> tuple[str, ...]:

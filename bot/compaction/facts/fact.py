@@ -73,7 +73,7 @@ class Fact:
     seqs: tuple[int, ...] = ()
     pinned: bool = False
     key: str = ""
-    """What it is about: of two facts with one key, the newer holds. Empty: only what it says counts."""
+    """What it is about, where that is not what it says (:func:`about`)."""
     status: FactStatus = FactStatus.ACTIVE
     speaker: Speaker = Speaker.PERSON
     weight: float = 5.0
@@ -137,8 +137,30 @@ class Candidate:
     speaker: Speaker = Speaker.PERSON
     status: FactStatus = FactStatus.ACTIVE
     weight: float = 5.0
-    decision: Decision = Decision.ACCEPTED
     reason: Reason = Reason.NEW
+
+    @property
+    def fact(self) -> Fact:
+        """What it is if it is accepted."""
+        seqs, key, status = (self.seq,), self.key, self.status
+        return Fact(self.kind, self.text, seqs, key=key, status=status, speaker=self.speaker, weight=self.weight)
+
+    @property
+    def decision(self) -> Decision:
+        """As the reason has it."""
+        return Decision.ACCEPTED if self.reason in (Reason.NEW, Reason.UPDATE) else Decision.REJECTED
+
+
+PART = "part:"
+"""How the keys of rows begin that belong to one list of one thing: they stand beside each other."""
+
+
+def about(said: Candidate | Fact) -> str:
+    """What it is about: of two that are about the same the newer holds. Records and places are compared as they stand;
+    they hold marks (an equals sign, a stroke, a point), and what :func:`plain` leaves of a sentence has none."""
+    if said.key and not said.key.startswith(PART):
+        return said.key
+    return plain(said.text) if said.kind in PROSE else said.text
 
 
 @lru_cache(maxsize=_KEPT)

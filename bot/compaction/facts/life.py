@@ -18,7 +18,7 @@ from enum import StrEnum
 
 from bot.compaction.facts.candidates import candidates_by_entry
 from bot.compaction.facts.choice import most_telling
-from bot.compaction.facts.fact import PROSE, Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker, plain
+from bot.compaction.facts.fact import PROSE, Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker, about
 from bot.compaction.facts.merge import merged, with_seqs
 from bot.compaction.places import is_place
 from bot.history import Entry, EntryKind, History
@@ -142,21 +142,17 @@ def injected(facts: Iterable[Known], floor: int) -> tuple[Fact, ...]:
 
 
 def _not_forgotten(found: Sequence[Candidate], forgotten: Sequence[Known]) -> list[Candidate]:
-    """What was forgotten is rejected: in the entries that it stood in whatever says so, and later unless a person
-    does."""
-    texts = {plain(item.fact.text): max(item.fact.seqs, default=0) for item in forgotten}
-    keys = {(item.fact.key, seq) for item in forgotten if item.fact.key for seq in item.fact.seqs}
+    """What was forgotten is rejected: in the entries that it stood in whatever says so, and later unless a person does,
+    or a record says something else."""
+    gone = {about(item.fact): item.fact for item in forgotten}
 
     def is_forgotten(candidate: Candidate) -> bool:
-        last = texts.get(plain(candidate.text))
-        if last is not None and (candidate.speaker is not Speaker.PERSON or candidate.seq <= last):
-            return True
-        return (candidate.key, candidate.seq) in keys
+        fact = gone.get(about(candidate))
+        if fact is None or candidate.seq <= max(fact.seqs, default=0):
+            return fact is not None
+        return candidate.speaker is not Speaker.PERSON and (fact.kind in PROSE or fact.text == candidate.text)
 
-    return [
-        replace(item, decision=Decision.REJECTED, reason=Reason.FORGOTTEN) if is_forgotten(item) else item
-        for item in found
-    ]
+    return [replace(item, reason=Reason.FORGOTTEN) if is_forgotten(item) else item for item in found]
 
 
 def _merged_with(before: Sequence[Known], after: Sequence[Fact]) -> list[Known]:
@@ -183,17 +179,16 @@ def _is_useful(fact: Fact, newest: int) -> bool:
 
 
 def _without_doubles(facts: Iterable[Known]) -> Iterable[Known]:
-    """Of those that say the same, and of those that are about the same thing, the newest, or what a person keeps."""
+    """Of those that are about the same thing the newest, or what a person keeps."""
     kept: dict[str, Known] = {}
     order = sorted(facts, key=lambda item: (item.protected, max(item.fact.seqs, default=0), item.fact.number))
     for item in reversed(order):
-        fact = item.fact
-        name = f"text {plain(fact.text)}" if not fact.key or fact.key.startswith("part:") else f"key {fact.key}"
+        name = about(item.fact)
+        if item.protected and name in kept:
+            name = f"{name} {item.fact.number}"
         newest = kept.setdefault(name, item)
-        if newest is not item and item.protected:
-            kept[f"{name} {fact.number}"] = item
-        elif newest is not item:
-            seqs = with_seqs((), *sorted({*newest.fact.seqs, *fact.seqs}))
+        if newest is not item:
+            seqs = with_seqs((), *sorted({*newest.fact.seqs, *item.fact.seqs}))
             kept[name] = replace(newest, fact=replace(newest.fact, seqs=seqs))
     return reversed(kept.values())
 

@@ -15,7 +15,18 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from bot.compaction.coverage import is_telling, terms_of
-from bot.compaction.facts.fact import PROSE, Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker, plain
+from bot.compaction.facts.fact import (
+    PART,
+    PROSE,
+    Candidate,
+    Decision,
+    Fact,
+    FactKind,
+    FactStatus,
+    Reason,
+    Speaker,
+    about,
+)
 from bot.compaction.facts.records import Fields, as_text, fields_of, is_id_name
 
 CAPS = {FactKind.ACTION: 400, FactKind.VALUE: 1_500, FactKind.GIVEN: 1_000, FactKind.PATH: 100}
@@ -31,8 +42,6 @@ _OVER = 3.0
 """Weight of a line that does not hold any more, at most."""
 _SHORTEST_VALUE = 4
 """Characters of a value that does not stand in a sentence by chance."""
-_PART = "part:"
-"""How the keys of rows begin that belong to one list of one thing."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +70,7 @@ class _Merging:
     def __init__(self, candidates: list[Candidate], known: Sequence[Fact]) -> None:
         self.candidates = candidates
         self.facts: dict[int, Fact] = {}
-        self._by_text: dict[str, int] = {}
-        self._by_key: dict[str, int] = {}
+        self._by_what: dict[str, int] = {}
         self._by_clue = defaultdict[str, list[int]](list)
         """Records by the ids of their things, what was said by its values."""
         self._lists: dict[str, int] = {}
@@ -72,22 +80,21 @@ class _Merging:
 
     def take(self, at: int, candidate: Candidate) -> None:
         """The candidate of this number, after all before it."""
-        is_part = candidate.key.startswith(_PART)
-        if is_part:
+        if candidate.key.startswith(PART):
             self._lists[candidate.key] = candidate.seq
-        same = self._by_text.get(_told_as(candidate), at)
-        if same in self.facts and self.facts[same].status is candidate.status:
-            self.candidates[at] = replace(candidate, decision=Decision.REJECTED, reason=Reason.DUPLICATE)
-            self.facts[same] = _said_again(self.facts[same], candidate)
+        older = self._by_what.get(about(candidate), at)
+        known = self.facts.get(older)
+        if known is not None and _is_told(candidate, known):
+            self.candidates[at] = replace(candidate, reason=Reason.DUPLICATE)
+            self.facts[older] = _said_again(known, candidate)
             return
         if candidate.kind is FactKind.ACTION and candidate.status is FactStatus.ACTIVE:
             action = fields_of(candidate.text)
-            self._drop([self._by_key.get(f"failed:{action.get('tool', '')}", at)], Reason.RETRIED)
+            self._drop([self._by_what.get(f"failed:{action.get('tool', '')}", at)], Reason.RETRIED)
             self._outdate(action)
-        fact = _fact_of(candidate)
-        older = self._by_key.get(candidate.key, at)
-        if older in self.facts and not is_part:
-            fact = self._newer(self.facts[older], fact)
+        fact = candidate.fact
+        if known is not None:
+            fact = self._newer(known, fact)
             self._drop([older], Reason.SUPERSEDED)
             self.candidates[at] = replace(candidate, reason=Reason.UPDATE)
         self._put(at, fact)
@@ -104,9 +111,7 @@ class _Merging:
 
     def _put(self, at: int, fact: Fact) -> None:
         self.facts[at] = fact
-        self._by_text[_told_as(fact)] = at
-        if fact.key:
-            self._by_key[fact.key] = at
+        self._by_what[about(fact)] = at
         for clue in _clues(fact):
             self._by_clue[clue].append(at)
 
@@ -150,7 +155,14 @@ class _Merging:
     def _drop(self, numbers: Iterable[int], reason: Reason) -> None:
         for at in numbers:
             if self.facts.pop(at, None) and at >= 0:
-                self.candidates[at] = replace(self.candidates[at], decision=Decision.REJECTED, reason=reason)
+                self.candidates[at] = replace(self.candidates[at], reason=reason)
+
+
+def _is_told(candidate: Candidate, fact: Fact) -> bool:
+    """Whether the fact about the same thing says so already: also what somebody else echoes of it."""
+    if fact.kind in PROSE:
+        return candidate.status is fact.status or candidate.speaker is not fact.speaker
+    return candidate.status is fact.status and candidate.text == fact.text
 
 
 def _said_again(fact: Fact, candidate: Candidate) -> Fact:
@@ -173,12 +185,6 @@ def with_seqs(seqs: tuple[int, ...], *more: int) -> tuple[int, ...]:
     return whole if len(whole) <= MOST_SEQS else (whole[0], *whole[-MOST_SEQS + 1 :])
 
 
-def _told_as(said: Candidate | Fact) -> str:
-    """What is told twice has this in common. Records and places are compared as they stand; they hold marks (an equals
-    sign, a stroke, a point), and what :func:`plain` leaves of a sentence has none, so neither is taken for one."""
-    return plain(said.text) if said.kind in PROSE else said.text
-
-
 def _clues(fact: Fact) -> Iterable[str]:
     if fact.kind in PROSE:
         return filter(is_telling, terms_of(fact.text))
@@ -193,15 +199,3 @@ def _ids_in(record: str) -> frozenset[str]:
 
 def _bare(name: str) -> str:
     return name.casefold().replace("_", "").removeprefix("new")
-
-
-def _fact_of(candidate: Candidate) -> Fact:
-    return Fact(
-        candidate.kind,
-        candidate.text,
-        (candidate.seq,),
-        key=candidate.key,
-        status=candidate.status,
-        speaker=candidate.speaker,
-        weight=candidate.weight,
-    )

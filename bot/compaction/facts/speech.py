@@ -74,7 +74,7 @@ def speech_candidates(text: str, seq: int, speaker: Speaker, *, asked: bool = Fa
         if _SAYS.search(piece)
     ]
     if asked and found and not any(item.decision is Decision.ACCEPTED for item in found):
-        found[0] = replace(found[0], decision=Decision.ACCEPTED, reason=Reason.NEW, weight=_ANSWER)
+        found[0] = replace(found[0], reason=Reason.NEW, weight=_ANSWER)
     yield from found
 
 
@@ -133,6 +133,5 @@ def _candidate(text: str, seq: int, speaker: Speaker, *, quoted: bool) -> Candid
         seq,
         speaker=speaker,
         weight=min(_MOST, weight) if reason is Reason.NEW else 0.0,
-        decision=Decision.ACCEPTED if reason is Reason.NEW else Decision.REJECTED,
         reason=reason,
     )

@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import Any
 
-from bot.compaction.facts.fact import Candidate, Decision, FactKind, FactStatus, Reason, Speaker
+from bot.compaction.facts.fact import Candidate, FactKind, FactStatus, Reason, Speaker
 from bot.compaction.facts.given import given_candidates
 from bot.compaction.facts.records import (
     LONGEST_VALUE,
@@ -154,7 +154,7 @@ def tool_candidates(call: Block, result: Block, seq: int, *, is_old: bool = Fals
     is_empty = answer.value in ([], {}) or not any(map(str.isalnum, answer.text.replace("(empty)", "")))
     if answer.looks and is_empty:
         nothing = answer.record({"tool": answer.tool, **answer.arguments}, weight=0.0)
-        yield replace(nothing, decision=Decision.REJECTED, reason=Reason.LOW_VALUE)
+        yield replace(nothing, reason=Reason.LOW_VALUE)
         return
     records = list(_records(answer))
     if not answer.looks:
@@ -173,7 +173,7 @@ def path_candidates(named: Iterable[str], seq: int, speaker: Speaker = Speaker.T
 def date_candidates(text: str, seq: int, speaker: Speaker = Speaker.TOOL) -> Iterator[Candidate]:
     """The dates in a text that look like paths, each rejected, so that one can read why it is no place."""
     for found in path_candidates(dates_like_places(text), seq, speaker):
-        yield replace(found, weight=0.0, decision=Decision.REJECTED, reason=Reason.DATE_LIKE)
+        yield replace(found, weight=0.0, reason=Reason.DATE_LIKE)
 
 
 def _only_complains(answer: _Answer) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from bot.compaction.facts.fact import Candidate, Decision, FactKind, Reason
+from bot.compaction.facts.fact import Candidate, FactKind, Reason
 from bot.compaction.memory_report import NO_CANDIDATES, Changes, audit_of, runtime_in, runtime_notice
 
 NEW = Candidate(FactKind.GOAL, "Build a boat.", 1)
-DATED = Candidate(FactKind.PATH, "./2024/7/19", 2, decision=Decision.REJECTED, reason=Reason.DATE_LIKE)
+DATED = Candidate(FactKind.PATH, "./2024/7/19", 2, reason=Reason.DATE_LIKE)
 
 
 def test_the_audit_is_read_from_the_newest_on_with_codes_and_counts_what_repeats() -> None:

@@ -113,8 +113,7 @@ def test_the_line_in_the_chat_is_kept_as_earlier_versions_kept_it() -> None:
 
 async def test_candidates_are_kept_with_what_was_decided_and_only_the_last_ones(book: Database) -> None:
     found = [
-        Candidate(FactKind.STATEMENT, f"Line {at}.", at, decision=Decision.REJECTED, reason=Reason.LOW_VALUE)
-        for at in range(MOST_CANDIDATES - 1)
+        Candidate(FactKind.STATEMENT, f"Line {at}.", at, reason=Reason.LOW_VALUE) for at in range(MOST_CANDIDATES - 1)
     ]
     last = Candidate(FactKind.PATH, "/srv/a", 9, "path:/srv/a", Speaker.TOOL)
     async with book.write() as tx:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from bot.compaction.facts.fact import Candidate, Decision, Fact, FactKind, Reason, Speaker
+from bot.compaction.facts.fact import Candidate, Fact, FactKind, Reason, Speaker
 from bot.compaction.facts.life import Known, Source
 from bot.compaction.standing_rules import Rule, RuleState, note
 from bot.history import Anchor, Entry, EntryKind, Layer, Usage
@@ -187,9 +187,7 @@ async def shared(database: Database) -> None:
         known = [fact(1, "a secret fact", 8), fact(2, "of bob", 1), fact(3, "of both, secret", 1, 3)]
         await facts.change(tx, agent_id, (), known)
         await facts.put(tx, agent_id, MemoryRow(upto=9, version=4, next_number=4, told=("secret",)))
-        found = [
-            Candidate(FactKind.GOAL, "secret", 3, speaker=Speaker.PERSON, decision=Decision.ACCEPTED, reason=Reason.NEW)
-        ]
+        found = [Candidate(FactKind.GOAL, "secret", 3, speaker=Speaker.PERSON, reason=Reason.NEW)]
         await facts.add_candidates(tx, agent_id, found, now=NOON)
         await vectors.keep(tx, agent_id, "m", {seq: [0.5] for seq in (1, 3, 7, 10)})
         await outbox.say(tx, GROUP, "I will remember: a secret fact", now=NOON)
