@@ -22,7 +22,7 @@ from bot.compaction.facts.fact import PROSE, RECORDS, Fact, FactKind, Speaker
 from bot.compaction.facts.given import AND, value_of
 from bot.compaction.facts.lines import Updates, leanings
 from bot.compaction.facts.quotes import is_note
-from bot.compaction.facts.records import SEPARATOR, Fields, fields_of
+from bot.compaction.facts.records import SEPARATOR, fields_of
 from bot.compaction.facts.speech import asks
 from bot.estimate import Family, message_tokens
 from bot.estimate.text import texts_tokens
@@ -193,21 +193,15 @@ class _Choice:
         return own, max(1.0, self.rarity.of_one(_OF_GIVEN) / max(1.0, sum(map(self.rarity.weight, own))))
 
     def _priced(self) -> Iterator[str]:
-        """What each line takes on the page. Records of one shape share a head, and a cell like the one above it is
-        free."""
-        above: dict[tuple[str, ...], Fields] = {}
+        """What each line takes on the page: of a record its values, since the names of many stand there once."""
         for at, form in self.of_fact:
             fact = self.facts[at]
             if fact.kind is FactKind.GIVEN:
                 yield f"{AND}{value_of(fact)}"
-            elif fact.kind not in RECORDS:
-                yield f"\n{line_of(fact, self.names)}"
+            elif fact.kind in RECORDS:
+                yield "\n" + SEPARATOR.join(fields_of(form).values())
             else:
-                fields = fields_of(form)
-                up = above.get(tuple(fields))
-                above[tuple(fields)] = fields
-                cells = ("" if up and up[name] == cell else cell for name, cell in fields.items())
-                yield f"\n- {form}" if up is None else "\n" + SEPARATOR.join(cells)
+                yield f"\n{line_of(fact, self.names)}"
 
 
 def _forms(facts: Sequence[Fact], ids: Collection[str]) -> Iterator[Sequence[str]]:

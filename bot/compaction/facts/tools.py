@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import Any
 
-from bot.compaction.facts.fact import Candidate, FactKind, FactStatus, Reason, Speaker
+from bot.compaction.facts.fact import PART, Candidate, FactKind, FactStatus, Reason, Speaker
 from bot.compaction.facts.given import given_candidates
 from bot.compaction.facts.records import (
     LONGEST_VALUE,
@@ -48,8 +48,8 @@ _LONGEST_ASKED = 40
 """Characters of an argument that is written into every row of the answer."""
 _LONGEST_ABOUT = 80
 """Characters of the argument that lines of plain text are told by."""
-_OF_ACTIONS, _OF_ROWS, _OF_TEXTS, _OF_LINES = 9.5, 9.0, 6.5, 4.5
-"""What a deed weighs, a thing that was found, what was said of it in short, and a line of a longer text."""
+_OF_ACTIONS, _OF_ROWS, _OF_LINES = 9.5, 9.0, 4.5
+"""What a deed weighs, a thing that was found, and a line of a text."""
 
 _LOOKING = """
 get list search find read look lookup fetch query show check view describe calculate compute think recall grep glob ls
@@ -151,11 +151,6 @@ def tool_candidates(call: Block, result: Block, seq: int, *, is_old: bool = Fals
         if not is_error and answer.value is None:  # what failed may be what was asked for: the tests, and where they do
             yield from _line_candidates(answer, only_places=True)
         return
-    is_empty = answer.value in ([], {}) or not any(map(str.isalnum, answer.text.replace("(empty)", "")))
-    if answer.looks and is_empty:
-        nothing = answer.record({"tool": answer.tool, **answer.arguments}, weight=0.0)
-        yield replace(nothing, reason=Reason.LOW_VALUE)
-        return
     records = list(_records(answer))
     if not answer.looks:
         yield _action(answer, records)
@@ -223,14 +218,8 @@ def _action(answer: _Answer, records: Sequence[Candidate]) -> Candidate:
 
 def _records(answer: _Answer) -> Iterator[Candidate]:
     rows = list(islice((row for part in answer.parts if not isinstance(part, str) for row in rows_of(part)), MOST_ROWS))
-    is_short = len(answer.text) <= _LONGEST_TOLD
-    if answer.looks and is_short and (not rows or [list(row.fields) for row in rows] == [["result"]]):
-        result = rows[0].fields["result"] if rows else clipped(answer.text, _LONGEST_TOLD)
-        told = {"tool": answer.tool, **answer.arguments, "result": result}
-        yield answer.record(told, answer.key("call"), _OF_TEXTS)
-        return
     yield from _row_candidates(rows, answer)
-    if answer.looks or not is_short:
+    if answer.looks or len(answer.text) > _LONGEST_TOLD:
         yield from _line_candidates(answer)
 
 
@@ -242,13 +231,11 @@ def _row_candidates(rows: Sequence[Row], answer: _Answer) -> Iterator[Candidate]
     for row, own in zip(rows, ids, strict=True):
         if row.owner:
             about = f"{row.title}{OWNER}"
-            yield answer.record({about: row.owner, **row.fields}, f"part:{about}={row.owner}")
+            yield answer.record({about: row.owner, **row.fields}, f"{PART}{about}={row.owner}")
         elif own and times[own] == 1:
             yield answer.record(row.fields, _key(*own, answer))
-        elif len(rows) > 1:
-            yield answer.record({**row.fields, **asked, **row.fields}, f"part:{answer.key('call')}")
         else:
-            yield answer.record({**asked, **row.fields}, answer.key("call"))
+            yield answer.record({**row.fields, **asked, **row.fields}, answer.key(f"{PART}call"))
 
 
 def _key(name: str, cell: str, answer: _Answer) -> str:
@@ -268,7 +255,8 @@ def _line_candidates(answer: _Answer, *, only_places: bool = False) -> Iterator[
         if any(map(str.isalnum, part))
     )
     pattern = _PLACE if only_places else _EXACT
-    told = (line for at, line in enumerate(lines) if not (at or only_places) or pattern.search(line))
+    exact = (line for at, line in enumerate(lines) if not (at or only_places) or pattern.search(line))
     about = next((one_line(cell) for cell in answer.arguments.values() if cell), answer.tool)
-    for line in islice(told, _MOST_LINES):
-        yield answer.record({f"result{OWNER}": beginning(about, _LONGEST_ABOUT), "line": line}, weight=_OF_LINES)
+    for line in islice(exact, _MOST_LINES):
+        told = {f"result{OWNER}": beginning(about, _LONGEST_ABOUT), "line": line}
+        yield answer.record(told, answer.key(f"{PART}call"), _OF_LINES)
