@@ -13,11 +13,11 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bot.compaction.facts.fact import PROSE, RECORDS, Candidate, Fact, FactKind, FactStatus, Speaker
+from bot.compaction.facts.fact import PART, PROSE, RECORDS, Candidate, Fact, FactKind, FactStatus, Speaker
 from bot.compaction.facts.given import given_candidates, given_lines
 from bot.compaction.facts.labels import label_of
 from bot.compaction.facts.quotes import note_and_words
-from bot.compaction.facts.records import OWNER, SEPARATOR, Fields, as_text, fields_of, is_generic, is_id_name
+from bot.compaction.facts.records import SEPARATOR, Fields, as_text, fields_of, is_generic, is_id_name, list_of
 
 Names = Mapping[int | Fact, str]
 """Who wrote a message, by its number; a line that has none, by itself."""
@@ -197,12 +197,13 @@ def _candidates(line: str, title: str, seq: int) -> Iterator[Candidate]:
         yield from given_candidates(tool, fields_of(values), seq)
         return
     kind, status, weight = _SECTIONS[title]
-    name, cell = next(iter(fields_of(line).items()))
+    fields = fields_of(line)
+    name, cell = next(iter(fields.items()))
     key = ""
     if status is FactStatus.FAILED:
         key = f"failed:{cell}"
-    elif kind is FactKind.VALUE and OWNER in name:  # a list of something
-        key = f"part:{name}={cell}"
+    elif listed := list_of(fields):
+        key = f"{PART}{listed}"
     elif kind is FactKind.VALUE and is_id_name(name) and not is_generic(name):
         key = f"entity:{name}={cell}"
     yield Candidate(kind, line, seq, key, Speaker.TOOL, status, weight)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -84,35 +83,32 @@ def fields_of(text: str) -> Fields:
     return fields
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """An object in what a tool returned. ``title``: the name of the list that it is in; empty: of none. ``owner``: the
-    id of what it belongs to, if any."""
-
-    fields: Fields
-    title: str = ""
-    owner: str = ""
-
-
-def rows_of(value: Any, around: Row = Row({}), depth: int = 0) -> Iterator[Row]:
-    """The objects in what a tool returned, each as a record, and behind it those of the lists in it. ``around``: an
-    empty row in place of those that are in the value."""
+def rows_of(value: Any, title: str = "", owner: str = "", depth: int = 0) -> Iterator[Fields]:
+    """The objects in what a tool returned, each as a record, and behind it those of the lists in it. ``title``: the
+    name of the list that it stands in; ``owner``: the id of what that belongs to, which then comes first."""
     if depth > _DEEPEST:
         return
-    listed = _objects(value, around.title)
+    about = {f"{title}{OWNER}": owner} if owner else {}
+    listed = _objects(value, title)
     if listed is not None:
         for item in listed:
-            yield from rows_of(item, around, depth + 1)
+            yield from rows_of(item, title, owner, depth + 1)
     elif isinstance(value, dict):
         lists: list[tuple[str, Any]] = []
         fields = flattened(value, lists)
         own = id_in(fields)
         if fields:
-            yield replace(around, fields=fields)
-        for title, inner in lists:
-            yield from rows_of(inner, Row({}, title, own[1] if own else around.owner), depth + 1)
+            yield {**about, **fields}
+        for name, inner in lists:
+            yield from rows_of(inner, name, own[1] if own else owner, depth + 1)
     elif text := one_line(value):
-        yield replace(around, fields={"result": text})
+        yield {**about, "result": text}
+
+
+def list_of(fields: Fields) -> str:
+    """The list of something that a record stands in, with what it belongs to; empty where it is in none."""
+    name, cell = next(iter(fields.items()), ("", ""))
+    return f"{name}={cell}" if OWNER in name else ""
 
 
 def id_in(fields: Fields) -> tuple[str, str] | None:

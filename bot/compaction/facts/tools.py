@@ -17,12 +17,12 @@ from bot.compaction.facts.records import (
     MOST_ROWS,
     OWNER,
     Fields,
-    Row,
     as_text,
     fields_of,
     flattened,
     id_in,
     is_generic,
+    list_of,
     one_line,
     rows_of,
     words_of_name,
@@ -223,19 +223,18 @@ def _records(answer: _Answer) -> Iterator[Candidate]:
         yield from _line_candidates(answer)
 
 
-def _row_candidates(rows: Sequence[Row], answer: _Answer) -> Iterator[Candidate]:
+def _row_candidates(rows: Sequence[Fields], answer: _Answer) -> Iterator[Candidate]:
     """Each row, with the id of what it belongs to, or with what was asked for where it can be told by no id."""
-    ids = [id_in(row.fields) for row in rows]
+    ids = list(map(id_in, rows))
     times = Counter(ids)
     asked = {name: told for name, told in answer.arguments.items() if answer.looks and len(told) <= _LONGEST_ASKED}
     for row, own in zip(rows, ids, strict=True):
-        if row.owner:
-            about = f"{row.title}{OWNER}"
-            yield answer.record({about: row.owner, **row.fields}, f"{PART}{about}={row.owner}")
+        if listed := list_of(row):
+            yield answer.record(row, f"{PART}{listed}")
         elif own and times[own] == 1:
-            yield answer.record(row.fields, _key(*own, answer))
+            yield answer.record(row, _key(*own, answer))
         else:
-            yield answer.record({**row.fields, **asked, **row.fields}, answer.key(f"{PART}call"))
+            yield answer.record({**row, **asked, **row}, answer.key(f"{PART}call"))
 
 
 def _key(name: str, cell: str, answer: _Answer) -> str:
