@@ -73,6 +73,8 @@ class _Merging:
         self._by_what: dict[str, int] = {}
         self._by_clue = defaultdict[str, list[int]](list)
         """Records by the ids of their things, what was said by its values."""
+        self._unread: list[int] = []
+        """What no clue names yet: the index is made when it is first asked, and most turns never ask."""
         self._lists: dict[str, int] = {}
         """By the key of a list, in which entry it was returned last."""
         for at, fact in enumerate(known, -len(known)):
@@ -112,8 +114,7 @@ class _Merging:
     def _put(self, at: int, fact: Fact) -> None:
         self.facts[at] = fact
         self._by_what[about(fact)] = at
-        for clue in _clues(fact):
-            self._by_clue[clue].append(at)
+        self._unread.append(at)
 
     def _newer(self, before: Fact, fact: Fact) -> Fact:
         """The newer under the same key holds; what only the older record says of the same thing is kept with it."""
@@ -149,6 +150,10 @@ class _Merging:
 
     def _about(self, clues: Iterable[str]) -> Iterable[int]:
         """The last lines that hold one of these."""
+        for at in self._unread:
+            for clue in _clues(self.facts[at]) if at in self.facts else ():
+                self._by_clue[clue].append(at)
+        self._unread.clear()
         found = (at for clue in clues for at in self._by_clue.get(clue, ())[-_MOST_ALIKE:])
         return [at for at in dict.fromkeys(found) if at in self.facts]
 
