@@ -30,14 +30,14 @@ _OF_TABLES = " An empty cell repeats the one above."
 
 SAID, DONE, GIVEN = "## Said", "## Done", "## Given"
 _SECTIONS = {
-    DONE: (FactKind.ACTION, FactStatus.ACTIVE, 8.5),
-    "## Failed": (FactKind.ACTION, FactStatus.FAILED, 8.5),
-    "## Records": (FactKind.VALUE, FactStatus.ACTIVE, 8.5),
-    GIVEN: (FactKind.GIVEN, FactStatus.ACTIVE, 6.5),
-    "## Places": (FactKind.PATH, FactStatus.ACTIVE, 3.0),
+    DONE: (FactKind.ACTION, FactStatus.ACTIVE),
+    "## Failed": (FactKind.ACTION, FactStatus.FAILED),
+    "## Records": (FactKind.VALUE, FactStatus.ACTIVE),
+    GIVEN: (FactKind.GIVEN, FactStatus.ACTIVE),
+    "## Places": (FactKind.PATH, FactStatus.ACTIVE),
 }
-"""What stands in each, and what it weighs when it is read again."""
-_TITLES = {kind: title for title, (kind, *_) in _SECTIONS.items()}
+"""What stands in each."""
+_TITLES = {kind: title for title, (kind, _) in _SECTIONS.items()}
 _PERSON, _ASSISTANT = "person", "assistant"
 _MARKS = {FactStatus.DONE: "[done] ", FactStatus.CANCELLED: "[cancelled] ", FactStatus.REPLACED: "[earlier] "}
 _STATUS = {mark.strip(): status for status, mark in _MARKS.items()}
@@ -196,7 +196,7 @@ def _candidates(line: str, title: str, seq: int) -> Iterator[Candidate]:
         tool, _, values = line.partition(SEPARATOR)
         yield from given_candidates(tool, fields_of(values), seq)
         return
-    kind, status, weight = _SECTIONS[title]
+    kind, status = _SECTIONS[title]
     fields = fields_of(line)
     name, cell = next(iter(fields.items()))
     key = ""
@@ -206,7 +206,7 @@ def _candidates(line: str, title: str, seq: int) -> Iterator[Candidate]:
         key = f"{PART}{listed}"
     elif kind is FactKind.VALUE and is_id_name(name) and not is_generic(name):
         key = f"entity:{name}={cell}"
-    yield Candidate(kind, line, seq, key, Speaker.TOOL, status, weight)
+    yield Candidate(kind, line, seq, key, Speaker.TOOL, status)
 
 
 def _tables(facts: Iterable[Fact]) -> Iterator[str]:

@@ -38,8 +38,6 @@ _FULL_LINE = 25.0
 """What the words of a sentence weigh together, by their rarity, from which on it counts for less than they say."""
 _FEW = 8
 """Records of one shape that count in full: of many a later step needs a few, of one by itself that one."""
-_FULL = 9.0
-"""Weight of a record that counts as much as what a person says."""
 _LONGER = 0.6
 """What a longer form of a record is worth of its shortest one, at each step."""
 _OF_GIVEN = 5.0
@@ -240,7 +238,7 @@ def _group(fact: Fact) -> tuple[object, ...]:
 
 def _factor(fact: Fact, beside: int, *, is_end: bool) -> float:
     if fact.kind in RECORDS:
-        return fact.weight / _FULL * float((_FEW / max(_FEW, beside)) ** _AMONG_OTHERS)
+        return float((_FEW / max(_FEW, beside)) ** _AMONG_OTHERS)
     if fact.kind not in PROSE:
         return _OF_PLACES if fact.kind is FactKind.PATH else 1.0
     factor = _OF_OTHERS if is_note(fact.text) else _OF_THE_MODEL if fact.speaker is Speaker.MODEL else 1.0

@@ -48,8 +48,6 @@ _LONGEST_ASKED = 40
 """Characters of an argument that is written into every row of the answer."""
 _LONGEST_ABOUT = 80
 """Characters of the argument that lines of plain text are told by."""
-_OF_ACTIONS, _OF_ROWS, _OF_LINES = 9.5, 9.0, 4.5
-"""What a deed weighs, a thing that was found, and a line of a text."""
 
 _LOOKING = """
 get list search find read look lookup fetch query show check view describe calculate compute think recall grep glob ls
@@ -127,14 +125,14 @@ class _Answer:
     def key(self, kind: str) -> str:
         return f"{kind}:{self.tool}:{as_text(self.arguments)}"[:_LONGEST_KEY]
 
-    def record(self, fields: Fields, key: str = "", weight: float = _OF_ROWS) -> Candidate:
+    def record(self, fields: Fields, key: str) -> Candidate:
         """Values that it returned."""
-        return Candidate(FactKind.VALUE, as_text(fields), self.seq, key, Speaker.TOOL, weight=weight)
+        return Candidate(FactKind.VALUE, as_text(fields), self.seq, key, Speaker.TOOL)
 
-    def deed(self, fields: Fields, key: str, weight: float, status: FactStatus = FactStatus.ACTIVE) -> Candidate:
+    def deed(self, fields: Fields, key: str, status: FactStatus = FactStatus.ACTIVE) -> Candidate:
         """What it did, or did not."""
         text = as_text({"tool": self.tool, **fields})
-        return Candidate(FactKind.ACTION, text, self.seq, key, Speaker.TOOL, status, weight)
+        return Candidate(FactKind.ACTION, text, self.seq, key, Speaker.TOOL, status)
 
 
 def tool_candidates(call: Block, result: Block, seq: int, *, is_old: bool = False) -> Iterator[Candidate]:
@@ -162,13 +160,13 @@ def tool_candidates(call: Block, result: Block, seq: int, *, is_old: bool = Fals
 def path_candidates(named: Iterable[str], seq: int, speaker: Speaker = Speaker.TOOL) -> Iterator[Candidate]:
     """These places, at most ten."""
     for path in islice(dict.fromkeys(named), _MOST_PATHS):
-        yield Candidate(FactKind.PATH, path, seq, f"path:{path}", speaker, weight=3.0)
+        yield Candidate(FactKind.PATH, path, seq, f"path:{path}", speaker)
 
 
 def date_candidates(text: str, seq: int, speaker: Speaker = Speaker.TOOL) -> Iterator[Candidate]:
     """The dates in a text that look like paths, each rejected, so that one can read why it is no place."""
     for found in path_candidates(dates_like_places(text), seq, speaker):
-        yield replace(found, weight=0.0, reason=Reason.DATE_LIKE)
+        yield replace(found, reason=Reason.DATE_LIKE)
 
 
 def _only_complains(answer: _Answer) -> bool:
@@ -201,7 +199,7 @@ def _failure(answer: _Answer) -> Candidate:
     """The last line of an error that says something, in place of a whole stack trace."""
     lines = _ERROR_LINE.findall(answer.text[-4_000:]) or answer.text.strip().splitlines()[:1]
     error = clipped(lines[-1] if lines else "failed", _LONGEST_TOLD)
-    return answer.deed({**answer.arguments, "error": error}, f"failed:{answer.tool}", 6.0, FactStatus.FAILED)
+    return answer.deed({**answer.arguments, "error": error}, f"failed:{answer.tool}", FactStatus.FAILED)
 
 
 def _action(answer: _Answer, records: Sequence[Candidate]) -> Candidate:
@@ -213,7 +211,7 @@ def _action(answer: _Answer, records: Sequence[Candidate]) -> Candidate:
     fields |= {name: cell for name, cell in answer.arguments.items() if cell not in known}
     if not records and answer.text.strip():
         fields["result"] = clipped(answer.text, _LONGEST_TOLD // 2)
-    return answer.deed(fields, answer.key("done"), _OF_ACTIONS)
+    return answer.deed(fields, answer.key("done"))
 
 
 def _records(answer: _Answer) -> Iterator[Candidate]:
@@ -258,4 +256,4 @@ def _line_candidates(answer: _Answer, *, only_places: bool = False) -> Iterator[
     about = next((one_line(cell) for cell in answer.arguments.values() if cell), answer.tool)
     for line in islice(exact, _MOST_LINES):
         told = {f"result{OWNER}": beginning(about, _LONGEST_ABOUT), "line": line}
-        yield answer.record(told, answer.key(f"{PART}call"), _OF_LINES)
+        yield answer.record(told, answer.key(f"{PART}call"))
