@@ -42,7 +42,7 @@ def id_names(facts: Sequence[Fact]) -> frozenset[str]:
 
 
 def forms_of(fact: Fact, ids: Collection[str]) -> list[str]:
-    """The texts of a fact: of a record what later calls need, if that is less than all, then all.
+    """The texts of a fact: of a record what later calls need, if that is something and not all, then all.
 
     The fields of all records of one shape are in the same order, so that they can stand in one table.
     """
@@ -52,7 +52,8 @@ def forms_of(fact: Fact, ids: Collection[str]) -> list[str]:
     # What a call was given may be given to the next one, a short command too.
     leading = fields if fact.kind is FactKind.ACTION else [*fields][:1]
     brief = {name: cell for name, cell in fields.items() if name in ids or (name in leading and len(cell) <= _LONG)}
-    return list(dict.fromkeys(filter(None, (as_text(brief), as_text({**brief, **fields})))))
+    is_something = any(OWNER not in name for name in brief)
+    return list(dict.fromkeys([as_text(brief)] * is_something + [as_text({**brief, **fields})]))
 
 
 def record_terms(text: str, ids: Collection[str]) -> tuple[str, ...]:

@@ -22,17 +22,12 @@ from bot.history import Entry, EntryKind
 from bot.history.quotations import speaker_in
 from bot.messages import Block, in_brackets, text_of, tool_calls
 
-_HEAD_OF_A_FILE = 200
-"""Characters in which the name and the place of a file stand."""
-
 _LONGEST_SEARCHED = 20_000
 """Characters of one message in which places are looked for."""
 _MOST_RETURNED = 1_500_000
 """Characters of what tools returned, the last ones, in which records are looked for when a whole page is searched: they
 hold more than is kept."""
-_LONGEST_NOTE = 160
-_LONGEST_TITLE = 80
-_WEIGHT_OF_A_NOTE = 4.0
+_LONGEST_NOTE, _LONGEST_TITLE = 160, 80
 
 _SPEAKERS = {
     EntryKind.SAID: Speaker.PERSON,
@@ -108,8 +103,8 @@ def _sent(entry: Entry, text: str) -> Iterator[Candidate]:
             named = (in_brackets(str(block["title"])) for block in blocks if block.get("title"))
             titles = ", ".join(clipped(title, _LONGEST_TITLE) for title in named)
             what = f"a {name}" if len(blocks) == 1 else f"{len(blocks)} {name}s"
-            note = f"{SENT}{what}{': ' if titles else ''}{titles}] {head_of(text, _HEAD_OF_A_FILE)}"
-            yield Candidate(FactKind.STATEMENT, clipped(note, _LONGEST_NOTE), entry.seq, weight=_WEIGHT_OF_A_NOTE)
+            note = f"{SENT}{what}{': ' if titles else ''}{titles}] {text}"
+            yield Candidate(FactKind.STATEMENT, clipped(note, _LONGEST_NOTE), entry.seq)
 
 
 def candidates_of(entries: Sequence[Entry]) -> tuple[Candidate, ...]:

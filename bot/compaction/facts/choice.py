@@ -132,7 +132,7 @@ class _Choice:
     def __init__(self, facts: Sequence[Fact]) -> None:
         ids = id_names(facts)
         self.facts = facts = _without_told_places(facts)
-        forms = list(_forms(facts, ids))
+        forms = [forms_of(fact, ids) for fact in facts]
         self.of_fact = [(at, form) for at, own in enumerate(forms) for form in own]
         self.first = [0, *accumulate(map(len, forms))]
         terms = [_terms(fact, fact.text, ids) for fact in facts]
@@ -200,15 +200,6 @@ class _Choice:
                 yield "\n" + SEPARATOR.join(fields_of(form).values())
             else:
                 yield f"\n{line_of(fact, self.names)}"
-
-
-def _forms(facts: Sequence[Fact], ids: Collection[str]) -> Iterator[Sequence[str]]:
-    """Of each fact its forms, but what an earlier one says in the same words."""
-    said = set[str]()
-    for fact in facts:
-        forms = forms_of(fact, ids)
-        yield [form for form in forms if form is forms[-1] or form not in said]
-        said.update(forms)
 
 
 def _terms(fact: Fact, text: str, ids: Collection[str]) -> tuple[str, ...]:

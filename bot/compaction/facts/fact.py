@@ -77,7 +77,7 @@ class Fact:
     status: FactStatus = FactStatus.ACTIVE
     speaker: Speaker = Speaker.PERSON
     weight: float = 5.0
-    """Of what was said: how much it tells by its form, from 0 (nothing) to 10."""
+    """Of what was said: how much it tells by its form."""
     number: int = 0
     """What it is called in the book of its agent, also when it says something newer; 0: it is in none yet."""
 

@@ -19,7 +19,7 @@ from enum import StrEnum
 from bot.compaction.facts.candidates import candidates_by_entry
 from bot.compaction.facts.choice import most_telling
 from bot.compaction.facts.fact import PROSE, Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker, about
-from bot.compaction.facts.merge import merged, with_seqs
+from bot.compaction.facts.merge import merged
 from bot.compaction.places import is_place
 from bot.history import Entry, EntryKind, History
 from bot.history.entry_text import RECALL
@@ -128,8 +128,9 @@ def pruned(facts: Sequence[Known], floor: int = 0) -> list[Known]:
     (in what is in memory, and apart from that in what `/new` put out of it)."""
     newest = max((seq for item in facts for seq in item.fact.seqs), default=0)
     useful = [item for item in facts if item.protected or _is_useful(item.fact, newest)]
+    here = [item for item in useful if in_scope(item.fact, floor)]
     beneath = (item for item in useful if not in_scope(item.fact, floor))
-    return [*beneath, *_without_doubles(item for item in useful if in_scope(item.fact, floor))]
+    return [*beneath, *_merged_with(here, merged((), [item.fact for item in here]).facts)]
 
 
 def injected(facts: Iterable[Known], floor: int) -> tuple[Fact, ...]:
@@ -176,21 +177,6 @@ def _is_useful(fact: Fact, newest: int) -> bool:
     if fact.status in (FactStatus.DONE, FactStatus.CANCELLED, FactStatus.REPLACED):
         return age <= _LATE
     return fact.weight >= _NO_VALUE and (fact.weight > _LOW_VALUE or len(fact.seqs) > 1 or age <= _SOON)
-
-
-def _without_doubles(facts: Iterable[Known]) -> Iterable[Known]:
-    """Of those that are about the same thing the newest, or what a person keeps."""
-    kept: dict[str, Known] = {}
-    order = sorted(facts, key=lambda item: (item.protected, max(item.fact.seqs, default=0), item.fact.number))
-    for item in reversed(order):
-        name = about(item.fact)
-        if item.protected and name in kept:
-            name = f"{name} {item.fact.number}"
-        newest = kept.setdefault(name, item)
-        if newest is not item:
-            seqs = with_seqs((), *sorted({*newest.fact.seqs, *item.fact.seqs}))
-            kept[name] = replace(newest, fact=replace(newest.fact, seqs=seqs))
-    return reversed(kept.values())
 
 
 def _capped(facts: list[Known]) -> list[Known]:

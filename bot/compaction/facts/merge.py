@@ -38,8 +38,6 @@ MOST_SEQS = 8
 
 _MOST_ALIKE = 64
 """Lines with one id, or one value, that are looked at: the last ones."""
-_OVER = 3.0
-"""Weight of a line that does not hold any more, at most."""
 _SHORTEST_VALUE = 4
 """Characters of a value that does not stand in a sentence by chance."""
 
@@ -77,8 +75,9 @@ class _Merging:
         """What no clue names yet: the index is made when it is first asked, and most turns never ask."""
         self._lists: dict[str, int] = {}
         """By the key of a list, in which entry it was returned last."""
-        for at, fact in enumerate(known, -len(known)):
-            self._put(at, fact)
+        for at, fact in enumerate(sorted(known, key=lambda fact: (fact.pinned, fact.seqs[-1:])), -len(known)):
+            double = self.facts.pop(self._by_what.get(about(fact), at), None)
+            self._put(at, replace(fact, seqs=with_seqs(double.seqs, *fact.seqs)) if double else fact)
 
     def take(self, at: int, candidate: Candidate) -> None:
         """The candidate of this number, after all before it."""
@@ -137,7 +136,7 @@ class _Merging:
             if fact.speaker is Speaker.MODEL:
                 self._drop([at], Reason.SUPERSEDED)
             elif not set(terms_of(name.replace("_", " "))).isdisjoint(terms_of(fact.text)):
-                self.facts[at] = replace(fact, status=FactStatus.REPLACED, weight=min(fact.weight, _OVER))
+                self.facts[at] = replace(fact, status=FactStatus.REPLACED)
 
     def _outdate(self, action: Fields) -> None:
         """What an action gave another value to is told by the action, and no longer by the row of that thing."""

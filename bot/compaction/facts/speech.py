@@ -28,7 +28,6 @@ _LONGEST_LIST = 200
 _OF_THE_MODEL = 0.6
 """What the model says is worth less than what a person says: it knows it, or can work it out again."""
 _OF_OTHERS = 0.5
-_MOST = 10.0
 _ANSWER = 2.0
 
 _ITEM = re.compile(r"\s*(?:[-*•–]|\d{1,3}[.)]|#{1,6})\s+")
@@ -132,6 +131,6 @@ def _candidate(text: str, seq: int, speaker: Speaker, *, quoted: bool) -> Candid
         f"{QUOTED}{text}" if quoted else text,
         seq,
         speaker=speaker,
-        weight=min(_MOST, weight) if reason is Reason.NEW else 0.0,
+        weight=weight if reason is Reason.NEW else 0.0,
         reason=reason,
     )
