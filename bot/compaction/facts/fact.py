@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from typing import Self
 
 _NO_WORD = re.compile(r"\W+")
 _KEPT = 16_384
@@ -90,40 +91,32 @@ class Decision(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a candidate was accepted or rejected (FEATURES A8)."""
+    """Why a candidate was accepted or rejected (FEATURES A8). ``told``: that, for people."""
 
-    NEW = "new"
-    """Accepted: nobody had said so before."""
-    UPDATE = "update"
-    """Accepted: it replaces or corrects what was known."""
-    DUPLICATE = "duplicate"
-    """Known already; the fact notes that it was said again."""
-    SUPERSEDED = "superseded"
-    """Something newer says otherwise."""
-    LOW_VALUE = "low_value"
-    """Thanks, small talk, questions back, offers: nothing that a later step needs."""
-    REDUNDANT = "redundant"
-    """All its values are known from records. Nothing is rejected for it any more; books may hold it."""
-    ERROR_NOISE = "error_noise"
-    """Error output: a stack trace, a log line of a failure."""
-    RETRIED = "retried"
-    """A failure that a later call made good."""
-    DATE_LIKE = "date_like"
-    """It looks like a path but is a date, such as ``2024/7/19``."""
-    FORGOTTEN = "forgotten"
-    """A person had it forgotten."""
-    OVER_CAP = "over_cap"
-    """There are too many of its kind; the least useful go."""
-    NOT_SAID = "not_said"
-    """A model pointed at it, and nobody says so in words of their own."""
-    NO_SUCH_FACT = "no_such_fact"
-    """A model wanted to mark a fact that this conversation has not, or a record."""
-    PROTECTED = "protected"
-    """A model wanted to mark what a person pinned or added."""
-    NOT_THEIRS = "not_theirs"
-    """A model wanted to mark what a person said on the word of somebody else."""
-    NO_OPERATION = "no_operation"
-    """A model wanted something that cannot be done to facts."""
+    told: str
+
+    def __new__(cls, value: str, told: str = "") -> Self:
+        member = str.__new__(cls, value)
+        member._value_, member.told = value, told
+        return member
+
+    NEW = "new", "nobody had said so before"
+    UPDATE = "update", "corrects what was known"
+    DUPLICATE = "duplicate", "known already"
+    SUPERSEDED = "superseded", "something newer says otherwise"
+    LOW_VALUE = "low_value", "nothing that is needed later"
+    # Nothing is rejected for it any more; books may hold it.
+    REDUNDANT = "redundant", "records hold all of it"
+    ERROR_NOISE = "error_noise", "the output of an error"
+    RETRIED = "retried", "a failure that was made good"
+    DATE_LIKE = "date_like", "a date, and no place"
+    FORGOTTEN = "forgotten", "a person had it forgotten"
+    OVER_CAP = "over_cap", "too many of its kind"
+    NOT_SAID = "not_said", "a model read it, and nobody says so in words of their own"
+    NO_SUCH_FACT = "no_such_fact", "a model meant a fact that there is not"
+    PROTECTED = "protected", "a model meant what a person keeps"
+    NOT_THEIRS = "not_theirs", "a model took one's word on what another said"
+    NO_OPERATION = "no_operation", "a model wanted what cannot be done"
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,23 +182,13 @@ def _objects(value: Any, title: str) -> list[Mapping[Any, Any]] | None:
 
 
 def _by_head(lists: Sequence[Sequence[Any]]) -> list[Mapping[Any, Any]] | None:
-    """Rows of cells, the first of which may be a head."""
+    """Rows of cells, the first of which may be a head; without one the cells have numbers."""
     head, count = lists[0], len(lists[0])
     if count < _SOME or any(len(row) != count or any(isinstance(cell, dict | list) for cell in row) for row in lists):
         return None
-    if (
-        all(_is_text(cell) and not _HAS_DIGIT.search(cell) for cell in head)
-        and len(set(head)) == count
-        and len(lists) > 1
-    ):
-        return [dict(zip(head, row, strict=True)) for row in lists[1:]]
-    names = [str(at) for at in range(1, count + 1)]
-    has_text = any(_is_text(cell) for row in lists for cell in row)
-    return [dict(zip(names, row, strict=True)) for row in lists] if has_text else None
-
-
-def _is_text(cell: Any) -> bool:
-    return isinstance(cell, str) and not isinstance(cell, Number)
+    is_named = all(isinstance(cell, str) and not _HAS_DIGIT.search(cell) for cell in head) and len(set(head)) == count
+    names = head if is_named else range(1, count + 1)
+    return [dict(zip(names, row, strict=True)) for row in lists[is_named:]]
 
 
 def _keyed(value: Mapping[Any, Any], title: str) -> list[Mapping[Any, Any]] | None:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from bot.bus.events import MeterFacts
+from bot.compaction.facts.fact import Reason
 from bot.compaction.memory_gate.gate import gates_in
-from bot.compaction.memory_report import REASONS, runtime_in
+from bot.compaction.memory_report import runtime_in
 from bot.estimate.meter import MeterRecord
 from bot.messages import Address, Kept
 from bot.page import markup
@@ -73,7 +74,7 @@ class View:
             csrf=self._visitor.csrf,
             memory=runtime_in(line.payload),
             rewritten=gates_in(line.payload),
-            reasons={reason.value: words for reason, words in REASONS.items()},
+            reasons={reason.value: reason.told for reason in Reason},
             agent=self._agent,
         )
         return Markup(text)  # noqa: S704  # made by a template that escapes
