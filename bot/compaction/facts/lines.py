@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from math import fsum
-from typing import TypeVar
 
 from bot.compaction.coverage import Rarity, form_of, is_telling
 from bot.compaction.facts.fact import PROSE, Fact, Speaker
 from bot.compaction.facts.quotes import is_note
 from bot.compaction.facts.speech import asks
-
-T = TypeVar("T")
 
 _ALIKE = 0.28
 """Of the weight of the words of the shorter line: what two lines about one thing share at least."""
@@ -47,10 +45,9 @@ class Updates:
 
     def __init__(self, facts: Sequence[Fact], terms: Sequence[tuple[str, ...]], rarity: Rarity) -> None:
         self._facts, self._terms, self._rarity = facts, terms, rarity
-        self._weights = _Weights(rarity)
         self._by_word: dict[str, list[int]] = {}
-        self._sets = _Made(lambda at: frozenset(terms[at]))
-        self._words = _Made(self._words_of)
+        self._weight, self._words = cache(self._weight_of), cache(self._words_of)
+        self._set = cache(lambda at: frozenset(terms[at]))
         for at in range(len(facts) - 1, -1, -1):
             for word in terms[at] if _may_change(facts[at]) else ():
                 postings = self._by_word.setdefault(word, [])
@@ -61,7 +58,7 @@ class Updates:
         """The indices of these lines: the newest, and the most alike if that is another one."""
         if not _may_change(self._facts[at]):
             return ()
-        own, whole = self._words[at]
+        own, whole = self._words(at)
         known = sorted((weight, word) for word, weight in own.items() if self._by_word[word][0] > at)
         later = {one for _, word in known[-_LOOKED_UP:] for one in self._by_word[word] if one > at}
         alike = {one: share for one in sorted(later, reverse=True) if (share := self._alike(one, at, own, whole))}
@@ -70,7 +67,7 @@ class Updates:
     def _alike(self, newer: int, at: int, own: Mapping[str, int], whole: int) -> float:
         """The share of the words of the shorter of two lines that both have, by weight; 0 where that is too little, or
         the newer says nothing else."""
-        others, of_others = self._words[newer]
+        others, of_others = self._words(newer)
         both = own.keys() & others.keys()
         weight = sum(map(own.__getitem__, both))
         share = weight / min(whole, of_others)
@@ -91,7 +88,7 @@ class Updates:
     def _says_else(self, newer: int, at: int) -> bool:
         """Whether the newer line has something that the older has not. Of what a person said, the model brings nothing
         up to date but values, and not where it says the same ones and more."""
-        mine, theirs = self._sets[newer], self._sets[at]
+        mine, theirs = self._set(newer), self._set(at)
         if self._facts[newer].speaker is Speaker.MODEL and self._facts[at].speaker is Speaker.PERSON:
             mine, theirs = frozenset(filter(is_telling, mine)), frozenset(filter(is_telling, theirs))
             return not mine <= theirs and not theirs <= mine
@@ -100,33 +97,13 @@ class Updates:
     def _words_of(self, at: int) -> tuple[dict[str, int], int]:
         """What a line may be about, by weight in thousandths, and the weight of all: values are of something, and by
         themselves name nothing."""
-        words = {term: weight for term in self._terms[at] if (weight := self._weights[term])}
+        words = {term: weight for term in self._terms[at] if (weight := self._weight(term))}
         return words, sum(words.values())
 
-
-class _Made(dict[int, T]):
-    """By line, what is made of it when it is first asked for."""
-
-    def __init__(self, make: Callable[[int], T]) -> None:
-        super().__init__()
-        self._make = make
-
-    def __missing__(self, at: int) -> T:
-        self[at] = made = self._make(at)
-        return made
-
-
-class _Weights(dict[str, int]):
-    """What a term weighs, in thousandths; nothing if it is a value that is of something, and names nothing."""
-
-    def __init__(self, rarity: Rarity) -> None:
-        super().__init__()
-        self._rarity = rarity
-
-    def __missing__(self, term: str) -> int:
+    def _weight_of(self, term: str) -> int:
+        """What a term weighs, in thousandths; nothing if it is a value that is of something, and names nothing."""
         speaks = not is_telling(term) or _names_one_thing(term)
-        self[term] = weight = round(1_000 * self._rarity.weight(term)) if speaks else 0
-        return weight
+        return round(1_000 * self._rarity.weight(term)) if speaks else 0
 
 
 def _may_change(fact: Fact) -> bool:
