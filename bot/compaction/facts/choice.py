@@ -42,8 +42,6 @@ _LONGER = 0.6
 """What a longer form of a record is worth of its shortest one, at each step."""
 _OF_GIVEN = 5.0
 """What a value that a call was given tells by its form: as much as two codes do, since a call took it already."""
-_OF_NAMES = 1.0
-"""Tokens that each such value takes of the names of its tool and its argument."""
 _SPARE = 1.25
 """Lines are chosen for so much more room than there is, since prices are guesses."""
 _TRIES = 14
@@ -116,7 +114,7 @@ def most_telling(facts: Sequence[Fact], count: int) -> frozenset[int]:
     last = [max(fact.seqs, default=0) for fact in facts]
     lines = []
     for fact, own, factor, seq in zip(facts, terms, _factors(facts), last, strict=True):
-        share = factor * _of_dense(fact, own, rarity) / (_HEAD + len(fact.text))
+        share = factor * _share(fact, own, rarity) / (_HEAD + len(fact.text))
         is_new = max(last) - seq < _JUST_SAID and fact.kind in PROSE
         lines.append(Line(fact.text, 1.0, share, sure=is_new, terms=own))
     return frozenset(len(lines) - 1 - at for at in chosen(lines[::-1], count, rarity=rarity))
@@ -169,26 +167,14 @@ class _Choice:
         tokens = texts_tokens(priced, family=Family.NEWER)
         prices, factors = iter([tokens[text] for text in priced]), _factors(self.facts)
         for at, fact in enumerate(self.facts):
-            if fact.kind is FactKind.GIVEN:
-                terms_of_it, told = self._of_given(value_of(fact), terms[at])
-                yield Line(fact.text, next(prices) + _OF_NAMES, factors[at] * told, terms=terms_of_it)
-                continue
             paid, there = 0.0, frozenset[str]()
-            factor = factors[at] * _of_dense(fact, terms[at], self.rarity)
+            factor = factors[at] * _share(fact, terms[at], self.rarity)
             for form in forms[at]:
                 price = next(prices)
                 own = terms[at] if form is fact.text else _terms(fact, form, ids)
                 new = tuple(term for term in own if term not in there) if there else own
                 yield Line(form, max(0.5, price - paid), factor, sure=fact.pinned and form is forms[at][0], terms=new)
                 paid, there, factor = max(price, paid), there.union(own), factor * _LONGER
-
-    def _of_given(self, value: str, terms: tuple[str, ...]) -> tuple[tuple[str, ...], float]:
-        """What a value that a call was given says, and what that counts: whatever it is made of, it names one thing, as
-        a code does, and its words elsewhere are not that thing."""
-        own = terms if len(terms) == 1 else (*terms, f"={value}")
-        if is_amount(value):
-            return own, 1.0
-        return own, max(1.0, self.rarity.of_one(_OF_GIVEN) / max(1.0, sum(map(self.rarity.weight, own))))
 
     def _priced(self) -> Iterator[str]:
         """What each line takes on the page: of a record its values, since the names of many stand there once."""
@@ -203,8 +189,9 @@ class _Choice:
 
 
 def _terms(fact: Fact, text: str, ids: Collection[str]) -> tuple[str, ...]:
-    if fact.kind is FactKind.GIVEN:
-        return amount_terms(text.partition("=")[2])
+    if fact.kind is FactKind.GIVEN:  # whatever it is made of, it names one thing, and its words elsewhere are not that
+        terms = amount_terms(value_of(fact))
+        return terms if len(terms) == 1 else (*terms, f"={value_of(fact)}")
     return record_terms(text, ids) if fact.kind in RECORDS else terms_of(text)
 
 
@@ -237,10 +224,15 @@ def _factor(fact: Fact, beside: int, *, is_end: bool) -> float:
     return factor * (_ASKED if asks(fact.text) else 1.0) * float(beside**-root)
 
 
-def _of_dense(fact: Fact, terms: Iterable[str], rarity: Rarity) -> float:
-    """What is left of a line's worth that is full of rare words: what people lay down is said in common ones, and what
-    they hand over, a piece of an article, however short, would outweigh it."""
-    return (_FULL_LINE / max(_FULL_LINE, sum(map(rarity.weight, terms)))) ** 0.5 if fact.kind in PROSE else 1.0
+def _share(fact: Fact, terms: Iterable[str], rarity: Rarity) -> float:
+    """What a line is worth of what its terms say together. Of what people lay down in common words all, of one that is
+    full of rare words less: a piece of an article, however short, would outweigh the others. What a call was given
+    tells as much as codes do, since a call took it already."""
+    if fact.kind in PROSE:
+        return (_FULL_LINE / max(_FULL_LINE, sum(map(rarity.weight, terms)))) ** 0.5
+    if fact.kind is FactKind.GIVEN and not is_amount(value_of(fact)):
+        return max(1.0, rarity.of_one(_OF_GIVEN) / max(1.0, sum(map(rarity.weight, terms))))
+    return 1.0
 
 
 def _without_told_places(facts: Sequence[Fact]) -> list[Fact]:
