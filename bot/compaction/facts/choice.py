@@ -13,17 +13,17 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, islice
-from math import inf
+from math import inf, sqrt
 
 from bot.compaction.coverage import Line, Rarity, chosen, terms_of
 from bot.compaction.facts.brief import amount_terms, forms_of, id_names, is_amount, record_terms
 from bot.compaction.facts.checkpoint import line_of, names_in, rendered
 from bot.compaction.facts.fact import PROSE, RECORDS, Fact, FactKind, Speaker
 from bot.compaction.facts.given import AND, value_of
+from bot.compaction.facts.labels import asks
 from bot.compaction.facts.lines import Updates, leanings
 from bot.compaction.facts.quotes import is_note
 from bot.compaction.facts.records import SEPARATOR, fields_of
-from bot.compaction.facts.speech import asks
 from bot.estimate import Family, message_tokens
 from bot.estimate.text import texts_tokens
 from bot.messages import text_block
@@ -229,7 +229,7 @@ def _share(fact: Fact, terms: Iterable[str], rarity: Rarity) -> float:
     full of rare words less: a piece of an article, however short, would outweigh the others. What a call was given
     tells as much as codes do, since a call took it already."""
     if fact.kind in PROSE:
-        return (_FULL_LINE / max(_FULL_LINE, sum(map(rarity.weight, terms)))) ** 0.5
+        return sqrt(_FULL_LINE / max(_FULL_LINE, sum(map(rarity.weight, terms))))
     if fact.kind is FactKind.GIVEN and not is_amount(value_of(fact)):
         return max(1.0, rarity.of_one(_OF_GIVEN) / max(1.0, sum(map(rarity.weight, terms))))
     return 1.0

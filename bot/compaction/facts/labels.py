@@ -14,15 +14,19 @@ from functools import cache
 from bot.compaction.facts.fact import FactKind
 
 _LISTS = {FactKind.CONSTRAINT: ("rules", "decisions"), FactKind.GOAL: ("goals",)}
-_ASKS = ("?", "？", "؟", "՞")
 
 
 def label_of(sentence: str) -> FactKind:
     """What a sentence of a person is called; a statement, where nothing says otherwise."""
     text = sentence.casefold()
-    if not sentence.rstrip("\"'”’»)」 ").endswith(_ASKS) and _words(FactKind.CONSTRAINT).search(text):
+    if not asks(sentence) and _words(FactKind.CONSTRAINT).search(text):
         return FactKind.CONSTRAINT
     return FactKind.GOAL if _words(FactKind.GOAL).search(text) else FactKind.STATEMENT
+
+
+def asks(text: str) -> bool:
+    """Whether a text ends in a question, in whatever writing."""
+    return text.rstrip(" \t\n\"'”’»)」*_").endswith(("?", "？", "؟", "՞"))
 
 
 @cache

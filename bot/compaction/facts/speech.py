@@ -77,19 +77,9 @@ def speech_candidates(text: str, seq: int, speaker: Speaker, *, asked: bool = Fa
     yield from found
 
 
-def asks(text: str) -> bool:
-    """Whether a text ends in a question, in whatever writing."""
-    return text.rstrip(" \t\n\"'”’»)」*_").endswith(("?", "？", "؟", "՞"))
-
-
 def clipped(text: str, longest: int = LONGEST_SENTENCE) -> str:
     """One line of about so many characters, cut between words, with a mark where it is."""
     return one_line(text, longest)
-
-
-def told_by_form(text: str) -> float:
-    """What a text tells as far as its form shows: long words, numbers and codes."""
-    return sum(map(form_of, terms_of(text)))
 
 
 def _split(line: str) -> Iterator[str]:
@@ -122,8 +112,8 @@ def _pieces(sentence: str) -> Iterator[str]:
 
 
 def _candidate(text: str, seq: int, speaker: Speaker, *, quoted: bool) -> Candidate:
-    weight = told_by_form(text)
     is_own = speaker is Speaker.PERSON and not quoted
+    weight = sum(map(form_of, terms_of(text)))  # long words, numbers and codes tell something
     weight *= (1.0 if speaker is Speaker.PERSON else _OF_THE_MODEL) * (_OF_OTHERS if quoted else 1.0)
     reason = Reason.ERROR_NOISE if _NOISE.match(text) else Reason.LOW_VALUE if weight < LEAST else Reason.NEW
     return Candidate(
