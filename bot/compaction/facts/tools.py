@@ -118,9 +118,10 @@ class _Answer:
         return [part for part in self.parts if isinstance(part, str)]
 
     @property
-    def value(self) -> Any:
-        """What it returned, if that is one object or list; None for a text."""
-        return self.parts[0] if len(self.parts) == 1 and not isinstance(self.parts[0], str) else None
+    def rows(self) -> list[Fields]:
+        """The first of the objects in it."""
+        found = (row for part in self.parts if not isinstance(part, str) for row in rows_of(part))
+        return list(islice(found, MOST_ROWS))
 
     def key(self, kind: str) -> str:
         return f"{kind}:{self.tool}:{as_text(self.arguments)}"[:_LONGEST_KEY]
@@ -144,12 +145,14 @@ def tool_candidates(call: Block, result: Block, seq: int, *, is_old: bool = Fals
     if is_old and answer.looks:
         return
     is_error = bool(result.get("is_error")) or _only_complains(answer)
-    if is_error or _failed(answer.text, answer.value):
+    if is_error or _failed(answer):
         yield _failure(answer)
-        if not is_error and answer.value is None:  # what failed may be what was asked for: the tests, and where they do
+        if not is_error:  # what failed may be what was asked for: the tests, and where they do
             yield from _line_candidates(answer, only_places=True)
         return
-    records = list(_records(answer))
+    records = list(_row_candidates(answer.rows, answer))
+    if answer.looks or len(answer.text) > _LONGEST_TOLD:
+        records += _line_candidates(answer)
     if not answer.looks:
         yield _action(answer, records)
     yield from records
@@ -186,13 +189,16 @@ def _shows_contents(answer: _Answer) -> bool:
     return not _CONTENTS.isdisjoint({answer.verb, *shown})
 
 
-def _failed(text: str, value: Any) -> bool:
-    if isinstance(value, Mapping):
-        said = value.get("error") or value.get("errors")
-        stated = value.get("success", value.get("ok", True))
-        return bool(said) or stated is False or str(value.get("status", "")).casefold() in _BAD_STATUS
-    told = text[:2_000]
-    return value is None and bool(_FAILURE.match(told) or ("exit" in told.casefold() and _EXITED.search(told)))
+def _failed(answer: _Answer) -> bool:
+    match answer.parts:
+        case [Mapping() as value]:
+            stated = value.get("success", value.get("ok", True))
+            said = value.get("error") or value.get("errors") or stated is False
+            return bool(said) or str(value.get("status", "")).casefold() in _BAD_STATUS
+        case [list()]:
+            return False
+    told = answer.text[:2_000]
+    return bool(_FAILURE.match(told) or ("exit" in told.casefold() and _EXITED.search(told)))
 
 
 def _failure(answer: _Answer) -> Candidate:
@@ -212,13 +218,6 @@ def _action(answer: _Answer, records: Sequence[Candidate]) -> Candidate:
     if not records and answer.text.strip():
         fields["result"] = clipped(answer.text, _LONGEST_TOLD // 2)
     return answer.deed(fields, answer.key("done"))
-
-
-def _records(answer: _Answer) -> Iterator[Candidate]:
-    rows = list(islice((row for part in answer.parts if not isinstance(part, str) for row in rows_of(part)), MOST_ROWS))
-    yield from _row_candidates(rows, answer)
-    if answer.looks or len(answer.text) > _LONGEST_TOLD:
-        yield from _line_candidates(answer)
 
 
 def _row_candidates(rows: Sequence[Fields], answer: _Answer) -> Iterator[Candidate]:
