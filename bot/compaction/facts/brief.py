@@ -1,4 +1,4 @@
-"""The shorter form of a record, for when room is short: the fields that a later call may need. Pure.
+"""What a record is told by when room is short: the fields that a later call may need. Pure.
 
 What calls need is told by what values look like and not by what they are called: a column whose values are like ids,
 digits too where they are as long as each other. Names that say of themselves that ids are under them are believed.
@@ -41,19 +41,18 @@ def id_names(facts: Sequence[Fact]) -> frozenset[str]:
     return frozenset(found)
 
 
-def forms_of(fact: Fact, ids: Collection[str]) -> list[str]:
-    """The texts of a fact: of a record what later calls need, if that is something and not all, then all.
+def pieces_of(fact: Fact, ids: Collection[str]) -> list[str]:
+    """The text of a fact; that of a record as what later calls need, and the rest, where it has both.
 
     The fields of all records of one shape are in the same order, so that they can stand in one table.
     """
-    if fact.kind not in RECORDS:
-        return [fact.text]
-    fields = fields_of(fact.text)
+    fields = fields_of(fact.text) if fact.kind in RECORDS else {}
     # What a call was given may be given to the next one, a short command too.
     leading = fields if fact.kind is FactKind.ACTION else [*fields][:1]
     brief = {name: cell for name, cell in fields.items() if name in ids or (name in leading and len(cell) <= _LONG)}
-    is_something = any(OWNER not in name for name in brief)
-    return list(dict.fromkeys([as_text(brief)] * is_something + [as_text({**brief, **fields})]))
+    rest = {name: cell for name, cell in fields.items() if name not in brief}
+    is_something = rest and any(OWNER not in name for name in brief)
+    return [as_text(brief), as_text(rest)] if is_something else [fact.text]
 
 
 def record_terms(text: str, ids: Collection[str]) -> tuple[str, ...]:

@@ -1,9 +1,9 @@
 """Which facts a checkpoint of so many tokens holds, and in which form: those that tell most for their tokens. Pure.
 
 What was said and what tools returned are chosen together, by what each still has to say
-(:mod:`bot.compaction.coverage`). A record enters in its shortest form and may then grow; a line that another brings up
-to date comes only with it. Prices are guesses, since records of one shape share a head and repeat no cell, so as many
-of the lines are rendered, in the order in which they were chosen, as fit.
+(:mod:`bot.compaction.coverage`). A record enters with what it is told by, and the rest of it may follow; a line that
+another brings up to date comes only with it. Prices are guesses, since records of one shape share a head and repeat no
+cell, so as many of the lines are rendered, in the order in which they were chosen, as fit.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from itertools import accumulate, islice
 from math import inf, sqrt
 
 from bot.compaction.coverage import Line, Rarity, chosen, terms_of
-from bot.compaction.facts.brief import amount_terms, forms_of, id_names, is_amount, record_terms
+from bot.compaction.facts.brief import amount_terms, id_names, is_amount, pieces_of, record_terms
 from bot.compaction.facts.checkpoint import line_of, names_in, rendered
 from bot.compaction.facts.fact import PROSE, RECORDS, Fact, FactKind, Speaker
 from bot.compaction.facts.given import AND, value_of
@@ -38,8 +38,8 @@ _FULL_LINE = 25.0
 """What the words of a sentence weigh together, by their rarity, from which on it counts for less than they say."""
 _FEW = 8
 """Records of one shape that count in full: of many a later step needs a few, of one by itself that one."""
-_LONGER = 0.6
-"""What a longer form of a record is worth of its shortest one, at each step."""
+_OF_THE_REST = 0.6
+"""What the rest of a record is worth of what it is told by."""
 _OF_GIVEN = 5.0
 """What a value that a call was given tells by its form: as much as two codes do, since a call took it already."""
 _SPARE = 1.25
@@ -121,23 +121,22 @@ def most_telling(facts: Sequence[Fact], count: int) -> frozenset[int]:
 
 
 class _Choice:
-    """Facts as lines to choose from: of each its forms, from the shortest to the full one.
+    """Facts as lines to choose from: of a record what it is told by, and the rest of it.
 
-    ``of_fact``: for each line the number of its fact, and the text of the fact in this form. ``first``: by fact, the
-    line of its shortest form.
+    ``pieces``: for each line the number of its fact, and its text. ``first``: by fact, the first of its lines.
     """
 
     def __init__(self, facts: Sequence[Fact]) -> None:
         ids = id_names(facts)
         self.facts = facts = _without_told_places(facts)
-        forms = [forms_of(fact, ids) for fact in facts]
-        self.of_fact = [(at, form) for at, own in enumerate(forms) for form in own]
-        self.first = [0, *accumulate(map(len, forms))]
+        pieces = [pieces_of(fact, ids) for fact in facts]
+        self.pieces = [(at, piece) for at, own in enumerate(pieces) for piece in own]
+        self.first = [0, *accumulate(map(len, pieces))]
         terms = [_terms(fact, fact.text, ids) for fact in facts]
         self.rarity = Rarity.of([fact.text for fact in facts], terms=terms)
         self.names = names_in(facts)
         self.updates, self.together = Updates(facts, terms, self.rarity), leanings(facts, terms)
-        self.lines = list(self._lines(forms, terms, ids))
+        self.lines = list(self._lines(terms, ids))
 
     def whole(self, room: float) -> Sequence[int]:
         """All lines that tell anything, if they take no more; else none."""
@@ -147,7 +146,7 @@ class _Choice:
 
     def needs(self, number: int) -> Iterator[int]:
         """The lines without which this one may not stand."""
-        at, _ = self.of_fact[number]
+        at, _ = self.pieces[number]
         if number != self.first[at]:
             yield number - 1
             return
@@ -156,36 +155,28 @@ class _Choice:
 
     def shown(self, taken: Sequence[int]) -> str:
         """The checkpoint with these lines."""
-        texts = dict(self.of_fact[number] for number in sorted(taken))
+        texts: dict[int, str] = {}
+        for at, piece in map(self.pieces.__getitem__, sorted(taken)):
+            texts[at] = f"{texts[at]}{SEPARATOR}{piece}" if at in texts else piece
         shown = ((self.facts[at], text) for at, text in texts.items())
         return rendered([fact if fact.text is text else replace(fact, text=text) for fact, text in shown], self.names)
 
-    def _lines(
-        self, forms: Sequence[Sequence[str]], terms: Sequence[tuple[str, ...]], ids: Collection[str]
-    ) -> Iterator[Line]:
-        priced = list(self._priced())
-        tokens = texts_tokens(priced, family=Family.NEWER)
-        prices, factors = iter([tokens[text] for text in priced]), _factors(self.facts)
-        for at, fact in enumerate(self.facts):
-            paid, there = 0.0, frozenset[str]()
-            factor = factors[at] * _share(fact, terms[at], self.rarity)
-            for form in forms[at]:
-                price = next(prices)
-                own = terms[at] if form is fact.text else _terms(fact, form, ids)
-                new = tuple(term for term in own if term not in there) if there else own
-                yield Line(form, max(0.5, price - paid), factor, sure=fact.pinned and form is forms[at][0], terms=new)
-                paid, there, factor = max(price, paid), there.union(own), factor * _LONGER
+    def _lines(self, terms: Sequence[tuple[str, ...]], ids: Collection[str]) -> Iterator[Line]:
+        told = [self._told(at, piece) for at, piece in self.pieces]
+        prices, factors = texts_tokens(told, family=Family.NEWER), _factors(self.facts)
+        for number, (at, piece) in enumerate(self.pieces):
+            fact, is_first = self.facts[at], number == self.first[at]
+            own = terms[at] if piece is fact.text else _terms(fact, piece, ids)
+            factor = factors[at] * _share(fact, terms[at], self.rarity) * (1.0 if is_first else _OF_THE_REST)
+            yield Line(piece, prices[told[number]], factor, sure=fact.pinned and is_first, terms=own)
 
-    def _priced(self) -> Iterator[str]:
-        """What each line takes on the page: of a record its values, since the names of many stand there once."""
-        for at, form in self.of_fact:
-            fact = self.facts[at]
-            if fact.kind is FactKind.GIVEN:
-                yield f"{AND}{value_of(fact)}"
-            elif fact.kind in RECORDS:
-                yield "\n" + SEPARATOR.join(fields_of(form).values())
-            else:
-                yield f"\n{line_of(fact, self.names)}"
+    def _told(self, at: int, piece: str) -> str:
+        """What a line takes on the page: of a record its values, since the names of many stand there once."""
+        fact = self.facts[at]
+        if fact.kind is FactKind.GIVEN:
+            return f"{AND}{value_of(fact)}"
+        values = SEPARATOR.join(fields_of(piece).values()) if fact.kind in RECORDS else line_of(fact, self.names)
+        return f"\n{values}"
 
 
 def _terms(fact: Fact, text: str, ids: Collection[str]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.compaction.facts.brief import forms_of, id_names
+from bot.compaction.facts.brief import id_names, pieces_of
 from bot.compaction.facts.candidates import candidates_of
 from bot.compaction.facts.fact import Fact, FactKind
 from bot.compaction.facts.merge import merged
@@ -29,7 +29,7 @@ def _texts(entries: list[Entry]) -> list[str]:
 
 def shortest(facts: list[Fact]) -> list[Fields]:
     ids = id_names(facts)
-    return [fields_of(forms_of(fact, ids)[0]) for fact in facts]
+    return [fields_of(pieces_of(fact, ids)[0]) for fact in facts]
 
 
 @pytest.mark.parametrize(
@@ -154,16 +154,16 @@ def test_a_deed_is_told_with_what_it_was_given_also_where_room_is_short() -> Non
     assert shortest([deed]) == [{"tool": "book_table", "id": "R77KQ", "guest": "Ines Prado", "time": "8 pm"}]
 
 
-def test_forms_grow_and_only_the_last_holds_everything() -> None:
+def test_a_record_is_what_it_is_told_by_and_the_rest_of_it() -> None:
     rows = [
         {"note": f"Some words about {at} which go on and on, as notes do, for a line", "id": f"W{at}"}
         for at in range(5)
     ]
     facts = records(rows)
     for fact in facts:
-        forms = forms_of(fact, id_names(facts))
-        assert [len(form) for form in forms] == sorted({len(form) for form in forms})
-        assert fields_of(forms[-1]) == fields_of(fact.text)
+        brief, rest = map(fields_of, pieces_of(fact, id_names(facts)))
+        assert brief == {"id": fields_of(fact.text)["id"]}
+        assert {**brief, **rest} == fields_of(fact.text)
 
 
 @pytest.mark.parametrize(
