@@ -28,7 +28,7 @@ from bot.estimate import Family, message_tokens
 from bot.estimate.text import texts_tokens
 from bot.messages import text_block
 
-_OF_THE_MODEL, _OF_OTHERS, _OF_PLACES = 0.45, 0.35, 0.5
+_OF_THE_MODEL, _OF_OTHERS = 0.45, 0.35
 _ASKED = 0.5
 """What a question is worth of what somebody tells."""
 _AMONG_OTHERS, _AT_AN_END = 0.5, 0.25
@@ -209,7 +209,7 @@ def _factor(fact: Fact, beside: int, *, is_end: bool) -> float:
     if fact.kind in RECORDS:
         return float((_FEW / max(_FEW, beside)) ** _AMONG_OTHERS)
     if fact.kind not in PROSE:
-        return _OF_PLACES if fact.kind is FactKind.PATH else 1.0
+        return 1.0
     factor = _OF_OTHERS if is_note(fact.text) else _OF_THE_MODEL if fact.speaker is Speaker.MODEL else 1.0
     root = _AT_AN_END if is_end and factor == 1.0 else _AMONG_OTHERS
     return factor * (_ASKED if asks(fact.text) else 1.0) * float(beside**-root)
