@@ -60,9 +60,8 @@ def apart(text: str) -> tuple[str, str]:
     """A text that begins with a checkpoint as the checkpoint and what follows it: from a blank line on, or from a line
     that is none of a checkpoint. A row that ends early is one if a whole one follows it."""
     lines = text.split("\n")
-    end = first = next((at for at, line in enumerate(lines) if line.startswith(_SECTION) or not line), len(lines))
-    columns = 0
-    for at, line in enumerate(lines[first:], start=first):
+    end, columns = 2, 0
+    for at, line in enumerate(lines[end:], start=end):
         cells = line.count(SEPARATOR) + 1
         if line.startswith(_COLUMNS):
             columns = cells

@@ -12,8 +12,8 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import accumulate, islice
-from math import inf, sqrt
+from itertools import accumulate, chain
+from math import sqrt
 
 from bot.compaction.coverage import Line, Rarity, chosen, terms_of
 from bot.compaction.facts.brief import amount_terms, id_names, is_amount, pieces_of, record_terms
@@ -44,11 +44,9 @@ _OF_GIVEN = 5.0
 """What a value that a call was given tells by its form: as much as two codes do, since a call took it already."""
 _SPARE = 1.25
 """Lines are chosen for so much more room than there is, since prices are guesses."""
-_TRIES = 14
+_TRIES = 50
 _AIM, _CLOSE = 0.996, 0.99
 """The share of its room that a checkpoint is meant to take, and from which on it is as good as any."""
-_MORE = 40
-"""Lines behind the first one that does not fit, of which some may."""
 _JUST_SAID = 20
 """Entries after which something may tell too little to be kept."""
 _HEAD = 20
@@ -78,32 +76,22 @@ def checkpoint_of(
         if measure(text) <= room:
             return text
     order = chosen(choice.lines, room * _SPARE, rarity=choice.rarity, covered=covered, needs=choice.needs)
-    best, fits, over = "", (0, 0.0), (len(order) + 1, inf)
-    count = max(1, bisect_right(list(accumulate(choice.lines[at].price for at in order)), room))
+    taken, best, tokens, at = list[int](), "", 0.0, 0
+    step = max(1, bisect_right(list(accumulate(choice.lines[line].price for line in order)), room))
     for _ in range(_TRIES):
-        if not fits[0] < count < over[0] or fits[1] >= _CLOSE * room:
+        batch = order[at : at + step]
+        if not batch or tokens >= _CLOSE * room:
             break
-        text = choice.shown(order[:count])
-        tokens = measure(text)
-        if tokens <= room:
-            best, fits = text, (count, tokens)
+        text = choice.shown(more := [*taken, *batch])
+        size = measure(text)
+        if size <= room and set(more).issuperset(chain.from_iterable(map(choice.needs, batch))):
+            taken, best, tokens, at = more, text, size, at + step
+            step = max(1, round((_AIM * room - size) * len(more) / size))
+        elif step > 1:
+            step = max(1, int(step * (_AIM * room - tokens) / (size - tokens))) if size > room else step // 2
         else:
-            over = (count, tokens)
-        count = _between(fits, over, room)
-    taken, tokens = [*order[: fits[0]]], fits[1]
-    for at in islice(order, fits[0] + 1, fits[0] + _MORE) if tokens < _CLOSE * room else ():
-        if tokens + choice.lines[at].price <= room and set(taken).issuperset(choice.needs(at)):
-            text = choice.shown([*taken, at])
-            if (more := measure(text)) <= room:
-                best, tokens = text, more
-                taken.append(at)
+            at += 1
     return best
-
-
-def _between(fits: tuple[int, float], over: tuple[int, float], room: float) -> int:
-    """How many lines are tried next: as many as would fit if all took alike."""
-    a_line = fits[1] / fits[0] if over[1] == inf else (over[1] - fits[1]) / (over[0] - fits[0])
-    return min(max(fits[0] + round((_AIM * room - fits[1]) / a_line), fits[0] + 1), over[0] - 1)
 
 
 def most_telling(facts: Sequence[Fact], count: int) -> frozenset[int]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
 
 QUOTED = "[quoted] "
 """What a line of memory begins with that is nobody's own word."""
@@ -78,16 +80,11 @@ def own_words(sentence: str) -> str:
 
 def _by_lines(text: str) -> Iterator[tuple[bool, str]]:
     """Runs of lines that begin with ``>``, or are long and stand behind a colon at the end of a line, and of others."""
-    run: list[str] = []
-    quoted = False
     introduced = False
+    lines: list[tuple[bool, str]] = []
     for line in text.split("\n"):
         quotes = bool(_QUOTING_LINE.match(line)) or (introduced and len(line.encode(errors="replace")) > _PARAGRAPH)
         introduced = introduced or line.rstrip().endswith((":", "："))
-        if quotes is not quoted and run:
-            yield quoted, "\n".join(run)
-            run = []
-        quoted = quotes
-        run.append(line.lstrip(" \t>") if quotes else line)
-    if run:
-        yield quoted, "\n".join(run)
+        lines.append((quotes, line.lstrip(" \t>") if quotes else line))
+    for quotes, run in groupby(lines, key=itemgetter(0)):
+        yield quotes, "\n".join(line for _, line in run)

@@ -27,7 +27,7 @@ from bot.compaction.facts.records import (
     rows_of,
     words_of_name,
 )
-from bot.compaction.facts.speech import clipped
+from bot.compaction.facts.speech import clipped, sentences_in
 from bot.compaction.formats import LONGEST, parts_of
 from bot.compaction.grammar import last_name
 from bot.compaction.places import dates_like_places, listed_places
@@ -86,7 +86,6 @@ _EXACT = re.compile(
 )
 """What nobody could guess: digits, points, lines or capitals within words."""
 _PLACE = re.compile(r"[/\\]\S*\w|\w\.[a-z]\w{0,4}\b(?::\d+)?")
-_SENTENCE_ENDS = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
 
 
 class _Answer:
@@ -247,7 +246,7 @@ def _line_candidates(answer: _Answer, *, only_places: bool = False) -> Iterator[
         beginning(" ".join(part.split()), LONGEST_VALUE)
         for text in answer.texts
         for line in text.splitlines()
-        for part in (_SENTENCE_ENDS.split(line) if len(line) > LONGEST_VALUE else (line,))
+        for part in (sentences_in(line) if len(line) > LONGEST_VALUE else (line,))
         if any(map(str.isalnum, part))
     )
     pattern = _PLACE if only_places else _EXACT
