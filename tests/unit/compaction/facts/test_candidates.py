@@ -131,6 +131,14 @@ def test_a_record_that_is_read_again_replaces_the_one_from_before_and_what_was_t
     assert [fact for fact in result.facts if "QX-8840" in fact.text]
 
 
+def test_what_a_look_told_in_plain_words_is_told_as_the_last_look_had_it() -> None:
+    looks = (
+        used(at, "get_balance", {"account": "North"}, f"It holds {sum_} euros.") for at, sum_ in ((1, 500), (3, 650))
+    )
+    records = texts(found(*(entry for look in looks for entry in look)), FactKind.VALUE)
+    assert [record.partition("line=")[2] for record in records] == ["It holds 650 euros."]
+
+
 def test_a_call_that_failed_with_another_id_says_nothing_of_what_people_told() -> None:
     failed = [
         call

@@ -112,6 +112,23 @@ def test_it_does_not_come_back_from_the_models_mouth_either_but_a_person_may_say
     assert texts(again.facts) == ["Your locker code is QX-5512."]
 
 
+def test_a_forgotten_row_of_a_list_takes_no_other_row_with_it() -> None:
+    call = {"type": "tool_use", "id": "a", "name": "find_seats", "input": {"hall": "North"}}
+    result = {"type": "tool_result", "tool_use_id": "a", "content": '[{"seat": "A7"}, {"seat": "B9"}]'}
+    entries = [Entry(1, "assistant", (call,), EntryKind.REPLY), Entry(2, "user", (result,), EntryKind.RESULT)]
+    known = numbered(told(*entries))
+    gone = [replace(item, forgotten="A7" in item.fact.text) for item in known if "hall=" in item.fact.text]
+    assert texts(told(*entries, known=[item for item in gone if item.forgotten]).facts)[-1].startswith("seat=B9")
+
+
+def test_what_a_person_says_again_holds_again() -> None:
+    done = fact(1, "Water the plants.", kind=FactKind.GOAL, status=FactStatus.DONE)
+    [again] = told(said(9, "Water the plants!"), known=[done]).facts
+    assert (again.fact.number, again.fact.status, again.fact.seqs) == (1, FactStatus.ACTIVE, (1, 9))
+    [echoed] = told(replied(9, "Water the plants."), known=[done]).facts
+    assert echoed.fact.status is FactStatus.DONE
+
+
 def test_tombstones_are_capped_and_the_oldest_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.compaction.facts.life.MOST_FORGOTTEN", 3)
     known = [fact(number, f"Fact {number}", forgotten=True) for number in range(1, 6)]
