@@ -102,10 +102,7 @@ class Rarity:
     def of(cls, texts: Iterable[str], *, terms: Iterable[Iterable[str]] | None = None) -> Rarity:
         """``terms``: those of each of the texts, from whoever has them already."""
         texts = list(texts)
-        counts: Counter[str] = Counter()
-        for own in map(terms_of, texts) if terms is None else terms:
-            counts.update(own)
-        return cls(len(texts), counts)
+        return cls(len(texts), Counter(chain.from_iterable(map(terms_of, texts) if terms is None else terms)))
 
     @cached_property
     def weight(self) -> Callable[[str], float]:

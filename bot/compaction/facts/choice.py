@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, chain
-from math import sqrt
+from math import inf, sqrt
 
 from bot.compaction.coverage import Line, Rarity, chosen, terms_of
 from bot.compaction.facts.brief import amount_terms, id_names, is_amount, pieces_of, record_terms
@@ -95,17 +95,21 @@ def checkpoint_of(
 
 
 def most_telling(facts: Sequence[Fact], count: int) -> frozenset[int]:
-    """The indices of so many facts: those that tell most for their length beside the others, and of what tells the same
-    the newest. What was just said is among them."""
-    terms = [terms_of(fact.text) for fact in facts]
+    """The indices of so many facts: those that tell most for their length beside what newer ones tell. What was just
+    said is among them."""
+    terms, factors = [terms_of(fact.text) for fact in facts], _factors(facts)
     rarity = Rarity.of([fact.text for fact in facts], terms=terms)
-    last = [max(fact.seqs, default=0) for fact in facts]
-    lines = []
-    for fact, own, factor, seq in zip(facts, terms, _factors(facts), last, strict=True):
-        share = factor * _share(fact, own, rarity) / (_HEAD + len(fact.text))
-        is_new = max(last) - seq < _JUST_SAID and fact.kind in PROSE
-        lines.append(Line(fact.text, 1.0, share, sure=is_new, terms=own))
-    return frozenset(len(lines) - 1 - at for at in chosen(lines[::-1], count, rarity=rarity))
+    weight = rarity.weight
+    last = [fact.seqs[-1] if fact.seqs else 0 for fact in facts]
+    newest, told, worth = max(last, default=0), set[str](), dict[int, float]()
+    for at in sorted(range(len(facts)), key=last.__getitem__, reverse=True):
+        fact, own = facts[at], terms[at]
+        new = sum(weight(term) for term in own if term not in told)
+        told.update(own)
+        is_new = newest - last[at] < _JUST_SAID and fact.kind in PROSE
+        share = factors[at] * _share(fact, sum(map(weight, own)), rarity) if new else 0.0
+        worth[at] = inf if is_new else share * new / (_HEAD + len(fact.text))
+    return frozenset(sorted(worth, key=worth.__getitem__, reverse=True)[:count])
 
 
 class _Choice:
@@ -155,7 +159,7 @@ class _Choice:
         for number, (at, piece) in enumerate(self.pieces):
             fact, is_first = self.facts[at], number == self.first[at]
             own = terms[at] if piece is fact.text else _terms(fact, piece, ids)
-            factor = factors[at] * _share(fact, terms[at], self.rarity) * (1.0 if is_first else _OF_THE_REST)
+            factor = factors[at] * _share(fact, sum(map(self.rarity.weight, terms[at])), self.rarity) * (1.0 if is_first else _OF_THE_REST)
             yield Line(piece, prices[told[number]], factor, sure=fact.pinned and is_first, terms=own)
 
     def _told(self, at: int, piece: str) -> str:
@@ -178,8 +182,8 @@ def _factors(facts: Sequence[Fact]) -> list[float]:
     """What makes each worth more or less than its terms say: what it is, whose word, and how many records have its
     shape, or lines stand in its message: who says much at once says less with each, but first and last."""
     groups = [_group(fact) for fact in facts]
-    beside, last = Counter(groups), {group: at for at, group in enumerate(groups)}
-    ends = {*last.values(), *{group: at for at, group in reversed([*enumerate(groups)])}.values()}
+    beside, said = Counter(groups), [at for at, fact in enumerate(facts) if fact.kind in PROSE]
+    ends = {at for order in (said, said[::-1]) for at in {groups[at]: at for at in order}.values()}
     return [
         _factor(fact, beside[group] if group else 1, is_end=at in ends)
         for at, (fact, group) in enumerate(zip(facts, groups, strict=True))
@@ -203,14 +207,14 @@ def _factor(fact: Fact, beside: int, *, is_end: bool) -> float:
     return factor * (_ASKED if asks(fact.text) else 1.0) * float(beside**-root)
 
 
-def _share(fact: Fact, terms: Iterable[str], rarity: Rarity) -> float:
-    """What a line is worth of what its terms say together. Of what people lay down in common words all, of one that is
-    full of rare words less: a piece of an article, however short, would outweigh the others. What a call was given
-    tells as much as codes do, since a call took it already."""
+def _share(fact: Fact, whole: float, rarity: Rarity) -> float:
+    """What a line is worth of what its terms say together (``whole``). Of what people lay down in common words all, of
+    one that is full of rare words less: a piece of an article, however short, would outweigh the others. What a call
+    was given tells as much as codes do, since a call took it already."""
     if fact.kind in PROSE:
-        return sqrt(_FULL_LINE / max(_FULL_LINE, sum(map(rarity.weight, terms))))
+        return sqrt(_FULL_LINE / max(_FULL_LINE, whole))
     if fact.kind is FactKind.GIVEN and not is_amount(value_of(fact)):
-        return max(1.0, rarity.of_one(_OF_GIVEN) / max(1.0, sum(map(rarity.weight, terms))))
+        return max(1.0, rarity.of_one(_OF_GIVEN) / max(1.0, whole))
     return 1.0
 
 

@@ -67,17 +67,25 @@ class _Merging:
 
     def __init__(self, candidates: list[Candidate], known: Sequence[Fact]) -> None:
         self.candidates = candidates
-        self.facts: dict[int, Fact] = {}
-        self._by_what: dict[str, int] = {}
+        self.facts = dict(enumerate(known, -len(known)))
+        self._by_what = {about(fact): at for at, fact in self.facts.items()}
         self._by_clue = defaultdict[str, list[int]](list)
         """Records by the ids of their things, what was said by its values."""
-        self._unread: list[int] = []
+        self._unread = list(self.facts)
         """What no clue names yet: the index is made when it is first asked, and most turns never ask."""
         self._lists: dict[str, int] = {}
         """By the key of a list, in which entry it was returned last."""
-        for at, fact in enumerate(sorted(known, key=lambda fact: (fact.pinned, fact.seqs[-1:])), -len(known)):
-            double = self.facts.pop(self._by_what.get(about(fact), at), None)
-            self._put(at, replace(fact, seqs=with_seqs(double.seqs, *fact.seqs)) if double else fact)
+        if len(self._by_what) < len(self.facts):
+            self._join_doubles()
+
+    def _join_doubles(self) -> None:
+        """What is known twice becomes one, with the sources of both: the pinned one, else the newest."""
+        self._by_what.clear()
+        for at, fact in sorted(self.facts.items(), key=lambda item: (item[1].pinned, item[1].seqs[-1:])):
+            older = self.facts.pop(self._by_what.get(about(fact), at), None)
+            if older is not None:
+                self.facts[at] = replace(fact, seqs=with_seqs(older.seqs, *fact.seqs))
+            self._by_what[about(fact)] = at
 
     def take(self, at: int, candidate: Candidate) -> None:
         """The candidate of this number, after all before it."""
@@ -102,8 +110,8 @@ class _Merging:
 
     def finish(self) -> None:
         """A list that was returned again replaces the whole list from before; and there are not too many of a kind."""
-        again = [at for at, fact in self.facts.items() if max(fact.seqs, default=0) < self._lists.get(fact.key, 0)]
-        self._drop(again, Reason.SUPERSEDED)
+        again = [(at, fact) for at, fact in self.facts.items() if fact.key in self._lists] if self._lists else ()
+        self._drop([at for at, fact in again if max(fact.seqs, default=0) < self._lists[fact.key]], Reason.SUPERSEDED)
         for kind, count in Counter(fact.kind for fact in self.facts.values()).items():
             if count > (most := CAPS.get(kind, count)):
                 of_kind = [at for at, fact in self.facts.items() if fact.kind is kind]

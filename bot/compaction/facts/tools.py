@@ -252,6 +252,6 @@ def _line_candidates(answer: _Answer, *, only_places: bool = False) -> Iterator[
     pattern = _PLACE if only_places else _EXACT
     exact = (line for at, line in enumerate(lines) if not (at or only_places) or pattern.search(line))
     about = next((one_line(cell) for cell in answer.arguments.values() if cell), answer.tool)
+    about, key = beginning(about, _LONGEST_ABOUT), answer.key(f"{PART}call")
     for line in islice(exact, _MOST_LINES):
-        told = {f"result{OWNER}": beginning(about, _LONGEST_ABOUT), "line": line}
-        yield answer.record(told, answer.key(f"{PART}call"))
+        yield answer.record({f"result{OWNER}": about, "line": line}, key)
