@@ -28,7 +28,8 @@ from bot.estimate import Family, message_tokens
 from bot.estimate.text import texts_tokens
 from bot.messages import text_block
 
-_OF_THE_MODEL, _OF_OTHERS = 0.45, 0.35
+_OF_THE_MODEL, _OF_OTHERS, _OF_RECORDS = 0.45, 0.35, 0.8
+"""What somebody else's word is worth of a person's, and a record, whose names are not in its price."""
 _ASKED = 0.5
 """What a question is worth of what somebody tells."""
 _AMONG_OTHERS, _AT_AN_END = 0.5, 0.25
@@ -45,7 +46,7 @@ _OF_GIVEN = 5.0
 _SPARE = 1.25
 """Lines are chosen for so much more room than there is, since prices are guesses."""
 _TRIES = 50
-_AIM, _CLOSE = 0.998, 0.996
+_AIM, _CLOSE = 0.996, 0.99
 """The share of its room that a checkpoint is meant to take, and from which on it is as good as any."""
 _JUST_SAID = 20
 """Entries after which something may tell too little to be kept."""
@@ -84,7 +85,8 @@ def checkpoint_of(
             break
         text = choice.shown(more := [*taken, *batch])
         size = measure(text)
-        if size <= room and set(more).issuperset(chain.from_iterable(map(choice.needs, batch))):
+        is_whole = at == len(taken) or set(more).issuperset(chain.from_iterable(map(choice.needs, batch)))
+        if size <= room and is_whole:
             taken, best, tokens, at = more, text, size, at + step
             step = max(1, round((_AIM * room - size) * len(more) / size))
         elif step > 1:
@@ -199,7 +201,7 @@ def _group(fact: Fact) -> tuple[object, ...]:
 
 def _factor(fact: Fact, beside: int, *, is_end: bool) -> float:
     if fact.kind in RECORDS:
-        return float((_FEW / max(_FEW, beside)) ** _AMONG_OTHERS)
+        return _OF_RECORDS * float((_FEW / max(_FEW, beside)) ** _AMONG_OTHERS)
     if fact.kind not in PROSE:
         return 1.0
     factor = _OF_OTHERS if is_note(fact.text) else _OF_THE_MODEL if fact.speaker is Speaker.MODEL else 1.0

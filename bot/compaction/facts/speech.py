@@ -37,8 +37,6 @@ _LAST = re.compile(r"(?:\A|[\s(\[\"'«“/-])((?:[^\W\d_]{1,20}\.)+|\d{1,2}\.)\Z
 _LONGEST_LAST = 40
 _INITIAL, _SHORT = 2, 3
 """Letters of a word before a point that is an abbreviation, in whatever language; and where the next word is small."""
-_SAYS = re.compile(r"\w|[^\x00-\u2fff]")
-"""A line of nothing but marks says nothing."""
 _NOISE = re.compile(
     r"^\s*(?:Traceback \(|File \"[^\"]+\", line|at [\w.$<>]+\(|\.{3} \d+ more|Caused by:"
     r"|\w{0,40}(?:Error|Exception)\b[:(]|\d{4}-\d\d-\d\d[T ][\d:.,]+Z?\s+\[?(?:ERROR|WARN|DEBUG|TRACE|INFO))"
@@ -70,7 +68,6 @@ def speech_candidates(text: str, seq: int, speaker: Speaker, *, asked: bool = Fa
         for quoted, part in parts_of(head_and_end_of(text, _LONGEST_TEXT, "\n"))
         for sentence in sentences_in(part, joined=not quoted)
         for piece in _pieces(sentence)
-        if _SAYS.search(piece)
     ]
     if asked and found and not any(item.decision is Decision.ACCEPTED for item in found):
         found[0] = replace(found[0], reason=Reason.NEW, weight=_ANSWER)
