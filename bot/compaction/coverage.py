@@ -166,9 +166,9 @@ def share_covered(text: str, covered: Iterable[str], *, rarity: Rarity) -> float
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Something that may be chosen: a sentence, a row of a record, the longer form of one.
+    """Something that may be chosen: a sentence, what a record is told by, the rest of one.
 
-    ``price``: its tokens (of a longer form, what it costs more). ``factor``: what else makes it worth more or less than
+    ``price``: its tokens. ``factor``: what else makes it worth more or less than
     its terms say. ``sure``: before all others, whatever it tells. ``terms``: what it is chosen by, where that is not
     its text.
     """

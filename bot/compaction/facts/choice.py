@@ -136,7 +136,7 @@ class _Choice:
         """All lines that tell anything, if they take no more; else none."""
         if sum(line.price for line in self.lines) > room:
             return ()
-        return [at for at, line in enumerate(self.lines) if line.sure or (line.terms and line.factor)]
+        return [at for at, line in enumerate(self.lines) if line.sure or line.terms]
 
     def needs(self, number: int) -> Iterator[int]:
         """The lines without which this one may not stand."""
