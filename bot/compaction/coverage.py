@@ -168,9 +168,8 @@ def share_covered(text: str, covered: Iterable[str], *, rarity: Rarity) -> float
 class Line:
     """Something that may be chosen: a sentence, what a record is told by, the rest of one.
 
-    ``price``: its tokens. ``factor``: what else makes it worth more or less than
-    its terms say. ``sure``: before all others, whatever it tells. ``terms``: what it is chosen by, where that is not
-    its text.
+    ``price``: its tokens. ``factor``: what else makes it worth more or less than its terms say. ``sure``: before all
+    others, whatever it tells. ``terms``: what it is chosen by, where that is not its text.
     """
 
     text: str
