@@ -99,24 +99,26 @@ class _Merging:
             return
         if candidate.kind is FactKind.ACTION and candidate.status is FactStatus.ACTIVE:
             action = fields_of(candidate.text)
-            self._drop([self._by_what.get(f"failed:{action.get('tool', '')}", at)], Reason.RETRIED)
+            self._drop(self._by_what.get(f"failed:{action.get('tool', '')}", at), Reason.RETRIED)
             self._outdate(action)
         fact = candidate.fact
         if known is not None:
             fact = self._newer(known, fact)
-            self._drop([older], Reason.SUPERSEDED)
+            self._drop(older, Reason.SUPERSEDED)
             self.candidates[at] = replace(candidate, reason=Reason.UPDATE)
         self._put(at, fact)
 
     def finish(self) -> None:
         """A list that was returned again replaces the whole list from before; and there are not too many of a kind."""
-        again = [(at, fact) for at, fact in self.facts.items() if fact.key in self._lists] if self._lists else ()
-        self._drop([at for at, fact in again if max(fact.seqs, default=0) < self._lists[fact.key]], Reason.SUPERSEDED)
+        for at, fact in list(self.facts.items()) if self._lists else ():
+            if max(fact.seqs, default=0) < self._lists.get(fact.key, 0):
+                self._drop(at, Reason.SUPERSEDED)
         for kind, count in Counter(fact.kind for fact in self.facts.values()).items():
             if count > (most := CAPS.get(kind, count)):
                 of_kind = [at for at, fact in self.facts.items() if fact.kind is kind]
                 of_kind.sort(key=lambda at: (self.facts[at].pinned, self.facts[at].weight))
-                self._drop(of_kind[:-most], Reason.OVER_CAP)
+                for at in of_kind[:-most]:
+                    self._drop(at, Reason.OVER_CAP)
 
     def _put(self, at: int, fact: Fact) -> None:
         self.facts[at] = fact
@@ -142,7 +144,7 @@ class _Merging:
             if fact.kind not in PROSE or before not in fact.text or now in fact.text:
                 continue
             if fact.speaker is Speaker.MODEL:
-                self._drop([at], Reason.SUPERSEDED)
+                self._drop(at, Reason.SUPERSEDED)
             elif not set(terms_of(name.replace("_", " "))).isdisjoint(terms_of(fact.text)):
                 self.facts[at] = replace(fact, status=FactStatus.REPLACED)
 
@@ -164,10 +166,9 @@ class _Merging:
         found = (at for clue in clues for at in self._by_clue.get(clue, ())[-_MOST_ALIKE:])
         return [at for at in dict.fromkeys(found) if at in self.facts]
 
-    def _drop(self, numbers: Iterable[int], reason: Reason) -> None:
-        for at in numbers:
-            if self.facts.pop(at, None) and at >= 0:
-                self.candidates[at] = replace(self.candidates[at], reason=reason)
+    def _drop(self, at: int, reason: Reason) -> None:
+        if self.facts.pop(at, None) and at >= 0:
+            self.candidates[at] = replace(self.candidates[at], reason=reason)
 
 
 def _is_told(candidate: Candidate, fact: Fact) -> bool:
@@ -180,15 +181,9 @@ def _is_told(candidate: Candidate, fact: Fact) -> bool:
 def _said_again(fact: Fact, candidate: Candidate) -> Fact:
     if fact.kind in PROSE and candidate.speaker is not fact.speaker:
         return fact  # whose word it is, word for word, is said by its last message: an echo of somebody else is not it
-    return replace(
-        fact,
-        text=candidate.text,
-        seqs=with_seqs(fact.seqs, candidate.seq),
-        weight=max(fact.weight, candidate.weight),
-        speaker=Speaker.TOOL
-        if candidate.speaker is Speaker.TOOL
-        else fact.speaker,  # a place that was only named is seen
-    )
+    seqs, weight = with_seqs(fact.seqs, candidate.seq), max(fact.weight, candidate.weight)
+    speaker = Speaker.TOOL if candidate.speaker is Speaker.TOOL else fact.speaker  # a place that was named is seen now
+    return replace(fact, text=candidate.text, seqs=seqs, weight=weight, speaker=speaker)
 
 
 def with_seqs(seqs: tuple[int, ...], *more: int) -> tuple[int, ...]:
