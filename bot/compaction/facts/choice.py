@@ -196,7 +196,8 @@ def _group(fact: Fact) -> tuple[object, ...]:
     """The names in a record, or the message and the voice of what was said; nothing where it is in no group."""
     if fact.kind in RECORDS:
         return tuple(fields_of(fact.text))
-    return (fact.seqs[-1], is_note(fact.text), fact.speaker) if fact.kind in PROSE and any(fact.seqs) else ()
+    is_said = fact.kind in PROSE and any(fact.seqs)
+    return (fact.seqs[-1], is_note(fact.text), fact.speaker is Speaker.MODEL) if is_said else ()
 
 
 def _factor(fact: Fact, beside: int, *, is_end: bool) -> float:

@@ -105,11 +105,11 @@ def in_scope(fact: Fact, floor: int) -> bool:
 
 def refreshed(known: Sequence[Known], found: Sequence[Candidate], floor: int = 0) -> Refreshed:
     """What is known after these candidates. What lies beneath `/new` and what stands above it do not mix."""
-    forgotten = [item for item in known if item.forgotten]
+    forgotten, held = [item for item in known if item.forgotten], [item for item in known if not item.forgotten]
     facts, decided = list[Known](), list[Candidate]()
     checked = _not_forgotten(found, forgotten) if forgotten else found
     for beneath in (True, False) if floor else (False,):
-        same = [item for item in known if not item.forgotten and in_scope(item.fact, floor) is not beneath]
+        same = [item for item in held if in_scope(item.fact, floor) is not beneath] if floor else held
         if news := [item for item in checked if (item.seq <= floor) is beneath]:
             merging = merged(news, [item.fact for item in same])
             decided += merging.candidates
@@ -158,11 +158,13 @@ def _not_forgotten(found: Sequence[Candidate], forgotten: Sequence[Known]) -> li
 
 def _merged_with(before: Sequence[Known], after: Sequence[Fact]) -> list[Known]:
     """The merged facts, with their sources; what a person wants kept and is outdated stays, and says so."""
-    known = {item.fact.number: item for item in before}
+    left = {id(item.fact): item for item in before}
+    same = [left.pop(id(fact), None) for fact in after]  # nearly all are: a look at each takes longer
+    known = {item.fact.number: item for item in left.values()}
     facts = list[Known]()
-    for fact in after:
-        item = known.pop(fact.number, None)
-        facts.append(Known(fact) if item is None else item if item.fact is fact else replace(item, fact=fact))
+    for fact, item in zip(after, same, strict=True):
+        older = known.pop(fact.number, None) if item is None else None
+        facts.append(item or (replace(older, fact=fact) if older else Known(fact)))
     for item in known.values():
         if item.protected:
             is_active = item.fact.status is FactStatus.ACTIVE

@@ -9,7 +9,7 @@ of its old value. Every candidate comes out with a decision and its reason (FEAT
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -110,11 +110,12 @@ class _Merging:
 
     def finish(self) -> None:
         """A list that was returned again replaces the whole list from before; and there are not too many of a kind."""
-        for at, fact in list(self.facts.items()) if self._lists else ():
-            if max(fact.seqs, default=0) < self._lists.get(fact.key, 0):
+        for at, fact in [item for item in self.facts.items() if item[1].key in self._lists] if self._lists else ():
+            if max(fact.seqs, default=0) < self._lists[fact.key]:
                 self._drop(at, Reason.SUPERSEDED)
-        for kind, count in Counter(fact.kind for fact in self.facts.values()).items():
-            if count > (most := CAPS.get(kind, count)):
+        kinds = [fact.kind for fact in self.facts.values()]
+        for kind, most in CAPS.items():
+            if kinds.count(kind) > most:
                 of_kind = [at for at, fact in self.facts.items() if fact.kind is kind]
                 of_kind.sort(key=lambda at: (self.facts[at].pinned, self.facts[at].weight))
                 for at in of_kind[:-most]:
