@@ -3,8 +3,8 @@
 What was said is one list in the order in which it was said, each line word for word behind the number of its message
 and who said it; ``- `` goes on with the same message. Records are tables: a line ``> name<tab>name``, then a row for
 each; one that has only the first of these names ends there, and an empty cell repeats the one above it. What calls
-were given, and no row tells, is one line a tool (:mod:`bot.compaction.facts.given`). What a later
-compaction reads back it merges like anything else that was found (FEATURES A7).
+were given, and no row tells, is one line a name (:mod:`bot.compaction.facts.given`). What a later compaction reads back
+it merges like anything else that was found (FEATURES A7).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bot.compaction.facts.fact import PART, PROSE, RECORDS, Candidate, Fact, FactKind, FactStatus, Speaker
-from bot.compaction.facts.given import given_candidates, given_lines
+from bot.compaction.facts.given import given_in, given_lines, lines_of
 from bot.compaction.facts.labels import label_of
 from bot.compaction.facts.quotes import note_and_words
 from bot.compaction.facts.records import SEPARATOR, Fields, as_text, fields_of, is_generic, is_id_name, list_of
@@ -59,7 +59,7 @@ def is_checkpoint(text: str) -> bool:
 def apart(text: str) -> tuple[str, str]:
     """A text that begins with a checkpoint as the checkpoint and what follows it: from a blank line on, or from a line
     that is none of a checkpoint. A row that ends early is one if a whole one follows it."""
-    lines = text.split("\n")
+    lines = lines_of(text)
     end, columns = 2, 0
     for at, line in enumerate(lines[end:], start=end):
         cells = line.count(SEPARATOR) + 1
@@ -72,7 +72,8 @@ def apart(text: str) -> tuple[str, str]:
         elif cells < columns:
             continue
         end = at + 1
-    return "\n".join(lines[:end]), "\n".join(lines[end:]).strip()
+    length = len("\n".join(lines[:end]))
+    return text[:length], text[length:].strip()
 
 
 def rendered(facts: Sequence[Fact], names: Names | None = None) -> str:
@@ -85,7 +86,7 @@ def rendered(facts: Sequence[Fact], names: Names | None = None) -> str:
     lines = [SAID, *_said(said, names_in(said) if names is None else names)] if said else []
     for title, own in sections.items():
         lines += [title, *_tables(own)] if own else []
-    calls = [f"{_BULLET}{_clean(line)}" for line in given_lines(given, "\n".join(lines))]
+    calls = [f"{_BULLET}{line}" for line in given_lines(given, "\n".join(lines))]
     is_over = sections[DONE] or any(fact.status in (FactStatus.DONE, FactStatus.CANCELLED) for fact in facts)
     has_tables = any(line.startswith(_COLUMNS) for line in lines)
     opening = f"{OPENING}{_OF_WORDS * bool(said)}.{_OF_THE_PAST * bool(is_over)}{_OF_TABLES * has_tables}"
@@ -141,7 +142,7 @@ def facts_in(text: str, seq: int) -> Iterator[Candidate]:
     numbers = [int(number) for number in re.findall(r"^#(\d{1,12}) ", text, re.MULTILINE)]
     is_ours = all(number < seq for number in numbers)
     last: re.Match[str] | None = None
-    for line in text.split("\n"):
+    for line in lines_of(text):
         if line.startswith(_SECTION):
             title, columns, last = line, [], None
         elif title == SAID:
@@ -192,8 +193,7 @@ def _section_of(fact: Fact) -> str:
 
 def _candidates(line: str, title: str, seq: int) -> Iterator[Candidate]:
     if title == GIVEN:
-        tool, _, values = line.partition(SEPARATOR)
-        yield from given_candidates(tool, fields_of(values), seq)
+        yield from given_in(line, seq)
         return
     kind, status = _SECTIONS[title]
     fields = fields_of(line)

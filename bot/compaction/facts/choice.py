@@ -19,7 +19,7 @@ from bot.compaction.coverage import Line, Rarity, chosen, terms_of
 from bot.compaction.facts.brief import amount_terms, id_names, is_amount, pieces_of, record_terms
 from bot.compaction.facts.checkpoint import line_of, names_in, rendered
 from bot.compaction.facts.fact import PROSE, RECORDS, Fact, FactKind, Speaker
-from bot.compaction.facts.given import AND, value_of
+from bot.compaction.facts.given import value_of
 from bot.compaction.facts.labels import asks
 from bot.compaction.facts.lines import Updates, leanings
 from bot.compaction.facts.quotes import is_note
@@ -28,8 +28,8 @@ from bot.estimate import Family, message_tokens
 from bot.estimate.text import texts_tokens
 from bot.messages import text_block
 
-_OF_THE_MODEL, _OF_OTHERS, _OF_RECORDS = 0.45, 0.35, 0.8
-"""What somebody else's word is worth of a person's, and a record, whose names are not in its price."""
+_OF_THE_MODEL, _OF_OTHERS, _UNDER_NAMES = 0.45, 0.35, 0.8
+"""What somebody else's word is worth of a person's, and a record or a value, whose names are not in its price."""
 _ASKED = 0.5
 """What a question is worth of what somebody tells."""
 _AMONG_OTHERS, _AT_AN_END = 0.5, 0.25
@@ -161,14 +161,18 @@ class _Choice:
         for number, (at, piece) in enumerate(self.pieces):
             fact, is_first = self.facts[at], number == self.first[at]
             own = terms[at] if piece is fact.text else _terms(fact, piece, ids)
-            factor = factors[at] * _share(fact, sum(map(self.rarity.weight, terms[at])), self.rarity) * (1.0 if is_first else _OF_THE_REST)
+            factor = (
+                factors[at]
+                * _share(fact, sum(map(self.rarity.weight, terms[at])), self.rarity)
+                * (1.0 if is_first else _OF_THE_REST)
+            )
             yield Line(piece, prices[told[number]], factor, sure=fact.pinned and is_first, terms=own)
 
     def _told(self, at: int, piece: str) -> str:
         """What a line takes on the page: of a record its values, since the names of many stand there once."""
         fact = self.facts[at]
         if fact.kind is FactKind.GIVEN:
-            return f"{AND}{value_of(fact)}"
+            return f"{SEPARATOR}{value_of(fact)}"
         values = SEPARATOR.join(fields_of(piece).values()) if fact.kind in RECORDS else line_of(fact, self.names)
         return f"\n{values}"
 
@@ -193,18 +197,18 @@ def _factors(facts: Sequence[Fact]) -> list[float]:
 
 
 def _group(fact: Fact) -> tuple[object, ...]:
-    """The names in a record, or the message and the voice of what was said; nothing where it is in no group."""
-    if fact.kind in RECORDS:
+    """The names in a record, or before a small number that a call was given; the message and the voice of what was
+    said; nothing where it is in no group."""
+    if fact.kind in RECORDS or (fact.kind is FactKind.GIVEN and is_amount(value_of(fact))):
         return tuple(fields_of(fact.text))
     is_said = fact.kind in PROSE and any(fact.seqs)
     return (fact.seqs[-1], is_note(fact.text), fact.speaker is Speaker.MODEL) if is_said else ()
 
 
 def _factor(fact: Fact, beside: int, *, is_end: bool) -> float:
-    if fact.kind in RECORDS:
-        return _OF_RECORDS * float((_FEW / max(_FEW, beside)) ** _AMONG_OTHERS)
     if fact.kind not in PROSE:
-        return 1.0
+        few = float((_FEW / max(_FEW, beside)) ** _AMONG_OTHERS)
+        return few if fact.kind is FactKind.PATH else _UNDER_NAMES * few
     factor = _OF_OTHERS if is_note(fact.text) else _OF_THE_MODEL if fact.speaker is Speaker.MODEL else 1.0
     root = _AT_AN_END if is_end and factor == 1.0 else _AMONG_OTHERS
     return factor * (_ASKED if asks(fact.text) else 1.0) * float(beside**-root)

@@ -38,7 +38,7 @@ LONGEST_ID = 80
 MOST_ROWS = 400
 """Rows of one result that become records: the first of them."""
 
-_DEEPEST = 12
+DEEPEST = 12
 _SOME = 2
 _KEPT = 4_096
 """Names whose form is kept."""
@@ -86,7 +86,7 @@ def fields_of(text: str) -> Fields:
 def rows_of(value: Any, title: str = "", owner: str = "", depth: int = 0) -> Iterator[Fields]:
     """The objects in what a tool returned, each as a record, and behind it those of the lists in it. ``title``: the
     name of the list that it stands in; ``owner``: the id of what that belongs to, which then comes first."""
-    if depth > _DEEPEST:
+    if depth > DEEPEST:
         return
     about = {f"{title}{OWNER}": owner} if owner else {}
     listed = _objects(value, title)
@@ -153,12 +153,12 @@ def _leaves(
     value: Mapping[Any, Any], path: tuple[str, ...], depth: int, lists: list[tuple[str, Any]] | None
 ) -> Iterator[tuple[tuple[str, ...], str]]:
     for key, item in value.items():
-        name = _name(str(key))
+        name = as_name(str(key))
         inner = (*path, name)
         listed = None if lists is None else _objects(item, name)
         if lists is not None and listed is not None:
             lists.append((name, listed))
-        elif isinstance(item, dict) and depth < _DEEPEST:
+        elif isinstance(item, dict) and depth < DEEPEST:
             yield from _leaves(item, inner, depth + 1, lists)
         elif text := one_line(item):
             yield inner, text
@@ -218,7 +218,7 @@ def one_line(value: Any) -> str:
     if isinstance(value, list | tuple):
         return beginning(", ".join(text for item in value[:MOST_ROWS] if (text := one_line(item))), 4 * LONGEST_VALUE)
     if isinstance(value, dict):
-        pairs = (f"{_name(str(name))} {text}" for name, item in value.items() if (text := one_line(item)))
+        pairs = (f"{as_name(str(name))} {text}" for name, item in value.items() if (text := one_line(item)))
         return beginning(", ".join(pairs), LONGEST_VALUE)
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -226,5 +226,5 @@ def one_line(value: Any) -> str:
 
 
 @lru_cache(maxsize=_KEPT)
-def _name(name: str) -> str:
+def as_name(name: str) -> str:
     return _NO_NAME.sub("_", name)[:60].strip("_") or "_"

@@ -96,7 +96,8 @@ class _Answer:
         given, returned = call.get("input"), text_of(result.get("content") or "")
         before, noted, _ = returned.rpartition(f"\n{RUN_AS}")
         self.seq, self.tool = seq, str(call.get("name") or "tool")
-        self.arguments = flattened(given) if isinstance(given, Mapping) else {}
+        self.given = given if isinstance(given, Mapping) else {}
+        self.arguments = flattened(self.given)
         self.text = head_of(before if noted else returned, LONGEST)
         self.verb = "".join(words_of_name(self.tool.rsplit("__", 1)[-1])[:1]).casefold()
         self.looks = self.verb in _READS
@@ -140,7 +141,7 @@ def tool_candidates(call: Block, result: Block, seq: int, *, is_old: bool = Fals
     than can be kept of what was only looked at since."""
     answer = _Answer(call, result, seq)
     # Also where it failed: the next try is given the rest again.
-    yield from given_candidates(answer.tool, answer.arguments, seq)
+    yield from given_candidates(answer.given, seq)
     if is_old and answer.looks:
         return
     is_error = bool(result.get("is_error")) or _only_complains(answer)
@@ -152,8 +153,8 @@ def tool_candidates(call: Block, result: Block, seq: int, *, is_old: bool = Fals
     records = list(_row_candidates(answer.rows, answer))
     if answer.looks or len(answer.text) > _LONGEST_TOLD:
         records += _line_candidates(answer)
-    if not answer.looks:
-        yield _action(answer, records)
+    if not answer.looks and (deed := _action(answer, records)):
+        yield deed
     yield from records
     if answer.texts and not _shows_contents(answer):
         yield from path_candidates(listed_places(head_of(answer.text, _SEARCHED_FOR_PATHS)), seq)
@@ -207,8 +208,8 @@ def _failure(answer: _Answer) -> Candidate:
     return answer.deed({**answer.arguments, "error": error}, f"failed:{answer.tool}", FactStatus.FAILED)
 
 
-def _action(answer: _Answer, records: Sequence[Candidate]) -> Candidate:
-    """What was done and to what, with those arguments that what it returned does not repeat."""
+def _action(answer: _Answer, records: Sequence[Candidate]) -> Candidate | None:
+    """What was done and to what, with those arguments that what it returned does not repeat; none if it repeats all."""
     returned = [fields_of(record.text) for record in records]
     known = {cell for fields in returned for cell in fields.values()}
     made = id_in(returned[0]) if records and records[0].key.startswith("entity:") else None
@@ -216,7 +217,8 @@ def _action(answer: _Answer, records: Sequence[Candidate]) -> Candidate:
     fields |= {name: cell for name, cell in answer.arguments.items() if cell not in known}
     if not records and answer.text.strip():
         fields["result"] = clipped(answer.text, _LONGEST_TOLD // 2)
-    return answer.deed(fields, answer.key("done"))
+    is_told = answer.arguments and not fields
+    return None if is_told else answer.deed(fields, answer.key("done"))
 
 
 def _row_candidates(rows: Sequence[Fields], answer: _Answer) -> Iterator[Candidate]:

@@ -28,11 +28,11 @@ from bot.compaction.summary.checks import missing
 from bot.compaction.summary.corrected import outdated_lines, outdated_values, words_of
 from bot.compaction.summary.frames import (
     EXACT_DETAILS,
-    OURS,
     SUBSECTION,
     apart,
     as_details,
     facts_below,
+    headed,
     told_by,
     with_details,
 )
@@ -146,7 +146,7 @@ class Details:
             fact
             for fact in found
             if self._may_be_told(fact.text)
-            and not (value_of(fact) in shown if fact.kind is FactKind.GIVEN else self._is_covered(fact.text))
+            and not (_stands_in(value_of(fact), shown) if fact.kind is FactKind.GIVEN else self._is_covered(fact.text))
         ]
         says = [*_told_in(summary, "")]
         spoken = [(fact.seqs[-1], fact.text) for fact in found if fact.kind in PROSE and fact.seqs]
@@ -160,7 +160,7 @@ class Details:
     def completed(self, room: float) -> str:
         """The summary, what an earlier one said besides, and exact details: what tells most in so many tokens. What was
         demanded is listed in any case."""
-        left = room - _tokens(OURS)
+        left = room - _tokens(headed(""))
         latest = _section(_LATEST, [self._latest] if self._latest else ())
         latest = latest if _tokens(latest) <= left else ""
         left -= _tokens(latest)
@@ -175,7 +175,12 @@ class Details:
 
     def _chosen_facts(self, room: float) -> str:
         facts = [replace(fact, pinned=True) if self._is_demanded(fact.text) else fact for fact in self._facts]
-        made = checkpoint_of(facts, room, covered=self._covered, measure=lambda text: _tokens(as_details(text)))
+        made = checkpoint_of(
+            facts,
+            room + _tokens(headed("")),
+            covered=self._covered,
+            measure=lambda text: _tokens(headed(as_details(text))),
+        )
         return as_details(made)
 
     def _chosen_told(self, room: float) -> list[str]:
@@ -199,6 +204,11 @@ class Details:
 
     def _is_demanded(self, text: str) -> bool:
         return bool(self._lacking) and len(missing(text, self._lacking)) < len(self._lacking)
+
+
+def _stands_in(value: str, text: str) -> bool:
+    """Whether a value can be read in a text, and is no piece of a longer word or number there."""
+    return value in text and bool(re.search(rf"(?<!\w)(?<!\d[.,]){re.escape(value)}(?!\w|[.,]\d)", text))
 
 
 def _tokens(text: str) -> float:

@@ -49,8 +49,9 @@ _FRAME = (
 
 EXACT_DETAILS = "## Exact details"
 """The heading over what a summary left out. A model may use it too: ours is told by the line below it."""
-_WORD_FOR_WORD = "### Word for word, no instructions; an empty cell repeats the one above"
-OURS = f"{EXACT_DETAILS}\n{_WORD_FOR_WORD}\n"
+_WORD_FOR_WORD = "### Word for word, no instructions"
+_OF_TABLES, _TABLE = "; an empty cell repeats the one above", "\n> "
+_OURS = f"{EXACT_DETAILS}\n{_WORD_FOR_WORD}"
 
 _LISTS = ("Session context compacted. ", "[")
 """How notes began that listed details without that."""
@@ -61,22 +62,29 @@ _WHERE = re.compile(r"\(Out of view: [^()]{1,200}\)")
 def with_details(text: str, details: str) -> str:
     """A summary or a note with exact details below it. What it says itself is never taken for them."""
     own = text.replace(_WORD_FOR_WORD, "").rstrip()
-    return f"{own}\n\n{OURS}{details}" if details else own
+    return f"{own}\n\n{headed(details)}" if details else own
+
+
+def headed(details: str) -> str:
+    """Exact details below their heading, which says of tables only where there are some."""
+    below = f"\n{details}"
+    return f"{_OURS}{_OF_TABLES * (_TABLE in below)}{below}"
 
 
 def apart(text: str) -> tuple[str, str]:
     """What was inserted as what is told in it, without the program's own words, and its exact details."""
-    before, ours, after = text.rpartition(OURS)
+    before, ours, after = text.rpartition(_OURS)
     told = before if ours else after
     for words in _FRAME:
         told = told.replace(words, "")
-    return _WHERE.sub("", told).strip(), after.partition("\n\n")[0] if ours else ""
+    _, _, details = after.partition("\n")
+    return _WHERE.sub("", told).strip(), details.partition("\n\n")[0] if ours else ""
 
 
 def details_in(entry: Entry) -> str:
     """The exact details in an entry that a layer inserted, with their heading; empty in any other."""
     details = told_by(entry)[1] if entry.layer is not None else ""
-    return f"{OURS}{details}" if details else ""
+    return headed(details) if details else ""
 
 
 def told_by(entry: Entry) -> tuple[str, str]:

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from bot.compaction.facts.checkpoint import is_checkpoint
-from bot.compaction.facts.given import AND
 from bot.compaction.summary.frames import EXACT_DETAILS
 from bot.messages import Message, text_of
 from tests.bench.yardstick.reading import blocks_of, leaves
@@ -80,12 +79,11 @@ class _Known:
         return self._has_said(bare)
 
     def _has_cell(self, cell: str) -> bool:
-        """A value, behind its name or without; a list of values; the values that calls were given, each by itself; in
-        brackets a list of records, value by value. What is left out of a long one is marked, and its parts stand.
+        """A value, behind its name or without; a list of values; in brackets a list of records, value by value. What is
+        left out of a long one is marked, and its parts stand.
         """
         found = _FIELD.match(cell)
-        values = (cell if found is None else cell[found.end() :]).split(AND)
-        return self._has_value(cell) or all(map(self._has_value, values))
+        return self._has_value(cell) or (found is not None and self._has_value(cell[found.end() :]))
 
     def _has_value(self, value: str) -> bool:
         parts = value.split() if value.startswith("[") or _RECORDS in value else value.split(", ")

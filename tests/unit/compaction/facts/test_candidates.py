@@ -84,7 +84,7 @@ def test_a_record_that_is_read_again_is_an_update_of_the_one_from_before() -> No
         (Decision.REJECTED, Reason.SUPERSEDED),
         (Decision.ACCEPTED, Reason.UPDATE),
     ]
-    assert [fact.text for fact in result.facts if fact.kind is FactKind.GIVEN] == ["get_order\torder_id=O-1"]
+    assert [fact.text for fact in result.facts if fact.kind is FactKind.GIVEN] == ["order_id=O-1"]
 
 
 def test_a_stack_trace_in_a_message_is_noise() -> None:
@@ -108,6 +108,14 @@ def test_a_failure_that_nobody_made_good_is_told_in_one_line() -> None:
     _, fact = found(*used(1, "write_file", {"path": "/srv/a.txt"}, trace, failed=True)).facts
     assert fact.status is FactStatus.FAILED
     assert set(fact.text.split("\t")) == {"tool=write_file", "path=/srv/a.txt", "error=OSError: disk is full"}
+
+
+def test_a_deed_that_the_rows_of_its_result_tell_is_none_and_one_that_was_given_nothing_is_told() -> None:
+    listing = "\n".join(f"/srv/app/module_{at}.py is {at}00 lines long, and nothing in it is tested" for at in range(9))
+    result = found(*used(1, "shell", {"command": "./count.sh /srv/app"}, listing))
+    assert texts(result, FactKind.ACTION) == []
+    assert texts(result, FactKind.VALUE)[0].startswith("result@=./count.sh /srv/app\tline=/srv/app/module_0.py is ")
+    assert texts(found(*used(1, "submit", {}, "")), FactKind.ACTION) == ["tool=submit"]
 
 
 def test_an_action_is_told_with_its_arguments_and_a_look_with_what_it_found() -> None:

@@ -90,8 +90,10 @@ def test_the_result_of_a_call_that_was_read_before_is_still_understood() -> None
     call = {"type": "tool_use", "id": "a", "name": "send_money", "input": {"amount": 70}}
     asked = Entry(1, "assistant", (call,), EntryKind.REPLY)
     found = found_in([returned(2, "a", "sent")], earlier=[asked])
-    assert [candidate.kind for candidate in found] == [FactKind.GIVEN, FactKind.ACTION]
-    assert all("send_money" in candidate.text for candidate in found)
+    assert [(candidate.kind, candidate.text) for candidate in found] == [
+        (FactKind.GIVEN, "amount=70"),
+        (FactKind.ACTION, "tool=send_money\tamount=70\tresult=sent"),
+    ]
 
 
 # --- forgetting ---

@@ -88,6 +88,14 @@ def test_what_a_call_was_given_is_listed_although_its_words_stand_elsewhere() ->
     assert "python reproduce.py" not in completed(VAGUE, Page(talk, kept), 500)
 
 
+@pytest.mark.parametrize(("value", "said_again"), [("Ann", "Annual report"), ("14", "RX-1477"), ("4", "for 4.50 EUR")])
+def test_what_a_call_was_given_does_not_stand_in_a_longer_word_or_number(value: str, said_again: str) -> None:
+    call = {"type": "tool_use", "id": "a", "name": "read", "input": {"path": "/log", "what": value}}
+    talk = (said(1, "Is it there?"), Entry(2, "assistant", (call,), EntryKind.REPLY), returned(3, "a", "It is. " * 40))
+    assert f"- what={value}" in completed(VAGUE, Page(talk, (said(4, f"So write it: {said_again}."),)), 500)
+    assert f"- what={value}" not in completed(VAGUE, Page(talk, (said(4, f"So write it: {value}."),)), 500)
+
+
 @pytest.mark.parametrize("room", [40, 80, 160, 320])
 def test_details_take_no_more_room_than_there_is(room: int) -> None:
     details = completed(VAGUE, Page(TALK), room).removeprefix(VAGUE)

@@ -38,6 +38,14 @@ def test_a_summary_is_read_back_without_the_programs_words_and_apart_from_its_de
     assert told_by(inserted(text, summary, recall=recall)) == (summary, "")
 
 
+@pytest.mark.parametrize("details", ["### Records\n> id\tcity\nW7\tOslo\nW8\t", "> id\tcity\nW7\tOslo\nW8\t"])
+def test_the_heading_explains_tables_only_where_there_are_some(details: str) -> None:
+    with_tables, without = with_details("It took a day.", details), with_details("It took a day.", DETAILS)
+    assert "an empty cell repeats" in with_tables
+    assert "an empty cell" not in without
+    assert (apart(with_tables)[1], apart(without)[1]) == (details, DETAILS)
+
+
 def test_a_note_to_go_on_tells_nothing() -> None:
     assert told_by(inserted(segmented.GO_ON, "", EntryKind.NOTE)) == ("", "")
 
