@@ -23,7 +23,7 @@ from bot.compaction.facts.given import value_of
 from bot.compaction.facts.labels import asks
 from bot.compaction.facts.lines import Updates, leanings
 from bot.compaction.facts.quotes import is_note
-from bot.compaction.facts.records import SEPARATOR, fields_of
+from bot.compaction.facts.records import SEPARATOR, Fields, fields_of
 from bot.estimate import Family, message_tokens
 from bot.estimate.text import texts_tokens
 from bot.messages import text_block
@@ -156,7 +156,7 @@ class _Choice:
         return rendered([fact if fact.text is text else replace(fact, text=text) for fact, text in shown], self.names)
 
     def _lines(self, terms: Sequence[tuple[str, ...]], ids: Collection[str]) -> Iterator[Line]:
-        told = [self._told(at, piece) for at, piece in self.pieces]
+        told = list(self._told())
         prices, factors = texts_tokens(told, family=Family.NEWER), _factors(self.facts)
         for number, (at, piece) in enumerate(self.pieces):
             fact, is_first = self.facts[at], number == self.first[at]
@@ -168,13 +168,21 @@ class _Choice:
             )
             yield Line(piece, prices[told[number]], factor, sure=fact.pinned and is_first, terms=own)
 
-    def _told(self, at: int, piece: str) -> str:
-        """What a line takes on the page: of a record its values, since the names of many stand there once."""
-        fact = self.facts[at]
-        if fact.kind is FactKind.GIVEN:
-            return f"{SEPARATOR}{value_of(fact)}"
-        values = SEPARATOR.join(fields_of(piece).values()) if fact.kind in RECORDS else line_of(fact, self.names)
-        return f"\n{values}"
+    def _told(self) -> Iterator[str]:
+        """What each line takes on the page: of a record its values, since the names of many stand there once, and none
+        that stands above it."""
+        above: dict[tuple[str, ...], Fields] = {}
+        for at, piece in self.pieces:
+            fact = self.facts[at]
+            if fact.kind is FactKind.GIVEN:
+                yield f"{SEPARATOR}{value_of(fact)}"
+            elif fact.kind in RECORDS:
+                fields = fields_of(piece)
+                up = above.get(tuple(fields), {})
+                above[tuple(fields)] = fields
+                yield "\n" + SEPARATOR.join("" if up.get(name) == cell else cell for name, cell in fields.items())
+            else:
+                yield f"\n{line_of(fact, self.names)}"
 
 
 def _terms(fact: Fact, text: str, ids: Collection[str]) -> tuple[str, ...]:
