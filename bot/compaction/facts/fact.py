@@ -151,8 +151,8 @@ PART = "part:"
 def about(said: Candidate | Fact) -> str:
     """What it is about: of two that are about the same the newer holds. Records and places are compared as they stand;
     they hold marks (an equals sign, a stroke, a point), and what :func:`plain` leaves of a sentence has none."""
-    if said.key and not said.key.startswith(PART):
-        return said.key
+    if said.key:
+        return f"{said.key}\n{said.text}" if said.key.startswith(PART) else said.key
     return plain(said.text) if said.kind in PROSE else said.text
 
 

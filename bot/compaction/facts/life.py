@@ -11,14 +11,25 @@ a person says it again.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from bot.compaction.facts.candidates import candidates_by_entry
 from bot.compaction.facts.choice import most_telling
-from bot.compaction.facts.fact import PROSE, Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker, about
+from bot.compaction.facts.fact import (
+    PROSE,
+    RECORDS,
+    Candidate,
+    Decision,
+    Fact,
+    FactKind,
+    FactStatus,
+    Reason,
+    Speaker,
+    about,
+)
 from bot.compaction.facts.merge import merged
 from bot.compaction.places import is_place
 from bot.history import Entry, EntryKind, History
@@ -145,15 +156,19 @@ def injected(facts: Iterable[Known], floor: int) -> tuple[Fact, ...]:
 def _not_forgotten(found: Sequence[Candidate], forgotten: Sequence[Known]) -> list[Candidate]:
     """What was forgotten is rejected: in the entries that it stood in whatever says so, and later unless a person does,
     or a record says something else."""
-    gone = {about(item.fact): item.fact for item in forgotten}
+    gone = defaultdict[str, list[Fact]](list)
+    for item in forgotten:
+        gone[about(item.fact)].append(item.fact)
 
-    def is_forgotten(candidate: Candidate) -> bool:
-        fact = gone.get(about(candidate))
-        if fact is None or candidate.seq <= max(fact.seqs, default=0):
-            return fact is not None
-        return candidate.speaker is not Speaker.PERSON and (fact.kind in PROSE or fact.text == candidate.text)
+    def is_forgotten(candidate: Candidate, fact: Fact) -> bool:
+        if candidate.seq <= max(fact.seqs, default=0):
+            return True
+        return candidate.speaker is not Speaker.PERSON and (fact.kind not in RECORDS or fact.text == candidate.text)
 
-    return [replace(item, reason=Reason.FORGOTTEN) if is_forgotten(item) else item for item in found]
+    def is_gone(candidate: Candidate) -> bool:
+        return any(is_forgotten(candidate, fact) for fact in gone.get(about(candidate), ()))
+
+    return [replace(item, reason=Reason.FORGOTTEN) if is_gone(item) else item for item in found]
 
 
 def _merged_with(before: Sequence[Known], after: Sequence[Fact]) -> list[Known]:
@@ -165,10 +180,11 @@ def _merged_with(before: Sequence[Known], after: Sequence[Fact]) -> list[Known]:
     for fact, item in zip(after, same, strict=True):
         older = known.pop(fact.number, None) if item is None else None
         facts.append(item or (replace(older, fact=fact) if older else Known(fact)))
-    for item in known.values():
-        if item.protected:
-            is_active = item.fact.status is FactStatus.ACTIVE
-            facts.append(replace(item, fact=replace(item.fact, status=FactStatus.REPLACED)) if is_active else item)
+    kept = [item for item in known.values() if item.protected]
+    told = {about(fact) for fact in after} if kept else set[str]()
+    for item in kept:
+        holds = item.fact.status is not FactStatus.ACTIVE or (item.fact.kind in PROSE and about(item.fact) in told)
+        facts.append(item if holds else replace(item, fact=replace(item.fact, status=FactStatus.REPLACED)))
     return facts
 
 

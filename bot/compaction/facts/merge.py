@@ -69,6 +69,8 @@ class _Merging:
         self.candidates = candidates
         self.facts = dict(enumerate(known, -len(known)))
         self._by_what = {about(fact): at for at, fact in self.facts.items()}
+        self._by_text: dict[tuple[FactKind, str], int] = {}
+        """What a checkpoint tells has no keys, or others."""
         self._by_clue = defaultdict[str, list[int]](list)
         """Records by the ids of their things, what was said by its values."""
         self._unread = list(self.facts)
@@ -79,19 +81,23 @@ class _Merging:
             self._join_doubles()
 
     def _join_doubles(self) -> None:
-        """What is known twice becomes one, with the sources of both: the pinned one, else the newest."""
+        """What is known twice becomes one, as the newest says it, with the sources of both; pinned if one was, and with
+        the number of that one."""
         self._by_what.clear()
-        for at, fact in sorted(self.facts.items(), key=lambda item: (item[1].pinned, item[1].seqs[-1:])):
-            older = self.facts.pop(self._by_what.get(about(fact), at), None)
-            if older is not None:
-                self.facts[at] = replace(fact, seqs=with_seqs(older.seqs, *fact.seqs))
+        for at, fact in sorted(self.facts.items(), key=lambda item: item[1].seqs[-1:]):
+            if (first := self._by_what.get(about(fact))) is not None:
+                older = self.facts.pop(first)
+                seqs = with_seqs((), *sorted({*older.seqs, *fact.seqs}))
+                number = older.number if older.pinned and not fact.pinned else fact.number
+                self.facts[at] = replace(fact, seqs=seqs, pinned=older.pinned or fact.pinned, number=number)
             self._by_what[about(fact)] = at
 
     def take(self, at: int, candidate: Candidate) -> None:
         """The candidate of this number, after all before it."""
         if candidate.key.startswith(PART):
             self._lists[candidate.key] = candidate.seq
-        older = self._by_what.get(about(candidate), at)
+            self._drop(self._by_what.get(candidate.key.removeprefix(PART), at), Reason.SUPERSEDED)
+        older = self._by_what.get(about(candidate), self._by_text.get((candidate.kind, candidate.text), at))
         known = self.facts.get(older)
         if known is not None and _is_told(candidate, known):
             self.candidates[at] = replace(candidate, reason=Reason.DUPLICATE)
@@ -117,13 +123,15 @@ class _Merging:
         for kind, most in CAPS.items():
             if kinds.count(kind) > most:
                 of_kind = [at for at, fact in self.facts.items() if fact.kind is kind]
-                of_kind.sort(key=lambda at: (self.facts[at].pinned, self.facts[at].weight))
+                of_kind.sort(key=lambda at: (self.facts[at].pinned, self.facts[at].seqs[-1:]))
                 for at in of_kind[:-most]:
                     self._drop(at, Reason.OVER_CAP)
 
     def _put(self, at: int, fact: Fact) -> None:
         self.facts[at] = fact
         self._by_what[about(fact)] = at
+        if not fact.key.startswith(f"{PART}call:"):  # two calls may return the same
+            self._by_text[fact.kind, fact.text] = at
         self._unread.append(at)
 
     def _newer(self, before: Fact, fact: Fact) -> Fact:
@@ -174,8 +182,10 @@ class _Merging:
 
 def _is_told(candidate: Candidate, fact: Fact) -> bool:
     """Whether the fact about the same thing says so already: also what somebody else echoes of it."""
+    if fact.kind in PROSE and candidate.speaker is Speaker.MODEL and fact.speaker is Speaker.PERSON:
+        return True
     if fact.kind in PROSE:
-        return candidate.status is fact.status or candidate.speaker is not fact.speaker
+        return candidate.status is fact.status
     return candidate.status is fact.status and candidate.text == fact.text
 
 

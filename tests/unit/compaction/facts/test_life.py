@@ -11,6 +11,7 @@ import pytest
 from bot.compaction.facts.checkpoint import HEADING, facts_in, rendered
 from bot.compaction.facts.fact import Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
 from bot.compaction.facts.life import Known, Refreshed, Source, found_in, injected, pruned, refreshed
+from bot.compaction.facts.merge import CAPS
 from bot.compaction.facts.tools import RUN_AS
 from bot.history import Entry, EntryKind
 from bot.messages import text_block
@@ -320,3 +321,82 @@ def test_any_text_is_read_and_kept_in_one_line(text: str) -> None:
     assert all("\n" not in item.fact.text and len(item.fact.text) < 400 for item in life.facts)
     assert isinstance(life.candidates, tuple)
     assert all(isinstance(item, Candidate) for item in life.candidates)
+
+
+def called(seq: int, name: str, given: dict[str, Any], content: str) -> tuple[Entry, Entry]:
+    call = {"type": "tool_use", "id": f"c{seq}", "name": name, "input": given}
+    result = {"type": "tool_result", "tool_use_id": f"c{seq}", "content": content}
+    return (
+        Entry(seq, "assistant", (call,), EntryKind.REPLY),
+        Entry(seq + 1, "user", (result,), EntryKind.RESULT),
+    )
+
+
+def test_a_book_full_of_what_weighed_more_takes_in_what_is_new() -> None:
+    old = [
+        fact(at, f"tool=t{at}\tx={at}", at, FactKind.ACTION, key=f"done:{at}", speaker=Speaker.TOOL, weight=9.5)
+        for at in range(1, CAPS[FactKind.ACTION] + 1)
+    ]
+    life = told(*called(1_000, "book_flight", {"flight": "QX-5512"}, "Booked, thanks"), known=old)
+    deeds = [item.fact for item in life.facts if item.fact.kind is FactKind.ACTION]
+    assert len(deeds) == CAPS[FactKind.ACTION]
+    assert any("QX-5512" in deed.text for deed in deeds)
+    assert old[0].fact not in deeds
+
+
+def test_of_several_things_that_were_forgotten_of_one_record_each_stays_forgotten() -> None:
+    states = ("open", "shipped")
+    known = [
+        fact(at, f"order_id=W12345\tstatus={state}", at, FactKind.VALUE, key="entity:order_id=W12345", forgotten=True)
+        for at, state in enumerate(states, 1)
+    ]
+    for state in states:
+        life = told(*called(9, "get_order", {}, f'{{"order_id": "W12345", "status": "{state}"}}'), known=known)
+        assert [item.reason for item in life.candidates if "status" in item.text] == [Reason.FORGOTTEN]
+    life = told(*called(9, "get_order", {}, '{"order_id": "W12345", "status": "lost"}'), known=known)
+    assert texts(life.facts) == ["order_id=W12345\tstatus=lost"]
+
+
+def test_a_value_that_was_forgotten_under_one_name_stays_forgotten_under_another() -> None:
+    gone = fact(1, "login\tpassword=hunter22", 1, FactKind.GIVEN, key="given:hunter22", forgotten=True)
+    life = told(*called(9, "login", {"pw": "hunter22"}, "ok"), known=[gone])
+    assert [item.reason for item in life.candidates if item.kind is FactKind.GIVEN] == [Reason.FORGOTTEN]
+
+
+def test_what_the_model_said_and_took_back_is_no_reason_to_leave_out_what_a_person_says() -> None:
+    words = "The meeting is on Friday at 10:45."
+    before = fact(1, words, 3, speaker=Speaker.MODEL, status=FactStatus.REPLACED)
+    (after,) = [item.fact for item in told(said(9, words), known=[before]).facts]
+    assert (after.speaker, after.status, after.seqs[-1]) == (Speaker.PERSON, FactStatus.ACTIVE, 9)
+
+
+def test_what_is_known_twice_is_one_as_the_newest_says_it_and_pinned_if_one_was() -> None:
+    words = "Send the report to 12345."
+    first = fact(1, words, 2, status=FactStatus.REPLACED, pinned=True, source=Source.PERSON)
+    (one,) = told(said(20, "My flight is BA117."), known=[first, fact(2, words, 9)]).facts[:1]
+    assert (one.fact.number, one.fact.pinned, one.fact.status, one.fact.seqs) == (1, True, FactStatus.ACTIVE, (2, 9))
+
+
+def test_two_that_a_person_pinned_stay_as_they_are_whatever_they_say() -> None:
+    words = "Send the report to 12345."
+    known = [fact(at, words, at, pinned=True, source=Source.PERSON) for at in (1, 2)]
+    life = told(said(20, "My flight is BA117."), known=known)
+    assert {item.fact.number: item.fact.status for item in life.facts if item.fact.text == words} == {
+        1: FactStatus.ACTIVE,
+        2: FactStatus.ACTIVE,
+    }
+
+
+def test_what_an_older_book_holds_of_a_look_is_renewed_with_the_look() -> None:
+    key, text = "call:list_doors:floor=2", "floor=2\tdoor=red"
+    old = fact(1, text, 1, FactKind.VALUE, key=key, speaker=Speaker.TOOL)
+    life = told(*called(9, "list_doors", {"floor": "2"}, '[{"door": "blue"}, {"door": "grey"}]'), known=[old])
+    assert not any("red" in text for text in texts(life.facts))
+
+
+def test_what_two_calls_returned_in_the_same_words_stands_until_both_return_something_else() -> None:
+    same = '[{"name": "Ines"}, {"name": "Omar"}]'
+    entries = (*called(1, "list_guests", {}, same), *called(3, "list_staff", {}, same))
+    known = numbered(told(*entries))
+    life = told(*called(5, "list_guests", {}, '[{"name": "Rosa"}, {"name": "Theo"}]'), known=known)
+    assert sorted(texts(life.facts)) == ["name=Ines", "name=Omar", "name=Rosa", "name=Theo"]
