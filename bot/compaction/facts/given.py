@@ -15,13 +15,16 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any
 
 from bot.compaction.facts.fact import Candidate, Fact, FactKind, Speaker
-from bot.compaction.facts.records import DEEPEST, LONGEST_VALUE, MOST_ROWS, SEPARATOR, as_name, one_line
+from bot.compaction.facts.records import DEEPEST, LONGEST_VALUE, SEPARATOR, as_name, one_line
 
 _LONGEST = 100
 """Characters of a value in one line that may be given again as it is; a longer one is a text, and stands in rows."""
+_MOST_OF_A_LIST, _MOST = 20, 60
+"""Values of one list, and of one call: the first of them. Of a table that is handed over no cell is given again."""
 _WEIGHT = 6.5
 _CELL = re.compile(r"[\t\n=]")
 _GOES_ON = r"\n(?: +\S|(?:[^\W\d]|[)\]}])(?!\S{0,60}:(?:\s|\Z)))"
@@ -42,25 +45,28 @@ def as_given(value: Any) -> str:
 
 def given_candidates(given: Any, seq: int) -> Iterator[Candidate]:
     """The values that a call was given and that may be given again, each :func:`as_given` and by itself, also those in
-    lists and objects."""
-    for name, value in _values(given):
+    lists and objects; of many the first."""
+    for name, value in islice(_values(given), _MOST):
         if value and len(value) <= (LONGEST_VALUE if "\n" in value else _LONGEST):
             yield Candidate(FactKind.GIVEN, f"{name}={value}", seq, f"given:{value}", Speaker.TOOL, weight=_WEIGHT)
 
 
 def _values(given: Any, name: str = "_", depth: int = 0) -> Iterator[tuple[str, str]]:
-    if not isinstance(given, Mapping | list) or depth > DEEPEST:
+    if depth > DEEPEST or not isinstance(given, Mapping | list):
         yield name, as_given(given)
-        return
-    for key, item in given.items() if isinstance(given, Mapping) else ((name, item) for item in given[:MOST_ROWS]):
-        yield from _values(item, as_name(str(key)), depth + 1)
+    elif isinstance(given, list):
+        yield from islice(chain.from_iterable(_values(item, name, depth + 1) for item in given), _MOST_OF_A_LIST)
+    else:
+        for key, item in given.items():
+            yield from _values(item, as_name(str(key)), depth + 1)
 
 
 def given_in(line: str, seq: int) -> Iterator[Candidate]:
     """The values in a line that :func:`given_lines` wrote and :func:`lines_of` read."""
     line = line.removesuffix(_END).replace(_BREAK, "\n") if _BREAK in line else line
     name, _, values = line.partition("=")
-    return given_candidates({name: values.split(SEPARATOR)}, seq)
+    for value in values.split(SEPARATOR):
+        yield from given_candidates({name: value}, seq)
 
 
 def lines_of(text: str) -> list[str]:

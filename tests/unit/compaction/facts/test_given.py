@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import hypothesis
@@ -118,6 +119,21 @@ def test_values_in_lists_and_objects_are_values_by_themselves() -> None:
     assert [fact.text for fact in told] == [
         "flight=HAT001", "date=2024-05-20", "flight=HAT002", "bags=small", "bags=large", "card=C-77",
     ]  # fmt: skip
+
+
+def test_of_a_table_that_a_call_was_given_few_values_are_kept() -> None:
+    """The cap of what calls were given would throw out what all the others were given."""
+    table = [{"a": f"v{at}", "b": f"w{at}", "c": [f"x{at}", f"y{at}"]} for at in range(400)]
+    told = given((1, {"flight": "QX-5512"}), (2, {"rows": table, "cells": [[f"z{at}"] * 400 for at in range(400)]}))
+    texts = [fact.text for fact in told]
+    assert texts[:5] == ["flight=QX-5512", "a=v0", "b=w0", "c=x0", "c=y0"]
+    assert len(texts) < 50
+    assert len(given((1, {f"n{at}": f"v{at}" for at in range(400)}))) < 100
+
+
+def test_a_line_of_many_values_is_read_back_whole() -> None:
+    facts = given(*((at, {"pnr": f"PNR{at}X7"}) for at in range(1, 99)))
+    assert merged(facts_in(rendered(facts), 99)).facts == tuple(replace(fact, seqs=(99,)) for fact in facts)
 
 
 def test_a_text_is_none_of_them() -> None:
