@@ -30,6 +30,8 @@ _CELL = re.compile(r"[\t\n=]")
 _GOES_ON = r"\n(?: +\S|(?:[^\W\d]|[)\]}])(?!\S{0,60}:(?:\s|\Z)))"
 """How a line of a value begins that is not its first: no line of a checkpoint does, and nobody's words."""
 _EXACT = re.compile(rf" *\S[\S ]*(?:{_GOES_ON}[\S ]*)*")
+_BETWEEN = " ¦ "
+"""Between the values of one name in a line that begins with a tool: checkpoints that histories hold may have such."""
 _END = " ¦"
 """Behind the last value of a line, if any of them has several lines."""
 _OF_LINES = re.compile(rf"^- [^\n]*(?:{_GOES_ON}[^\n]*)+(?={_END}$)", re.MULTILINE)
@@ -65,7 +67,12 @@ def given_in(line: str, seq: int) -> Iterator[Candidate]:
     """The values in a line that :func:`given_lines` wrote and :func:`lines_of` read."""
     line = line.removesuffix(_END).replace(_BREAK, "\n") if _BREAK in line else line
     name, _, values = line.partition("=")
-    for value in values.split(SEPARATOR):
+    if SEPARATOR not in name:
+        told = [(name, value) for value in values.split(SEPARATOR)]
+    else:
+        fields = (field.partition("=") for field in line.split(SEPARATOR)[1:])
+        told = [(name, value) for name, _, values in fields for value in values.split(_BETWEEN)]
+    for name, value in told:
         yield from given_candidates({name: value}, seq)
 
 

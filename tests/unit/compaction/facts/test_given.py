@@ -131,6 +131,12 @@ def test_of_a_table_that_a_call_was_given_few_values_are_kept() -> None:
     assert len(given((1, {f"n{at}": f"v{at}" for at in range(400)}))) < 100
 
 
+def test_a_line_that_begins_with_the_tool_is_read_as_it_was_written() -> None:
+    told = "# Memory checkpoint\n## Given\n- book_table\tcity=San Jose ¦ Fremont\tdate=2019-03-05\tquery=a=b"
+    texts = [found.text for found in facts_in(told, 9)]
+    assert texts == ["city=San Jose", "city=Fremont", "date=2019-03-05", "query=a=b"]
+
+
 def test_a_line_of_many_values_is_read_back_whole() -> None:
     facts = given(*((at, {"pnr": f"PNR{at}X7"}) for at in range(1, 99)))
     assert merged(facts_in(rendered(facts), 99)).facts == tuple(replace(fact, seqs=(99,)) for fact in facts)
