@@ -150,9 +150,7 @@ def tool_candidates(call: Block, result: Block, seq: int, *, is_old: bool = Fals
         if not is_error:  # what failed may be what was asked for: the tests, and where they do
             yield from _line_candidates(answer, only_places=True)
         return
-    records = list(_row_candidates(answer.rows, answer))
-    if answer.looks or len(answer.text) > _LONGEST_TOLD:
-        records += _line_candidates(answer)
+    records = list(_records(answer))
     if not answer.looks and (deed := _action(answer, records)):
         yield deed
     yield from records
@@ -219,6 +217,19 @@ def _action(answer: _Answer, records: Sequence[Candidate]) -> Candidate | None:
         fields["result"] = clipped(answer.text, _LONGEST_TOLD // 2)
     is_told = answer.arguments and not fields
     return None if is_told else answer.deed(fields, answer.key("done"))
+
+
+def _records(answer: _Answer) -> Iterator[Candidate]:
+    """What it returned. A short text of a look is one row with all that was asked for: it says the rest of it."""
+    rows, is_short = answer.rows, len(answer.text) <= _LONGEST_TOLD
+    is_one = [[*row] for row in rows] == [["result"]] if rows else any(map(str.isalnum, chain(*answer.texts)))
+    if answer.looks and is_short and is_one:
+        result = clipped(answer.text, _LONGEST_TOLD) if answer.texts else rows[0]["result"]
+        yield answer.record({"tool": answer.tool, **answer.arguments, "result": result}, answer.key(f"{PART}call"))
+        return
+    yield from _row_candidates(rows, answer)
+    if answer.looks or not is_short:
+        yield from _line_candidates(answer)
 
 
 def _row_candidates(rows: Sequence[Fields], answer: _Answer) -> Iterator[Candidate]:

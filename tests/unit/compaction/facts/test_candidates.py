@@ -144,7 +144,25 @@ def test_what_a_look_told_in_plain_words_is_told_as_the_last_look_had_it() -> No
         used(at, "get_balance", {"account": "North"}, f"It holds {sum_} euros.") for at, sum_ in ((1, 500), (3, 650))
     )
     records = texts(found(*(entry for look in looks for entry in look)), FactKind.VALUE)
-    assert [record.partition("line=")[2] for record in records] == ["It holds 650 euros."]
+    assert [record.partition("result=")[2] for record in records] == ["It holds 650 euros."]
+
+
+def test_what_two_looks_returned_stands_although_their_arguments_begin_alike() -> None:
+    result = found(
+        *used(1, "get_weather", {"city": "Rome", "date": "05-01"}, "14 degrees"),
+        *used(3, "get_weather", {"city": "Rome", "date": "05-02"}, "19 degrees"),
+        *used(5, "get_wind", {"city": "Rome", "date": "05-02"}, "19 degrees"),
+    )
+    assert texts(result, FactKind.VALUE) == [
+        "tool=get_weather\tcity=Rome\tdate=05-01\tresult=14 degrees",
+        "tool=get_weather\tcity=Rome\tdate=05-02\tresult=19 degrees",
+        "tool=get_wind\tcity=Rome\tdate=05-02\tresult=19 degrees",
+    ]
+
+
+def test_a_short_text_that_a_look_returned_is_told_whole() -> None:
+    result = found(*used(1, "get_note", {"day": "Monday"}, "approved by legal\npending at finance"))
+    assert texts(result, FactKind.VALUE) == ["tool=get_note\tday=Monday\tresult=approved by legal pending at finance"]
 
 
 def test_a_call_that_failed_with_another_id_says_nothing_of_what_people_told() -> None:
