@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from hashlib import blake2s
 from itertools import chain, islice
 from typing import Any
 
@@ -41,6 +43,7 @@ _LONGEST_TOLD = 200
 _MOST_LINES = 60
 """Lines of one result of plain text that become records."""
 _LONGEST_KEY = 240
+"""Characters of arguments that tell a call from others as they stand; longer ones by a digest of all of them."""
 _MOST_PATHS = 10
 _SEARCHED_FOR_PATHS = 10_000
 """Characters of a result of plain text in which places are looked for."""
@@ -124,7 +127,14 @@ class _Answer:
         return list(islice(found, MOST_ROWS))
 
     def key(self, kind: str) -> str:
-        return f"{kind}:{self.tool}:{as_text(self.arguments)}"[:_LONGEST_KEY]
+        """What is the same for calls of this tool with the same arguments alone."""
+        return f"{kind}:{self.tool}:{self._asked}"
+
+    @cached_property
+    def _asked(self) -> str:
+        whole = json.dumps(self.given, default=str)
+        is_short = len(whole) <= _LONGEST_KEY
+        return as_text(self.arguments) if is_short else blake2s(whole.encode(), digest_size=16).hexdigest()
 
     def record(self, fields: Fields, key: str) -> Candidate:
         """Values that it returned."""

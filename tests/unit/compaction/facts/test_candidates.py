@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -163,6 +164,17 @@ def test_what_two_looks_returned_stands_although_their_arguments_begin_alike() -
 def test_a_short_text_that_a_look_returned_is_told_whole() -> None:
     result = found(*used(1, "get_note", {"day": "Monday"}, "approved by legal\npending at finance"))
     assert texts(result, FactKind.VALUE) == ["tool=get_note\tday=Monday\tresult=approved by legal pending at finance"]
+
+
+def test_what_a_long_call_returned_is_not_outdated_by_another_one_that_begins_as_it_does() -> None:
+    begin = " && ".join(f"export SETTING_{at}=/srv/app/{at}" for at in range(12))
+    listings = {what: "\n".join(f"{what} W{at}00{at} is on its way" for at in range(20)) for what in ("goods", "refunds")}
+    calls = (
+        used(at, "run", {"command": f"{begin} && ./list {what}"}, listing)
+        for at, (what, listing) in zip((1, 3), listings.items(), strict=True)
+    )
+    records = "\n".join(texts(found(*chain.from_iterable(calls)), FactKind.VALUE))
+    assert all(line in records for listing in listings.values() for line in listing.splitlines())
 
 
 def test_a_call_that_failed_with_another_id_says_nothing_of_what_people_told() -> None:
