@@ -121,8 +121,8 @@ class _Choice:
     """
 
     def __init__(self, facts: Sequence[Fact]) -> None:
+        self.facts = facts = _telling(facts)
         ids = id_names(facts)
-        self.facts = facts = _without_told_places(facts)
         pieces = [pieces_of(fact, ids) for fact in facts]
         self.pieces = [(at, piece) for at, own in enumerate(pieces) for piece in own]
         self.first = [0, *accumulate(map(len, pieces))]
@@ -233,7 +233,11 @@ def _share(fact: Fact, whole: float, rarity: Rarity) -> float:
     return 1.0
 
 
-def _without_told_places(facts: Sequence[Fact]) -> list[Fact]:
-    """A place that another fact names is not told by itself."""
+def _telling(facts: Sequence[Fact]) -> list[Fact]:
+    """Without what weighs nothing, and places that another fact names."""
     told = "\n".join(fact.text for fact in facts if fact.kind is not FactKind.PATH)
-    return [fact for fact in facts if fact.kind is not FactKind.PATH or fact.pinned or fact.text not in told]
+    return [
+        fact
+        for fact in facts
+        if fact.pinned or (fact.weight and (fact.kind is not FactKind.PATH or fact.text not in told))
+    ]

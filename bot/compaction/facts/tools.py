@@ -161,8 +161,8 @@ def tool_candidates(call: Block, result: Block, seq: int, *, is_old: bool = Fals
             yield from _line_candidates(answer, only_places=True)
         return
     records = list(_records(answer))
-    if not answer.looks and (deed := _action(answer, records)):
-        yield deed
+    if not answer.looks:
+        yield _action(answer, records)
     yield from records
     if answer.texts and not _shows_contents(answer):
         yield from path_candidates(listed_places(head_of(answer.text, _SEARCHED_FOR_PATHS)), seq)
@@ -216,8 +216,9 @@ def _failure(answer: _Answer) -> Candidate:
     return answer.deed({**answer.arguments, "error": error}, f"failed:{answer.tool}", FactStatus.FAILED)
 
 
-def _action(answer: _Answer, records: Sequence[Candidate]) -> Candidate | None:
-    """What was done and to what, with those arguments that what it returned does not repeat; none if it repeats all."""
+def _action(answer: _Answer, records: Sequence[Candidate]) -> Candidate:
+    """What was done and to what, with those arguments that what it returned does not repeat. If it repeats all, it
+    weighs nothing, but a failure is made good by it."""
     returned = [fields_of(record.text) for record in records]
     known = {cell for fields in returned for cell in fields.values()}
     made = id_in(returned[0]) if records and records[0].key.startswith("entity:") else None
@@ -225,8 +226,8 @@ def _action(answer: _Answer, records: Sequence[Candidate]) -> Candidate | None:
     fields |= {name: cell for name, cell in answer.arguments.items() if cell not in known}
     if not records and answer.text.strip():
         fields["result"] = clipped(answer.text, _LONGEST_TOLD // 2)
-    is_told = answer.arguments and not fields
-    return None if is_told else answer.deed(fields, answer.key("done"))
+    deed = answer.deed(fields, answer.key("done"))
+    return replace(deed, weight=0.0) if answer.arguments and not fields else deed
 
 
 def _records(answer: _Answer) -> Iterator[Candidate]:

@@ -11,6 +11,7 @@ import pytest
 
 from bot.compaction.facts import candidates as module
 from bot.compaction.facts.candidates import candidates_in, candidates_of
+from bot.compaction.facts.choice import checkpoint_of
 from bot.compaction.facts.fact import Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
 from bot.compaction.facts.merge import CAPS, Merged, merged
 from bot.history import Entry, EntryKind
@@ -111,12 +112,22 @@ def test_a_failure_that_nobody_made_good_is_told_in_one_line() -> None:
     assert set(fact.text.split("\t")) == {"tool=write_file", "path=/srv/a.txt", "error=OSError: disk is full"}
 
 
-def test_a_deed_that_the_rows_of_its_result_tell_is_none_and_one_that_was_given_nothing_is_told() -> None:
+def test_a_deed_that_the_rows_of_its_result_tell_weighs_nothing_and_one_that_was_given_nothing_is_told() -> None:
     listing = "\n".join(f"/srv/app/module_{at}.py is {at}00 lines long, and nothing in it is tested" for at in range(9))
     result = found(*used(1, "shell", {"command": "./count.sh /srv/app"}, listing))
-    assert texts(result, FactKind.ACTION) == []
+    assert "tool=" not in checkpoint_of(result.facts, 5_000)
     assert texts(result, FactKind.VALUE)[0].startswith("result@=./count.sh /srv/app\tline=/srv/app/module_0.py is ")
-    assert texts(found(*used(1, "submit", {}, "")), FactKind.ACTION) == ["tool=submit"]
+    assert "- tool=submit" in checkpoint_of(found(*used(1, "submit", {}, "")).facts, 5_000)
+
+
+def test_a_failure_is_made_good_also_by_a_deed_that_the_rows_of_its_result_tell() -> None:
+    wrong, right = {"room": "attic", "mode": "heatX"}, {"room": "attic", "mode": "heat"}
+    result = found(
+        *used(1, "set_mode", wrong, "Error: no such mode", failed=True), *used(3, "set_mode", right, json.dumps(right))
+    )
+    text = checkpoint_of(result.facts, 5_000)
+    assert "room=attic\tmode=heat" in text
+    assert "tool=" not in text
 
 
 def test_an_action_is_told_with_its_arguments_and_a_look_with_what_it_found() -> None:
