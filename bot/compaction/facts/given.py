@@ -27,8 +27,9 @@ _MOST_OF_A_LIST, _MOST = 20, 60
 """Values of one list, and of one call: the first of them. Of a table that is handed over no cell is given again."""
 _WEIGHT = 6.5
 _CELL = re.compile(r"[\t\n=]")
-_GOES_ON = r"\n(?: +\S|(?:[^\W\d]|[)\]}])(?!\S{0,60}:(?:\s|\Z)))"
-"""How a line of a value begins that is not its first: no line of a checkpoint does, and nobody's words."""
+_GOES_ON = r"\n(?: +\S|(?:[^\W\d]|[)\]}])(?![^\n\t]{0,60}(?::(?:\s|\Z)|：)))"
+"""How a line of a value begins that is not its first: no line of a checkpoint does, and nobody's words; behind a name
+of up to 60 characters these begin with a colon."""
 _EXACT = re.compile(rf" *\S[\S ]*(?:{_GOES_ON}[\S ]*)*")
 _BETWEEN = " ¦ "
 """Between the values of one name in a line that begins with a tool: checkpoints that histories hold may have such."""
