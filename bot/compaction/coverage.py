@@ -22,11 +22,11 @@ from math import inf, log
 
 from bot.compaction.stems import beginning, pairs
 
-_DENSE = "\u0e00-\u0e4e\u0e80-\u0ece\u1000-\u103f\u1780-\u17d3\u3040-\u309f\u3400-\u9fff\uac00-\ud7af"
+DENSE = "\u0e00-\u0e4e\u0e80-\u0ece\u1000-\u103f\u1780-\u17d3\u3040-\u309f\u3400-\u9fff\uac00-\ud7af"
 """Writing without blanks between words (Thai, Lao, Burmese, Khmer, hiragana, ideographs), and Hangul. What is written
 in katakana is mostly one word (a name, a loanword), as long as its letters are many, and counts as one."""
-_IS_DENSE = re.compile(f"[{_DENSE}]")
-_RUN = re.compile(f"[{_DENSE}]+|[^{_DENSE}]+")
+_IS_DENSE = re.compile(f"[{DENSE}]")
+_RUN = re.compile(f"[{DENSE}]+|[^{DENSE}]+")
 _JOINED = (
     "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670"
     "\u0900-\u0963\u0980-\u09e5\u0a00-\u0a65\u0a80-\u0ae5\u0b00-\u0b65"

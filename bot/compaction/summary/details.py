@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from bot.compaction.coverage import Line, Rarity, chosen, share_covered, terms_of
+from bot.compaction.coverage import DENSE, Line, Rarity, chosen, share_covered, terms_of
 from bot.compaction.facts.candidates import candidates_of
 from bot.compaction.facts.checkpoint import is_checkpoint
 from bot.compaction.facts.choice import checkpoint_of
@@ -58,6 +58,9 @@ _TOLD_SHARE = 0.3
 _SAID_ALREADY = 0.8
 """A line of which the summary or what stays says so much, every value included, is not listed."""
 _VALUE = re.compile(r"[\d@_]")
+_IS_DENSE = re.compile(f"[{DENSE}]")
+_LETTER = rf"[^\W{DENSE}]"
+"""Of a writing with blanks, or a digit: beside one another they make one word or number."""
 
 
 def demanded(entries: Iterable[Entry], *, rules: Sequence[str] = (), focus: str = "") -> tuple[str, ...]:
@@ -207,8 +210,14 @@ class Details:
 
 
 def _stands_in(value: str, text: str) -> bool:
-    """Whether a value can be read in a text, and is no piece of a longer word or number there."""
-    return value in text and bool(re.search(rf"(?<!\w)(?<!\d[.,]){re.escape(value)}(?!\w|[.,]\d)", text))
+    """Whether a value can be read in a text, and is no piece of a longer word or number there. In writing without
+    blanks nothing tells where a word ends."""
+    if value not in text:
+        return False
+    begins, ends = (not _IS_DENSE.match(end) for end in (value[:1], value[-1:]))
+    plain = re.escape(value)  # stands first in the pattern, so that it is searched for fast
+    before = rf"(?<!{_LETTER}{plain})(?<!\d[.,]{plain})" if begins else ""
+    return bool(re.search(plain + before + (rf"(?!{_LETTER}|[.,]\d)" if ends else ""), text))
 
 
 def _tokens(text: str) -> float:

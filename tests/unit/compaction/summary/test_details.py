@@ -88,12 +88,25 @@ def test_what_a_call_was_given_is_listed_although_its_words_stand_elsewhere() ->
     assert "python reproduce.py" not in completed(VAGUE, Page(talk, kept), 500)
 
 
-@pytest.mark.parametrize(("value", "said_again"), [("Ann", "Annual report"), ("14", "RX-1477"), ("4", "for 4.50 EUR")])
-def test_what_a_call_was_given_does_not_stand_in_a_longer_word_or_number(value: str, said_again: str) -> None:
+def listed_given(value: str, kept: str) -> bool:
+    """Whether the value that a call was given is listed beside what stays."""
     call = {"type": "tool_use", "id": "a", "name": "read", "input": {"path": "/log", "what": value}}
     talk = (said(1, "Is it there?"), Entry(2, "assistant", (call,), EntryKind.REPLY), returned(3, "a", "It is. " * 40))
-    assert f"- what={value}" in completed(VAGUE, Page(talk, (said(4, f"So write it: {said_again}."),)), 500)
-    assert f"- what={value}" not in completed(VAGUE, Page(talk, (said(4, f"So write it: {value}."),)), 500)
+    return f"- what={value}" in completed(VAGUE, Page(talk, (said(4, kept),)), 500)
+
+
+@pytest.mark.parametrize(
+    ("value", "said_again"),
+    [("Ann", "Annual report"), ("14", "RX-1477"), ("4", "for 4.50 EUR"), ("5個", "15個です"), ("/log/a", "at /b/log/a")],
+)
+def test_what_a_call_was_given_does_not_stand_in_a_longer_word_or_number(value: str, said_again: str) -> None:
+    assert listed_given(value, f"So write it: {said_again}.")
+    assert not listed_given(value, f"So write it: {value}.")
+
+
+@pytest.mark.parametrize(("value", "sentence"), [("田中", "私は田中です。"), ("5", "5月に行きます。"), ("Tokyo", "Tokyoに行く。")])
+def test_what_a_call_was_given_stands_in_a_sentence_that_is_written_without_blanks(value: str, sentence: str) -> None:
+    assert not listed_given(value, sentence)
 
 
 @pytest.mark.parametrize("room", [40, 80, 160, 320])
