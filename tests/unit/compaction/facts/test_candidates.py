@@ -179,7 +179,8 @@ def test_a_short_text_that_a_look_returned_is_told_whole() -> None:
 
 def test_what_a_long_call_returned_is_not_outdated_by_another_one_that_begins_as_it_does() -> None:
     begin = " && ".join(f"export SETTING_{at}=/srv/app/{at}" for at in range(12))
-    listings = {what: "\n".join(f"{what} W{at}00{at} is on its way" for at in range(20)) for what in ("goods", "refunds")}
+    whats = ("goods", "refunds")
+    listings = {what: "\n".join(f"{what} W{at}00{at} is on its way" for at in range(20)) for what in whats}
     calls = (
         used(at, "run", {"command": f"{begin} && ./list {what}"}, listing)
         for at, (what, listing) in zip((1, 3), listings.items(), strict=True)

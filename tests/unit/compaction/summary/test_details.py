@@ -97,14 +97,16 @@ def listed_given(value: str, kept: str) -> bool:
 
 @pytest.mark.parametrize(
     ("value", "said_again"),
-    [("Ann", "Annual report"), ("14", "RX-1477"), ("4", "for 4.50 EUR"), ("5個", "15個です"), ("/log/a", "at /b/log/a")],
+    [("Ann", "Annual report"), ("14", "RX-1477"), ("4", "for 4.50 EUR"), ("5個", "15個です"), ("/log/a", "/b/log/a")],
 )
 def test_what_a_call_was_given_does_not_stand_in_a_longer_word_or_number(value: str, said_again: str) -> None:
     assert listed_given(value, f"So write it: {said_again}.")
     assert not listed_given(value, f"So write it: {value}.")
 
 
-@pytest.mark.parametrize(("value", "sentence"), [("田中", "私は田中です。"), ("5", "5月に行きます。"), ("Tokyo", "Tokyoに行く。")])
+@pytest.mark.parametrize(
+    ("value", "sentence"), [("田中", "私は田中です。"), ("5", "5月に行きます。"), ("Tokyo", "Tokyoに行く。")]
+)
 def test_what_a_call_was_given_stands_in_a_sentence_that_is_written_without_blanks(value: str, sentence: str) -> None:
     assert not listed_given(value, sentence)
 
