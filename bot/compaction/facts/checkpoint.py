@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from bot.compaction.facts.fact import PART, PROSE, RECORDS, Candidate, Fact, FactKind, FactStatus, Speaker
 from bot.compaction.facts.given import given_in, given_lines, lines_of
 from bot.compaction.facts.labels import label_of
-from bot.compaction.facts.quotes import note_and_words
+from bot.compaction.facts.quotes import is_note, note_and_words
 from bot.compaction.facts.records import SEPARATOR, Fields, as_text, fields_of, is_generic, is_id_name, list_of
 
 Names = Mapping[int | Fact, str]
@@ -115,10 +115,11 @@ def with_name(text: str, name: str) -> str:
 
 def names_in(facts: Iterable[Fact]) -> Names:
     """By message, who wrote it, where several people talk: nearly all messages of people begin with one of several
-    names then. Elsewhere nobody is named. Of a message without a number each line is one."""
+    names then, behind what they quote, which may begin with another's. Elsewhere nobody is named. Of a message without
+    a number each line is one."""
     first: dict[int | Fact, str] = {}
     for fact in facts:
-        if fact.kind in PROSE and fact.speaker is Speaker.PERSON:
+        if fact.kind in PROSE and fact.speaker is Speaker.PERSON and not is_note(fact.text):
             first.setdefault(_number(fact) or fact, _name_in(fact))
     named = {message: name for message, name in first.items() if name}
     is_group = len(set(named.values())) > 1 and len(named) >= _NEARLY_ALL * len(first)
@@ -131,7 +132,7 @@ def _number(fact: Fact) -> int:
 
 
 def _name_in(fact: Fact) -> str:
-    found = _NAMED.match(note_and_words(fact.text)[1])
+    found = _NAMED.match(fact.text)
     return found["who"] if found else ""
 
 

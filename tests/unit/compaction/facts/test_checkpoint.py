@@ -10,6 +10,9 @@ from bot.compaction.facts.choice import checkpoint_of, checkpoint_tokens
 from bot.compaction.facts.fact import PROSE, Fact, FactKind, FactStatus, Speaker
 from bot.compaction.facts.merge import merged
 from bot.compaction.manual.given import entries_of
+from bot.history import Entry, EntryKind
+from bot.history.quotations import quotation_block, spoken_by
+from bot.messages import Quote
 from tests.unit.entries import replied, said
 
 FACTS = (
@@ -177,6 +180,38 @@ def test_in_a_group_each_line_says_who_it_was_also_when_it_is_read_back() -> Non
         "#2 Bob: Mine is RX-2210, by the way.",
     ]
     assert checkpoint_of(merged(facts_in(text, 9)).facts, 1_000) == text
+
+
+def answering(seq: int, who: str, words: str, quoted: str) -> Entry:
+    blocks = (quotation_block(Quote(f"> {quoted}", key="message:1:1", person="7")), spoken_by(who, words))
+    return Entry(seq, "user", blocks, EntryKind.SAID, person=who)
+
+
+def test_in_a_group_what_answers_a_quotation_is_told_as_its_writers_and_not_as_the_quoted_ones() -> None:
+    entries = [
+        said(1, "Bob: The key is 4711."),
+        said(2, "Ann: Take the train QX-12."),
+        answering(3, "Ann", "No, it is 4712.", "Bob: The key of the cellar is 4711."),
+        answering(4, "Ann", "ok", "Bob: The attic has RX-2210."),
+    ]
+    text = rendered(merged(candidates_of(entries)).facts)
+    assert text.splitlines()[3:] == [
+        "#1 Bob: The key is 4711.",
+        "#2 Ann: Take the train QX-12.",
+        "#3 Ann [quoted]: Bob: The key of the cellar is 4711.",
+        "#3 Ann: No, it is 4712.",
+        "#4 person [quoted]: Bob: The attic has RX-2210.",
+    ]
+    assert rendered(merged(facts_in(text, 9)).facts) == text
+
+
+def test_messages_that_only_quote_do_not_hide_that_several_people_talk() -> None:
+    entries = [
+        said(1, "Bob: The key is 4711."),
+        said(2, "Ann: Take the train QX-12."),
+        *(answering(at, "Ann", "ok", f"Item QX-{at}12.") for at in range(3, 9)),
+    ]
+    assert "#2 Ann: Take the train QX-12." in rendered(merged(candidates_of(entries)).facts)
 
 
 def test_a_word_before_a_colon_is_nobodys_name_where_no_other_stands_there() -> None:
