@@ -202,6 +202,8 @@ def _candidates(line: str, title: str, seq: int) -> Iterator[Candidate]:
     key = ""
     if status is FactStatus.FAILED:
         key = f"failed:{cell}"
+    elif kind is FactKind.PATH:
+        key = f"path:{line}"
     elif listed := list_of(fields):
         key = f"{PART}{listed}"
     elif kind is FactKind.VALUE and is_id_name(name) and not is_generic(name):

@@ -9,6 +9,7 @@ from bot.compaction.facts.checkpoint import HEADING, OPENING, apart, facts_in, i
 from bot.compaction.facts.choice import checkpoint_of, checkpoint_tokens
 from bot.compaction.facts.fact import PROSE, Fact, FactKind, FactStatus, Speaker
 from bot.compaction.facts.merge import merged
+from bot.compaction.facts.tools import path_candidates
 from bot.compaction.manual.given import entries_of
 from bot.history import Entry, EntryKind
 from bot.history.quotations import quotation_block, spoken_by
@@ -49,6 +50,12 @@ def test_a_checkpoint_read_back_has_the_same_facts() -> None:
 def test_a_checkpoint_of_a_checkpoint_reads_the_same() -> None:
     text = rendered(merged(facts_in(rendered(FACTS), seq=20)).facts)
     assert rendered(merged(facts_in(text, seq=30)).facts) == text
+
+
+def test_a_place_of_a_checkpoint_that_a_tool_lists_again_is_one_fact() -> None:
+    text = rendered(merged(path_candidates(["/srv/data/report.csv"], 1)).facts)
+    again = merged([*facts_in(text, 20), *path_candidates(["/srv/data/report.csv"], 21)]).facts
+    assert [(fact.text, fact.seqs) for fact in again] == [("/srv/data/report.csv", (20, 21))]
 
 
 def test_a_line_that_looks_like_a_heading_stays_a_fact() -> None:
