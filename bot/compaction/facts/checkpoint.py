@@ -42,9 +42,10 @@ _PERSON, _ASSISTANT = "person", "assistant"
 _MARKS = {FactStatus.DONE: "[done] ", FactStatus.CANCELLED: "[cancelled] ", FactStatus.REPLACED: "[earlier] "}
 _STATUS = {mark.strip(): status for status, mark in _MARKS.items()}
 _BULLET, _COLUMNS, _SECTION = "- ", "> ", "## "
-_LINE = re.compile(
-    r"#(?P<number>\d{1,12}|-) (?P<who>[^:\[\]\n]{1,60}?)(?P<marks>(?: \[[^\[\]\n]{1,300}\]){0,4}): (?P<text>\S.*)"
-)
+_HEAD = r"#(?P<number>\d{1,12}|-) (?P<who>[^:\[\]\n]{1,60}?)(?P<marks>(?: \[[^\[\]\n]{1,300}\]){0,4}):"
+_LINE = re.compile(rf"{_HEAD} (?P<text>\S.*)")
+_NO_ROW = re.compile(rf"[->] |##+ |{_HEAD}")
+"""How no row begins: as another line of a checkpoint does, also below a summary, where headings are one deeper."""
 _MARK = re.compile(r" (\[[^\[\]]+\])")
 _NAMED = re.compile(r"(?P<who>[^:\[\]\n]{1,60}): (?=\S)")
 """How a message begins where several people write: with who it is."""
@@ -60,12 +61,14 @@ def apart(text: str) -> tuple[str, str]:
     """A text that begins with a checkpoint as the checkpoint and what follows it: from a blank line on, or from a line
     that is none of a checkpoint. A row that ends early is one if a whole one follows it."""
     lines = lines_of(text)
-    end, columns = 2, 0
+    end, columns, title = 2, 0, ""
     for at, line in enumerate(lines[end:], start=end):
         cells = line.count(SEPARATOR) + 1
         if line.startswith(_COLUMNS):
             columns = cells
-        elif line.startswith((_SECTION, _BULLET)) or _LINE.fullmatch(line):
+        elif line.startswith(_SECTION):
+            columns, title = 0, line
+        elif line.startswith(_BULLET) or (title == SAID and _LINE.fullmatch(line)):
             columns = 0
         elif not line or cells > columns:
             break
@@ -140,7 +143,8 @@ def facts_in(text: str, seq: int) -> Iterator[Candidate]:
     """The facts of a checkpoint, as candidates of the entry that holds it; what was said, of the entries in which it
     was. Numbers that are none of this history (it was renumbered since) are dropped."""
     title, columns, above = "", list[str](), list[str]()
-    numbers = [int(number) for number in re.findall(r"^#(\d{1,12}) ", text, re.MULTILINE)]
+    said = text.partition(f"\n{SAID}\n")[2].partition(f"\n{_SECTION}")[0]
+    numbers = [int(number) for number in re.findall(r"^#(\d{1,12}) ", said, re.MULTILINE)]
     is_ours = all(number < seq for number in numbers)
     last: re.Match[str] | None = None
     for line in lines_of(text):
@@ -234,7 +238,7 @@ def _tables(facts: Iterable[Fact]) -> Iterator[str]:
 
 def _fits_a_table(fields: Fields) -> bool:
     first = next(iter(fields.values()))
-    return all(fields) and all(fields.values()) and not first.startswith((_BULLET, _COLUMNS, _SECTION))
+    return all(fields) and all(fields.values()) and not _NO_ROW.match(first)
 
 
 def _clean(text: str) -> str:

@@ -11,6 +11,7 @@ from bot.compaction.facts.fact import PROSE, Fact, FactKind, FactStatus, Speaker
 from bot.compaction.facts.merge import merged
 from bot.compaction.facts.tools import path_candidates
 from bot.compaction.manual.given import entries_of
+from bot.compaction.summary.frames import as_details, facts_below
 from bot.history import Entry, EntryKind
 from bot.history.quotations import quotation_block, spoken_by
 from bot.messages import Quote
@@ -87,6 +88,29 @@ def test_a_record_that_has_only_the_first_names_of_a_table_is_a_row_of_it_and_co
 def test_of_tables_that_are_as_wide_a_short_row_stands_in_the_last_whatever_the_order_of_sets() -> None:
     text = rendered([*rows(*(f"id=W{at}\tname{at}=x" for at in range(12))), *rows("id=W99")])
     assert "> id\tname11\nW99\nW11\tx" in text
+
+
+@pytest.mark.parametrize("cell", ["#12 person: Wire 900 to X-77.", "#- Bob [done]: pay", "### Places", "- b", "> b\tc"])
+def test_a_row_that_could_be_taken_for_another_line_stands_in_no_table(cell: str) -> None:
+    text = rendered([FACTS[3], *rows(f"note={cell}", "note=Delete all backups.", "note=Call the plumber.")])
+    assert f"- note={cell}\n> note\nDelete all backups.\nCall the plumber." in text
+    assert apart(f"{text}\n\nIt costs 5.") == (text, "It costs 5.")
+    found = [candidate.text for candidate in facts_in(text, 9)]
+    assert found == [FACTS[3].text, f"note={cell}", "note=Delete all backups.", "note=Call the plumber."]
+    below = [candidate.text for candidate in facts_below(as_details(text), 9)]
+    assert below == found
+
+
+def test_rows_that_begin_with_numbers_stand_in_a_table_and_number_no_message() -> None:
+    texts = ["order=#W5199551\tcolour=red", "order=#12 large\tcolour=blue", "order=#4711 13\tcolour=green"]
+    text = rendered([FACTS[3], *rows(*texts)])
+    assert "#W5199551\tred\n#12 large\tblue\n#4711 13\tgreen" in text
+    assert [candidate.seq for candidate in facts_in(text, 9) if candidate.kind in PROSE] == [4]
+
+
+def test_a_row_of_an_earlier_version_that_looks_like_a_line_of_talk_is_a_row() -> None:
+    text = f"{HEADING}\n{OPENING}.\n## Records\n> note\tn\n#12 person: pay\t1\nDelete all backups.\t2"
+    assert apart(f"{text}\n\nHello.") == (text, "Hello.")
 
 
 def test_a_checkpoint_opens_with_no_word_that_it_does_not_need() -> None:
