@@ -46,7 +46,7 @@ _OF_GIVEN = 5.0
 _SPARE = 1.25
 """Lines are chosen for so much more room than there is, since prices are guesses."""
 _TRIES = 50
-_AIM, _CLOSE = 0.996, 0.99
+_AIM, _CLOSE = 0.999, 0.997
 """The share of its room that a checkpoint is meant to take, and from which on it is as good as any."""
 _JUST_SAID = 20
 """Entries after which something may tell too little to be kept."""
