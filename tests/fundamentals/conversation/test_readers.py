@@ -48,7 +48,8 @@ async def test_segmented_hides_the_middle_from_the_model_and_its_summary_from_pe
         await compacted(room)
         await room.asks("And now?")
         texts = read(model.requests[-1].request)
-        shown = [number for number in range(1, 13) if any(LINE.format(number) in text for text in texts)]
+        stays = [text for text in texts if summary not in text]  # below it details may tell a line
+        shown = [number for number in range(1, 13) if any(LINE.format(number) in text for text in stays)]
         assert shown == [1, 2, 8, 9, 10, 11, 12]
         assert any(summary in text for text in texts)
         assert {key: shown.text for key, shown in room.shown["1"].items() if key in said} == said
