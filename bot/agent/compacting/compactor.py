@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
@@ -272,8 +273,7 @@ class Compactor:
         run = await self._rows.look_at(self._run_id)
         if run.state in runs.OPEN:
             return await self._see_through(run)
-        await self._finished(run.id)
-        return {RunState.DONE: Outcome.DONE, RunState.ABORTED: Outcome.ABORTED}.get(run.state, Outcome.UNCHANGED)
+        return await self._finished(run.id)
 
     async def _carry_out(self, request: Request) -> Outcome:
         stack = self._context.history.stack
@@ -366,8 +366,7 @@ class Compactor:
                     return await self._without_summary(run, RunState.FAILED, "no worker answered")
                 run = found
             if run.state is RunState.ABORTED:
-                await self._finished(run.id)
-                return Outcome.ABORTED
+                return await self._finished(run.id)
             return await self._land(run)
 
     async def _land(self, run: Run) -> Outcome:
@@ -391,13 +390,9 @@ class Compactor:
         return await self._commit(run, plan, summary, note)
 
     async def _commit(self, run: Run, plan: Plan, summary: str, note: str = "") -> Outcome:
-        try:
+        with suppress(_AbortedMeanwhileError):
             await self._commit_layer(run, plan, summary, note)
-        except _AbortedMeanwhileError:
-            await self._finished(run.id)
-            return Outcome.ABORTED
-        await self._finished(run.id)
-        return Outcome.DONE
+        return await self._finished(run.id)
 
     async def _commit_layer(self, run: Run, plan: Plan, summary: str, note: str) -> None:
         context = self._context
@@ -456,8 +451,7 @@ class Compactor:
             if await self._end(step, run.id, state, reason):
                 shown = await self._notices.not_summarised(step, reason) if for_operators else reason
                 await step.change(run.status_slot, unchanged(shown, is_empty=state is RunState.EMPTY))
-        await self._finished(run.id)
-        return Outcome.UNCHANGED
+        return await self._finished(run.id)
 
     async def _end(self, step: Step, run_id: str, state: RunState, reason: str) -> Run | None:
         if not await runs.end(step.tx, run_id, state, reason=reason, meter_after=None, now=step.now):
@@ -469,10 +463,13 @@ class Compactor:
         step.afterwards.append(partial(count, run, state, step.now, run.strategy))
         return run
 
-    async def _finished(self, run_id: str) -> None:
+    async def _finished(self, run_id: str) -> Outcome:
+        """What its row says it came to: a person may have stopped it in the moment in which it failed."""
         self._ended = run_id
         self._live.show_meter()
-        await self._report.ended(await self._rows.look_at(run_id))
+        run = await self._rows.look_at(run_id)
+        await self._report.ended(run)
+        return {RunState.DONE: Outcome.DONE, RunState.ABORTED: Outcome.ABORTED}.get(run.state, Outcome.UNCHANGED)
 
 
 def _without(plan: Plan, why: str = "") -> str:
