@@ -62,7 +62,7 @@ class Updates:
         known = sorted((weight, word) for word, weight in own.items() if self._by_word[word][0] > at)
         later = {one for _, word in known[-_LOOKED_UP:] for one in self._by_word[word] if one > at}
         alike = {one: share for one in sorted(later, reverse=True) if (share := self._alike(one, at, own, whole))}
-        return tuple({next(iter(alike)): 0, max(alike, key=alike.__getitem__): 1}) if alike else ()
+        return tuple(dict.fromkeys((next(iter(alike)), max(alike, key=alike.__getitem__)))) if alike else ()
 
     def _alike(self, newer: int, at: int, own: Mapping[str, int], whole: int) -> float:
         """The share of the words of the shorter of two lines that both have, by weight; 0 where that is too little, or

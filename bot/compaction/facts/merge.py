@@ -30,7 +30,7 @@ from bot.compaction.facts.fact import (
 from bot.compaction.facts.records import Fields, as_text, fields_of, is_id_name
 
 CAPS = {FactKind.ACTION: 400, FactKind.VALUE: 1_500, FactKind.GIVEN: 1_000, FactKind.PATH: 100}
-"""Facts of one kind at most; the least useful, then the oldest, go (FEATURES A8: growth is capped). Of what was said
+"""Facts of one kind at most; the oldest that nobody pinned go (FEATURES A8: growth is capped). Of what was said
 only the book has a cap (:mod:`bot.compaction.facts.life`)."""
 
 MOST_SEQS = 8
