@@ -2,9 +2,10 @@
 
 From Daycare (FEATURES D1, D6): warning at 75 % and critical at 90 % of the limit; after a compaction the page reads:
 the marker ``Session context compacted.``, the summary as a user message with an instruction to go on, and the latest
-user message. A request that was answered already stays with its answer, when both are small, so that nothing is
-answered twice; and what tools returned for one that is not, and the model has not read yet, so that no tool is called
-twice.
+user message. A request that was answered already stays with its answer, so that nothing is answered twice: with all
+that was done in between, or without it, or the answer by itself, whatever is small. The next message may be no more
+than "yes" to it. Of a request that is not answered what tools returned stays that the model has not read yet, so that
+no tool is called twice.
 """
 
 from __future__ import annotations
@@ -109,7 +110,8 @@ class Reset:
         options = self.options
         recent = Recent.of(options.keep_exchange_share, options.recent_tokens, Scale.of(view, meter), meter)
         most = recent.at_most(options.keep_exchange_share * meter.limit)
-        return exchange if sum(entry.tokens for entry in exchange) <= most else []
+        ends = (exchange, [exchange[0], exchange[-1]], exchange[-1:])
+        return next((kept for kept in ends if sum(entry.tokens for entry in kept) <= most), [])
 
 
 def _unread(since: Sequence[Entry], scale: Scale, meter: Meter, context: PlanContext) -> Sequence[Entry]:

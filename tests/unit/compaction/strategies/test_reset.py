@@ -75,8 +75,19 @@ def test_an_answered_exchange_stays_whole_when_it_is_small() -> None:
     assert shown(page)[0][1][2:] == ["bye"]
 
 
-def test_an_answered_exchange_that_is_large_is_summarised_so_that_it_is_not_answered_twice() -> None:
-    page = history(*LONG_TALK, said(3, "bye", tokens=51), replied(4, "bye", tokens=100))
+def test_of_an_exchange_that_is_large_the_request_and_its_answer_stay_or_the_answer() -> None:
+    done = (replied(4, "", "a"), returned(5, "a", "a fox", tokens=200))
+    page = history(*LONG_TALK, said(3, "look", tokens=50), *done, replied(6, "A fox. Shoo it?", tokens=100))
+    assert planned(page).summarise == (1, 2, 4, 5)
+    assert shown(compacted(page))[-1] == ("assistant", ["A fox. Shoo it?"])
+    page = history(*LONG_TALK, said(3, "look", tokens=51), *done, replied(6, "A fox. Shoo it?", tokens=100))
+    assert planned(page).summarise == (1, 2, 3, 4, 5)
+    after = compacted(page).appended(said(19, "yes"))
+    assert shown(after)[1:] == [("assistant", ["A fox. Shoo it?"]), ("user", ["yes"])]
+
+
+def test_an_answer_that_is_large_is_summarised_with_what_it_answers_so_that_nothing_is_answered_twice() -> None:
+    page = history(*LONG_TALK, said(3, "bye", tokens=10), replied(4, "bye", tokens=151))
     assert planned(page).summarise == (1, 2, 3, 4)
     assert shown(compacted(page)) == [("user", [MARKER, f"SUMMARY 1\n\n{GO_ON}"])]
 
