@@ -42,7 +42,8 @@ _COMPOUND = 12
 """Letters from which on a word has something to say at its end as well ("Rechnungsadresse")."""
 
 _FORMS = (0.3, 0.3, 0.3, 0.45, 0.75, 1.0)
-"""What a word of so many letters tells: in every language the short ones are the common ones."""
+"""What a word of so many letters and marks on them tells: in every language the short ones are the common ones. Where
+all are short, as in Vietnamese, the marks tell them apart."""
 _PAIR = 0.5
 _NUMBER, _LONG_NUMBER, _IDENTIFIER = 1.5, 2.0, 2.5
 AMOUNT = "#"
@@ -153,7 +154,8 @@ def form_of(term: str) -> float:
         return _LONG_NUMBER if sum(map(str.isdigit, term)) >= _LONG else _NUMBER
     if not term.isascii() and _IS_DENSE.match(term):
         return _PAIR
-    return _FORMS[min(len(term), len(_FORMS) - 1)]
+    signs = len(term) if term.isascii() else len(unicodedata.normalize("NFD", term))
+    return _FORMS[min(signs, len(_FORMS) - 1)]
 
 
 def share_covered(text: str, covered: Iterable[str], *, rarity: Rarity) -> float:

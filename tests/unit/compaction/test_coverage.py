@@ -50,6 +50,11 @@ def test_what_is_rare_weighs_more_and_so_do_codes_and_long_words() -> None:
     assert rarity.weight("zacha") > rarity.weight("near")
 
 
+def test_a_mark_on_a_letter_tells_as_much_as_a_letter() -> None:
+    assert form_of("thứ") == form_of("third") > form_of("thu")
+    assert form_of("né") == form_of("new") > form_of("ne")
+
+
 def test_a_number_that_is_as_long_as_an_id_tells_as_much_as_a_code() -> None:
     rarity = _rarity(_lines("6117189161 QX-77A 2026 481"))
     assert rarity.weight("6117189161") == rarity.weight("qx-77a") > rarity.weight("2026") == rarity.weight("481")
