@@ -22,17 +22,8 @@ import structlog
 from bot.agent.context import Context
 from bot.agent.step import Step
 from bot.compaction.extraction import checked, operations_in
-from bot.compaction.facts.fact import Fact, FactKind, Speaker, plain
-from bot.compaction.facts.life import (
-    Known,
-    Refreshed,
-    Source,
-    floor_of,
-    found_in,
-    in_scope,
-    injected,
-    refreshed,
-)
+from bot.compaction.facts.fact import Fact, FactKind, Source, Speaker, plain
+from bot.compaction.facts.life import Refreshed, floor_of, found_in, in_scope, injected, refreshed
 from bot.compaction.facts.speech import clipped, speech_candidates
 from bot.compaction.memory_report import USAGE, Changes, audit_of, line_of, page_of, runtime_line, runtime_notice
 from bot.errors import StaleEpoch, StoreUnavailable
@@ -74,7 +65,7 @@ class _Read:
     """What a refresh works on."""
 
     row: MemoryRow
-    known: tuple[Known, ...]
+    known: tuple[Fact, ...]
     unread: tuple[Entry, ...]
     last: int
     floor: int
@@ -90,7 +81,7 @@ class AgentMemory:
         self._database = database
         self._settings = settings
         self._secrets = secrets
-        self._latest: tuple[MemoryRow, tuple[Known, ...]] = (MemoryRow(), ())
+        self._latest: tuple[MemoryRow, tuple[Fact, ...]] = (MemoryRow(), ())
 
     @property
     def collects(self) -> bool:
@@ -118,7 +109,7 @@ class AgentMemory:
         agent_id, floor = self._context.agent_id, floor_of(step.history)
         row, known = await facts.get(step.tx, agent_id), await facts.load(step.tx, agent_id)
         entries = await facts.shown(step.tx, agent_id, seqs)
-        first = (seq for item in known for seq in item.fact.seqs[:1])
+        first = (seq for item in known for seq in item.seqs[:1])
         said_by = await facts.people(step.tx, agent_id, {*seqs, *first})
         life = checked(known, operations_in(answer) or (), entries, floor, said_by)
         if not life.candidates:
@@ -162,7 +153,7 @@ class AgentMemory:
                 return audit_of(await facts.candidates(tx, self._context.agent_id), int(match[6] or 1))
             known = await facts.load(tx, self._context.agent_id)
         floor = floor_of(self._context.history)
-        shown = [item for item in known if in_scope(item.fact, floor)]
+        shown = [item for item in known if in_scope(item, floor)]
         return page_of(shown, int(match[7] or 1), collected=self.collects)
 
     async def _has_facts(self) -> bool:
@@ -180,7 +171,7 @@ class AgentMemory:
             last = await histories.last_seq(tx, agent_id)
         return _Read(row, known, unread, last, floor_of(self._context.history))
 
-    async def _known_at(self, tx: Tx, row: MemoryRow) -> tuple[Known, ...]:
+    async def _known_at(self, tx: Tx, row: MemoryRow) -> tuple[Fact, ...]:
         """The facts of this version, from the book where they are not at hand."""
         had, known = self._latest
         if (had.version, had.upto, had.next_number) != (row.version, row.upto, row.next_number):
@@ -204,17 +195,15 @@ class AgentMemory:
         row = await facts.get(step.tx, agent_id)
         if row.version != read.row.version or floor_of(step.history) != read.floor:
             return None
-        number, after = row.next_number, list[Known]()
-        for item in life.facts:
-            fact = item.fact
-            if not fact.number:
-                fact, number = replace(fact, number=number), number + 1
-            if _is_news_to_model(item):
-                fact = replace(fact, seqs=(await self._tell_model(step, fact),))
-            after.append(replace(item, fact=fact))
+        number, after = row.next_number, list[Fact]()
+        for found in life.facts:
+            fact = found if found.number else replace(found, number=number)
+            number += not found.number
+            told = _is_news_to_model(fact)
+            after.append(replace(fact, seqs=(await self._tell_model(step, fact),)) if told else fact)
         await facts.change(step.tx, agent_id, read.known, after)
         await facts.add_candidates(step.tx, agent_id, life.candidates, now=step.now)
-        there = sum(not item.forgotten and in_scope(item.fact, read.floor) for item in after)
+        there = sum(not item.forgotten and in_scope(item, read.floor) for item in after)
         changes = Changes.of(life, mode, there)
         line = await self._tell_people(step, row, changes)
         upto = read.last if self.collects else row.upto
@@ -271,7 +260,7 @@ class AgentMemory:
         async with self._context.step() as step:
             row, known = await facts.get(step.tx, agent_id), await facts.load(step.tx, agent_id)
             floor = floor_of(step.history)
-            here = {item.fact.number: item for item in known if not item.forgotten and in_scope(item.fact, floor)}
+            here = {item.number: item for item in known if not item.forgotten and in_scope(item, floor)}
             item = here.get(number)
             if item is None:
                 return f"I know no fact {number}. /memory lists them."
@@ -292,15 +281,15 @@ class AgentMemory:
             if _is_full(known):
                 return FULL
             floor = floor_of(step.history)
-            alike = [item for item in known if in_scope(item.fact, floor) and plain(item.fact.text) == plain(text)]
+            alike = [item for item in known if in_scope(item, floor) and plain(item.text) == plain(text)]
             if alike:
                 added = replace(_changed(alike[0], "pin"), forgotten=False)
                 after = [added if other is alike[0] else other for other in known]
             else:
                 added = _added(text, row.next_number)
                 if not busy:
-                    seqs = (await self._tell_model(step, added.fact),)
-                    added = replace(added, fact=replace(added.fact, seqs=seqs))
+                    seqs = (await self._tell_model(step, added),)
+                    added = replace(added, seqs=seqs)
                 after = [*known, added]
             await facts.change(step.tx, agent_id, known, after)
             next_number = row.next_number + (not alike)
@@ -313,22 +302,22 @@ def with_notice(row: MemoryRow, notice: str, secrets: Collection[str]) -> tuple[
     return (*row.told, redact(notice, secrets))[-MOST_NOTICES:]
 
 
-def _is_news_to_model(item: Known) -> bool:
-    return item.source is Source.PERSON and not item.fact.seqs and not item.forgotten
+def _is_news_to_model(item: Fact) -> bool:
+    return item.source is Source.PERSON and not item.seqs and not item.forgotten
 
 
-def _is_full(known: Sequence[Known]) -> bool:
+def _is_full(known: Sequence[Fact]) -> bool:
     return sum(item.protected and not item.forgotten for item in known) >= MOST_OF_PEOPLE
 
 
-def _changed(item: Known, what: str) -> Known:
+def _changed(item: Fact, what: str) -> Fact:
     pinned = what == "pin"
     source = Source.PERSON if pinned else Source.AUTO
-    return Known(replace(item.fact, pinned=pinned), source, forgotten=what == "forget")
+    return replace(item, pinned=pinned, source=source, forgotten=what == "forget")
 
 
-def _added(text: str, number: int) -> Known:
+def _added(text: str, number: int) -> Fact:
     """Of the kind that its weightiest sentence has."""
     sentences = list(speech_candidates(text, 0, Speaker.PERSON))
     kind = max(sentences, key=lambda item: item.weight).kind if sentences else FactKind.STATEMENT
-    return Known(Fact(kind, text, (), pinned=True, weight=10.0, number=number), Source.PERSON)
+    return Fact(kind, text, (), pinned=True, weight=10.0, number=number, source=Source.PERSON)

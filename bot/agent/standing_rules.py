@@ -21,8 +21,8 @@ import structlog
 
 from bot.agent.context import Context
 from bot.agent.step import Step
-from bot.compaction.facts.fact import FactKind, FactStatus, Speaker
-from bot.compaction.facts.life import Known, floor_of
+from bot.compaction.facts.fact import Fact, FactKind, FactStatus, Speaker
+from bot.compaction.facts.life import floor_of
 from bot.compaction.found_rules import Found, found_rules
 from bot.compaction.standing_rules import (
     LONGEST_RULE,
@@ -75,7 +75,7 @@ class _Read:
     """What rules are looked for in."""
 
     said: tuple[Entry, ...]
-    known: tuple[Known, ...]
+    known: tuple[Fact, ...]
 
 
 class StandingRules:
@@ -119,7 +119,7 @@ class StandingRules:
         summary = next(
             (text_of(e.blocks) for e in reversed(self._context.history.visible) if e.kind is EntryKind.SUMMARY), ""
         )
-        over = (item.fact.text for item in read.known if item.forgotten or item.fact.status in _OVER)
+        over = (item.text for item in read.known if item.forgotten or item.status in _OVER)
         gone = {said for text in over for said in _with_name_or_without(text)}
         look = partial(
             found_rules, read.said, several=bool(message.speaker), summary=summary, skipped=EDITED, gone=gone
@@ -139,7 +139,7 @@ class StandingRules:
         agent_id = self._context.agent_id
         async with self._database.read() as tx:
             known = await facts.load(tx, agent_id)
-            seqs = {seq for item in known if _is_rule(item) for seq in item.fact.seqs if seq > floor}
+            seqs = {seq for item in known if _is_rule(item) for seq in item.seqs if seq > floor}
             said = await standing_rules.said(tx, agent_id, after=floor, most=MOST_READ, besides=sorted(seqs)[-500:])
         whole = tuple(entry for entry in said if not any(block.get("text") in _GONE for block in entry.blocks))
         return _Read(whole, known)
@@ -249,7 +249,7 @@ class StandingRules:
     async def _forget_facts(self, step: Step, text: str) -> None:
         agent_id = self._context.agent_id
         row, known = await facts.get(step.tx, agent_id), await facts.load(step.tx, agent_id)
-        after = [_forgotten(item) if plain(text) in _with_name_or_without(item.fact.text) else item for item in known]
+        after = [_forgotten(item) if plain(text) in _with_name_or_without(item.text) else item for item in known]
         if after != list(known):
             await facts.change(step.tx, agent_id, known, after)
             await facts.put(step.tx, agent_id, replace(row, version=row.version + 1))
@@ -271,9 +271,8 @@ def _named(rules: Collection[Rule], number: int) -> Rule | None:
     return next((rule for rule in rules if rule.number == number and rule.text), None)
 
 
-def _is_rule(item: Known) -> bool:
-    fact = item.fact
-    return not item.forgotten and fact.kind is FactKind.CONSTRAINT and fact.speaker is Speaker.PERSON
+def _is_rule(fact: Fact) -> bool:
+    return not fact.forgotten and fact.kind is FactKind.CONSTRAINT and fact.speaker is Speaker.PERSON
 
 
 def _with_name_or_without(text: str) -> tuple[str, ...]:
@@ -282,14 +281,14 @@ def _with_name_or_without(text: str) -> tuple[str, ...]:
     return (plain(text), plain(words)) if words else (plain(text),)
 
 
-def _added_by_people(known: Collection[Known]) -> list[Found]:
+def _added_by_people(known: Collection[Fact]) -> list[Found]:
     """Rules that were said with /memory, and in no message."""
-    own = (item.fact for item in known if _is_rule(item) and item.protected)
+    own = (fact for fact in known if _is_rule(fact) and fact.protected)
     return [Found(fact.text) for fact in own if not fact.seqs and len(fact.text) <= LONGEST_RULE]
 
 
-def _forgotten(item: Known) -> Known:
-    return replace(item, fact=replace(item.fact, pinned=False), forgotten=True)
+def _forgotten(fact: Fact) -> Fact:
+    return replace(fact, pinned=False, forgotten=True)
 
 
 def _listed(rules: Sequence[Rule], found: Sequence[tuple[Rule, Found]], page: int, pages: int) -> str:

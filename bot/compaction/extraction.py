@@ -29,7 +29,7 @@ from bot.compaction.facts.fact import (
     plain,
 )
 from bot.compaction.facts.labels import asks
-from bot.compaction.facts.life import Known, Refreshed, in_scope, refreshed
+from bot.compaction.facts.life import Refreshed, in_scope, refreshed
 from bot.compaction.facts.quotes import is_note, own_words
 from bot.compaction.facts.speech import clipped, sentences_in
 from bot.compaction.summary.instruction import from_outside
@@ -91,9 +91,9 @@ def is_talk(entry: Entry) -> bool:
     return entry.layer is None and entry.kind in TALK and bool(_words(entry))
 
 
-def request_for(known: Sequence[Known], entries: Iterable[Entry], floor: int, most: int = MOST_SHOWN) -> str:
+def request_for(known: Sequence[Fact], entries: Iterable[Entry], floor: int, most: int = MOST_SHOWN) -> str:
     """What a model is asked about these messages. ``most``: facts that it is shown."""
-    facts = [item.fact for item in known if _is_shown(item, floor)][-most:]
+    facts = [item for item in known if _is_shown(item, floor)][-most:]
     lines = [f"{fact.number}. {fact.kind.value}, {fact.speaker.value}: {clipped(fact.text)}" for fact in facts]
     said = (f"Message {entry.seq}:\n{_as_shown(entry)}" for entry in entries if is_talk(entry))
     return from_outside("\n\n".join(["Facts:\n" + ("\n".join(lines) or "none yet"), *said]), _TASK)
@@ -112,7 +112,7 @@ def operations_in(answer: str) -> tuple[Operation, ...] | None:
 
 
 def checked(
-    known: Sequence[Known],
+    known: Sequence[Fact],
     operations: Sequence[Operation],
     entries: Iterable[Entry],
     floor: int,
@@ -123,7 +123,7 @@ def checked(
     ``entries``: those that the model was shown; ``people``: who said what, by the seqs of messages.
     """
     lines = dict(_lines(entry for entry in entries if entry.seq > floor and is_talk(entry)))
-    facts = {item.fact.number: item for item in known if in_scope(item.fact, floor) and not item.forgotten}
+    facts = {item.number: item for item in known if in_scope(item, floor) and not item.forgotten}
     added: list[Candidate] = []
     decided: list[Candidate] = []
     for at, operation in enumerate(operations):
@@ -134,24 +134,24 @@ def checked(
             continue
         kind = operation.kind
         if item is not None and operation.op != "add":
-            facts[item.fact.number] = replace(item, fact=_marked(item.fact, _MARKS[operation.op]))
+            facts[item.number] = _marked(item, _MARKS[operation.op])
             decided.append(replace(line, reason=Reason.UPDATE))
-            kind = item.fact.kind.value
+            kind = item.kind.value
         if operation.op in ("add", "replace"):
             line = _named(line, kind)
-            same = next((one for one in facts.values() if _is_known(one.fact, line)), None)
+            same = next((one for one in facts.values() if _is_known(one, line)), None)
             if same is None:
                 added.append(line)
             elif operation.op == "add":
-                facts[same.fact.number], changed = _called(same, line.kind)
+                facts[same.number], changed = _called(same, line.kind)
                 decided.append(replace(line, reason=Reason.UPDATE if changed else Reason.DUPLICATE))
-    after = tuple(item if item.forgotten else facts.get(item.fact.number, item) for item in known)
+    after = tuple(item if item.forgotten else facts.get(item.number, item) for item in known)
     life = refreshed(after, added, floor) if added else Refreshed(after)
     return replace(life, candidates=(*decided, *life.candidates))
 
 
 def _refusal(
-    operation: Operation, line: Candidate | None, item: Known | None, people: Mapping[int, str]
+    operation: Operation, line: Candidate | None, fact: Fact | None, people: Mapping[int, str]
 ) -> Reason | None:
     """Why this is not done."""
     if operation.op != "add" and operation.op not in _MARKS:
@@ -160,11 +160,11 @@ def _refusal(
         return Reason.NOT_SAID
     if operation.op == "add":
         return None
-    if item is None or item.fact.kind not in PROSE or is_note(item.fact.text):
+    if fact is None or fact.kind not in PROSE or is_note(fact.text):
         return Reason.NO_SUCH_FACT
-    if item.protected:
+    if fact.protected:
         return Reason.PROTECTED
-    fact, last = item.fact, max(item.fact.seqs, default=0)
+    last = max(fact.seqs, default=0)
     if fact.status is not FactStatus.ACTIVE or line.seq < last or plain(line.text) == plain(fact.text):
         return Reason.SUPERSEDED
     if fact.speaker is Speaker.MODEL:
@@ -201,10 +201,10 @@ def _is_known(fact: Fact, line: Candidate) -> bool:
     return fact.kind in PROSE and line.seq <= max(fact.seqs, default=0) and plain(fact.text) == plain(line.text)
 
 
-def _called(item: Known, kind: FactKind) -> tuple[Known, bool]:
+def _called(item: Fact, kind: FactKind) -> tuple[Fact, bool]:
     """A fact under another name, and whether it had none of that."""
-    keeps = item.protected or item.fact.status is not FactStatus.ACTIVE or item.fact.kind is kind
-    return (item, False) if keeps else (replace(item, fact=replace(item.fact, kind=kind)), True)
+    keeps = item.protected or item.status is not FactStatus.ACTIVE or item.kind is kind
+    return (item, False) if keeps else (replace(item, kind=kind), True)
 
 
 def _marked(fact: Fact, status: FactStatus) -> Fact:
@@ -242,10 +242,9 @@ def _as_shown(entry: Entry) -> str:
     return head_and_end_of(render(turns_of([replace(entry, blocks=_words(entry))])), _LONGEST_MESSAGE)
 
 
-def _is_shown(item: Known, floor: int) -> bool:
-    fact = item.fact
+def _is_shown(fact: Fact, floor: int) -> bool:
     is_prose = fact.kind in PROSE and fact.status is FactStatus.ACTIVE and not is_note(fact.text)
-    return is_prose and not item.protected and not item.forgotten and in_scope(fact, floor)
+    return is_prose and not fact.protected and not fact.forgotten and in_scope(fact, floor)
 
 
 def _words(entry: Entry) -> tuple[Block, ...]:

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Literal
 
 from bot.compaction.facts.fact import Candidate, Decision, Fact, FactKind, FactStatus, Speaker
-from bot.compaction.facts.life import Known, Refreshed
+from bot.compaction.facts.life import Refreshed
 
 Visibility = Literal["off", "brief", "debug"]
 
@@ -111,7 +111,7 @@ def runtime_line(changes: Changes, visibility: Visibility) -> str:
     return f"{line} Last {changes.mode}: rejected {reasons or 'nothing'}; {changes.rejected} so far."
 
 
-def page_of(facts: Iterable[Known], number: int, *, collected: bool) -> str:
+def page_of(facts: Iterable[Fact], number: int, *, collected: bool) -> str:
     """The answer to /memory: one page of the facts, by kind, what is pinned first and then the newest."""
     shown = [item for item in facts if not item.forgotten]
     if not shown:
@@ -155,9 +155,8 @@ def _audit_line(item: Candidate) -> str:
     return f"{mark} {item.reason.value} · {item.kind.value} · {_shortened(item.text)}"
 
 
-def line_of(item: Known) -> str:
+def line_of(fact: Fact) -> str:
     """A fact in one line, with its number."""
-    fact = item.fact
     return f"{fact.number}. {'📌 ' if fact.pinned else ''}{_MARKS.get(fact.status, '')}{_shortened(fact.text)}"
 
 
@@ -166,11 +165,11 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 1].rstrip()}…"
 
 
-def _pages(facts: Sequence[Known]) -> Iterator[list[str]]:
+def _pages(facts: Sequence[Fact]) -> Iterator[list[str]]:
     page: list[str] = []
     room = _PAGE
     for group, title in _TITLES.items():
-        own = sorted((item for item in facts if _group(item.fact) == group), key=lambda item: _rank(item.fact))
+        own = sorted((item for item in facts if _group(item) == group), key=_rank)
         for at, item in enumerate(own):
             line = line_of(item)
             if page and len(line) + len(title) + 2 > room:

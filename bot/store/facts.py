@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import RowMapping, bindparam, delete, select
 
-from bot.compaction.facts.fact import Candidate, Fact, FactKind, FactStatus, Reason, Speaker
-from bot.compaction.facts.life import MOST_CANDIDATES, Known, Source
+from bot.compaction.facts.fact import Candidate, Fact, FactKind, FactStatus, Reason, Source, Speaker
+from bot.compaction.facts.life import MOST_CANDIDATES
 from bot.history import Entry, EntryKind
 from bot.messages import AgentId
 from bot.store.histories import entry_of
@@ -87,16 +87,16 @@ async def take_told(tx: Tx, agent_id: AgentId, taken: Sequence[str]) -> None:
         await put(tx, agent_id, replace(row, told=tuple(line for line in row.told if line not in taken)))
 
 
-async def load(tx: Tx, agent_id: AgentId) -> tuple[Known, ...]:
+async def load(tx: Tx, agent_id: AgentId) -> tuple[Fact, ...]:
     """All facts of this agent by their numbers, tombstones included."""
     chosen = select(memory_facts).where(memory_facts.c.agent_id == agent_id).order_by(memory_facts.c.number)
-    return tuple(known_of(row) for row in (await tx.execute(chosen)).mappings())
+    return tuple(fact_of(row) for row in (await tx.execute(chosen)).mappings())
 
 
-async def change(tx: Tx, agent_id: AgentId, before: Sequence[Known], after: Sequence[Known]) -> None:
+async def change(tx: Tx, agent_id: AgentId, before: Sequence[Fact], after: Sequence[Fact]) -> None:
     """Bring the rows from one state of the facts to another; all have numbers. What is the same is not touched."""
-    was = {item.fact.number: item for item in before}
-    now = {item.fact.number: item for item in after}
+    was = {item.number: item for item in before}
+    now = {item.number: item for item in after}
     changed = [item for number, item in now.items() if (old := was.get(number)) is not item and old != item]
     gone = [number for number, item in was.items() if (new := now.get(number)) is not item and new != item]
     for at in range(0, len(gone), _AT_ONCE):
@@ -181,8 +181,7 @@ async def people(tx: Tx, agent_id: AgentId, seqs: Collection[int]) -> dict[int, 
     return found
 
 
-def _values(item: Known) -> dict[str, Any]:
-    fact = item.fact
+def _values(fact: Fact) -> dict[str, Any]:
     return {
         "number": fact.number,
         "kind": fact.kind,
@@ -194,14 +193,14 @@ def _values(item: Known) -> dict[str, Any]:
         "speaker": fact.speaker,
         "weight": fact.weight,
         "pinned": fact.pinned,
-        "source": item.source,
-        "forgotten": item.forgotten,
+        "source": fact.source,
+        "forgotten": fact.forgotten,
     }
 
 
-def known_of(row: RowMapping | Mapping[str, Any]) -> Known:
+def fact_of(row: RowMapping | Mapping[str, Any]) -> Fact:
     """The fact of a whole row of its table."""
-    fact = Fact(
+    return Fact(
         kind=FactKind(row["kind"]),
         text=row["text"],
         seqs=tuple(row["seqs"]),
@@ -211,8 +210,9 @@ def known_of(row: RowMapping | Mapping[str, Any]) -> Known:
         speaker=Speaker(row["speaker"]),
         weight=row["weight"],
         number=row["number"],
+        source=Source(row["source"]),
+        forgotten=row["forgotten"],
     )
-    return Known(fact, Source(row["source"]), row["forgotten"])
 
 
 def _storable(text: str) -> str:

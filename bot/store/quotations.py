@@ -137,7 +137,7 @@ async def _forget_facts(tx: Tx, agent_id: AgentId, before: Entry, after: Entry) 
     if not gone:
         return
     known = await facts.load(tx, agent_id)
-    numbers = [one.fact.number for one in known if before.seq in one.fact.seqs and _is_of(one.fact.text, gone, stay)]
+    numbers = [one.number for one in known if before.seq in one.seqs and _is_of(one.text, gone, stay)]
     for number in numbers:
         this = (memory_facts.c.agent_id == agent_id) & (memory_facts.c.number == number)
         await tx.execute(delete(memory_facts).where(this))

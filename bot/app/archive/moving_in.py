@@ -34,7 +34,7 @@ from bot.bus.bus import Bus
 from bot.compaction import Plan
 from bot.compaction.facts.candidates import candidates_by_entry
 from bot.compaction.facts.choice import checkpoint_of
-from bot.compaction.facts.merge import merged
+from bot.compaction.facts.life import merged
 from bot.compaction.plan import Inserted
 from bot.errors import PalimpsestError
 from bot.estimate import Family

@@ -18,8 +18,7 @@ from bot.estimate.meter import percent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bot.compaction.facts.fact import Candidate
-    from bot.compaction.facts.life import Known
+    from bot.compaction.facts.fact import Candidate, Fact
     from bot.compaction.standing_rules import Rule
     from bot.runtime.settings import Settings
     from bot.store.operators.conversations import Conversation, LayerRow, Order
@@ -240,16 +239,16 @@ def _pinned_by(rule: dict[str, Any]) -> str:
     return f" (pinned by {rule['pinned_name']})" if rule["pinned_name"] else ""
 
 
-def _facts_json(known: Sequence[Known]) -> list[dict[str, Any]]:
+def _facts_json(known: Sequence[Fact]) -> list[dict[str, Any]]:
     return [
         {
-            "number": item.fact.number,
-            "kind": item.fact.kind.value,
-            "text": item.fact.text,
-            "status": item.fact.status.value,
-            "pinned": item.fact.pinned,
+            "number": item.number,
+            "kind": item.kind.value,
+            "text": item.text,
+            "status": item.status.value,
+            "pinned": item.pinned,
             "source": item.source.value,
-            "entries": list(item.fact.seqs),
+            "entries": list(item.seqs),
         }
         for item in known
     ]

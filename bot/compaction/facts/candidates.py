@@ -1,6 +1,6 @@
 """The candidates of one entry: the first of the two stages of finding facts. Pure; what it answers can be kept.
 
-The second stage is :mod:`bot.compaction.facts.merge`.
+The second stage is :mod:`bot.compaction.facts.life`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Facts: what a conversation established, found in it without a model. Pure and deterministic.
 
 An entry yields *candidates* (:mod:`bot.compaction.facts.candidates`); merging them
-(:mod:`bot.compaction.facts.merge`) accepts or rejects each with a reason, and the accepted ones are the facts.
+(:mod:`bot.compaction.facts.life`) accepts or rejects each with a reason, and the accepted ones are the facts.
 """
 
 from __future__ import annotations
@@ -65,6 +65,15 @@ class Speaker(StrEnum):
     TOOL = "tool"
 
 
+class Source(StrEnum):
+    """Who put a fact into the book."""
+
+    AUTO = "cfpm_auto"
+    """It was found in what was said."""
+    PERSON = "person"
+    """A person added it, or pinned it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """One line of memory. ``seqs``: the entries that it stands in, oldest first."""
@@ -81,6 +90,14 @@ class Fact:
     """Of what was said: how much it tells by its form."""
     number: int = 0
     """What it is called in the book of its agent, also when it says something newer; 0: it is in none yet."""
+    source: Source = Source.AUTO
+    forgotten: bool = False
+    """A tombstone; it is shown to nobody, and keeps others like it out."""
+
+    @property
+    def protected(self) -> bool:
+        """Whether only a person may take it out."""
+        return self.pinned or self.source is Source.PERSON
 
 
 class Decision(StrEnum):

@@ -1,9 +1,15 @@
-"""The life of facts: what a turn adds to those that are known, and what goes again. Pure (FEATURES A8).
+"""The life of facts: what is new is merged with what is known, and what is of no use goes again. Pure (FEATURES A8).
 
 ::
 
     new entries ─▶ candidates ─▶ merged with the known facts ─▶ facts, every candidate with its decision
                                       └ nothing new: prune ─▶ fewer facts
+
+Merging goes in the order in which things were said: what is known already is counted and not told twice, what is newer
+under a key takes the place of what is older, failures that a later call made good go, and each kind is capped. What
+people and the model said is never changed, and of two sentences none is taken to mean the other: that one may outdate
+the other is said by where they stand (:mod:`bot.compaction.facts.lines`). Only a record that was read again outdates
+what was said of its old value.
 
 What a person pinned or added stays until that person has it forgotten; and what was forgotten stays forgotten, unless
 a person says it again.
@@ -14,11 +20,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
+from functools import lru_cache
 
+from bot.compaction.coverage import is_telling, terms_of
 from bot.compaction.facts.candidates import candidates_by_entry
 from bot.compaction.facts.choice import most_telling
 from bot.compaction.facts.fact import (
+    PART,
     PROSE,
     RECORDS,
     Candidate,
@@ -30,48 +38,32 @@ from bot.compaction.facts.fact import (
     Speaker,
     about,
 )
-from bot.compaction.facts.merge import merged
+from bot.compaction.facts.records import Fields, as_text, fields_of, is_id_name
 from bot.compaction.places import is_place
 from bot.history import Entry, EntryKind, History
 from bot.history.entry_text import RECALL
 
 MOST_FACTS = 1_700
 """Facts of one agent that were found by themselves; the least useful, then the oldest, go."""
+CAPS = {FactKind.ACTION: 400, FactKind.VALUE: 1_500, FactKind.GIVEN: 1_000, FactKind.PATH: 100}
+"""Facts of one kind at most; the oldest that nobody pinned go (FEATURES A8: growth is capped)."""
 MOST_CANDIDATES = 2_000
 """Candidates that are kept of one agent; the oldest go."""
 MOST_FORGOTTEN = 500
 """Facts that an agent knows it has to forget; the oldest go."""
+MOST_SEQS = 8
+"""Entries that a fact remembers to stand in: the first, and the last ones."""
 
-_NO_VALUE = 1.0
-_LOW_VALUE = 1.5
+_NO_VALUE, _LOW_VALUE = 1.0, 1.5
 _SOON, _LATE = 50, 500
 """Entries after which a fact of low value, and one that does not hold any more, is of no use."""
 _AFTER_CAPPING = 0.7
 """Of the cap: what is left when it was passed."""
+_MOST_ALIKE = 64
+"""Lines with one id, or one value, that are looked at: the last ones."""
+_SHORTEST_VALUE = 4
+"""Characters of a value that does not stand in a sentence by chance."""
 _NEWS = frozenset({EntryKind.SAID, EntryKind.FILE, EntryKind.REPLY, EntryKind.RESULT})
-
-
-class Source(StrEnum):
-    """Who put a fact into the book."""
-
-    AUTO = "cfpm_auto"
-    """It was found in what was said."""
-    PERSON = "person"
-    """A person added it, or pinned it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A fact in the book. ``forgotten``: a tombstone; it is shown to nobody, and keeps others like it out."""
-
-    fact: Fact
-    source: Source = Source.AUTO
-    forgotten: bool = False
-
-    @property
-    def protected(self) -> bool:
-        """Whether only a person may take it out."""
-        return self.fact.pinned or self.source is Source.PERSON
 
 
 @dataclass(frozen=True)
@@ -79,7 +71,7 @@ class Refreshed:
     """``facts``: all that are known now, tombstones included; those that are new have no number yet. ``pruned``: how
     many of the facts from before are gone. ``candidates``: with their decisions, in the order in which they came."""
 
-    facts: tuple[Known, ...]
+    facts: tuple[Fact, ...]
     candidates: tuple[Candidate, ...] = ()
     pruned: int = 0
 
@@ -114,51 +106,56 @@ def in_scope(fact: Fact, floor: int) -> bool:
     return not floor or not fact.seqs or max(fact.seqs) > floor
 
 
-def refreshed(known: Sequence[Known], found: Sequence[Candidate], floor: int = 0) -> Refreshed:
+def merged(candidates: Iterable[Candidate], known: Sequence[Fact] = ()) -> Refreshed:
+    """All facts, oldest first. ``known``: facts from before, which the candidates come after; they are updated like any
+    other."""
+    life = _merged(candidates, known)
+    return replace(life, facts=tuple(sorted(life.facts, key=lambda fact: fact.seqs[-1] if fact.seqs else 0)))
+
+
+def refreshed(known: Sequence[Fact], found: Sequence[Candidate], floor: int = 0) -> Refreshed:
     """What is known after these candidates. What lies beneath `/new` and what stands above it do not mix."""
-    forgotten, held = [item for item in known if item.forgotten], [item for item in known if not item.forgotten]
-    facts, decided = list[Known](), list[Candidate]()
+    forgotten, held = [fact for fact in known if fact.forgotten], [fact for fact in known if not fact.forgotten]
+    facts, decided = list[Fact](), list[Candidate]()
     checked = _not_forgotten(found, forgotten) if forgotten else found
     for beneath in (True, False) if floor else (False,):
-        same = [item for item in held if in_scope(item.fact, floor) is not beneath] if floor else held
+        same = [fact for fact in held if in_scope(fact, floor) is not beneath] if floor else held
         if news := [item for item in checked if (item.seq <= floor) is beneath]:
-            merging = merged(news, [item.fact for item in same])
-            decided += merging.candidates
-            same = _merged_with(same, merging.facts)
+            life = _merged(news, same)
+            decided, same = [*decided, *life.candidates], [*life.facts]
         facts += same
     life = Refreshed((), tuple(decided))
     facts = _capped(facts if life.accepted else pruned(facts, floor))
-    gone = len(known) - len(forgotten) - sum(item.fact.number > 0 for item in facts)
+    gone = len(held) - sum(fact.number > 0 for fact in facts)
     if len(forgotten) > MOST_FORGOTTEN:
-        forgotten = sorted(forgotten, key=lambda item: item.fact.number)[-MOST_FORGOTTEN:]
+        forgotten = sorted(forgotten, key=lambda fact: fact.number)[-MOST_FORGOTTEN:]
     return replace(life, facts=(*forgotten, *facts), pruned=gone)
 
 
-def pruned(facts: Sequence[Known], floor: int = 0) -> list[Known]:
+def pruned(facts: Sequence[Fact], floor: int = 0) -> list[Fact]:
     """Without what was found and is of no use: dates that look like paths, what has little value, what was said twice
     (in what is in memory, and apart from that in what `/new` put out of it)."""
-    newest = max((seq for item in facts for seq in item.fact.seqs), default=0)
-    useful = [item for item in facts if item.protected or _is_useful(item.fact, newest)]
-    here = [item for item in useful if in_scope(item.fact, floor)]
-    beneath = (item for item in useful if not in_scope(item.fact, floor))
-    return [*beneath, *_merged_with(here, merged((), [item.fact for item in here]).facts)]
+    newest = max((seq for fact in facts for seq in fact.seqs), default=0)
+    useful = [fact for fact in facts if fact.protected or _is_useful(fact, newest)]
+    beneath = (fact for fact in useful if not in_scope(fact, floor))
+    return [*beneath, *merged((), [fact for fact in useful if in_scope(fact, floor)]).facts]
 
 
-def injected(facts: Iterable[Known], floor: int) -> tuple[Fact, ...]:
+def injected(facts: Iterable[Fact], floor: int) -> tuple[Fact, ...]:
     """The facts that a checkpoint may hold: what is active or pinned, and what says itself that it is over; places
     only if they are places. Oldest first."""
-    shown = (item.fact for item in facts if not item.forgotten and in_scope(item.fact, floor))
+    shown = (fact for fact in facts if not fact.forgotten and in_scope(fact, floor))
     told = (fact for fact in shown if fact.kind in PROSE or fact.status in (FactStatus.ACTIVE, FactStatus.FAILED))
     may_stand = (fact for fact in told if fact.kind is not FactKind.PATH or is_place(fact.text))
     return tuple(sorted(may_stand, key=lambda fact: (fact.seqs[-1] if fact.seqs else 0, fact.number)))
 
 
-def _not_forgotten(found: Sequence[Candidate], forgotten: Sequence[Known]) -> list[Candidate]:
+def _not_forgotten(found: Sequence[Candidate], forgotten: Sequence[Fact]) -> list[Candidate]:
     """What was forgotten is rejected: in the entries that it stood in whatever says so, and later unless a person does,
     or a record says something else."""
     gone = defaultdict[str, list[Fact]](list)
-    for item in forgotten:
-        gone[about(item.fact)].append(item.fact)
+    for fact in forgotten:
+        gone[about(fact)].append(fact)
 
     def is_forgotten(candidate: Candidate, fact: Fact) -> bool:
         if candidate.seq <= max(fact.seqs, default=0):
@@ -171,23 +168,6 @@ def _not_forgotten(found: Sequence[Candidate], forgotten: Sequence[Known]) -> li
     return [replace(item, reason=Reason.FORGOTTEN) if is_gone(item) else item for item in found]
 
 
-def _merged_with(before: Sequence[Known], after: Sequence[Fact]) -> list[Known]:
-    """The merged facts, with their sources; what a person wants kept and is outdated stays, and says so."""
-    left = {id(item.fact): item for item in before}
-    same = [left.pop(id(fact), None) for fact in after]  # nearly all are: a look at each takes longer
-    known = {item.fact.number: item for item in left.values()}
-    facts = list[Known]()
-    for fact, item in zip(after, same, strict=True):
-        older = known.pop(fact.number, None) if item is None else None
-        facts.append(item or (replace(older, fact=fact) if older else Known(fact)))
-    kept = [item for item in known.values() if item.protected]
-    told = {about(fact) for fact in after} if kept else set[str]()
-    for item in kept:
-        holds = item.fact.status is not FactStatus.ACTIVE or (item.fact.kind in PROSE and about(item.fact) in told)
-        facts.append(item if holds else replace(item, fact=replace(item.fact, status=FactStatus.REPLACED)))
-    return facts
-
-
 def _is_useful(fact: Fact, newest: int) -> bool:
     if fact.kind is FactKind.PATH:
         return is_place(fact.text)
@@ -197,11 +177,188 @@ def _is_useful(fact: Fact, newest: int) -> bool:
     return fact.weight >= _NO_VALUE and (fact.weight > _LOW_VALUE or len(fact.seqs) > 1 or age <= _SOON)
 
 
-def _capped(facts: list[Known]) -> list[Known]:
+def _capped(facts: list[Fact]) -> list[Fact]:
     """At most so many that were found: when there are more, those that tell least beside the others go, and some more
     with them, so that it is not done at every turn."""
-    auto = [item for item in facts if not item.protected] if len(facts) > MOST_FACTS else []
+    auto = [fact for fact in facts if not fact.protected] if len(facts) > MOST_FACTS else []
     if len(auto) <= MOST_FACTS:
         return facts
-    best = most_telling([item.fact for item in auto], max(1, round(MOST_FACTS * _AFTER_CAPPING)))
-    return [*(item for item in facts if item.protected), *(item for at, item in enumerate(auto) if at in best)]
+    best = most_telling(auto, max(1, round(MOST_FACTS * _AFTER_CAPPING)))
+    return [*(fact for fact in facts if fact.protected), *(fact for at, fact in enumerate(auto) if at in best)]
+
+
+def _merged(candidates: Iterable[Candidate], known: Sequence[Fact]) -> Refreshed:
+    merging = _Merging(list(candidates), known)
+    for at, candidate in enumerate(tuple(merging.candidates)):
+        if candidate.decision is Decision.ACCEPTED:
+            merging.take(at, candidate)
+    merging.finish()
+    return Refreshed(tuple(merging.facts.values()), tuple(merging.candidates))
+
+
+class _Merging:
+    """``facts``: each under the number of the candidate that it came from; what was known before has numbers below 0.
+    The indices may name numbers that are gone."""
+
+    def __init__(self, candidates: list[Candidate], known: Sequence[Fact]) -> None:
+        self.candidates = candidates
+        self.facts = dict(enumerate(known, -len(known)))
+        self._by_what = {about(fact): at for at, fact in self.facts.items()}
+        self._by_text: dict[tuple[FactKind, str], int] = {}
+        """What a checkpoint tells has no keys, or others."""
+        self._by_clue = defaultdict[str, list[int]](list)
+        """Records by the ids of their things, what was said by its values."""
+        self._unread = list(self.facts)
+        """What no clue names yet: the index is made when it is first asked, and most turns never ask."""
+        self._lists: dict[str, int] = {}
+        """By the key of a list, in which entry it was returned last."""
+        if len(self._by_what) < len(self.facts):
+            self._join_doubles()
+
+    def _join_doubles(self) -> None:
+        """What is known twice becomes one, as the newest says it, where both were said; what a person wants kept stays
+        so, under its number, and two of them stay two."""
+        self._by_what.clear()
+        for at, fact in sorted(self.facts.items(), key=lambda item: item[1].seqs[-1:]):
+            first = self._by_what.get(about(fact), at)
+            if first != at and not (fact.protected and self.facts[first].protected):
+                older = self.facts.pop(first)
+                seqs = with_seqs((), *sorted({*older.seqs, *fact.seqs}))
+                self.facts[at] = _in_the_place_of(older, fact, seqs) if older.protected else replace(fact, seqs=seqs)
+            self._by_what[about(fact)] = at
+
+    def take(self, at: int, candidate: Candidate) -> None:
+        """The candidate of this number, after all before it."""
+        if candidate.key.startswith(PART):
+            self._lists[candidate.key] = candidate.seq
+            self._drop(self._by_what.get(candidate.key.removeprefix(PART), at), Reason.SUPERSEDED)
+        older = self._by_what.get(about(candidate), self._by_text.get((candidate.kind, candidate.text), at))
+        known = self.facts.get(older)
+        if known is not None and _is_told(candidate, known):
+            self.candidates[at] = replace(candidate, reason=Reason.DUPLICATE)
+            self.facts[older] = _said_again(known, candidate)
+            return
+        if candidate.kind is FactKind.ACTION and candidate.status is FactStatus.ACTIVE:
+            action = fields_of(candidate.text)
+            self._drop(self._by_what.get(f"failed:{action.get('tool', '')}", at), Reason.RETRIED)
+            self._outdate(action)
+        fact = candidate.fact
+        if known is not None:
+            fact = self._newer(self.facts.pop(older), fact)
+            if older >= 0:
+                self.candidates[older] = replace(self.candidates[older], reason=Reason.SUPERSEDED)
+            self.candidates[at] = replace(candidate, reason=Reason.UPDATE)
+        self._put(at, fact)
+
+    def finish(self) -> None:
+        """A list that was returned again replaces the whole list from before; and there are not too many of a kind."""
+        for at, fact in [item for item in self.facts.items() if item[1].key in self._lists] if self._lists else ():
+            if max(fact.seqs, default=0) < self._lists[fact.key]:
+                self._drop(at, Reason.SUPERSEDED)
+        kinds = [fact.kind for fact in self.facts.values()]
+        for kind, most in CAPS.items():
+            if kinds.count(kind) > most:
+                of_kind = [at for at, fact in self.facts.items() if fact.kind is kind]
+                of_kind.sort(key=lambda at: (self.facts[at].pinned, self.facts[at].seqs[-1:]))
+                for at in of_kind[:-most]:
+                    self._drop(at, Reason.OVER_CAP)
+
+    def _put(self, at: int, fact: Fact) -> None:
+        self.facts[at] = fact
+        self._by_what[about(fact)] = at
+        if not fact.key.startswith(f"{PART}call:"):  # two calls may return the same
+            self._by_text[fact.kind, fact.text] = at
+        self._unread.append(at)
+
+    def _newer(self, before: Fact, fact: Fact) -> Fact:
+        """The newer under the same key holds; what only the older record says of the same thing is kept with it."""
+        text = fact.text
+        if fact.kind is FactKind.VALUE:
+            then, now = fields_of(before.text), fields_of(text)
+            for name, value in then.items():
+                if now.get(name, value) != value and len(value) >= _SHORTEST_VALUE:
+                    self._retire(name, value, now[name])
+            text = as_text({**then, **now}) if fact.key.startswith("entity:") else text
+        return _in_the_place_of(before, replace(fact, text=text), with_seqs(before.seqs, *fact.seqs))
+
+    def _retire(self, name: str, before: str, now: str) -> None:
+        """What a record says otherwise now is not told from before in prose either."""
+        for at in self._about(list(filter(is_telling, terms_of(before)))[:1]):
+            fact = self.facts[at]
+            if fact.kind not in PROSE or before not in fact.text or now in fact.text:
+                continue
+            if fact.speaker is Speaker.MODEL:
+                self._drop(at, Reason.SUPERSEDED)
+            elif not set(terms_of(name.replace("_", " "))).isdisjoint(terms_of(fact.text)):
+                self.facts[at] = replace(fact, status=FactStatus.REPLACED)
+
+    def _outdate(self, action: Fields) -> None:
+        """What an action gave another value to is told by the action, and no longer by the row of that thing."""
+        given = {_bare(name): cell for name, cell in action.items() if not is_id_name(name)}
+        for at in self._about(_ids_in(as_text(action))):
+            row = fields_of(self.facts[at].text)
+            holds = {name: cell for name, cell in row.items() if given.get(_bare(name), cell) == cell}
+            if self.facts[at].kind is FactKind.VALUE and len(holds) < len(row):
+                self._put(at, replace(self.facts[at], text=as_text(holds)))
+
+    def _about(self, clues: Iterable[str]) -> Iterable[int]:
+        """The last lines that hold one of these."""
+        for at in self._unread:
+            for clue in _clues(self.facts[at]) if at in self.facts else ():
+                self._by_clue[clue].append(at)
+        self._unread.clear()
+        found = (at for clue in clues for at in self._by_clue.get(clue, ())[-_MOST_ALIKE:])
+        return [at for at in dict.fromkeys(found) if at in self.facts]
+
+    def _drop(self, at: int, reason: Reason) -> None:
+        """What a person wants kept stays, and says that it is outdated."""
+        fact = self.facts.pop(at, None)
+        if fact and at >= 0:
+            self.candidates[at] = replace(self.candidates[at], reason=reason)
+        elif fact and fact.protected:
+            status = FactStatus.REPLACED if fact.status is FactStatus.ACTIVE else fact.status
+            self.facts[at] = replace(fact, status=status)
+
+
+def _is_told(candidate: Candidate, fact: Fact) -> bool:
+    """Whether the fact about the same thing says so already: also what somebody else echoes of it."""
+    if fact.kind in PROSE and candidate.speaker is Speaker.MODEL and fact.speaker is Speaker.PERSON:
+        return True
+    if fact.kind in PROSE:
+        return candidate.status is fact.status
+    return candidate.status is fact.status and candidate.text == fact.text
+
+
+def _said_again(fact: Fact, candidate: Candidate) -> Fact:
+    if fact.kind in PROSE and candidate.speaker is not fact.speaker:
+        return fact  # whose word it is, word for word, is said by its last message: an echo of somebody else is not it
+    seqs, weight = with_seqs(fact.seqs, candidate.seq), max(fact.weight, candidate.weight)
+    speaker = Speaker.TOOL if candidate.speaker is Speaker.TOOL else fact.speaker  # a place that was named is seen now
+    return replace(fact, text=candidate.text, seqs=seqs, weight=weight, speaker=speaker)
+
+
+def _in_the_place_of(before: Fact, fact: Fact, seqs: tuple[int, ...]) -> Fact:
+    """A fact as the book has had it until now, in other words."""
+    return replace(fact, seqs=seqs, pinned=before.pinned, number=before.number, source=before.source)
+
+
+def with_seqs(seqs: tuple[int, ...], *more: int) -> tuple[int, ...]:
+    """The entries that a fact stands in, with these: the first, and the last ones."""
+    whole = (*seqs, *(seq for seq in more if seq not in seqs[-1:]))
+    return whole if len(whole) <= MOST_SEQS else (whole[0], *whole[-MOST_SEQS + 1 :])
+
+
+def _clues(fact: Fact) -> Iterable[str]:
+    if fact.kind in PROSE:
+        return filter(is_telling, terms_of(fact.text))
+    return _ids_in(fact.text) if fact.kind is FactKind.VALUE else ()
+
+
+@lru_cache(maxsize=4_096)
+def _ids_in(record: str) -> frozenset[str]:
+    """The cells that the thing of a record can be found by. Kept, since every known record is asked at every turn."""
+    return frozenset(cell for name, cell in fields_of(record).items() if is_id_name(name))
+
+
+def _bare(name: str) -> str:
+    return name.casefold().replace("_", "").removeprefix("new")

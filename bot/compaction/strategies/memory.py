@@ -18,7 +18,7 @@ from bot.compaction.boundaries import TALK, answered_by, open_exchange, waiting_
 from bot.compaction.facts.candidates import candidates_by_entry
 from bot.compaction.facts.choice import checkpoint_of, checkpoint_tokens
 from bot.compaction.facts.fact import Candidate, Fact
-from bot.compaction.facts.merge import merged
+from bot.compaction.facts.life import merged
 from bot.compaction.plan import Inserted, Plan, PlanContext, Scale, everything_but
 from bot.compaction.strategies.recent import MOST_SHARE, RECENT_TOKENS, PresetShare, Recent
 from bot.estimate import Level, Meter

@@ -21,7 +21,7 @@ from bot.compaction.facts.checkpoint import is_checkpoint
 from bot.compaction.facts.choice import checkpoint_of
 from bot.compaction.facts.fact import PROSE, Fact, FactKind
 from bot.compaction.facts.given import value_of
-from bot.compaction.facts.merge import merged
+from bot.compaction.facts.life import merged
 from bot.compaction.grammar import QUOTED
 from bot.compaction.parts.tool_outputs import is_cleared
 from bot.compaction.summary.checks import missing

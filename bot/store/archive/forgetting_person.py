@@ -287,7 +287,7 @@ async def _blank(tx: Tx, agent_id: AgentId, seqs: Collection[int]) -> None:
 async def forget_facts(tx: Tx, agent_id: AgentId, own: Collection[int], added: Collection[int]) -> int:
     """Facts and candidates that stand in these entries, and what the next trace would say of them."""
     known = await facts.load(tx, agent_id)
-    gone = [item.fact.number for item in known if not set(own).isdisjoint(item.fact.seqs)]
+    gone = [item.number for item in known if not set(own).isdisjoint(item.seqs)]
     for some in _some(gone):
         these = (memory_facts.c.agent_id == agent_id) & memory_facts.c.number.in_(some)
         await tx.execute(delete(memory_facts).where(these))

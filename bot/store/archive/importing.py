@@ -169,7 +169,7 @@ _MEANING: Mapping[str, Callable[[Any], object]] = {
     "entries": _check_entry,
     "layers": histories.layer_of,
     "compactions": _check_run,
-    "memory_facts": facts.known_of,
+    "memory_facts": facts.fact_of,
     "standing_rules": _check_rule,
     "appointments": _check_appointment,
     "ledger": _check_charge,

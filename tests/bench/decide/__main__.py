@@ -18,7 +18,8 @@ from itertools import count
 from typing import Any, TypeAlias
 
 from bot.compaction import STRATEGIES, PlanContext
-from bot.compaction.facts.life import Known, found_in, refreshed
+from bot.compaction.facts.fact import Fact
+from bot.compaction.facts.life import found_in, refreshed
 from bot.compaction.manual.given import Given
 from bot.estimate import Meter, Part, estimate_tokens
 from bot.history import Entry, EntryKind, History
@@ -122,16 +123,13 @@ def _turns(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
 
 
 def _refresh_seconds(turns: Sequence[Sequence[Entry]]) -> float:
-    known: tuple[Known, ...] = ()
+    known: tuple[Fact, ...] = ()
     numbers, took = count(1), list[float]()
     for turn in turns:
         began = time.perf_counter()
         life = refreshed(known, found_in(turn))
         took.append(time.perf_counter() - began)
-        known = tuple(
-            item if item.fact.number else replace(item, fact=replace(item.fact, number=next(numbers)))
-            for item in life.facts
-        )
+        known = tuple(item if item.number else replace(item, number=next(numbers)) for item in life.facts)
     return statistics.mean(took[len(took) // 2 :])
 
 

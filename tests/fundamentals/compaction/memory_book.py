@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from bot.compaction.facts.checkpoint import HEADING
-from bot.compaction.facts.fact import Candidate
-from bot.compaction.facts.life import Known
+from bot.compaction.facts.fact import Candidate, Fact
 from bot.messages import Address
 from bot.store import facts, histories
 from bot.store.facts import MemoryRow
@@ -22,7 +21,7 @@ CODE = "My locker code is QX-5512."
 FLIGHT = "My flight is BA117."
 
 
-async def book(house: House, chat: str = "1") -> tuple[MemoryRow, tuple[Known, ...], tuple[Candidate, ...], int]:
+async def book(house: House, chat: str = "1") -> tuple[MemoryRow, tuple[Fact, ...], tuple[Candidate, ...], int]:
     agent_id = Address("room", chat).agent_id
     async with house.resources.database.read() as tx:
         row, known = await facts.get(tx, agent_id), await facts.load(tx, agent_id)
@@ -36,7 +35,7 @@ async def until(condition: Callable[[], Awaitable[object]]) -> None:
             await asyncio.sleep(0.01)
 
 
-async def read_all(house: House, chat: str = "1") -> tuple[Known, ...]:
+async def read_all(house: House, chat: str = "1") -> tuple[Fact, ...]:
     """Wait until everything that was said is taken in; the facts then."""
 
     async def is_read() -> bool:
@@ -47,7 +46,7 @@ async def read_all(house: House, chat: str = "1") -> tuple[Known, ...]:
     return (await book(house, chat))[1]
 
 
-async def told(house: House, room: Room, *lines: str, chat: str = "1") -> tuple[Known, ...]:
+async def told(house: House, room: Room, *lines: str, chat: str = "1") -> tuple[Fact, ...]:
     for line in lines:
         await room.asks(line, chat=chat)
         await read_all(house, chat)
@@ -60,8 +59,8 @@ async def compacted(room: Room) -> None:
     await room.until(lambda: sum("Compacted:" in notice for notice in room.notices()) > before)
 
 
-def texts(known: tuple[Known, ...]) -> list[str]:
-    return [item.fact.text for item in known if not item.forgotten]
+def texts(known: tuple[Fact, ...]) -> list[str]:
+    return [item.text for item in known if not item.forgotten]
 
 
 def read(request: MessagesRequest) -> list[str]:

@@ -86,7 +86,7 @@ async def test_what_a_model_points_at_is_marked_and_named_and_its_cost_is_in_the
         await told(running, room, *ENOUGH)
         run = await extracted(running)
         assert (run.state, run.reason) == (RunState.DONE, "taken into memory")
-        known = {item.fact.text: item.fact for item in (await book(running))[1]}
+        known = {item.text: item for item in (await book(running))[1]}
         assert known[BUDGET].status is FactStatus.REPLACED
         assert known[CHANGED].status is FactStatus.ACTIVE
         assert known[RULE].kind is FactKind.CONSTRAINT
@@ -170,7 +170,7 @@ async def test_a_model_that_is_away_is_no_error_for_people_and_what_was_said_is_
             *(f"My {colour} folder is {at}-77." for at, colour in enumerate(["red", "blue", "grey", "pink", "teal"])),
         )
         assert (await extracted(running, 2)).state is RunState.DONE
-        known = {item.fact.text: item.fact for item in (await book(running))[1]}
+        known = {item.text: item for item in (await book(running))[1]}
         assert known[BUDGET].status is FactStatus.REPLACED
 
 
@@ -195,7 +195,7 @@ async def test_a_person_never_waits_for_it_and_what_was_stopped_or_put_away_come
         model.release()
         run = await extracted(running)
         assert run.state is RunState.ABORTED
-        assert {item.fact.status for item in (await book(running))[1]} == {FactStatus.ACTIVE}
+        assert {item.status for item in (await book(running))[1]} == {FactStatus.ACTIVE}
 
 
 async def test_a_worker_that_dies_with_it_costs_nothing(house: OpenHouse, room: Room, model: MessagesServer) -> None:
@@ -209,7 +209,7 @@ async def test_a_worker_that_dies_with_it_costs_nothing(house: OpenHouse, room: 
     model.release()
     async with house(agents=MEMORY, memory=EXTRACTOR) as running:
         assert (await extracted(running)).state is RunState.DONE
-        known = {item.fact.text: item.fact for item in (await book(running))[1]}
+        known = {item.text: item for item in (await book(running))[1]}
         assert known[BUDGET].status is FactStatus.REPLACED
 
 

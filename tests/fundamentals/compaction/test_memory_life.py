@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from bot.compaction.facts.fact import Decision
-from bot.compaction.facts.life import Known, Source
+from bot.compaction.facts.fact import Decision, Fact, Source
 from bot.compaction.memory_report import NOT_COLLECTED, USAGE
 from bot.history import EntryKind
 from bot.messages import text_of
@@ -143,7 +142,7 @@ async def test_taking_a_compaction_back_keeps_the_facts(house: OpenHouse, room: 
         assert await read_all_but_layers(running) == known
 
 
-async def read_all_but_layers(house: House) -> tuple[Known, ...]:
+async def read_all_but_layers(house: House) -> tuple[Fact, ...]:
     return (await book(house))[1]
 
 
@@ -191,7 +190,7 @@ async def test_memory_lists_pins_unpins_and_forgets(house: OpenHouse, room: Room
     async with house(agents=MEMORY, memory=QUIET) as running:
         assert "no facts" in await room.commands("/memory")
         known = await told(running, room, CODE)
-        number = next(item.fact.number for item in known if item.fact.text == CODE)
+        number = next(item.number for item in known if item.text == CODE)
         assert f"{number}. {CODE}" in await room.commands("/memory")
         assert await room.commands(f"/memory pin {number}") == f"Pinned: {number}. 📌 {CODE}"
         assert f"{number}. 📌 {CODE}" in await room.commands("/memory")
@@ -228,16 +227,16 @@ async def test_what_a_person_adds_is_pinned_and_the_model_reads_it_at_once_and_a
         await compacted(room)
         await room.asks("And now?")
         assert "I am allergic to nuts." in checkpoint(model)
-        (mine,) = [item for item in (await book(running))[1] if item.fact.pinned]
+        (mine,) = [item for item in (await book(running))[1] if item.pinned]
         assert mine.source is Source.PERSON
         await room.commands("/memory add i am ALLERGIC to nuts")
-        assert len([item for item in (await book(running))[1] if item.fact.pinned]) == 1
+        assert len([item for item in (await book(running))[1] if item.pinned]) == 1
 
 
 async def test_a_forgotten_fact_that_a_person_adds_again_is_back(house: OpenHouse, room: Room) -> None:
     async with house(agents=MEMORY, memory=QUIET) as running:
         known = await told(running, room, CODE)
-        await room.commands(f"/memory forget {known[0].fact.number}")
+        await room.commands(f"/memory forget {known[0].number}")
         await room.commands(f"/memory add {CODE}")
         assert CODE in await room.commands("/memory")
 

@@ -246,6 +246,6 @@ async def test_a_forgotten_path_is_not_used(house: OpenHouse, room: Room, model:
     model.brain = runs("ls ~/Desktop")
     async with house(agents=MEMORY, memory=QUIET, **SHELL) as running:
         for item in await told(running, room, f"My desktop is at {desktop}"):
-            await room.commands(f"/memory forget {item.fact.number}")
+            await room.commands(f"/memory forget {item.number}")
         await room.asks("List what is there, please.")
         assert "shopping.txt" not in result(model)

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from bot.compaction.extraction import MOST_OPERATIONS, checked, operations_in, request_for
-from bot.compaction.facts.fact import Decision, Fact, FactKind, FactStatus, Reason, Speaker
-from bot.compaction.facts.life import Known, Refreshed, Source
+from bot.compaction.facts.fact import Decision, Fact, FactKind, FactStatus, Reason, Source, Speaker
+from bot.compaction.facts.life import Refreshed
 from bot.history import Entry, EntryKind
 from tests.unit.entries import replied, returned, said
 
-BUDGET = Known(Fact(FactKind.STATEMENT, "The budget for Lisbon is 500 euros.", (1,), number=1))
-WISH = Known(Fact(FactKind.GOAL, "Please book a table at the Alcântara restaurant.", (1,), number=2))
-PINNED = Known(Fact(FactKind.CONSTRAINT, "Never call before ten.", (1,), pinned=True, number=3))
-ADDED = Known(Fact(FactKind.STATEMENT, "I am allergic to nuts.", (1,), number=4), Source.PERSON)
-ROW = Known(Fact(FactKind.VALUE, '{"order": "W7"}', (1,), number=5, speaker=Speaker.TOOL))
+BUDGET = Fact(FactKind.STATEMENT, "The budget for Lisbon is 500 euros.", (1,), number=1)
+WISH = Fact(FactKind.GOAL, "Please book a table at the Alcântara restaurant.", (1,), number=2)
+PINNED = Fact(FactKind.CONSTRAINT, "Never call before ten.", (1,), pinned=True, number=3)
+ADDED = Fact(FactKind.STATEMENT, "I am allergic to nuts.", (1,), number=4, source=Source.PERSON)
+ROW = Fact(FactKind.VALUE, '{"order": "W7"}', (1,), number=5, speaker=Speaker.TOOL)
 FACTS = (BUDGET, WISH, PINNED, ADDED, ROW)
 
 
@@ -26,7 +26,7 @@ def op(name: str, message: int, quote: str, **more: Any) -> dict[str, Any]:
 
 
 def after(
-    *operations: dict[str, Any], page: tuple[Entry, ...], known: tuple[Known, ...] = FACTS, floor: int = 0
+    *operations: dict[str, Any], page: tuple[Entry, ...], known: tuple[Fact, ...] = FACTS, floor: int = 0
 ) -> Refreshed:
     parsed = operations_in(json.dumps(operations))
     assert parsed is not None
@@ -46,35 +46,35 @@ def refusal(life: Refreshed) -> Reason:
 
 
 def status_of(life: Refreshed, number: int) -> FactStatus:
-    return next(item.fact.status for item in life.facts if item.fact.number == number)
+    return next(item.status for item in life.facts if item.number == number)
 
 
 def texts(life: Refreshed) -> list[str]:
-    return [item.fact.text for item in life.facts]
+    return [item.text for item in life.facts]
 
 
 def test_a_line_is_added_as_it_stands_and_called_what_the_model_says() -> None:
     page = (ada(2, "اكتب لي بالعربية فقط من الآن. Thanks!"),)
     life = after(op("add", 2, "اكتب لي بالعربية فقط من الآن", kind="constraint"), page=page)
-    (added,) = [item.fact for item in life.facts if not item.fact.number]
+    (added,) = [item for item in life.facts if not item.number]
     assert (added.text, added.kind, added.seqs) == ("اكتب لي بالعربية فقط من الآن.", FactKind.CONSTRAINT, (2,))
     assert (life.accepted, life.pruned) == (1, 0)
 
 
 def test_what_seemed_to_say_nothing_can_be_added_and_what_is_known_is_only_named() -> None:
-    page = (ada(1, BUDGET.fact.text), ada(2, "Yes, do."))
-    life = after(op("add", 2, "Yes, do.", kind="goal"), op("add", 1, BUDGET.fact.text, kind="constraint"), page=page)
+    page = (ada(1, BUDGET.text), ada(2, "Yes, do."))
+    life = after(op("add", 2, "Yes, do.", kind="goal"), op("add", 1, BUDGET.text, kind="constraint"), page=page)
     assert "Yes, do." in texts(life)
-    assert texts(life).count(BUDGET.fact.text) == 1
-    assert next(item.fact.kind for item in life.facts if item.fact.number == 1) is FactKind.CONSTRAINT
-    again = after(op("add", 1, BUDGET.fact.text, kind="statement"), page=page)
+    assert texts(life).count(BUDGET.text) == 1
+    assert next(item.kind for item in life.facts if item.number == 1) is FactKind.CONSTRAINT
+    again = after(op("add", 1, BUDGET.text, kind="statement"), page=page)
     assert refusal(again) is Reason.DUPLICATE
 
 
 def test_a_replaced_fact_is_marked_and_the_sentence_that_replaces_it_stands_beside_it() -> None:
     life = after(op("replace", 2, "Make it 700 instead.", fact=1), page=(ada(2, "Make it 700 instead. Thanks!"),))
     assert status_of(life, 1) is FactStatus.REPLACED
-    assert BUDGET.fact.text in texts(life)
+    assert BUDGET.text in texts(life)
     assert [text for text in texts(life) if "700" in text] == ["Make it 700 instead."]
 
 
@@ -130,7 +130,7 @@ def test_what_does_not_hold_is_refused_with_its_reason_and_changes_nothing(
 
 
 def test_an_older_sentence_replaces_nothing_and_beneath_new_nothing_is_touched() -> None:
-    later = Known(Fact(FactKind.STATEMENT, "The budget for Lisbon is 800 euros.", (12,), number=1))
+    later = Fact(FactKind.STATEMENT, "The budget for Lisbon is 800 euros.", (12,), number=1)
     old = op("replace", 9, PAGE[-1].blocks[0]["text"], fact=1)
     assert after(old, page=PAGE, known=(later,)).candidates[0].reason is Reason.SUPERSEDED
     beneath = after(op("cancel", 9, PAGE[-1].blocks[0]["text"], fact=2), page=PAGE, floor=10)
@@ -140,7 +140,7 @@ def test_an_older_sentence_replaces_nothing_and_beneath_new_nothing_is_touched()
 
 
 def test_what_a_person_had_forgotten_is_not_brought_back() -> None:
-    gone = Known(Fact(FactKind.STATEMENT, "My locker code is QX-5512.", (2,), number=9), forgotten=True)
+    gone = Fact(FactKind.STATEMENT, "My locker code is QX-5512.", (2,), number=9, forgotten=True)
     life = after(
         op("add", 2, "My locker code is QX-5512."), page=(ada(2, "My locker code is QX-5512."),), known=(gone,)
     )

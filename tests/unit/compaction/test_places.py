@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from bot.compaction.facts.fact import Decision, Fact, FactKind, FactStatus, Reason
-from bot.compaction.facts.life import Known, found_in, refreshed
+from bot.compaction.facts.life import found_in, refreshed
 from bot.compaction.memory_gate.gate import known_path
 from bot.compaction.places import is_place, listed_places, said_places
 from bot.history import Entry, EntryKind
@@ -91,7 +91,7 @@ def person(text: str) -> Told:
 
 def life(*told: Told | tuple[str, str]) -> list[Fact]:
     """Facts after each of these turns: what a person or the assistant says, or a command with what it wrote."""
-    known: list[Known] = []
+    known: list[Fact] = []
     for number, (what, text) in enumerate(told, 1):
         if isinstance(what, EntryKind):
             role = "assistant" if what is EntryKind.REPLY else "user"
@@ -104,11 +104,8 @@ def life(*told: Told | tuple[str, str]) -> list[Fact]:
                 Entry(10 * number + 1, "user", (result,), EntryKind.RESULT),
             ]
         after = refreshed(known, found_in(entries)).facts
-        known = [
-            replace(item, fact=replace(item.fact, number=item.fact.number or 100 * number + at))
-            for at, item in enumerate(after)
-        ]
-    return [item.fact for item in known]
+        known = [replace(item, number=item.number or 100 * number + at) for at, item in enumerate(after)]
+    return known
 
 
 def desktop(*told: Told | tuple[str, str]) -> str | None:

@@ -63,10 +63,7 @@ async def remember(tx: Tx, entry: Entry) -> None:
     after = refreshed(known, found_in([entry]))
     memory = await facts.get(tx, HERE)
     number = memory.next_number
-    numbered = [
-        item if item.fact.number else replace(item, fact=replace(item.fact, number=number + at))
-        for at, item in enumerate(after.facts)
-    ]
+    numbered = [item if item.number else replace(item, number=number + at) for at, item in enumerate(after.facts)]
     await facts.change(tx, HERE, known, numbered)
     await facts.add_candidates(tx, HERE, after.candidates, now=1.0)
     await facts.put(
@@ -129,7 +126,7 @@ async def check_it_is_gone(database: Database) -> None:
     assert await found(database, "Elm Street") == [3], "her own words are found as before"
     async with database.read() as tx:
         assert 3 not in await vectors.load(tx, HERE, "m", [1, 2, 3])
-        assert any("12 Elm Street" in item.fact.text for item in await facts.load(tx, HERE)), "her fact stays"
+        assert any("12 Elm Street" in item.text for item in await facts.load(tx, HERE)), "her fact stays"
         [waiting] = await inbox.waiting(tx, HERE)
         assert (waiting.text, waiting.quote) == ("still?", None)
         [skipped] = await parked.all_skipped(tx)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.compaction.facts.fact import Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
-from bot.compaction.facts.life import MOST_CANDIDATES, Known, Source
+from bot.compaction.facts.fact import Candidate, Decision, Fact, FactKind, FactStatus, Reason, Source, Speaker
+from bot.compaction.facts.life import MOST_CANDIDATES
 from bot.messages import Address, AgentId
 from bot.store import Database, agents, facts, histories
 from bot.store.facts import MemoryLine, MemoryRow
@@ -26,8 +26,9 @@ FACT = Fact(
     speaker=Speaker.TOOL,
     weight=7.5,
     number=3,
+    source=Source.PERSON,
+    forgotten=True,
 )
-KNOWN = Known(FACT, Source.PERSON, forgotten=True)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -45,36 +46,36 @@ async def book(url: str) -> AsyncIterator[Database]:
     await database.close()
 
 
-async def keep(book: Database, agent_id: AgentId, *after: Known, before: tuple[Known, ...] = ()) -> None:
+async def keep(book: Database, agent_id: AgentId, *after: Fact, before: tuple[Fact, ...] = ()) -> None:
     async with book.write() as tx:
         await facts.change(tx, agent_id, before, after)
 
 
-async def loaded(book: Database, agent_id: AgentId) -> tuple[Known, ...]:
+async def loaded(book: Database, agent_id: AgentId) -> tuple[Fact, ...]:
     async with book.read() as tx:
         return await facts.load(tx, agent_id)
 
 
-def plain(number: int) -> Known:
-    return Known(Fact(FactKind.STATEMENT, f"Fact {number}.", (number,), number=number))
+def plain(number: int) -> Fact:
+    return Fact(FactKind.STATEMENT, f"Fact {number}.", (number,), number=number)
 
 
 async def test_a_fact_comes_back_as_it_was(book: Database) -> None:
-    await keep(book, ADA, KNOWN)
-    assert await loaded(book, ADA) == (KNOWN,)
+    await keep(book, ADA, FACT)
+    assert await loaded(book, ADA) == (FACT,)
 
 
 async def test_what_is_in_it_may_be_any_text(book: Database) -> None:
-    odd = Known(Fact(FactKind.STATEMENT, "预算 500 ₽ 😀 \ud800 a\0b", (), number=1))
+    odd = Fact(FactKind.STATEMENT, "预算 500 ₽ 😀 \ud800 a\0b", (), number=1)
     await keep(book, ADA, odd)
     (back,) = await loaded(book, ADA)
-    assert back.fact.text == "预算 500 ₽ 😀 ? ab"
+    assert back.text == "预算 500 ₽ 😀 ? ab"
 
 
 async def test_a_change_brings_the_rows_from_one_state_to_the_other(book: Database) -> None:
     before = tuple(plain(number) for number in range(1, 1_301))
     await keep(book, ADA, *before)
-    pinned = replace(before[1], fact=replace(before[1].fact, pinned=True))
+    pinned = replace(before[1], pinned=True)
     after = (before[0], pinned, plain(2_000))
     await keep(book, ADA, *after, before=before)
     assert await loaded(book, ADA) == after

@@ -13,7 +13,7 @@ from bot.compaction.facts import candidates as module
 from bot.compaction.facts.candidates import candidates_in, candidates_of
 from bot.compaction.facts.choice import checkpoint_of
 from bot.compaction.facts.fact import Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
-from bot.compaction.facts.merge import CAPS, Merged, merged
+from bot.compaction.facts.life import CAPS, Refreshed, merged
 from bot.history import Entry, EntryKind
 from bot.messages import Block, text_block
 from tests.unit.entries import replied, said
@@ -29,15 +29,15 @@ def used(seq: int, name: str, given: dict[str, Any], returned: str, *, failed: b
     ]
 
 
-def found(*entries: Entry) -> Merged:
+def found(*entries: Entry) -> Refreshed:
     return merged(candidates_of(entries))
 
 
-def reasons(result: Merged) -> list[tuple[Decision, Reason]]:
+def reasons(result: Refreshed) -> list[tuple[Decision, Reason]]:
     return [(candidate.decision, candidate.reason) for candidate in result.candidates]
 
 
-def texts(result: Merged, kind: FactKind) -> list[str]:
+def texts(result: Refreshed, kind: FactKind) -> list[str]:
     return [fact.text for fact in result.facts if fact.kind is kind]
 
 

@@ -8,7 +8,7 @@ from bot.compaction.facts.candidates import candidates_of
 from bot.compaction.facts.checkpoint import HEADING, OPENING, apart, facts_in, is_checkpoint, rendered
 from bot.compaction.facts.choice import checkpoint_of, checkpoint_tokens
 from bot.compaction.facts.fact import PROSE, Fact, FactKind, FactStatus, Speaker
-from bot.compaction.facts.merge import merged
+from bot.compaction.facts.life import merged
 from bot.compaction.facts.tools import path_candidates
 from bot.compaction.manual.given import entries_of
 from bot.compaction.summary.frames import as_details, facts_below

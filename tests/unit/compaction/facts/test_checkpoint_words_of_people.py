@@ -13,7 +13,7 @@ from bot.compaction import PlanContext
 from bot.compaction.facts.candidates import candidates_of
 from bot.compaction.facts.checkpoint import SAID
 from bot.compaction.facts.choice import checkpoint_of
-from bot.compaction.facts.merge import merged
+from bot.compaction.facts.life import merged
 from bot.compaction.strategies.memory import Memory
 from bot.estimate import Family, message_tokens
 from bot.history import Entry, EntryKind

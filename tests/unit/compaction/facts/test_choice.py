@@ -89,7 +89,7 @@ OVERTAKEN = {
     "Put Marlene in charge of the raffle.": "Marlene can't make it, give it to Jonas.",
     "歯医者の予約は金曜の午後です。": "歯医者は来週の月曜に変わりました。",
     "周五晚上去川菜馆吃饭。": "川菜馆不去了，改在家里做火锅。",
-    "Xe máy để ở nhà chú Bảy.": "Chú Bảy trả xe rồi, bây giờ nó ở gara.",
+    "Xe máy để ở nhà chú Bảy.": "Bảy trả xe rồi, bây giờ nó ở gara.",
     "Το ραντεβού με τον υδραυλικό είναι την Τρίτη.": "Ο υδραυλικός δεν μπορεί, θα έρθει το Σάββατο.",
     "Toplantı Papatya salonunda olacak.": "Papatya doluymuş, bahçede buluşuyoruz.",
     "Сантехник придёт во вторник утром.": "Сантехника не будет, я сам починил кран.",

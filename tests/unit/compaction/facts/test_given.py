@@ -16,7 +16,7 @@ from bot.compaction.facts.checkpoint import apart, facts_in, rendered
 from bot.compaction.facts.choice import checkpoint_of
 from bot.compaction.facts.fact import Fact, FactKind, Speaker
 from bot.compaction.facts.given import as_given, given_candidates
-from bot.compaction.facts.merge import merged
+from bot.compaction.facts.life import merged
 from bot.history import Entry, EntryKind
 
 

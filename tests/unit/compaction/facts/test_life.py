@@ -9,36 +9,33 @@ from typing import Any
 import pytest
 
 from bot.compaction.facts.checkpoint import HEADING, facts_in, rendered
-from bot.compaction.facts.fact import Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
-from bot.compaction.facts.life import Known, Refreshed, Source, found_in, injected, pruned, refreshed
-from bot.compaction.facts.merge import CAPS
+from bot.compaction.facts.fact import Candidate, Decision, Fact, FactKind, FactStatus, Reason, Source, Speaker
+from bot.compaction.facts.life import CAPS, Refreshed, found_in, injected, pruned, refreshed
 from bot.compaction.facts.tools import RUN_AS
 from bot.history import Entry, EntryKind
 from bot.messages import text_block
 from tests.unit.entries import replied, returned, said
 
 
-def fact(number: int, text: str, seq: int = 1, kind: FactKind = FactKind.STATEMENT, **more: Any) -> Known:
-    source = more.pop("source", Source.AUTO)
-    forgotten = more.pop("forgotten", False)
-    return Known(Fact(kind, text, (seq,), number=number, **more), source, forgotten)
+def fact(number: int, text: str, seq: int = 1, kind: FactKind = FactKind.STATEMENT, **more: Any) -> Fact:
+    return Fact(kind, text, (seq,), number=number, **more)
 
 
-def numbered(life: Refreshed) -> list[Known]:
+def numbered(life: Refreshed) -> list[Fact]:
     """As a book would: what is new gets the next number."""
-    facts, last = [], max((item.fact.number for item in life.facts), default=0)
+    facts, last = [], max((item.number for item in life.facts), default=0)
     for item in life.facts:
-        last += not item.fact.number
-        facts.append(item if item.fact.number else replace(item, fact=replace(item.fact, number=last)))
+        last += not item.number
+        facts.append(item if item.number else replace(item, number=last))
     return facts
 
 
-def told(*entries: Entry, known: Sequence[Known] = (), floor: int = 0) -> Refreshed:
+def told(*entries: Entry, known: Sequence[Fact] = (), floor: int = 0) -> Refreshed:
     return refreshed(known, found_in(entries), floor)
 
 
-def texts(facts: Sequence[Known]) -> list[str]:
-    return [item.fact.text for item in facts if not item.forgotten]
+def texts(facts: Sequence[Fact]) -> list[str]:
+    return [item.text for item in facts if not item.forgotten]
 
 
 def reason_of(life: Refreshed, text: str) -> tuple[Decision, Reason]:
@@ -61,18 +58,18 @@ def test_a_fact_keeps_its_number_when_something_newer_takes_its_place() -> None:
     later = {**result, "content": '{"order_id": "W7", "status": "delivered"}'}
     asked = Entry(1, "assistant", (call,), EntryKind.REPLY)
     known = numbered(told(asked, Entry(2, "user", (result,), EntryKind.RESULT)))
-    (before,) = [item for item in known if item.fact.kind is FactKind.VALUE]
+    (before,) = [item for item in known if item.kind is FactKind.VALUE]
     life = told(replace(asked, seq=3), Entry(4, "user", (later,), EntryKind.RESULT), known=known)
-    (after,) = [item for item in life.facts if item.fact.kind is FactKind.VALUE]
-    assert "delivered" in after.fact.text
-    assert after.fact.number == before.fact.number
+    (after,) = [item for item in life.facts if item.kind is FactKind.VALUE]
+    assert "delivered" in after.text
+    assert after.number == before.number
 
 
 def test_a_pinned_fact_is_never_lost_and_what_is_said_later_stands_after_it() -> None:
     known = [fact(1, "The budget is 500 euros.", pinned=True, source=Source.PERSON)]
     life = told(said(2, "Actually, the budget is 700 euros now."), known=known)
-    (mine,) = [item for item in life.facts if item.fact.number == 1]
-    assert (mine.fact.pinned, mine.fact.text) == (True, "The budget is 500 euros.")
+    (mine,) = [item for item in life.facts if item.number == 1]
+    assert (mine.pinned, mine.text) == (True, "The budget is 500 euros.")
     shown = rendered(injected(life.facts, 0))
     assert shown.index("500") < shown.index("700")
 
@@ -120,22 +117,22 @@ def test_a_forgotten_row_of_a_list_takes_no_other_row_with_it() -> None:
     result = {"type": "tool_result", "tool_use_id": "a", "content": '[{"seat": "A7"}, {"seat": "B9"}]'}
     entries = [Entry(1, "assistant", (call,), EntryKind.REPLY), Entry(2, "user", (result,), EntryKind.RESULT)]
     known = numbered(told(*entries))
-    gone = [replace(item, forgotten="A7" in item.fact.text) for item in known if "hall=" in item.fact.text]
+    gone = [replace(item, forgotten="A7" in item.text) for item in known if "hall=" in item.text]
     assert texts(told(*entries, known=[item for item in gone if item.forgotten]).facts)[-1].startswith("seat=B9")
 
 
 def test_what_a_person_says_again_holds_again() -> None:
     done = fact(1, "Water the plants.", kind=FactKind.GOAL, status=FactStatus.DONE)
     [again] = told(said(9, "Water the plants!"), known=[done]).facts
-    assert (again.fact.number, again.fact.status, again.fact.seqs) == (1, FactStatus.ACTIVE, (1, 9))
+    assert (again.number, again.status, again.seqs) == (1, FactStatus.ACTIVE, (1, 9))
     [echoed] = told(replied(9, "Water the plants."), known=[done]).facts
-    assert echoed.fact.status is FactStatus.DONE
+    assert echoed.status is FactStatus.DONE
 
 
 def test_tombstones_are_capped_and_the_oldest_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.compaction.facts.life.MOST_FORGOTTEN", 3)
     known = [fact(number, f"Fact {number}", forgotten=True) for number in range(1, 6)]
-    assert [item.fact.number for item in told(known=known).facts] == [3, 4, 5]
+    assert [item.number for item in told(known=known).facts] == [3, 4, 5]
 
 
 # --- pruning ---
@@ -169,7 +166,7 @@ def test_what_is_over_goes_after_a_long_while() -> None:
 
 def test_doubles_become_one_that_remembers_where_it_was_said() -> None:
     (one,) = pruned([fact(1, "My flight is BA117."), fact(7, "my flight is BA117", seq=9)])
-    assert (one.fact.number, one.fact.seqs) == (7, (1, 9))
+    assert (one.number, one.seqs) == (7, (1, 9))
     keyed = [fact(1, "status=old", key="entity:order=7"), fact(2, "status=new", key="entity:order=7", seq=3)]
     assert texts(pruned(keyed)) == ["status=new"]
 
@@ -182,7 +179,7 @@ def test_nothing_of_a_person_is_ever_pruned(kept: dict[str, Any]) -> None:
         fact(3, "Hm.", weight=0.0, **kept),
         fact(4, "Hm.", weight=9.0, seq=2_000),
     ]
-    assert {item.fact.number for item in pruned(known)} >= {1, 2, 3}
+    assert {item.number for item in pruned(known)} >= {1, 2, 3}
 
 
 def test_growth_is_capped_and_what_tells_least_beside_the_others_goes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,7 +194,7 @@ def test_growth_is_capped_and_what_tells_least_beside_the_others_goes(monkeypatc
         fact(7, "Well, what was just said stays.", seq=100),
     ]
     life = told(known=known)
-    left = {item.fact.number for item in life.facts}
+    left = {item.number for item in life.facts}
     assert {3, 4, 6, 7} < left
     assert (5 in left, left.issuperset({1, 2})) == (False, False)
     assert life.pruned == 2
@@ -207,7 +204,7 @@ def test_in_five_hundred_turns_the_facts_stay_bounded_and_no_pinned_one_is_lost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("bot.compaction.facts.life.MOST_FACTS", 120)
-    known: list[Known] = []
+    known: list[Fact] = []
     pinned: set[int] = set()
     most = 0
     names = [
@@ -220,13 +217,13 @@ def test_in_five_hundred_turns_the_facts_stay_bounded_and_no_pinned_one_is_lost(
         known = numbered(life)
         most = max(most, sum(not item.protected for item in known))
         if turn % 50 == 7:
-            newest = max(known, key=lambda item: item.fact.number)
-            known = [replace(i, fact=replace(i.fact, pinned=True)) if i is newest else i for i in known]
-            pinned.add(newest.fact.number)
+            newest = max(known, key=lambda item: item.number)
+            known = [replace(i, pinned=True) if i is newest else i for i in known]
+            pinned.add(newest.number)
     assert 100 < most <= 120
     assert len(pinned) == 10
-    assert pinned <= {item.fact.number for item in known if item.fact.pinned}
-    assert len({item.fact.number for item in known}) == len(known)
+    assert pinned <= {item.number for item in known if item.pinned}
+    assert len({item.number for item in known}) == len(known)
 
 
 # --- /new ---
@@ -241,7 +238,7 @@ def test_what_new_hides_is_out_and_what_is_said_after_it_does_not_mix_with_it() 
     }
     assert [fact.text for fact in injected(life.facts, 5)].count("My locker code is QX-5512.") == 1
     beneath = [fact for fact in injected(life.facts, 0) if max(fact.seqs) <= 5]
-    assert [fact.text for fact in beneath] == [item.fact.text for item in known]
+    assert [fact.text for fact in beneath] == [item.text for item in known]
 
 
 def test_after_undo_of_new_what_was_said_twice_becomes_one_at_the_next_prune() -> None:
@@ -318,7 +315,7 @@ def test_an_empty_memory_and_nothing_said_is_nothing() -> None:
 )
 def test_any_text_is_read_and_kept_in_one_line(text: str) -> None:
     life = told(said(1, text))
-    assert all("\n" not in item.fact.text and len(item.fact.text) < 400 for item in life.facts)
+    assert all("\n" not in item.text and len(item.text) < 400 for item in life.facts)
     assert isinstance(life.candidates, tuple)
     assert all(isinstance(item, Candidate) for item in life.candidates)
 
@@ -338,10 +335,10 @@ def test_a_book_full_of_what_weighed_more_takes_in_what_is_new() -> None:
         for at in range(1, CAPS[FactKind.ACTION] + 1)
     ]
     life = told(*called(1_000, "book_flight", {"flight": "QX-5512"}, "Booked, thanks"), known=old)
-    deeds = [item.fact for item in life.facts if item.fact.kind is FactKind.ACTION]
+    deeds = [item for item in life.facts if item.kind is FactKind.ACTION]
     assert len(deeds) == CAPS[FactKind.ACTION]
     assert any("QX-5512" in deed.text for deed in deeds)
-    assert old[0].fact not in deeds
+    assert old[0] not in deeds
 
 
 def test_of_several_things_that_were_forgotten_of_one_record_each_stays_forgotten() -> None:
@@ -366,7 +363,7 @@ def test_a_value_that_was_forgotten_under_one_name_stays_forgotten_under_another
 def test_what_the_model_said_and_took_back_is_no_reason_to_leave_out_what_a_person_says() -> None:
     words = "The meeting is on Friday at 10:45."
     before = fact(1, words, 3, speaker=Speaker.MODEL, status=FactStatus.REPLACED)
-    (after,) = [item.fact for item in told(said(9, words), known=[before]).facts]
+    (after,) = told(said(9, words), known=[before]).facts
     assert (after.speaker, after.status, after.seqs[-1]) == (Speaker.PERSON, FactStatus.ACTIVE, 9)
 
 
@@ -374,14 +371,14 @@ def test_what_is_known_twice_is_one_as_the_newest_says_it_and_pinned_if_one_was(
     words = "Send the report to 12345."
     first = fact(1, words, 2, status=FactStatus.REPLACED, pinned=True, source=Source.PERSON)
     (one,) = told(said(20, "My flight is BA117."), known=[first, fact(2, words, 9)]).facts[:1]
-    assert (one.fact.number, one.fact.pinned, one.fact.status, one.fact.seqs) == (1, True, FactStatus.ACTIVE, (2, 9))
+    assert (one.number, one.pinned, one.status, one.seqs) == (1, True, FactStatus.ACTIVE, (2, 9))
 
 
 def test_two_that_a_person_pinned_stay_as_they_are_whatever_they_say() -> None:
     words = "Send the report to 12345."
     known = [fact(at, words, at, pinned=True, source=Source.PERSON) for at in (1, 2)]
     life = told(said(20, "My flight is BA117."), known=known)
-    assert {item.fact.number: item.fact.status for item in life.facts if item.fact.text == words} == {
+    assert {item.number: item.status for item in life.facts if item.text == words} == {
         1: FactStatus.ACTIVE,
         2: FactStatus.ACTIVE,
     }

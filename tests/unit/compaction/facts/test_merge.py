@@ -10,7 +10,7 @@ import pytest
 from bot.compaction.facts.candidates import candidates_of
 from bot.compaction.facts.checkpoint import facts_in, rendered
 from bot.compaction.facts.fact import Fact, FactKind
-from bot.compaction.facts.merge import merged
+from bot.compaction.facts.life import merged
 from tests.unit.compaction.facts.test_candidates import used
 
 IDS = range(1, 5)

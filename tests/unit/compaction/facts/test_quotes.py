@@ -6,7 +6,7 @@ import pytest
 
 from bot.compaction.facts.candidates import candidates_of
 from bot.compaction.facts.fact import Fact, FactKind, Speaker
-from bot.compaction.facts.merge import merged
+from bot.compaction.facts.life import merged
 from bot.compaction.facts.quotes import QUOTED, parts_of
 from bot.compaction.facts.speech import sentences_in
 from bot.history import Entry, EntryKind

@@ -10,7 +10,7 @@ import pytest
 from bot.compaction.facts.brief import id_names, pieces_of
 from bot.compaction.facts.candidates import candidates_of
 from bot.compaction.facts.fact import Fact, FactKind
-from bot.compaction.facts.merge import merged
+from bot.compaction.facts.life import merged
 from bot.compaction.facts.records import Fields, fields_of, words_of_name
 from bot.history import Entry
 from tests.unit.compaction.facts.test_candidates import used

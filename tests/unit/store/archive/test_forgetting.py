@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from bot.compaction.facts.fact import Candidate, Fact, FactKind, Reason, Speaker
-from bot.compaction.facts.life import Known, Source
+from bot.compaction.facts.fact import Candidate, Fact, FactKind, Reason, Source, Speaker
 from bot.compaction.standing_rules import Rule, RuleState, note
 from bot.history import Anchor, Entry, EntryKind, Layer, Usage
 from bot.messages import Address, AgentId, Inbound, Kept, text_block
@@ -198,8 +197,8 @@ def result(call_id: str, content: str) -> dict[str, Any]:
     return {"type": "tool_result", "tool_use_id": call_id, "content": content}
 
 
-def fact(number: int, text: str, *seqs: int) -> Known:
-    return Known(Fact(FactKind.STATEMENT, text, seqs, number=number), Source.PERSON)
+def fact(number: int, text: str, *seqs: int) -> Fact:
+    return Fact(FactKind.STATEMENT, text, seqs, number=number, source=Source.PERSON)
 
 
 async def redact(database: Database) -> Removed:
@@ -214,7 +213,7 @@ async def test_of_a_shared_conversation_goes_what_a_person_said_and_all_that_was
     async with database.read() as tx:
         history = await histories.load(tx, agent_id)
         texts = {entry.seq: recall.Recalled(entry, 0.0).text for entry in history.entries}
-        known = [item.fact.text for item in await facts.load(tx, agent_id)]
+        known = [item.text for item in await facts.load(tx, agent_id)]
         memory, candidates = await facts.get(tx, agent_id), await facts.candidates(tx, agent_id)
         kept = set(await vectors.load(tx, agent_id, "m", range(20)))
         found = [one.seq for one in await recall.search(tx, agent_id, "secret", audience=recall.MODEL)]
