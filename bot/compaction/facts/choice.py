@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import accumulate, chain
 from math import inf, sqrt
 
@@ -105,11 +106,11 @@ def most_telling(facts: Sequence[Fact], count: int) -> frozenset[int]:
     last = [fact.seqs[-1] if fact.seqs else 0 for fact in facts]
     newest, told, worth = max(last, default=0), set[str](), dict[int, float]()
     for at in sorted(range(len(facts)), key=last.__getitem__, reverse=True):
-        fact, own = facts[at], terms[at]
-        new = sum(weight(term) for term in own if term not in told)
-        told.update(own)
+        fact, weights = facts[at], [*map(weight, terms[at])]
+        new = sum(tells for term, tells in zip(terms[at], weights, strict=True) if term not in told)
+        told.update(terms[at])
         is_new = newest - last[at] < _JUST_SAID and fact.kind in PROSE
-        share = factors[at] * _share(fact, sum(map(weight, own)), rarity) if new else 0.0
+        share = factors[at] * _share(fact, sum(weights), rarity) if new else 0.0
         worth[at] = inf if is_new else share * new / (_HEAD + len(fact.text))
     return frozenset(sorted(worth, key=worth.__getitem__, reverse=True)[:count])
 
@@ -207,10 +208,16 @@ def _factors(facts: Sequence[Fact]) -> list[float]:
 def _group(fact: Fact) -> tuple[object, ...]:
     """The names in a record, or before a small number that a call was given; the message and the voice of what was
     said; nothing where it is in no group."""
-    if fact.kind in RECORDS or (fact.kind is FactKind.GIVEN and is_amount(value_of(fact))):
+    if fact.kind in RECORDS or (fact.kind is FactKind.GIVEN and _is_amount(fact.text)):
         return tuple(fields_of(fact.text))
     is_said = fact.kind in PROSE and any(fact.seqs)
     return (fact.seqs[-1], is_note(fact.text), fact.speaker is Speaker.MODEL) if is_said else ()
+
+
+@lru_cache(maxsize=4_096)
+def _is_amount(given: str) -> bool:
+    """Of what a call was given, whether it is so many of anything. Kept: a full book is asked again and again."""
+    return is_amount(given.partition("=")[2])
 
 
 def _factor(fact: Fact, beside: int, *, is_end: bool) -> float:
@@ -228,7 +235,7 @@ def _share(fact: Fact, whole: float, rarity: Rarity) -> float:
     was given tells as much as codes do, since a call took it already."""
     if fact.kind in PROSE:
         return sqrt(_FULL_LINE / max(_FULL_LINE, whole))
-    if fact.kind is FactKind.GIVEN and not is_amount(value_of(fact)):
+    if fact.kind is FactKind.GIVEN and not _is_amount(fact.text):
         return max(1.0, rarity.of_one(_OF_GIVEN) / max(1.0, whole))
     return 1.0
 

@@ -21,6 +21,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from heapq import nsmallest
 
 from bot.compaction.coverage import is_telling, terms_of
 from bot.compaction.facts.candidates import candidates_by_entry
@@ -57,7 +58,7 @@ MOST_SEQS = 8
 _NO_VALUE, _LOW_VALUE = 1.0, 1.5
 _SOON, _LATE = 50, 500
 """Entries after which a fact of low value, and one that does not hold any more, is of no use."""
-_AFTER_CAPPING = 0.7
+_AFTER_CAPPING = 0.6
 """Of the cap: what is left when it was passed."""
 _MOST_ALIKE = 64
 """Lines with one id, or one value, that are looked at: the last ones."""
@@ -258,9 +259,8 @@ class _Merging:
         kinds = [fact.kind for fact in self.facts.values()]
         for kind, most in CAPS.items():
             if kinds.count(kind) > most:
-                of_kind = [at for at, fact in self.facts.items() if fact.kind is kind]
-                of_kind.sort(key=lambda at: (self.facts[at].pinned, self.facts[at].seqs[-1:]))
-                for at in of_kind[:-most]:
+                of_kind = [(fact.pinned, fact.seqs[-1:], at) for at, fact in self.facts.items() if fact.kind is kind]
+                for _, _, at in nsmallest(len(of_kind) - most, of_kind):
                     self._drop(at, Reason.OVER_CAP)
 
     def _put(self, at: int, fact: Fact) -> None:
