@@ -184,6 +184,7 @@ def test_nothing_of_a_person_is_ever_pruned(kept: dict[str, Any]) -> None:
 
 def test_growth_is_capped_and_what_tells_least_beside_the_others_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.compaction.facts.life.MOST_FACTS", 5)
+    monkeypatch.setattr("bot.compaction.facts.life._AFTER_CAPPING", 0.8)
     known = [
         fact(1, "The locker code is QX-5512."),
         fact(2, "So the locker code is QX-5512, and it is that code."),
