@@ -73,10 +73,6 @@ def checkpoint_of(
     ``covered``: terms that stand on the page in any case. Empty when not even one fact fits.
     """
     choice = _Choice(facts)
-    if whole := choice.whole(room * _SPARE):
-        text = choice.shown(whole)
-        if measure(text) <= room:
-            return text
     order = chosen(choice.lines, room * _SPARE, rarity=choice.rarity, covered=covered, needs=choice.needs)
     taken, best, tokens, at = list[int](), "", 0.0, 0
     step = max(1, bisect_right(list(accumulate(choice.lines[line].price for line in order)), room))
@@ -132,12 +128,6 @@ class _Choice:
         self.names = names_in(facts)
         self.updates, self.together = Updates(facts, terms, self.rarity), leanings(facts, terms)
         self.lines = list(self._lines(terms, ids))
-
-    def whole(self, room: float) -> Sequence[int]:
-        """All lines that tell anything, if they take no more; else none."""
-        if sum(line.price for line in self.lines) > room:
-            return ()
-        return [at for at, line in enumerate(self.lines) if line.sure or line.terms]
 
     def needs(self, number: int) -> Iterator[int]:
         """The lines without which this one may not stand."""
