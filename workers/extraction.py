@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bot.compaction import Plan
 from bot.compaction.extraction import MOST_SHOWN, SYSTEM, operations_in, request_for
-from bot.compaction.facts.life import floor_of
 from bot.errors import ModelError, ModelOverflow
 from bot.estimate import block_tokens, family_of, message_tokens
 from bot.history import History
@@ -28,7 +27,7 @@ async def extract_facts(desk: Desk, run: Run) -> Result:
     async with desk.database.read() as tx:
         known = await facts.load(tx, run.agent_id)
         entries = await facts.shown(tx, run.agent_id, plan.summarise)
-        floor = floor_of(History((), await histories.load_layers(tx, run.agent_id)))
+        floor = History((), await histories.load_layers(tx, run.agent_id)).floor
 
     async def ask() -> Reply:
         link = requests.link

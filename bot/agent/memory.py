@@ -23,7 +23,7 @@ from bot.agent.context import Context
 from bot.agent.step import Step
 from bot.compaction.extraction import checked, operations_in
 from bot.compaction.facts.fact import Fact, FactKind, Source, Speaker, plain
-from bot.compaction.facts.life import Refreshed, floor_of, found_in, in_scope, injected, refreshed
+from bot.compaction.facts.life import Refreshed, found_in, in_scope, injected, refreshed
 from bot.compaction.facts.speech import clipped, speech_candidates
 from bot.compaction.memory_report import USAGE, Changes, audit_of, line_of, page_of, runtime_line, runtime_notice
 from bot.errors import StaleEpoch, StoreUnavailable
@@ -106,7 +106,7 @@ class AgentMemory:
 
     async def take_in(self, step: Step, answer: str, seqs: Sequence[int]) -> None:
         """What a model makes of facts, having read these entries, as far as it holds; as part of this step."""
-        agent_id, floor = self._context.agent_id, floor_of(step.history)
+        agent_id, floor = self._context.agent_id, step.history.floor
         row, known = await facts.get(step.tx, agent_id), await facts.load(step.tx, agent_id)
         entries = await facts.shown(step.tx, agent_id, seqs)
         first = (seq for item in known for seq in item.seqs[:1])
@@ -152,7 +152,7 @@ class AgentMemory:
             if match[5]:
                 return audit_of(await facts.candidates(tx, self._context.agent_id), int(match[6] or 1))
             known = await facts.load(tx, self._context.agent_id)
-        floor = floor_of(self._context.history)
+        floor = self._context.history.floor
         shown = [item for item in known if in_scope(item, floor)]
         return page_of(shown, int(match[7] or 1), collected=self.collects)
 
@@ -169,7 +169,7 @@ class AgentMemory:
             known = await self._known_at(tx, row)
             unread = await facts.unread(tx, agent_id, row.upto, MOST_CAUGHT_UP) if collects else ()
             last = await histories.last_seq(tx, agent_id)
-        return _Read(row, known, unread, last, floor_of(self._context.history))
+        return _Read(row, known, unread, last, self._context.history.floor)
 
     async def _known_at(self, tx: Tx, row: MemoryRow) -> tuple[Fact, ...]:
         """The facts of this version, from the book where they are not at hand."""
@@ -193,7 +193,7 @@ class AgentMemory:
         """None: somebody changed the facts, or what is in memory, since they were read."""
         agent_id = self._context.agent_id
         row = await facts.get(step.tx, agent_id)
-        if row.version != read.row.version or floor_of(step.history) != read.floor:
+        if row.version != read.row.version or step.history.floor != read.floor:
             return None
         number, after = row.next_number, list[Fact]()
         for found in life.facts:
@@ -259,7 +259,7 @@ class AgentMemory:
         agent_id = self._context.agent_id
         async with self._context.step() as step:
             row, known = await facts.get(step.tx, agent_id), await facts.load(step.tx, agent_id)
-            floor = floor_of(step.history)
+            floor = step.history.floor
             here = {item.number: item for item in known if not item.forgotten and in_scope(item, floor)}
             item = here.get(number)
             if item is None:
@@ -280,7 +280,7 @@ class AgentMemory:
             row, known = await facts.get(step.tx, agent_id), await facts.load(step.tx, agent_id)
             if _is_full(known):
                 return FULL
-            floor = floor_of(step.history)
+            floor = step.history.floor
             alike = [item for item in known if in_scope(item, floor) and plain(item.text) == plain(text)]
             if alike:
                 added = replace(_changed(alike[0], "pin"), forgotten=False)

@@ -22,7 +22,6 @@ import structlog
 from bot.agent.context import Context
 from bot.agent.step import Step
 from bot.compaction.facts.fact import Fact, FactKind, FactStatus, Speaker
-from bot.compaction.facts.life import floor_of
 from bot.compaction.found_rules import Found, found_rules
 from bot.compaction.standing_rules import (
     LONGEST_RULE,
@@ -114,7 +113,7 @@ class StandingRules:
             log.warning("rules_wait", reason=str(error))
 
     async def _list(self, page: int, message: Waiting) -> None:
-        floor = floor_of(self._context.history)
+        floor = self._context.history.floor
         read = await self._read(floor)
         summary = next(
             (text_of(e.blocks) for e in reversed(self._context.history.visible) if e.kind is EntryKind.SUMMARY), ""

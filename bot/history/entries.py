@@ -211,6 +211,11 @@ class History:
         """The newest entry's seq; 0 in an empty history."""
         return self.entries[-1].seq if self.entries else 0
 
+    @property
+    def floor(self) -> int:
+        """What was said up to this seq is hidden by the last `/new`, and out of memory. 0: nothing is."""
+        return max((layer.upto for layer in self.layers if layer.kind == "new"), default=0)
+
     @cached_property
     def visible(self) -> tuple[Entry, ...]:
         """What the model reads, in reading order, with replaced content in place."""

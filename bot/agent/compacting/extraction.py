@@ -14,7 +14,6 @@ from bot.agent.memory import AgentMemory
 from bot.agent.step import Step
 from bot.compaction import Plan
 from bot.compaction.extraction import is_talk
-from bot.compaction.facts.life import floor_of
 from bot.store import Database, facts, runs
 from bot.store.runs import Run, RunState
 
@@ -43,7 +42,7 @@ class FactExtraction(Errand):
         return self._is_on and self._memory.collects
 
     async def _plan(self) -> Plan | None:
-        context, floor = self._context, floor_of(self._context.history)
+        context, floor = self._context, self._context.history.floor
         async with self._database.read() as tx:
             last = await runs.last_extraction(tx, context.agent_id)
             upto = max(floor, Plan.from_json(last.plan).upto if last else 0)
@@ -66,7 +65,7 @@ class FactExtraction(Errand):
             return RunState.FAILED, result.reason if result else "no worker answered"
         if result.outcome == "empty":
             return RunState.EMPTY, result.reason
-        if floor_of(self._context.history) >= Plan.from_json(run.plan).floor:
+        if self._context.history.floor >= Plan.from_json(run.plan).floor:
             return RunState.ABORTED, _OUT_OF_MEMORY
         return RunState.DONE, _LANDED
 

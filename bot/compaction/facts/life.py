@@ -41,7 +41,7 @@ from bot.compaction.facts.fact import (
 )
 from bot.compaction.facts.records import Fields, as_text, fields_of, is_id_name
 from bot.compaction.places import is_place
-from bot.history import Entry, EntryKind, History
+from bot.history import Entry, EntryKind
 from bot.history.entry_text import RECALL
 
 MOST_FACTS = 1_700
@@ -95,11 +95,6 @@ def found_in(entries: Iterable[Entry], earlier: Iterable[Entry] = ()) -> tuple[C
     """
     news = [entry for entry in entries if entry.layer is None and entry.kind in _NEWS]
     return tuple(one for _, found in candidates_by_entry(news, [*earlier], unread=RECALL) for one in found)
-
-
-def floor_of(history: History) -> int:
-    """What was said up to this seq is out of memory: the last `/new` hides it. 0: nothing is."""
-    return max((layer.upto for layer in history.layers if layer.kind == "new"), default=0)
 
 
 def in_scope(fact: Fact, floor: int) -> bool:
