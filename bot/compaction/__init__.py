@@ -2,8 +2,9 @@
 
 `gate` says when, a strategy says what (`plan` is what it gets and gives), `summary` whether a text is one and what must
 not be lost, `notices` what people read of it; `grammar` and `stems` say what an exact detail is, and when two words are
-one; `places` what a path is and where it ends; `extraction` what a model may make of facts. Nothing here asks a model
-or writes: agents carry a plan out (:mod:`bot.agent.compacting`), workers write its summary.
+one; `places` what a path is and where it ends; `quotes` which words of a message are its writer's own; `sentences`
+where one ends; `extraction` what a model may make of facts. Nothing here asks a model or writes: agents carry a plan
+out (:mod:`bot.agent.compacting`), workers write its summary.
 """
 
 from __future__ import annotations

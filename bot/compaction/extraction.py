@@ -28,10 +28,10 @@ from bot.compaction.facts.fact import (
     Speaker,
     plain,
 )
-from bot.compaction.facts.labels import asks
 from bot.compaction.facts.life import Refreshed, in_scope, refreshed
-from bot.compaction.facts.quotes import is_note, own_words
-from bot.compaction.facts.speech import clipped, sentences_in
+from bot.compaction.facts.speech import clipped
+from bot.compaction.quotes import is_note, own_words
+from bot.compaction.sentences import asks, sentences_in
 from bot.compaction.summary.instruction import from_outside
 from bot.compaction.summary.transcript import render, turns_of
 from bot.estimate.cuts import head_and_end_of

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from bot.compaction.coverage import Rarity, share_covered, terms_of
 from bot.compaction.facts.fact import FactKind
-from bot.compaction.facts.labels import label_of
-from bot.compaction.facts.quotes import own_words, parts_of
-from bot.compaction.facts.speech import sentences_in
+from bot.compaction.facts.speech import label_of
+from bot.compaction.quotes import own_words, parts_of
+from bot.compaction.sentences import sentences_in
 from bot.compaction.standing_rules import LONGEST_RULE, plain
 from bot.history import Entry, EntryKind
 from bot.history.quotations import apart, speaker_in

@@ -11,11 +11,11 @@ from types import MappingProxyType
 
 from bot.compaction.facts.checkpoint import apart, facts_in, is_checkpoint, with_name
 from bot.compaction.facts.fact import Candidate, FactKind, Speaker
-from bot.compaction.facts.labels import asks
-from bot.compaction.facts.quotes import SENT, parts_of
 from bot.compaction.facts.speech import clipped, speech_candidates
 from bot.compaction.facts.tools import date_candidates, path_candidates, tool_candidates
 from bot.compaction.places import said_places
+from bot.compaction.quotes import SENT, parts_of
+from bot.compaction.sentences import asks
 from bot.compaction.standing_rules import is_note
 from bot.compaction.summary.frames import facts_below, told_by
 from bot.estimate.cuts import head_of

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bot.compaction.facts.fact import PART, PROSE, RECORDS, Candidate, Fact, FactKind, FactStatus, Speaker
 from bot.compaction.facts.given import given_in, given_lines, lines_of
-from bot.compaction.facts.labels import label_of
-from bot.compaction.facts.quotes import is_note, note_and_words
 from bot.compaction.facts.records import SEPARATOR, Fields, as_text, fields_of, is_generic, is_id_name, list_of
+from bot.compaction.facts.speech import label_of
+from bot.compaction.quotes import is_note, note_and_words
 
 Names = Mapping[int | Fact, str]
 """Who wrote a message, by its number; a line that has none, by itself."""

@@ -21,10 +21,10 @@ from bot.compaction.facts.brief import amount_terms, id_names, is_amount, pieces
 from bot.compaction.facts.checkpoint import line_of, names_in, rendered
 from bot.compaction.facts.fact import PROSE, RECORDS, Fact, FactKind, Speaker
 from bot.compaction.facts.given import value_of
-from bot.compaction.facts.labels import asks
 from bot.compaction.facts.lines import Updates, leanings
-from bot.compaction.facts.quotes import is_note
 from bot.compaction.facts.records import SEPARATOR, Fields, fields_of
+from bot.compaction.quotes import is_note
+from bot.compaction.sentences import asks
 from bot.estimate import Family, message_tokens
 from bot.estimate.text import texts_tokens
 from bot.messages import text_block

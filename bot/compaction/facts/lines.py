@@ -15,8 +15,8 @@ from math import fsum
 
 from bot.compaction.coverage import Rarity, form_of, is_telling
 from bot.compaction.facts.fact import PROSE, Fact, Speaker
-from bot.compaction.facts.labels import asks
-from bot.compaction.facts.quotes import is_note
+from bot.compaction.quotes import is_note
+from bot.compaction.sentences import asks
 
 _ALIKE = 0.28
 """Of the weight of the words of the shorter line: what two lines about one thing share at least."""

@@ -29,10 +29,11 @@ from bot.compaction.facts.records import (
     rows_of,
     words_of_name,
 )
-from bot.compaction.facts.speech import clipped, sentences_in
+from bot.compaction.facts.speech import clipped
 from bot.compaction.formats import LONGEST, parts_of
 from bot.compaction.grammar import last_name
 from bot.compaction.places import dates_like_places, listed_places
+from bot.compaction.sentences import sentences_in
 from bot.estimate.cuts import beginning, head_of
 from bot.messages import Block, text_of
 

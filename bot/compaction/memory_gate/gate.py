@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.compaction.facts.fact import Fact, FactKind, FactStatus, Speaker
-from bot.compaction.facts.quotes import is_note
 from bot.compaction.facts.tools import RUN_AS
 from bot.compaction.grammar import last_name
 from bot.compaction.memory_gate.folder_probes import FOLDERS, Probe, Shell, probes_in, replaced, shell_of
 from bot.compaction.memory_gate.reading_commands import PLACE, only_reads
 from bot.compaction.places import LONGEST, named_places, whole_place
+from bot.compaction.quotes import is_note
 from bot.estimate.cuts import beginning
 
 GATE = "[CFPM_TOOL_GATE_V1]"

@@ -59,6 +59,14 @@ def test_what_a_person_says_is_a_goal_a_rule_or_a_statement_in_their_own_words(t
     assert [(fact.kind, fact.text, fact.seqs) for fact in found(said(1, text)).facts] == [(kind, text, (1,))]
 
 
+def test_a_sentence_that_is_too_long_is_cut_between_words_and_marked_and_nothing_of_it_is_out_of_reach() -> None:
+    words = [f"word{at}" for at in range(200)]
+    texts = [fact.text for fact in found(said(1, " ".join(words))).facts]
+    assert all(len(text) <= 320 for text in texts)
+    assert " ".join(text.removesuffix(" …") for text in texts).split() == words
+    assert all(text.endswith(" …") for text in texts[:-1])
+
+
 @pytest.mark.parametrize("text", ["Thanks!", "ok", "Hello 👋", "Спасибо!", "好的。"])
 def test_small_talk_is_of_low_value(text: str) -> None:
     result = found(said(1, text))
@@ -239,6 +247,30 @@ def test_a_path_that_holds_a_date_is_a_place_and_a_share_is_no_date() -> None:
     result = found(said(1, "Look at /var/log/2024/07/19/app.log, 24/7, and https://x.org/2024/7/19/post."))
     assert not [item for item in result.candidates if item.reason is Reason.DATE_LIKE]
     assert "/var/log/2024/07/19/app.log" in texts(result, FactKind.PATH)
+
+
+PICTURE: Block = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
+DOCUMENT: Block = {"type": "document", "title": "lease.pdf", "source": {}}
+
+
+@pytest.mark.parametrize(
+    ("blocks", "note"),
+    [
+        ((PICTURE,), "[sent a picture]"),
+        ((PICTURE, PICTURE, text_block("Which chair is higher?")), "[sent 2 pictures] Which chair is higher?"),
+        ((DOCUMENT, text_block("请总结。")), "[sent a document: lease.pdf] 请总结。"),
+    ],
+)
+def test_a_picture_or_document_that_goes_leaves_a_note(blocks: tuple[Block, ...], note: str) -> None:
+    assert note in [fact.text for fact in found(Entry(1, "user", blocks, EntryKind.SAID)).facts]
+
+
+def test_the_note_of_a_picture_takes_no_task_back() -> None:
+    result = found(
+        said(1, "Book a hotel in Rome."),
+        Entry(2, "user", (PICTURE, text_block("Is the hotel in Rome cancelled?")), EntryKind.SAID),
+    )
+    assert "Book a hotel in Rome." in [fact.text for fact in result.facts if fact.status == "active"]
 
 
 def test_growth_is_capped_and_the_least_useful_goes() -> None:
