@@ -8,6 +8,7 @@ cell, so as many of the lines are rendered, in the order in which they were chos
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -16,13 +17,12 @@ from functools import lru_cache
 from itertools import accumulate, chain
 from math import inf, sqrt
 
-from bot.compaction.coverage import Line, Rarity, chosen, terms_of
-from bot.compaction.facts.brief import amount_terms, id_names, is_amount, pieces_of, record_terms
+from bot.compaction.coverage import AMOUNT, Line, Rarity, chosen, terms_of
 from bot.compaction.facts.checkpoint import line_of, names_in, rendered
 from bot.compaction.facts.fact import PROSE, RECORDS, Fact, FactKind, Speaker
 from bot.compaction.facts.given import value_of
 from bot.compaction.facts.lines import Updates, leanings
-from bot.compaction.facts.records import SEPARATOR, Fields, fields_of
+from bot.compaction.facts.records import OWNER, SEPARATOR, Fields, as_text, fields_of, id_names
 from bot.compaction.quotes import is_note
 from bot.compaction.sentences import asks
 from bot.estimate import Family, message_tokens
@@ -51,6 +51,9 @@ _AIM, _CLOSE = 0.999, 0.997
 """The share of its room that a checkpoint is meant to take, and from which on it is as good as any."""
 _JUST_SAID = 20
 """Entries after which something may tell too little to be kept."""
+_SHORT = 60
+"""Characters up to which a cell by its place may be among what a record is told by."""
+_NUMBER = re.compile(r"-?\d{1,4}(?:\.\d+)?\Z")
 _HEAD = 20
 """Characters that a line takes besides its text."""
 
@@ -111,6 +114,21 @@ def most_telling(facts: Sequence[Fact], count: int) -> frozenset[int]:
     return frozenset(sorted(worth, key=worth.__getitem__, reverse=True)[:count])
 
 
+def pieces_of(fact: Fact, ids: Collection[str]) -> list[str]:
+    """The text of a fact; that of a deed, and of a record with an id of its own, as what later calls need, and the
+    rest. ``ids``: the names in records that have ids under them.
+
+    The fields of all records of one shape are in the same order, so that they can stand in one table.
+    """
+    fields, is_deed = fields_of(fact.text) if fact.kind in RECORDS else {}, fact.kind is FactKind.ACTION
+    # What a call was given may be given to the next one, a short command too.
+    leading = fields if is_deed else [*fields][:1]
+    brief = {name: cell for name, cell in fields.items() if name in ids or (name in leading and len(cell) <= _SHORT)}
+    rest = {name: cell for name, cell in fields.items() if name not in brief}
+    is_found = is_deed or any(name in ids and OWNER not in name for name in fields)
+    return [as_text(brief), as_text(rest)] if rest and is_found else [fact.text]
+
+
 class _Choice:
     """Facts as lines to choose from: of a record what it is told by, and the rest of it.
 
@@ -119,7 +137,7 @@ class _Choice:
 
     def __init__(self, facts: Sequence[Fact]) -> None:
         self.facts = facts = _telling(facts)
-        ids = id_names(facts)
+        ids = id_names(fields_of(fact.text) for fact in facts if fact.kind in RECORDS)
         pieces = [pieces_of(fact, ids) for fact in facts]
         self.pieces = [(at, piece) for at, own in enumerate(pieces) for piece in own]
         self.first = [0, *accumulate(map(len, pieces))]
@@ -177,10 +195,25 @@ class _Choice:
 
 
 def _terms(fact: Fact, text: str, ids: Collection[str]) -> tuple[str, ...]:
+    """What a line tells; of a record its values, since what they are called tells nothing new."""
     if fact.kind is FactKind.GIVEN:  # whatever it is made of, it names one thing, and its words elsewhere are not that
-        terms = amount_terms(value_of(fact))
+        terms = _terms_of_cell(value_of(fact))
         return terms if len(terms) == 1 else (*terms, f"={value_of(fact)}")
-    return record_terms(text, ids) if fact.kind in RECORDS else terms_of(text)
+    if fact.kind not in RECORDS:
+        return terms_of(text)
+    terms = (terms_of(cell) if name in ids else _terms_of_cell(cell) for name, cell in fields_of(text).items())
+    return tuple(dict.fromkeys(chain.from_iterable(terms)))
+
+
+def _terms_of_cell(cell: str) -> tuple[str, ...]:
+    """What a value tells that is no id: a short number less than one that is."""
+    return (f"{AMOUNT}{cell}",) if _is_amount(cell) else terms_of(cell)
+
+
+@lru_cache(maxsize=4_096)
+def _is_amount(cell: str) -> bool:
+    """Whether a value is a short number, which by itself may be so many of anything."""
+    return bool(_NUMBER.match(cell))
 
 
 def _factors(facts: Sequence[Fact]) -> list[float]:
@@ -198,16 +231,10 @@ def _factors(facts: Sequence[Fact]) -> list[float]:
 def _group(fact: Fact) -> tuple[object, ...]:
     """The names in a record, or before a small number that a call was given; the message and the voice of what was
     said; nothing where it is in no group."""
-    if fact.kind in RECORDS or (fact.kind is FactKind.GIVEN and _is_amount(fact.text)):
+    if fact.kind in RECORDS or (fact.kind is FactKind.GIVEN and _is_amount(value_of(fact))):
         return tuple(fields_of(fact.text))
     is_said = fact.kind in PROSE and any(fact.seqs)
     return (fact.seqs[-1], is_note(fact.text), fact.speaker is Speaker.MODEL) if is_said else ()
-
-
-@lru_cache(maxsize=4_096)
-def _is_amount(given: str) -> bool:
-    """Of what a call was given, whether it is so many of anything. Kept: a full book is asked again and again."""
-    return is_amount(given.partition("=")[2])
 
 
 def _factor(fact: Fact, beside: int, *, is_end: bool) -> float:
@@ -225,7 +252,7 @@ def _share(fact: Fact, whole: float, rarity: Rarity) -> float:
     was given tells as much as codes do, since a call took it already."""
     if fact.kind in PROSE:
         return sqrt(_FULL_LINE / max(_FULL_LINE, whole))
-    if fact.kind is FactKind.GIVEN and not _is_amount(fact.text):
+    if fact.kind is FactKind.GIVEN and not _is_amount(value_of(fact)):
         return max(1.0, rarity.of_one(_OF_GIVEN) / max(1.0, whole))
     return 1.0
 

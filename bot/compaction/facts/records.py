@@ -9,14 +9,15 @@ to, however deep: ``items@=W7``, then ``options@=81``.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from bot.compaction.formats import Number
 from bot.compaction.grammar import CAPITAL, SMALL
-from bot.estimate.cuts import beginning
+from bot.estimate import cuts
 
 Fields = Mapping[str, str]
 """A record: values by their names, in order."""
@@ -45,10 +46,16 @@ _KEPT = 4_096
 _RECORDS_KEPT = 8_192
 """Records that are kept as such: those that are known are looked at again and again."""
 _WORDS_OF_NAME = re.compile(rf"[{CAPITAL}]?[{SMALL}]+|[{CAPITAL}]+(?![{SMALL}])|[^\W\d_{CAPITAL}{SMALL}]+")
-_IS_KEY = re.compile(r"\W{0,3}\d+\Z|(?=.*\d)[\w.:@#-]{4,80}\Z")
-_ENDS_IN_ONE_DIGIT = re.compile(r"[^\W\d]+_?\d\Z")
+_IS_KEY = re.compile(r"(?![^\W\d]+_?\d\Z)(?:\W{0,3}\d+\Z|(?=.*\d)[\w.:@#-]{4,80}\Z)")
+_ADDRESS = re.compile(r"\S+@\S+\.\S+\Z|[a-z]+://\S+\Z|(?:~|[A-Za-z]:)?[/\\]\S*\w\S*\Z")
+_LONG_DIGITS = 5
+"""Digits from which on a number without a point, among others as long as it, is an id."""
 _NO_NAME = re.compile(r"[^\w@.-]+")
-_HAS_DIGIT = re.compile(r"\d")
+_LOOKS_LIKE_AN_ID = re.compile(r"#?(?=\S*\d)(?:\d{5,40}|(?=\S*[^\W\d])[\w@+#-]{4,80})\Z")
+_IS_MEASURE = re.compile(
+    r"\d{1,4}[-/.]\d\d?[-/.]\d{1,4}(?:\Z|[T\s])|\d\d?:\d\d|1[4-9]\d{8}(?:\d{3})?\Z"
+    r"|\d{1,5}(?:[.,]\d+)?[-_]?(?:(?![A-Z])[^\W\d_]){1,12}\Z"
+)
 
 
 def words_of_name(name: str) -> list[str]:
@@ -58,8 +65,8 @@ def words_of_name(name: str) -> list[str]:
 
 @lru_cache(maxsize=_KEPT)
 def is_id_name(name: str) -> bool:
-    """Whether a name says of itself that ids are under it. It is believed; but what later calls need is told by the
-    values (:mod:`bot.compaction.facts.brief`)."""
+    """Whether a name says of itself that ids are under it. It is believed; but what later calls need is told by what
+    values look like (:func:`id_names`)."""
     return bool(_IS_ID_NAME.search(name))
 
 
@@ -94,13 +101,14 @@ def rows_of(value: Any, title: str = "", owner: str = "", depth: int = 0) -> Ite
         for item in listed:
             yield from rows_of(item, title, owner, depth + 1)
     elif isinstance(value, dict):
-        lists: list[tuple[str, Any]] = []
-        fields = flattened(value, lists)
+        leaves = list(_leaves(value, split=True))
+        fields = _record([leaf for leaf in leaves if isinstance(leaf[1], str)])
         own = id_in(fields)
         if fields:
             yield {**about, **fields}
-        for name, inner in lists:
-            yield from rows_of(inner, name, own[1] if own else owner, depth + 1)
+        for path, inner in leaves:
+            if not isinstance(inner, str):
+                yield from rows_of(inner, path[-1], own[1] if own else owner, depth + 1)
     elif text := one_line(value):
         yield {**about, "result": text}
 
@@ -128,98 +136,41 @@ def is_measure(cell: str) -> bool:
     return bool(_IS_MEASURE.match(cell))
 
 
-_LOOKS_LIKE_AN_ID = re.compile(r"#?(?=\S*\d)(?:\d{5,40}|(?=\S*[^\W\d])[\w@+#-]{4,80})\Z")
-_IS_MEASURE = re.compile(
-    r"\d{1,4}[-/.]\d\d?[-/.]\d{1,4}(?:\Z|[T\s])|\d\d?:\d\d|1[4-9]\d{8}(?:\d{3})?\Z"
-    r"|\d{1,5}(?:[.,]\d+)?[-_]?(?:(?![A-Z])[^\W\d_]){1,12}\Z"
-)
+def id_names(records: Iterable[Fields]) -> frozenset[str]:
+    """The names in records that later calls need: those with ids under them, and what is wrong."""
+    columns = defaultdict[str, list[str]](list)
+    for name, cell in chain.from_iterable(fields.items() for fields in records):
+        columns[name].append(cell)
+    return frozenset(
+        name for name, cells in columns.items() if name == "error" or OWNER in name or _are_ids(name, cells)
+    )
 
 
-def flattened(value: Mapping[Any, Any], lists: list[tuple[str, Any]] | None = None) -> Fields:
-    """An object as a record. What is empty is left out; names are as short as they can be told apart.
-
-    ``lists``: takes the lists of objects in it, with their names; without it each becomes a field.
-    """
-    leaves = list(_leaves(value, (), 0, lists))
-    ends = Counter(path[-1] for path, _ in leaves)
-    fields: dict[str, str] = {}
-    for path, text in leaves:
-        name = path[-1] if ends[path[-1]] == 1 else ".".join(path[-2:])
-        fields.setdefault(name if name not in fields else ".".join(path), text)
-    return fields
+def _are_ids(name: str, cells: Sequence[str]) -> bool:
+    """Whether the cells of a column are ids: digits are where they are about as long as each other."""
+    if is_id_name(name) and not any(" " in cell for cell in cells):
+        return True
+    digits = [len(cell) for cell in cells if cell.isdigit() and not is_measure(cell)]
+    if 5 * len(digits) >= 4 * len(cells):
+        return min(digits) >= _LONG_DIGITS and max(digits) - min(digits) <= 1
+    firsts = (cell.partition(", ")[0] for cell in cells if not cell.isdigit())
+    return 2 * sum(looks_like_an_id(cell) or bool(_ADDRESS.match(cell)) for cell in firsts) >= len(cells)
 
 
-def _leaves(
-    value: Mapping[Any, Any], path: tuple[str, ...], depth: int, lists: list[tuple[str, Any]] | None
-) -> Iterator[tuple[tuple[str, ...], str]]:
-    for key, item in value.items():
-        name = as_name(str(key))
-        inner = (*path, name)
-        listed = None if lists is None else _objects(item, name)
-        if lists is not None and listed is not None:
-            lists.append((name, listed))
-        elif isinstance(item, dict) and depth < DEEPEST:
-            yield from _leaves(item, inner, depth + 1, lists)
-        elif text := one_line(item):
-            yield inner, text
-
-
-def _objects(value: Any, title: str) -> list[Mapping[Any, Any]] | None:
-    """The objects that a value lists, if it does: in a list, in lists of them, by their ids, or as the cells of a table
-    with a head."""
-    if isinstance(value, dict):
-        return _keyed(value, title)
-    if not isinstance(value, list | tuple) or not value:
-        return None
-    if all(isinstance(item, dict) for item in value):
-        return list(value)
-    if not all(isinstance(item, list | tuple) for item in value):
-        return None
-    if rows := _by_head(value):
-        return rows
-    inner = [_objects(item, title) for item in value]
-    return None if None in inner else [item for listed in inner for item in listed or ()]
-
-
-def _by_head(lists: Sequence[Sequence[Any]]) -> list[Mapping[Any, Any]] | None:
-    """Rows of cells, the first of which may be a head; without one the cells have numbers."""
-    head, count = lists[0], len(lists[0])
-    if count < _SOME or any(len(row) != count or any(isinstance(cell, dict | list) for cell in row) for row in lists):
-        return None
-    is_named = all(isinstance(cell, str) and not _HAS_DIGIT.search(cell) for cell in head) and len(set(head)) == count
-    names = head if is_named else range(1, count + 1)
-    return [dict(zip(names, row, strict=True)) for row in lists[is_named:]]
-
-
-def _keyed(value: Mapping[Any, Any], title: str) -> list[Mapping[Any, Any]] | None:
-    """An object of objects by their ids, or of plain values by what they are values of, as a list. An id that is told
-    twice is told once."""
-    items = [(str(key), item) for key, item in value.items()]
-    are_keys, name = all(_is_key(key) for key, _ in items), title or "key"
-    if not items or (len(items) < _SOME and not are_keys):
-        return None
-    if all(isinstance(item, dict) and item for _, item in items):
-        if are_keys or len({tuple(item) for _, item in items}) == 1:
-            return [item if key in map(str, item.values()) else {name: key, **item} for key, item in items]
-    elif len(items) > 1 and are_keys and not any(isinstance(item, dict | list) for _, item in items):
-        return [{name: key, "value": item} for key, item in items]
-    return None
-
-
-def _is_key(key: str) -> bool:
-    return bool(_IS_KEY.match(key)) and not _ENDS_IN_ONE_DIGIT.match(key)
+def flattened(value: Mapping[Any, Any]) -> Fields:
+    """An object as a record, with all that is in it."""
+    return _record(list(_leaves(value)))
 
 
 def one_line(value: Any) -> str:
     """A value as a cell: in one line, and not too long; nothing for what is empty."""
     if isinstance(value, str):
-        text = value if len(value) <= LONGEST_VALUE else beginning(value, 4 * LONGEST_VALUE)
-        return beginning(" ".join(text.split()), LONGEST_VALUE)
-    if isinstance(value, list | tuple):
-        return beginning(", ".join(text for item in value[:MOST_ROWS] if (text := one_line(item))), 4 * LONGEST_VALUE)
+        return cuts.one_line(value, LONGEST_VALUE)
     if isinstance(value, dict):
-        pairs = (f"{as_name(str(name))} {text}" for name, item in value.items() if (text := one_line(item)))
-        return beginning(", ".join(pairs), LONGEST_VALUE)
+        value = [f"{as_name(str(name))} {text}" for name, item in value.items() if (text := one_line(item))]
+    if isinstance(value, list | tuple):
+        cells = (text for item in value[:MOST_ROWS] if (text := one_line(item)))
+        return cuts.beginning(", ".join(cells), 4 * LONGEST_VALUE)
     if isinstance(value, bool):
         return "true" if value else "false"
     return "" if value is None else str(value)
@@ -228,3 +179,66 @@ def one_line(value: Any) -> str:
 @lru_cache(maxsize=_KEPT)
 def as_name(name: str) -> str:
     return _NO_NAME.sub("_", name)[:60].strip("_") or "_"
+
+
+_Leaf = tuple[tuple[str, ...], Any]
+"""The names that lead to what an object holds, and a cell, or the objects of a list."""
+
+
+def _leaves(value: Mapping[Any, Any], path: tuple[str, ...] = (), *, split: bool = False) -> Iterator[_Leaf]:
+    """``split``: lists of objects are told as such, and not as cells."""
+    for key, item in value.items():
+        inner = (*path, as_name(str(key)))
+        if split and (listed := _objects(item, inner[-1])) is not None:
+            yield inner, listed
+        elif isinstance(item, dict) and len(path) < DEEPEST:
+            yield from _leaves(item, inner, split=split)
+        elif text := one_line(item):
+            yield inner, text
+
+
+def _record(leaves: Sequence[_Leaf]) -> Fields:
+    """Cells under names that are as short as they can be told apart."""
+    ends = Counter(path[-1] for path, _ in leaves)
+    fields: dict[str, str] = {}
+    for path, text in leaves:
+        name = path[-1] if ends[path[-1]] == 1 else ".".join(path[-2:])
+        fields.setdefault(name if name not in fields else ".".join(path), text)
+    return fields
+
+
+def _objects(value: Any, title: str) -> list[Any] | None:
+    """The objects that a value lists, if it does: in a list, in lists of them, by their ids, or as the cells of a
+    table."""
+    if isinstance(value, dict):
+        return _by_keys(value, title or "key")
+    if not isinstance(value, list | tuple) or not value:
+        return None
+    if all(isinstance(item, list | tuple) for item in value) and (rows := _by_head(value)):
+        return rows
+    inner = [[item] if isinstance(item, dict) else _objects(item, title) for item in value]
+    return None if None in inner else [item for listed in inner for item in listed or ()]
+
+
+def _by_head(lists: Sequence[Sequence[Any]]) -> list[Any]:
+    """Rows of cells, the first of which may be a head; without one the cells have numbers."""
+    head, count = lists[0], len(lists[0])
+    if count < _SOME or any(len(row) != count or any(isinstance(cell, dict | list) for cell in row) for row in lists):
+        return []
+    is_named = all(isinstance(cell, str) for cell in head) and not any(map(str.isdigit, "".join(head)))
+    is_named = is_named and len(set(head)) == count
+    names = head if is_named else range(1, count + 1)
+    return [dict(zip(names, row, strict=True)) for row in lists[is_named:]]
+
+
+def _by_keys(value: Mapping[Any, Any], name: str) -> list[Any] | None:
+    """An object of objects by their ids, or of plain values by what they are values of. An id that is told twice is
+    told once."""
+    items = [(str(key), item) for key, item in value.items()]
+    are_keys, are_several = all(_IS_KEY.match(key) for key, _ in items), len(items) > 1
+    if items and all(isinstance(item, dict) and item for _, item in items):
+        if are_keys or (are_several and len({tuple(item) for _, item in items}) == 1):
+            return [item if key in map(str, item.values()) else {name: key, **item} for key, item in items]
+    elif are_several and are_keys and not any(isinstance(item, dict | list) for _, item in items):
+        return [{name: key, "value": item} for key, item in items]
+    return None

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from bot.compaction.facts.brief import id_names, pieces_of
 from bot.compaction.facts.candidates import candidates_of
+from bot.compaction.facts.choice import pieces_of
 from bot.compaction.facts.fact import Fact, FactKind
 from bot.compaction.facts.life import merged
-from bot.compaction.facts.records import Fields, fields_of, words_of_name
+from bot.compaction.facts.records import Fields, fields_of, id_names, words_of_name
 from bot.history import Entry
 from tests.unit.compaction.facts.test_candidates import used
 
@@ -27,9 +27,14 @@ def _texts(entries: list[Entry]) -> list[str]:
     return [fact.text for fact in merged(candidates_of(entries)).facts if fact.kind is not FactKind.GIVEN]
 
 
+def pieces(facts: list[Fact]) -> list[list[Fields]]:
+    """What each is told by, and the rest."""
+    ids = id_names(fields_of(fact.text) for fact in facts)
+    return [[fields_of(piece) for piece in pieces_of(fact, ids)] for fact in facts]
+
+
 def shortest(facts: list[Fact]) -> list[Fields]:
-    ids = id_names(facts)
-    return [fields_of(pieces_of(fact, ids)[0]) for fact in facts]
+    return [told[0] for told in pieces(facts)]
 
 
 @pytest.mark.parametrize(
@@ -51,14 +56,11 @@ def test_a_column_of_ids_is_in_the_shortest_form_whatever_it_is_called(name: str
     assert [row.get(name) for row in shortest(records(rows))] == cells
 
 
-def test_without_ids_a_record_is_told_by_what_tells_it_from_others() -> None:
-    inns = ["Casa Ines", "Prado Grill", "The Quist", "Rahimi's", "Sato"]
-    rows = [
-        {"town": "Bergen", "has_music": "True", "inn": inn, "stars": at, "when": "18:30"} for at, inn in enumerate(inns)
-    ]
-    assert shortest(records(rows)) == [{"town": "Bergen", "inn": inn} for inn in inns]
+def test_a_record_without_an_id_is_told_whole() -> None:
+    rows = [{"town": "Bergen", "inn": inn, "when": "18:30"} for inn in ("Casa Ines", "Prado Grill", "The Quist")]
+    assert shortest(records(rows)) == rows
     with_ids = [{**row, "ref": f"QX-{at}7A"} for at, row in enumerate(rows)]
-    assert all("inn" not in row for row in shortest(records(with_ids)))
+    assert shortest(records(with_ids)) == [{"town": "Bergen", "ref": row["ref"]} for row in with_ids]
 
 
 @pytest.mark.parametrize(
@@ -160,8 +162,7 @@ def test_a_record_is_what_it_is_told_by_and_the_rest_of_it() -> None:
         for at in range(5)
     ]
     facts = records(rows)
-    for fact in facts:
-        brief, rest = map(fields_of, pieces_of(fact, id_names(facts)))
+    for fact, (brief, rest) in zip(facts, pieces(facts), strict=True):
         assert brief == {"id": fields_of(fact.text)["id"]}
         assert {**brief, **rest} == fields_of(fact.text)
 
