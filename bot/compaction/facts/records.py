@@ -56,6 +56,7 @@ _IS_MEASURE = re.compile(
     r"\d{1,4}[-/.]\d\d?[-/.]\d{1,4}(?:\Z|[T\s])|\d\d?:\d\d|1[4-9]\d{8}(?:\d{3})?\Z"
     r"|\d{1,5}(?:[.,]\d+)?[-_]?(?:(?![A-Z])[^\W\d_]){1,12}\Z"
 )
+"""A date, a time (in seconds too), or so many of something ("25ft", "2-piece")."""
 
 
 def words_of_name(name: str) -> list[str]:
@@ -123,17 +124,7 @@ def id_in(fields: Fields) -> tuple[str, str] | None:
     """The name and the value by which a thing can be told: what is called an id, else the first that looks like one."""
     short = [(name, cell) for name, cell in fields.items() if len(cell) <= LONGEST_ID]
     named = next(((name, cell) for name, cell in short if is_id_name(name)), None)
-    return named or next(((name, cell) for name, cell in short[:3] if looks_like_an_id(cell)), None)
-
-
-def looks_like_an_id(cell: str) -> bool:
-    """Whether a value by itself is one that nobody could guess: digits without a point, alone or with letters."""
-    return bool(_LOOKS_LIKE_AN_ID.match(cell)) and not isinstance(cell, Number) and not is_measure(cell)
-
-
-def is_measure(cell: str) -> bool:
-    """Whether a value is a date, a time (in seconds too), or so many of something ("25ft", "2-piece")."""
-    return bool(_IS_MEASURE.match(cell))
+    return named or next(((name, cell) for name, cell in short[:3] if _looks_like_an_id(cell)), None)
 
 
 def id_names(records: Iterable[Fields]) -> frozenset[str]:
@@ -146,15 +137,20 @@ def id_names(records: Iterable[Fields]) -> frozenset[str]:
     )
 
 
+def _looks_like_an_id(cell: str) -> bool:
+    """Whether a value by itself is one that nobody could guess: digits without a point, alone or with letters."""
+    return bool(_LOOKS_LIKE_AN_ID.match(cell)) and not isinstance(cell, Number) and not _IS_MEASURE.match(cell)
+
+
 def _are_ids(name: str, cells: Sequence[str]) -> bool:
     """Whether the cells of a column are ids: digits are where they are about as long as each other."""
     if is_id_name(name) and not any(" " in cell for cell in cells):
         return True
-    digits = [len(cell) for cell in cells if cell.isdigit() and not is_measure(cell)]
+    digits = [len(cell) for cell in cells if cell.isdigit() and not _IS_MEASURE.match(cell)]
     if 5 * len(digits) >= 4 * len(cells):
         return min(digits) >= _LONG_DIGITS and max(digits) - min(digits) <= 1
     firsts = (cell.partition(", ")[0] for cell in cells if not cell.isdigit())
-    return 2 * sum(looks_like_an_id(cell) or bool(_ADDRESS.match(cell)) for cell in firsts) >= len(cells)
+    return 2 * sum(_looks_like_an_id(cell) or bool(_ADDRESS.match(cell)) for cell in firsts) >= len(cells)
 
 
 def flattened(value: Mapping[Any, Any]) -> Fields:
@@ -199,12 +195,10 @@ def _leaves(value: Mapping[Any, Any], path: tuple[str, ...] = (), *, split: bool
 
 def _record(leaves: Sequence[_Leaf]) -> Fields:
     """Cells under names that are as short as they can be told apart."""
-    ends = Counter(path[-1] for path, _ in leaves)
-    fields: dict[str, str] = {}
-    for path, text in leaves:
-        name = path[-1] if ends[path[-1]] == 1 else ".".join(path[-2:])
-        fields.setdefault(name if name not in fields else ".".join(path), text)
-    return fields
+    tails = [[path[at:] for at in reversed(range(len(path)))] for path, _ in leaves]
+    times = Counter(chain.from_iterable(tails))
+    names = (next((tail for tail in own if times[tail] == 1), own[-1]) for own in tails)
+    return {".".join(name): text for name, (_, text) in zip(names, leaves, strict=True)}
 
 
 def _objects(value: Any, title: str) -> list[Any] | None:
