@@ -27,8 +27,8 @@ _BOTH, _ALONE, _OF_LONGER = 2, 0.7, 0.1
 tell together at least, by form, and the share of the longer one that all that they share is."""
 _NAME = 2.5
 """What a code tells by its form: unlike other values it names one thing, wherever it stands."""
-_LONG_NUMBER = 4
-_YEAR = re.compile(r"(?:1[5-9]|20)\d\d\Z")
+_LONG_NUMBER = re.compile(r"(?!(?:1[5-9]|20)\d\d\Z)\d{4,}\Z")
+"""A number that names one thing too: it is long, and no year."""
 _LOOKED_UP = 3
 """Of a line's words: the rarest, by which others are found."""
 _NEWEST = 4
@@ -45,39 +45,34 @@ class Updates:
 
     def __init__(self, facts: Sequence[Fact], terms: Sequence[tuple[str, ...]], rarity: Rarity) -> None:
         self._facts, self._terms, self._rarity = facts, terms, rarity
-        self._by_word: dict[str, list[int]] = {}
-        self._weight, self._words = cache(self._weight_of), cache(self._words_of)
-        self._set = cache(lambda at: frozenset(terms[at]))
-        for at in range(len(facts) - 1, -1, -1):
+        self._by_word = defaultdict[str, list[int]](list)
+        self._words = cache(self._words_of)
+        for at in reversed(range(len(facts))):
             for word in terms[at] if _may_change(facts[at]) else ():
-                postings = self._by_word.setdefault(word, [])
-                if len(postings) < _NEWEST:
-                    postings.append(at)
+                if len(self._by_word[word]) < _NEWEST:
+                    self._by_word[word].append(at)
 
     def of(self, at: int) -> Sequence[int]:
         """The indices of these lines: the newest, and the most alike if that is another one."""
         if not _may_change(self._facts[at]):
             return ()
-        own, whole = self._words(at)
+        own, _ = self._words(at)
         known = sorted((weight, word) for word, weight in own.items() if self._by_word[word][0] > at)
         later = {one for _, word in known[-_LOOKED_UP:] for one in self._by_word[word] if one > at}
-        alike = {one: share for one in sorted(later, reverse=True) if (share := self._alike(one, at, own, whole))}
+        alike = {one: share for one in sorted(later, reverse=True) if (share := self._alike(one, at))}
         return tuple(dict.fromkeys((next(iter(alike)), max(alike, key=alike.__getitem__)))) if alike else ()
 
-    def _alike(self, newer: int, at: int, own: Mapping[str, int], whole: int) -> float:
+    def _alike(self, newer: int, at: int) -> float:
         """The share of the words of the shorter of two lines that both have, by weight; 0 where that is too little, or
         the newer says nothing else."""
+        own, whole = self._words(at)
         others, of_others = self._words(newer)
         both = own.keys() & others.keys()
         weight = sum(map(own.__getitem__, both))
         share = weight / min(whole, of_others)
-        is_enough, is_much = share >= _ALIKE, weight >= _OF_LONGER * max(whole, of_others)
-        if not (is_enough or is_much):
-            return 0.0
-        is_enough = is_enough and fsum(told for word in both if (told := form_of(word)) >= _TELLS) >= _LEAST
-        if not (is_enough or (is_much and self._is_theirs_alone(both, newer, at))):
-            return 0.0
-        return share if self._says_else(newer, at) else 0.0
+        is_enough = share >= _ALIKE and fsum(told for word in both if (told := form_of(word)) >= _TELLS) >= _LEAST
+        is_theirs = weight >= _OF_LONGER * max(whole, of_others) and self._is_theirs_alone(both, newer, at)
+        return share if (is_enough or is_theirs) and self._says_else(newer, at) else 0.0
 
     def _is_theirs_alone(self, both: Iterable[str], newer: int, at: int) -> bool:
         """Whether people said both, and a telling word of these stands in no other line."""
@@ -88,36 +83,29 @@ class Updates:
     def _says_else(self, newer: int, at: int) -> bool:
         """Whether the newer line has something that the older has not. Of what a person said, the model brings nothing
         up to date but values, and not where it says the same ones and more."""
-        mine, theirs = self._set(newer), self._set(at)
+        mine, theirs = set(self._terms[newer]), set(self._terms[at])
         if self._facts[newer].speaker is Speaker.MODEL and self._facts[at].speaker is Speaker.PERSON:
-            mine, theirs = frozenset(filter(is_telling, mine)), frozenset(filter(is_telling, theirs))
+            mine, theirs = set(filter(is_telling, mine)), set(filter(is_telling, theirs))
             return not mine <= theirs and not theirs <= mine
         return not mine <= theirs
 
     def _words_of(self, at: int) -> tuple[dict[str, int], int]:
-        """What a line may be about, by weight in thousandths, and the weight of all: values are of something, and by
-        themselves name nothing."""
-        words = {term: weight for term in self._terms[at] if (weight := self._weight(term))}
+        """What a line may be about, by weight in thousandths, and the weight of all."""
+        words = {term: round(1_000 * self._rarity.weight(term)) for term in self._terms[at] if _names(term)}
         return words, sum(words.values())
-
-    def _weight_of(self, term: str) -> int:
-        """What a term weighs, in thousandths; nothing if it is a value that is of something, and names nothing."""
-        speaks = not is_telling(term) or _names_one_thing(term)
-        return round(1_000 * self._rarity.weight(term)) if speaks else 0
 
 
 def _may_change(fact: Fact) -> bool:
     return fact.kind in PROSE and not is_note(fact.text)
 
 
-def _names_one_thing(term: str) -> bool:
-    """A code does, wherever it stands, and a long number that is no year; other values do not."""
-    return form_of(term) >= _NAME or (len(term) >= _LONG_NUMBER and term.isdigit() and not _YEAR.match(term))
+def _names(term: str) -> bool:
+    """Whether a term may say what a line is about: other values than these are of something, and name nothing."""
+    return not is_telling(term) or form_of(term) >= _NAME or bool(_LONG_NUMBER.match(term))
 
 
 def leanings(facts: Sequence[Fact], terms: Sequence[tuple[str, ...]]) -> Mapping[int, Sequence[int]]:
-    """Answers with their questions, and short words with what they are about: each needs the other, or only the short
-    one what stood before it."""
+    """Answers with their questions, and short words with what they are about: each needs the other."""
     needs: defaultdict[int, list[int]] = defaultdict(list)
     last: dict[Speaker, int] = {}
     for at, fact in enumerate(facts):
@@ -125,16 +113,12 @@ def leanings(facts: Sequence[Fact], terms: Sequence[tuple[str, ...]]) -> Mapping
             continue
         is_short = sum(form_of(term) for term in terms[at] if not is_telling(term)) < _SHORT
         if fact.speaker is Speaker.PERSON and is_short and not is_note(fact.text):
-            before, mine = last.get(Speaker.MODEL), last.get(Speaker.PERSON)
-            if before is None or not (_is_near(facts[before], fact) and asks(facts[before].text)):
-                goes_on = mine is not None and _is_near(facts[mine], fact) and any(map(is_telling, terms[at]))
-                before = mine if goes_on else None
+            near = {who: one for who, one in last.items() if 0 <= fact.seqs[-1] - facts[one].seqs[-1] <= _NEAR}
+            before = near.get(Speaker.MODEL)
+            if before is None or not asks(facts[before].text):
+                before = near.get(Speaker.PERSON) if any(map(is_telling, terms[at])) else None
             if before is not None:
                 needs[at].append(before)
                 needs[before].append(at)
         last[fact.speaker] = at
     return needs
-
-
-def _is_near(before: Fact, after: Fact) -> bool:
-    return 0 <= after.seqs[-1] - before.seqs[-1] <= _NEAR
