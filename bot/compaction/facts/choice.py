@@ -201,7 +201,7 @@ def _terms(fact: Fact, text: str, ids: Collection[str]) -> tuple[str, ...]:
         return terms if len(terms) == 1 else (*terms, f"={value_of(fact)}")
     if fact.kind not in RECORDS:
         return terms_of(text)
-    terms = (terms_of(cell) if name in ids else _terms_of_cell(cell) for name, cell in fields_of(text).items())
+    cells = (terms_of(cell) if name in ids else _terms_of_cell(cell) for name, cell in fields_of(text).items())
     return tuple(dict.fromkeys(chain.from_iterable(terms)))
 
 
