@@ -164,8 +164,7 @@ def _refusal(
         return Reason.NO_SUCH_FACT
     if fact.protected:
         return Reason.PROTECTED
-    last = max(fact.seqs, default=0)
-    if fact.status is not FactStatus.ACTIVE or line.seq < last or plain(line.text) == plain(fact.text):
+    if fact.status is not FactStatus.ACTIVE or line.seq < fact.last or plain(line.text) == plain(fact.text):
         return Reason.SUPERSEDED
     if fact.speaker is Speaker.MODEL:
         return None
@@ -198,7 +197,7 @@ def _named(line: Candidate, kind: str) -> Candidate:
 
 def _is_known(fact: Fact, line: Candidate) -> bool:
     """Whether the line stands in memory, as it was said there or later."""
-    return fact.kind in PROSE and line.seq <= max(fact.seqs, default=0) and plain(fact.text) == plain(line.text)
+    return fact.kind in PROSE and line.seq <= fact.last and plain(fact.text) == plain(line.text)
 
 
 def _called(item: Fact, kind: FactKind) -> tuple[Fact, bool]:

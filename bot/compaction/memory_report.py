@@ -188,4 +188,4 @@ def _group(fact: Fact) -> tuple[FactKind, bool]:
 
 
 def _rank(fact: Fact) -> tuple[bool, int, int]:
-    return not fact.pinned, -max(fact.seqs, default=0), -fact.number
+    return not fact.pinned, -fact.last, -fact.number

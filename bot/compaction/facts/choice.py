@@ -102,13 +102,12 @@ def most_telling(facts: Sequence[Fact], count: int) -> frozenset[int]:
     terms, factors = [terms_of(fact.text) for fact in facts], _factors(facts)
     rarity = Rarity.of([fact.text for fact in facts], terms=terms)
     weight = rarity.weight
-    last = [fact.seqs[-1] if fact.seqs else 0 for fact in facts]
-    newest, told, worth = max(last, default=0), set[str](), dict[int, float]()
-    for at in sorted(range(len(facts)), key=last.__getitem__, reverse=True):
+    newest, told, worth = max((fact.last for fact in facts), default=0), set[str](), dict[int, float]()
+    for at in sorted(range(len(facts)), key=lambda at: facts[at].last, reverse=True):
         fact, weights = facts[at], [*map(weight, terms[at])]
         new = sum(tells for term, tells in zip(terms[at], weights, strict=True) if term not in told)
         told.update(terms[at])
-        is_new = newest - last[at] < _JUST_SAID and fact.kind in PROSE
+        is_new = newest - fact.last < _JUST_SAID and fact.kind in PROSE
         share = factors[at] * _share(fact, sum(weights), rarity) if new else 0.0
         worth[at] = inf if is_new else share * new / (_HEAD + len(fact.text))
     return frozenset(sorted(worth, key=worth.__getitem__, reverse=True)[:count])
@@ -202,7 +201,7 @@ def _terms(fact: Fact, text: str, ids: Collection[str]) -> tuple[str, ...]:
     if fact.kind not in RECORDS:
         return terms_of(text)
     cells = (terms_of(cell) if name in ids else _terms_of_cell(cell) for name, cell in fields_of(text).items())
-    return tuple(dict.fromkeys(chain.from_iterable(terms)))
+    return tuple(dict.fromkeys(chain.from_iterable(cells)))
 
 
 def _terms_of_cell(cell: str) -> tuple[str, ...]:

@@ -95,6 +95,11 @@ class Fact:
     """A tombstone; it is shown to nobody, and keeps others like it out."""
 
     @property
+    def last(self) -> int:
+        """The newest entry that it stands in; 0: it stands in none."""
+        return self.seqs[-1] if self.seqs else 0
+
+    @property
     def protected(self) -> bool:
         """Whether only a person may take it out."""
         return self.pinned or self.source is Source.PERSON

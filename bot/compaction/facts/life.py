@@ -22,6 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from heapq import nsmallest
+from operator import attrgetter
 
 from bot.compaction.coverage import is_telling, terms_of
 from bot.compaction.facts.candidates import candidates_by_entry
@@ -99,14 +100,14 @@ def found_in(entries: Iterable[Entry], earlier: Iterable[Entry] = ()) -> tuple[C
 
 def in_scope(fact: Fact, floor: int) -> bool:
     """Whether a fact was said after the last `/new`, or in no message at all."""
-    return not floor or not fact.seqs or max(fact.seqs) > floor
+    return not floor or not fact.seqs or fact.last > floor
 
 
 def merged(candidates: Iterable[Candidate], known: Sequence[Fact] = ()) -> Refreshed:
     """All facts, oldest first. ``known``: facts from before, which the candidates come after; they are updated like any
     other."""
     life = _merged(candidates, known)
-    return replace(life, facts=tuple(sorted(life.facts, key=lambda fact: fact.seqs[-1] if fact.seqs else 0)))
+    return replace(life, facts=tuple(sorted(life.facts, key=attrgetter("last"))))
 
 
 def refreshed(known: Sequence[Fact], found: Sequence[Candidate], floor: int = 0) -> Refreshed:
@@ -124,14 +125,14 @@ def refreshed(known: Sequence[Fact], found: Sequence[Candidate], floor: int = 0)
     facts = _capped(facts if life.accepted else pruned(facts, floor))
     gone = len(held) - sum(fact.number > 0 for fact in facts)
     if len(forgotten) > MOST_FORGOTTEN:
-        forgotten = sorted(forgotten, key=lambda fact: fact.number)[-MOST_FORGOTTEN:]
+        forgotten = sorted(forgotten, key=attrgetter("number"))[-MOST_FORGOTTEN:]
     return replace(life, facts=(*forgotten, *facts), pruned=gone)
 
 
 def pruned(facts: Sequence[Fact], floor: int = 0) -> list[Fact]:
     """Without what was found and is of no use: dates that look like paths, what has little value, what was said twice
     (in what is in memory, and apart from that in what `/new` put out of it)."""
-    newest = max((seq for fact in facts for seq in fact.seqs), default=0)
+    newest = max((fact.last for fact in facts), default=0)
     useful = [fact for fact in facts if fact.protected or _is_useful(fact, newest)]
     beneath = (fact for fact in useful if not in_scope(fact, floor))
     return [*beneath, *merged((), [fact for fact in useful if in_scope(fact, floor)]).facts]
@@ -143,7 +144,7 @@ def injected(facts: Iterable[Fact], floor: int) -> tuple[Fact, ...]:
     shown = (fact for fact in facts if not fact.forgotten and in_scope(fact, floor))
     told = (fact for fact in shown if fact.kind in PROSE or fact.status in (FactStatus.ACTIVE, FactStatus.FAILED))
     may_stand = (fact for fact in told if fact.kind is not FactKind.PATH or is_place(fact.text))
-    return tuple(sorted(may_stand, key=lambda fact: (fact.seqs[-1] if fact.seqs else 0, fact.number)))
+    return tuple(sorted(may_stand, key=attrgetter("last", "number")))
 
 
 def _not_forgotten(found: Sequence[Candidate], forgotten: Sequence[Fact]) -> list[Candidate]:
@@ -153,13 +154,12 @@ def _not_forgotten(found: Sequence[Candidate], forgotten: Sequence[Fact]) -> lis
     for fact in forgotten:
         gone[about(fact)].append(fact)
 
-    def is_forgotten(candidate: Candidate, fact: Fact) -> bool:
-        if candidate.seq <= max(fact.seqs, default=0):
-            return True
-        return candidate.speaker is not Speaker.PERSON and (fact.kind not in RECORDS or fact.text == candidate.text)
+    def is_meant(fact: Fact, item: Candidate) -> bool:
+        is_same = item.speaker is not Speaker.PERSON and (fact.kind not in RECORDS or fact.text == item.text)
+        return is_same or item.seq <= fact.last
 
-    def is_gone(candidate: Candidate) -> bool:
-        return any(is_forgotten(candidate, fact) for fact in gone.get(about(candidate), ()))
+    def is_gone(item: Candidate) -> bool:
+        return any(is_meant(fact, item) for fact in gone.get(about(item), ()))
 
     return [replace(item, reason=Reason.FORGOTTEN) if is_gone(item) else item for item in found]
 
@@ -167,7 +167,7 @@ def _not_forgotten(found: Sequence[Candidate], forgotten: Sequence[Fact]) -> lis
 def _is_useful(fact: Fact, newest: int) -> bool:
     if fact.kind is FactKind.PATH:
         return is_place(fact.text)
-    age = newest - max(fact.seqs, default=newest)
+    age = newest - fact.last if fact.seqs else 0
     if fact.status in (FactStatus.DONE, FactStatus.CANCELLED, FactStatus.REPLACED):
         return age <= _LATE
     return fact.weight >= _NO_VALUE and (fact.weight > _LOW_VALUE or len(fact.seqs) > 1 or age <= _SOON)
@@ -249,7 +249,7 @@ class _Merging:
     def finish(self) -> None:
         """A list that was returned again replaces the whole list from before; and there are not too many of a kind."""
         for at, fact in [item for item in self.facts.items() if item[1].key in self._lists] if self._lists else ():
-            if max(fact.seqs, default=0) < self._lists[fact.key]:
+            if fact.last < self._lists[fact.key]:
                 self._drop(at, Reason.SUPERSEDED)
         kinds = [fact.kind for fact in self.facts.values()]
         for kind, most in CAPS.items():
@@ -316,12 +316,10 @@ class _Merging:
 
 
 def _is_told(candidate: Candidate, fact: Fact) -> bool:
-    """Whether the fact about the same thing says so already: also what somebody else echoes of it."""
-    if fact.kind in PROSE and candidate.speaker is Speaker.MODEL and fact.speaker is Speaker.PERSON:
-        return True
-    if fact.kind in PROSE:
-        return candidate.status is fact.status
-    return candidate.status is fact.status and candidate.text == fact.text
+    """Whether the fact about the same thing says so already; what the model echoes of a person says nothing."""
+    is_echo = fact.kind in PROSE and candidate.speaker is Speaker.MODEL and fact.speaker is Speaker.PERSON
+    says_so = fact.kind in PROSE or candidate.text == fact.text
+    return is_echo or (says_so and candidate.status is fact.status)
 
 
 def _said_again(fact: Fact, candidate: Candidate) -> Fact:
