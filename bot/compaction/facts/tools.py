@@ -39,6 +39,8 @@ from bot.messages import Block, text_of
 
 RUN_AS = "[Run with what memory knows: "
 """What a result says below it where the memory gate changed the command; that is no news."""
+OF_A_CALL = f"{PART}call:"
+"""How the keys of rows begin that belong to one call, since they have no id: another call may return the same."""
 _LONGEST_TOLD = 200
 """Characters of a result of plain text that is told whole."""
 _MOST_LINES = 60
@@ -53,36 +55,34 @@ _LONGEST_ASKED = 40
 _LONGEST_ABOUT = 80
 """Characters of the argument that lines of plain text are told by."""
 
-_LOOKING = """
-get list search find read look lookup fetch query show check view describe calculate compute think recall grep glob ls
-cat open browse count inspect status web load retrieve test validate verify
-"""
-_READS = frozenset(_LOOKING.split())
+_READS = re.compile(
+    "get|list|search|find|read|look|lookup|fetch|query|show|check|view|describe|calculate|compute|think|recall|grep|glob"
+    "|ls|cat|open|browse|count|inspect|status|web|load|retrieve|test|validate|verify"
+)
 """First words of the names of tools that only look: what they were asked is told with what they found, and not as a
 deed. In another language a look is told as a deed besides; nothing is lost by it."""
+_SHOWS = re.compile(
+    "read|fetch|load|open|browse|retrieve|web|view|z?cat|head|tail|less|more|type|[efz]?grep|rg|sed|awk|get-content|gc"
+    "|strings|curl|wget|jq|xargs"
+)
+"""First words of the names of tools, and programs, that show what stands in files."""
 
 _COMMANDS = frozenset({"command", "cmd", "script"})
 """Arguments that hold a command."""
-_ENDED = re.compile(r"\|\||&&|[;&()\n]")
+_PROGRAM = re.compile(r"(?:\A|\|\||[;&()\n]|(?P<pipe>\|))\s*(?P<name>[^\s;&()|]+)")
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
 _COMPLAINT = re.compile(r"(?:(?P<cmdlet>[A-Z][a-z]+-[A-Z]\w{1,40})|(?:\S{0,80}/)?(?P<program>[\w.+-]{1,40})) ?: \S")
 _FOOTER = re.compile(r"\s*\[[^\]]*\]\s*")
 """What a tool says of the command behind what it wrote."""
-_SHOWING = """
-read fetch load open browse retrieve web view cat zcat head tail less more type grep egrep fgrep zgrep rg sed awk
-get-content gc strings curl wget jq xargs
-"""
-_CONTENTS = frozenset(_SHOWING.split())
-"""First words of the names of tools, and programs, that show what stands in files."""
 
 _FAILURE = re.compile(
-    r"\s*(?:\[?(?:error|exception|failure|fatal|panic)\b|traceback \(most recent"
+    r"\A\s*(?:\[?(?:error|exception|failure|fatal|panic)\b|traceback \(most recent"
     r"|[\w.]{0,80}(?:error|exception)\b\s*:|(?:command |request |operation )?failed\b|permission denied|no such file"
-    r"|not found\b|interrupted, may have run|ошибка|错误)|\s*(?:HTTP )?[45]\d\d\b [A-Z]",
+    r"|not found\b|interrupted, may have run|ошибка|错误|(?:HTTP )?[45]\d\d\b [A-Z])"
+    r"|\bexit (?:code|status):? [1-9]",
     re.IGNORECASE,
 )
-"""What a failure begins with."""
-_EXITED = re.compile(r"\bexit (?:code|status):? [1-9]", re.IGNORECASE)
+"""What a failure begins with, or says of how it ended."""
 _BAD_STATUS = frozenset({"error", "failed", "failure"})
 _ERROR_LINE = re.compile(r"^[\w.]*(?:Error|Exception|error|fatal|panic)\b.*$", re.MULTILINE)
 _EXACT = re.compile(
@@ -94,22 +94,16 @@ _PLACE = re.compile(r"[/\\]\S*\w|\w\.[a-z]\w{0,4}\b(?::\d+)?")
 
 class _Answer:
     """What a tool was asked, and what it returned. ``verb``: what the tool does, by its name; ``looks``: nothing but
-    that; ``programs``: those of the command that it was given, if any, by the pipes that they stand in."""
+    that."""
 
     def __init__(self, call: Block, result: Block, seq: int) -> None:
-        given, returned = call.get("input"), text_of(result.get("content") or "")
-        before, noted, _ = returned.rpartition(f"\n{RUN_AS}")
+        given = call.get("input")
         self.seq, self.tool = seq, str(call.get("name") or "tool")
         self.given = given if isinstance(given, Mapping) else {}
         self.arguments = flattened(self.given)
-        self.text = head_of(before if noted else returned, LONGEST)
+        self.text = head_of(text_of(result.get("content") or "").partition(f"\n{RUN_AS}")[0], LONGEST)
         self.verb = "".join(words_of_name(self.tool.rsplit("__", 1)[-1])[:1]).casefold()
-        self.looks = self.verb in _READS
-        commands = (text for name, text in self.arguments.items() if name.casefold() in _COMMANDS)
-        pipes = (pipe.split("|") for text in commands for pipe in _ENDED.split(text))
-        self.programs = [
-            [last_name(step.split()[0]).removesuffix(".exe") for step in pipe if step.strip()] for pipe in pipes
-        ]
+        self.looks = bool(_READS.fullmatch(self.verb))
 
     @cached_property
     def parts(self) -> list[Any]:
@@ -121,30 +115,24 @@ class _Answer:
         """What of it has no form."""
         return [part for part in self.parts if isinstance(part, str)]
 
-    @property
-    def rows(self) -> list[Fields]:
-        """The first of the objects in it."""
-        found = (row for part in self.parts if not isinstance(part, str) for row in rows_of(part))
-        return list(islice(found, MOST_ROWS))
-
-    def key(self, kind: str) -> str:
-        """What is the same for calls of this tool with the same arguments alone."""
-        return f"{kind}:{self.tool}:{self._asked}"
+    @cached_property
+    def programs(self) -> list[tuple[str, bool]]:
+        """Those of the command that it was given, if any, each with whether it reads what another one wrote."""
+        commands = (text for name, text in self.arguments.items() if name.casefold() in _COMMANDS)
+        hits = chain.from_iterable(map(_PROGRAM.finditer, commands))
+        return [(last_name(hit["name"]).removesuffix(".exe"), bool(hit["pipe"])) for hit in hits]
 
     @cached_property
-    def _asked(self) -> str:
+    def call(self) -> str:
+        """What is the same for calls of this tool with the same arguments alone."""
         whole = json.dumps(self.given, default=str)
         is_short = len(whole) <= _LONGEST_KEY
-        return as_text(self.arguments) if is_short else blake2s(whole.encode(), digest_size=16).hexdigest()
+        asked = as_text(self.arguments) if is_short else blake2s(whole.encode(), digest_size=16).hexdigest()
+        return f"{self.tool}:{asked}"
 
-    def record(self, fields: Fields, key: str) -> Candidate:
-        """Values that it returned."""
-        return Candidate(FactKind.VALUE, as_text(fields), self.seq, key, Speaker.TOOL)
-
-    def deed(self, fields: Fields, key: str, status: FactStatus = FactStatus.ACTIVE) -> Candidate:
-        """What it did, or did not."""
-        text = as_text({"tool": self.tool, **fields})
-        return Candidate(FactKind.ACTION, text, self.seq, key, Speaker.TOOL, status)
+    def record(self, fields: Fields, key: str, kind: FactKind = FactKind.VALUE) -> Candidate:
+        """Values that it returned, or of another ``kind``."""
+        return Candidate(kind, as_text(fields), self.seq, key, Speaker.TOOL)
 
 
 def tool_candidates(call: Block, result: Block, seq: int, *, is_old: bool = False) -> Iterator[Candidate]:
@@ -184,18 +172,18 @@ def date_candidates(text: str, seq: int, speaker: Speaker = Speaker.TOOL) -> Ite
 def _only_complains(answer: _Answer) -> bool:
     """Whether all that a command wrote are lines that begin with the name of a program of it, or of its shell, and a
     colon: so programs say that something went wrong, in whatever language, and whatever the last one's exit code is."""
-    programs = set(chain.from_iterable(answer.programs))
+    programs = {name for name, _ in answer.programs}
     lines = [line for line in answer.text.splitlines() if line.strip() and not _FOOTER.fullmatch(line)]
-    hits = [_COMPLAINT.match(line) for line in lines] if programs else []
-    return bool(hits) and all(
-        hit and (hit["cmdlet"] or hit["program"].casefold() in programs | _SHELLS) for hit in hits
+    return bool(programs and lines) and all(
+        hit and (hit["cmdlet"] or hit["program"].casefold() in programs | _SHELLS)
+        for hit in map(_COMPLAINT.match, lines)
     )
 
 
 def _shows_contents(answer: _Answer) -> bool:
     """Whether the answer is what stands in a file or on a page: a place named there is nobody's word."""
-    shown = {program for pipe in answer.programs for program in pipe if program in (pipe[0], "xargs")}
-    return not _CONTENTS.isdisjoint({answer.verb, *shown})
+    shown = (name for name, is_piped in answer.programs if not is_piped or name == "xargs")
+    return any(map(_SHOWS.fullmatch, (answer.verb, *shown)))
 
 
 def _failed(answer: _Answer) -> bool:
@@ -206,15 +194,15 @@ def _failed(answer: _Answer) -> bool:
             return bool(said) or str(value.get("status", "")).casefold() in _BAD_STATUS
         case [list()]:
             return False
-    told = answer.text[:2_000]
-    return bool(_FAILURE.match(told) or ("exit" in told.casefold() and _EXITED.search(told)))
+    return bool(_FAILURE.search(answer.text[:2_000]))
 
 
 def _failure(answer: _Answer) -> Candidate:
     """The last line of an error that says something, in place of a whole stack trace."""
-    lines = _ERROR_LINE.findall(answer.text[-4_000:]) or answer.text.strip().splitlines()[:1]
-    error = clipped(lines[-1] if lines else "failed", _LONGEST_TOLD)
-    return answer.deed({**answer.arguments, "error": error}, f"failed:{answer.tool}", FactStatus.FAILED)
+    first = answer.text.strip().partition("\n")[0] or "failed"
+    error = [first, *_ERROR_LINE.findall(answer.text[-4_000:])][-1]
+    fields = {"tool": answer.tool, **answer.arguments, "error": clipped(error, _LONGEST_TOLD)}
+    return replace(answer.record(fields, f"failed:{answer.tool}", FactKind.ACTION), status=FactStatus.FAILED)
 
 
 def _action(answer: _Answer, records: Sequence[Candidate]) -> Candidate:
@@ -223,21 +211,23 @@ def _action(answer: _Answer, records: Sequence[Candidate]) -> Candidate:
     returned = [fields_of(record.text) for record in records]
     known = {cell for fields in returned for cell in fields.values()}
     made = id_in(returned[0]) if records and records[0].key.startswith("entity:") else None
-    fields = dict([made] if made else ())
-    fields |= {name: cell for name, cell in answer.arguments.items() if cell not in known}
+    told = dict([made] if made else ())
+    told |= {name: cell for name, cell in answer.arguments.items() if cell not in known}
     if not records and answer.text.strip():
-        fields["result"] = clipped(answer.text, _LONGEST_TOLD // 2)
-    deed = answer.deed(fields, answer.key("done"))
-    return replace(deed, weight=0.0) if answer.arguments and not fields else deed
+        told["result"] = clipped(answer.text, _LONGEST_TOLD // 2)
+    deed = answer.record({"tool": answer.tool, **told}, f"done:{answer.call}", FactKind.ACTION)
+    return replace(deed, weight=0.0) if answer.arguments and not told else deed
 
 
 def _records(answer: _Answer) -> Iterator[Candidate]:
     """What it returned. A short text of a look is one row with all that was asked for: it says the rest of it."""
-    rows, is_short = answer.rows, len(answer.text) <= _LONGEST_TOLD
-    is_one = [[*row] for row in rows] == [["result"]] if rows else any(map(str.isalnum, chain(*answer.texts)))
-    if answer.looks and is_short and is_one:
-        result = clipped(answer.text, _LONGEST_TOLD) if answer.texts else rows[0]["result"]
-        yield answer.record({"tool": answer.tool, **answer.arguments, "result": result}, answer.key(f"{PART}call"))
+    objects = (rows_of(part) for part in answer.parts if not isinstance(part, str))
+    rows, is_short = list(islice(chain.from_iterable(objects), MOST_ROWS)), len(answer.text) <= _LONGEST_TOLD
+    if answer.looks and is_short and all([*row] == ["result"] for row in rows):
+        result = clipped(answer.text, _LONGEST_TOLD) if answer.texts else ", ".join(row["result"] for row in rows)
+        told = {"tool": answer.tool, **answer.arguments, "result": result}
+        if any(map(str.isalnum, result)):
+            yield answer.record(told, f"{OF_A_CALL}{answer.call}")
         return
     yield from _row_candidates(rows, answer)
     if answer.looks or not is_short:
@@ -245,30 +235,27 @@ def _records(answer: _Answer) -> Iterator[Candidate]:
 
 
 def _row_candidates(rows: Sequence[Fields], answer: _Answer) -> Iterator[Candidate]:
-    """Each row, with the id of what it belongs to, or with what was asked for where it can be told by no id."""
+    """Each row, with the id of what it belongs to, or with what was asked for where it can be told by no id. Ids are
+    compared by their names; where the name says nothing, by what the tool is about."""
     ids = list(map(id_in, rows))
     times = Counter(ids)
+    noun = "_".join(words_of_name(answer.tool)[1:]) or answer.tool
     asked = {name: told for name, told in answer.arguments.items() if answer.looks and len(told) <= _LONGEST_ASKED}
     for row, own in zip(rows, ids, strict=True):
         if listed := list_of(row):
             yield answer.record(row, f"{PART}{listed}")
         elif own and times[own] == 1:
-            yield answer.record(row, _key(*own, answer))
+            name, cell = own
+            yield answer.record(row, f"entity:{f'{noun}/' if is_generic(name) else ''}{name}={cell}")
         else:
-            yield answer.record({**row, **asked, **row}, answer.key(f"{PART}call"))
-
-
-def _key(name: str, cell: str, answer: _Answer) -> str:
-    """Ids are compared by their names; where the name says nothing, by what the tool is about."""
-    noun = "_".join(words_of_name(answer.tool)[1:]) or answer.tool
-    return f"entity:{noun}/{name}={cell}" if is_generic(name) else f"entity:{name}={cell}"
+            yield answer.record({**row, **asked, **row}, f"{OF_A_CALL}{answer.call}")
 
 
 def _line_candidates(answer: _Answer, *, only_places: bool = False) -> Iterator[Candidate]:
     """The lines of a plain text that hold what nobody could guess, and the first one, each with what was asked for; a
     long line by its sentences."""
     lines = (
-        beginning(" ".join(part.split()), LONGEST_VALUE)
+        one_line(part)
         for text in answer.texts
         for line in text.splitlines()
         for part in (sentences_in(line) if len(line) > LONGEST_VALUE else (line,))
@@ -276,7 +263,6 @@ def _line_candidates(answer: _Answer, *, only_places: bool = False) -> Iterator[
     )
     pattern = _PLACE if only_places else _EXACT
     exact = (line for at, line in enumerate(lines) if not (at or only_places) or pattern.search(line))
-    about = next((one_line(cell) for cell in answer.arguments.values() if cell), answer.tool)
-    about, key = beginning(about, _LONGEST_ABOUT), answer.key(f"{PART}call")
+    about = beginning(next(iter(answer.arguments.values()), answer.tool), _LONGEST_ABOUT)
     for line in islice(exact, _MOST_LINES):
-        yield answer.record({f"result{OWNER}": about, "line": line}, key)
+        yield answer.record({f"result{OWNER}": about, "line": line}, f"{OF_A_CALL}{answer.call}")
