@@ -13,7 +13,6 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from itertools import accumulate, chain
 from math import inf, sqrt
 
@@ -53,7 +52,8 @@ _JUST_SAID = 20
 """Entries after which something may tell too little to be kept."""
 _SHORT = 60
 """Characters up to which a cell by its place may be among what a record is told by."""
-_NUMBER = re.compile(r"-?\d{1,4}(?:\.\d+)?\Z")
+_IS_AMOUNT = re.compile(r"-?\d{1,4}(?:\.\d+)?\Z")
+"""A short number, which by itself may be so many of anything."""
 _HEAD = 20
 """Characters that a line takes besides its text."""
 
@@ -200,19 +200,14 @@ def _terms(fact: Fact, text: str, ids: Collection[str]) -> tuple[str, ...]:
         return terms if len(terms) == 1 else (*terms, f"={value_of(fact)}")
     if fact.kind not in RECORDS:
         return terms_of(text)
-    cells = (terms_of(cell) if name in ids else _terms_of_cell(cell) for name, cell in fields_of(text).items())
-    return tuple(dict.fromkeys(chain.from_iterable(cells)))
+    cells = fields_of(text).items()
+    told = chain.from_iterable(terms_of(cell) if name in ids else _terms_of_cell(cell) for name, cell in cells)
+    return tuple(dict.fromkeys(told))
 
 
 def _terms_of_cell(cell: str) -> tuple[str, ...]:
     """What a value tells that is no id: a short number less than one that is."""
-    return (f"{AMOUNT}{cell}",) if _is_amount(cell) else terms_of(cell)
-
-
-@lru_cache(maxsize=4_096)
-def _is_amount(cell: str) -> bool:
-    """Whether a value is a short number, which by itself may be so many of anything."""
-    return bool(_NUMBER.match(cell))
+    return (f"{AMOUNT}{cell}",) if _IS_AMOUNT.match(cell) else terms_of(cell)
 
 
 def _factors(facts: Sequence[Fact]) -> list[float]:
@@ -230,7 +225,7 @@ def _factors(facts: Sequence[Fact]) -> list[float]:
 def _group(fact: Fact) -> tuple[object, ...]:
     """The names in a record, or before a small number that a call was given; the message and the voice of what was
     said; nothing where it is in no group."""
-    if fact.kind in RECORDS or (fact.kind is FactKind.GIVEN and _is_amount(value_of(fact))):
+    if fact.kind in RECORDS or (fact.kind is FactKind.GIVEN and _IS_AMOUNT.match(value_of(fact))):
         return tuple(fields_of(fact.text))
     is_said = fact.kind in PROSE and any(fact.seqs)
     return (fact.seqs[-1], is_note(fact.text), fact.speaker is Speaker.MODEL) if is_said else ()
@@ -251,7 +246,7 @@ def _share(fact: Fact, whole: float, rarity: Rarity) -> float:
     was given tells as much as codes do, since a call took it already."""
     if fact.kind in PROSE:
         return sqrt(_FULL_LINE / max(_FULL_LINE, whole))
-    if fact.kind is FactKind.GIVEN and not _is_amount(value_of(fact)):
+    if fact.kind is FactKind.GIVEN and not _IS_AMOUNT.match(value_of(fact)):
         return max(1.0, rarity.of_one(_OF_GIVEN) / max(1.0, whole))
     return 1.0
 

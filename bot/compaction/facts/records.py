@@ -34,13 +34,12 @@ _IS_GENERIC = re.compile(rf"(?:{_ID_NAMES})\Z", re.IGNORECASE)
 
 LONGEST_VALUE = 240
 """Characters of one value."""
-LONGEST_ID = 80
+_LONGEST_ID = 80
 
 MOST_ROWS = 400
 """Rows of one result that become records: the first of them."""
 
 DEEPEST = 12
-_SOME = 2
 _KEPT = 4_096
 """Names whose form is kept."""
 _RECORDS_KEPT = 8_192
@@ -122,7 +121,7 @@ def list_of(fields: Fields) -> str:
 
 def id_in(fields: Fields) -> tuple[str, str] | None:
     """The name and the value by which a thing can be told: what is called an id, else the first that looks like one."""
-    short = [(name, cell) for name, cell in fields.items() if len(cell) <= LONGEST_ID]
+    short = [(name, cell) for name, cell in fields.items() if len(cell) <= _LONGEST_ID]
     named = next(((name, cell) for name, cell in short if is_id_name(name)), None)
     return named or next(((name, cell) for name, cell in short[:3] if _looks_like_an_id(cell)), None)
 
@@ -217,7 +216,7 @@ def _objects(value: Any, title: str) -> list[Any] | None:
 def _by_head(lists: Sequence[Sequence[Any]]) -> list[Any]:
     """Rows of cells, the first of which may be a head; without one the cells have numbers."""
     head, count = lists[0], len(lists[0])
-    if count < _SOME or any(len(row) != count or any(isinstance(cell, dict | list) for cell in row) for row in lists):
+    if count <= 1 or any(len(row) != count or any(isinstance(cell, dict | list) for cell in row) for row in lists):
         return []
     is_named = all(isinstance(cell, str) for cell in head) and not any(map(str.isdigit, "".join(head)))
     is_named = is_named and len(set(head)) == count

@@ -25,7 +25,6 @@ from bot.compaction.facts.records import (
     id_in,
     is_generic,
     list_of,
-    one_line,
     rows_of,
     words_of_name,
 )
@@ -50,10 +49,8 @@ _LONGEST_KEY = 240
 _MOST_PATHS = 10
 _SEARCHED_FOR_PATHS = 10_000
 """Characters of a result of plain text in which places are looked for."""
-_LONGEST_ASKED = 40
+_LONGEST_ASKED = 80
 """Characters of an argument that is written into every row of the answer."""
-_LONGEST_ABOUT = 80
-"""Characters of the argument that lines of plain text are told by."""
 
 _READS = re.compile(
     "get|list|search|find|read|look|lookup|fetch|query|show|check|view|describe|calculate|compute|think|recall|grep|glob"
@@ -69,7 +66,8 @@ _SHOWS = re.compile(
 
 _COMMANDS = frozenset({"command", "cmd", "script"})
 """Arguments that hold a command."""
-_PROGRAM = re.compile(r"(?:\A|\|\||[;&()\n]|(?P<pipe>\|))\s*(?P<name>[^\s;&()|]+)")
+_PROGRAM = re.compile(r"(?:\A|\|\||[;&()\n]|(?=\bxargs\b))\s*([^\s;&()|]+)")
+"""With what a command begins, or what `xargs` gives files to."""
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
 _COMPLAINT = re.compile(r"(?:(?P<cmdlet>[A-Z][a-z]+-[A-Z]\w{1,40})|(?:\S{0,80}/)?(?P<program>[\w.+-]{1,40})) ?: \S")
 _FOOTER = re.compile(r"\s*\[[^\]]*\]\s*")
@@ -94,7 +92,7 @@ _PLACE = re.compile(r"[/\\]\S*\w|\w\.[a-z]\w{0,4}\b(?::\d+)?")
 
 class _Answer:
     """What a tool was asked, and what it returned. ``verb``: what the tool does, by its name; ``looks``: nothing but
-    that."""
+    that; ``programs``: those of the command that it was given, if any, that do not read what another one wrote."""
 
     def __init__(self, call: Block, result: Block, seq: int) -> None:
         given = call.get("input")
@@ -104,6 +102,9 @@ class _Answer:
         self.text = head_of(text_of(result.get("content") or "").partition(f"\n{RUN_AS}")[0], LONGEST)
         self.verb = "".join(words_of_name(self.tool.rsplit("__", 1)[-1])[:1]).casefold()
         self.looks = bool(_READS.fullmatch(self.verb))
+        commands = (text for name, text in self.arguments.items() if name.casefold() in _COMMANDS)
+        named = chain.from_iterable(map(_PROGRAM.findall, commands))
+        self.programs = {last_name(name).removesuffix(".exe") for name in named}
 
     @cached_property
     def parts(self) -> list[Any]:
@@ -114,13 +115,6 @@ class _Answer:
     def texts(self) -> list[str]:
         """What of it has no form."""
         return [part for part in self.parts if isinstance(part, str)]
-
-    @cached_property
-    def programs(self) -> list[tuple[str, bool]]:
-        """Those of the command that it was given, if any, each with whether it reads what another one wrote."""
-        commands = (text for name, text in self.arguments.items() if name.casefold() in _COMMANDS)
-        hits = chain.from_iterable(map(_PROGRAM.finditer, commands))
-        return [(last_name(hit["name"]).removesuffix(".exe"), bool(hit["pipe"])) for hit in hits]
 
     @cached_property
     def call(self) -> str:
@@ -172,26 +166,24 @@ def date_candidates(text: str, seq: int, speaker: Speaker = Speaker.TOOL) -> Ite
 def _only_complains(answer: _Answer) -> bool:
     """Whether all that a command wrote are lines that begin with the name of a program of it, or of its shell, and a
     colon: so programs say that something went wrong, in whatever language, and whatever the last one's exit code is."""
-    programs = {name for name, _ in answer.programs}
-    lines = [line for line in answer.text.splitlines() if line.strip() and not _FOOTER.fullmatch(line)]
-    return bool(programs and lines) and all(
-        hit and (hit["cmdlet"] or hit["program"].casefold() in programs | _SHELLS)
-        for hit in map(_COMPLAINT.match, lines)
-    )
+    programs = answer.programs | _SHELLS
+    lines = (line for line in answer.text.splitlines() if line.strip() and not _FOOTER.fullmatch(line))
+    hits = [_COMPLAINT.match(line) for line in lines] if answer.programs else []
+    return any(hits) and all(hit and (hit["cmdlet"] or hit["program"].casefold() in programs) for hit in hits)
 
 
 def _shows_contents(answer: _Answer) -> bool:
     """Whether the answer is what stands in a file or on a page: a place named there is nobody's word."""
-    shown = (name for name, is_piped in answer.programs if not is_piped or name == "xargs")
-    return any(map(_SHOWS.fullmatch, (answer.verb, *shown)))
+    return any(map(_SHOWS.fullmatch, (answer.verb, *answer.programs)))
 
 
 def _failed(answer: _Answer) -> bool:
     match answer.parts:
         case [Mapping() as value]:
-            stated = value.get("success", value.get("ok", True))
-            said = value.get("error") or value.get("errors") or stated is False
-            return bool(said) or str(value.get("status", "")).casefold() in _BAD_STATUS
+            is_bad = (
+                value.get("success", value.get("ok")) is False or str(value.get("status")).casefold() in _BAD_STATUS
+            )
+            return is_bad or bool(value.get("error") or value.get("errors"))
         case [list()]:
             return False
     return bool(_FAILURE.search(answer.text[:2_000]))
@@ -255,7 +247,7 @@ def _line_candidates(answer: _Answer, *, only_places: bool = False) -> Iterator[
     """The lines of a plain text that hold what nobody could guess, and the first one, each with what was asked for; a
     long line by its sentences."""
     lines = (
-        one_line(part)
+        clipped(part, LONGEST_VALUE)
         for text in answer.texts
         for line in text.splitlines()
         for part in (sentences_in(line) if len(line) > LONGEST_VALUE else (line,))
@@ -263,6 +255,6 @@ def _line_candidates(answer: _Answer, *, only_places: bool = False) -> Iterator[
     )
     pattern = _PLACE if only_places else _EXACT
     exact = (line for at, line in enumerate(lines) if not (at or only_places) or pattern.search(line))
-    about = beginning(next(iter(answer.arguments.values()), answer.tool), _LONGEST_ABOUT)
+    about = beginning(next(iter(answer.arguments.values()), answer.tool), _LONGEST_ASKED)
     for line in islice(exact, _MOST_LINES):
         yield answer.record({f"result{OWNER}": about, "line": line}, f"{OF_A_CALL}{answer.call}")
