@@ -11,6 +11,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 LONGEST = 400_000
@@ -67,12 +68,21 @@ def parts_of(text: str) -> Iterator[Any]:
                 failures, searched = failures + 1, start + 1
                 continue
             value, end = found[0], start + found[1]
-        if isinstance(value, dict | list) and (value or not text[:start].strip()):
+        if isinstance(value, dict | list) and (value or not text[:start].strip()) and not _is_too_deep(value):
             yield from _plain_parts(text[at:start])
             yield value
             at = end
         searched = end
     yield from _plain_parts(text[at:])
+
+
+def _is_too_deep(value: dict[str, Any] | list[Any]) -> bool:
+    """Whether nobody who reads it would come to its end: each level of it takes a frame or two of those there are."""
+    level: list[Any] = [value]
+    for _ in range(_DEEPEST):
+        inner = (item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list))
+        level = list(chain.from_iterable(inner))
+    return bool(level)
 
 
 def _mended(text: str) -> tuple[Any, int] | None:

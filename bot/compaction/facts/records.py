@@ -90,16 +90,14 @@ def fields_of(text: str) -> Fields:
     return fields
 
 
-def rows_of(value: Any, title: str = "", owner: str = "", depth: int = 0) -> Iterator[Fields]:
+def rows_of(value: Any, title: str = "", owner: str = "") -> Iterator[Fields]:
     """The objects in what a tool returned, each as a record, and behind it those of the lists in it. ``title``: the
     name of the list that it stands in; ``owner``: the id of what that belongs to, which then comes first."""
-    if depth > DEEPEST:
-        return
     about = {f"{title}{OWNER}": owner} if owner else {}
     listed = _objects(value, title)
     if listed is not None:
         for item in listed:
-            yield from rows_of(item, title, owner, depth + 1)
+            yield from rows_of(item, title, owner)
     elif isinstance(value, dict):
         leaves = list(_leaves(value, split=True))
         fields = _record([leaf for leaf in leaves if isinstance(leaf[1], str)])
@@ -108,7 +106,7 @@ def rows_of(value: Any, title: str = "", owner: str = "", depth: int = 0) -> Ite
             yield {**about, **fields}
         for path, inner in leaves:
             if not isinstance(inner, str):
-                yield from rows_of(inner, path[-1], own[1] if own else owner, depth + 1)
+                yield from rows_of(inner, path[-1], own[1] if own else owner)
     elif text := one_line(value):
         yield {**about, "result": text}
 

@@ -83,6 +83,8 @@ def test_indented_names_are_nested_and_a_number_stays_as_it_was_written() -> Non
         "drwxr-xr-x 2 ada ada 4096 Mar  1 10:10 src\n-rw-r--r-- 1 ada ada 99 Mar  1 10:10 a.py",
         "src/a.py:12:    return load(path, 3)\nsrc/b.py:99:    load(path)",
         "[INFO] started\n[WARN] slow",
+        "[" * 400 + "7" + "]" * 400,
+        '{"a": ' * 400 + "7" + "}" * 400,
         "[File: load.py (5 lines)]\n1:import json\n2:\n3:    size: 4\n4:    return load(path)\n5:    name: str",
     ],
 )
