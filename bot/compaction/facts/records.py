@@ -40,10 +40,8 @@ MOST_ROWS = 400
 """Rows of one result that become records: the first of them."""
 
 DEEPEST = 12
-_KEPT = 4_096
-"""Names whose form is kept."""
-_RECORDS_KEPT = 8_192
-"""Records that are kept as such: those that are known are looked at again and again."""
+_KEPT = 8_192
+"""Names and records that are kept as what they are: those that are known are looked at again and again."""
 _WORDS_OF_NAME = re.compile(rf"[{CAPITAL}]?[{SMALL}]+|[{CAPITAL}]+(?![{SMALL}])|[^\W\d_{CAPITAL}{SMALL}]+")
 _IS_KEY = re.compile(r"(?![^\W\d]+_?\d\Z)(?:\W{0,3}\d+\Z|(?=.*\d)[\w.:@#-]{4,80}\Z)")
 _ADDRESS = re.compile(r"\S+@\S+\.\S+\Z|[a-z]+://\S+\Z|(?:~|[A-Za-z]:)?[/\\]\S*\w\S*\Z")
@@ -80,7 +78,7 @@ def as_text(fields: Mapping[str, str]) -> str:
     return SEPARATOR.join(f"{name}={value}" if name else value for name, value in fields.items())
 
 
-@lru_cache(maxsize=_RECORDS_KEPT)
+@lru_cache(maxsize=_KEPT)
 def fields_of(text: str) -> Fields:
     """A line that :func:`as_text` wrote, as a record again; a part without a name gets an empty one."""
     fields: dict[str, str] = {}
@@ -94,8 +92,7 @@ def rows_of(value: Any, title: str = "", owner: str = "") -> Iterator[Fields]:
     """The objects in what a tool returned, each as a record, and behind it those of the lists in it. ``title``: the
     name of the list that it stands in; ``owner``: the id of what that belongs to, which then comes first."""
     about = {f"{title}{OWNER}": owner} if owner else {}
-    listed = _objects(value, title)
-    if listed is not None:
+    if (listed := _objects(value, title)) is not None:
         for item in listed:
             yield from rows_of(item, title, owner)
     elif isinstance(value, dict):
@@ -171,6 +168,7 @@ def one_line(value: Any) -> str:
 
 @lru_cache(maxsize=_KEPT)
 def as_name(name: str) -> str:
+    """A name as it stands in a record."""
     return _NO_NAME.sub("_", name)[:60].strip("_") or "_"
 
 
@@ -199,8 +197,7 @@ def _record(leaves: Sequence[_Leaf]) -> Fields:
 
 
 def _objects(value: Any, title: str) -> list[Any] | None:
-    """The objects that a value lists, if it does: in a list, in lists of them, by their ids, or as the cells of a
-    table."""
+    """The objects that a value lists, if it does: in a list, in lists of them, by their ids, or in rows of cells."""
     if isinstance(value, dict):
         return _by_keys(value, title or "key")
     if not isinstance(value, list | tuple) or not value:
@@ -223,8 +220,7 @@ def _by_head(lists: Sequence[Sequence[Any]]) -> list[Any]:
 
 
 def _by_keys(value: Mapping[Any, Any], name: str) -> list[Any] | None:
-    """An object of objects by their ids, or of plain values by what they are values of. An id that is told twice is
-    told once."""
+    """Objects by their ids, or plain values by what they are of. An id that is told twice is told once."""
     items = [(str(key), item) for key, item in value.items()]
     are_keys, are_several = all(_IS_KEY.match(key) for key, _ in items), len(items) > 1
     if items and all(isinstance(item, dict) and item for _, item in items):

@@ -103,8 +103,8 @@ class _Answer:
         self.verb = "".join(words_of_name(self.tool.rsplit("__", 1)[-1])[:1]).casefold()
         self.looks = bool(_READS.fullmatch(self.verb))
         commands = (text for name, text in self.arguments.items() if name.casefold() in _COMMANDS)
-        named = chain.from_iterable(map(_PROGRAM.findall, commands))
-        self.programs = {last_name(name).removesuffix(".exe") for name in named}
+        programs = chain.from_iterable(map(_PROGRAM.findall, commands))
+        self.programs = {last_name(program).removesuffix(".exe") for program in programs}
 
     @cached_property
     def parts(self) -> list[Any]:
@@ -180,10 +180,9 @@ def _shows_contents(answer: _Answer) -> bool:
 def _failed(answer: _Answer) -> bool:
     match answer.parts:
         case [Mapping() as value]:
-            is_bad = (
-                value.get("success", value.get("ok")) is False or str(value.get("status")).casefold() in _BAD_STATUS
-            )
-            return is_bad or bool(value.get("error") or value.get("errors"))
+            is_refused = value.get("success", value.get("ok")) is False
+            is_bad = str(value.get("status")).casefold() in _BAD_STATUS
+            return is_refused or is_bad or bool(value.get("error") or value.get("errors"))
         case [list()]:
             return False
     return bool(_FAILURE.search(answer.text[:2_000]))
