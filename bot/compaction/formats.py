@@ -1,7 +1,7 @@
 """What a tool's text is: JSON (whole, in lines, cut off), a table, ``name: value`` lines, tags; or plain lines. Pure.
 
-Whatever the form, it comes out as objects, lists and strings, each string as it was written: a number keeps its zeros,
-and is told from a string of digits (:class:`Number`). What is in no form comes out as the text that it is.
+Whatever the form, it comes out as objects, lists and strings, each string as it was written: a number keeps its zeros.
+What is in no form comes out as the text that it is.
 """
 
 from __future__ import annotations
@@ -43,13 +43,7 @@ _LINE_NUMBER = re.compile(r"\s*(\d{1,7}):(\s{2}|\s*\Z)?")
 _LOGFMT = re.compile(r"(?:\A|(?<=\s))([^\W\d][\w.-]{0,39})=(\"[^\"]*\"|[^\s\"]+)(?=\s|\Z)")
 
 
-class Number(str):
-    """A number of JSON, as it was written."""
-
-    __slots__ = ()
-
-
-_JSON = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=str)
+_JSON = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 
 
 def parts_of(text: str) -> Iterator[Any]:
@@ -297,7 +291,7 @@ def _loose(lines: Sequence[str]) -> list[dict[str, str]]:
     for name, quoted, bare in found:
         if name in rows[-1]:
             rows.append({})
-        rows[-1][name] = quoted or Number(bare)
+        rows[-1][name] = quoted or bare
     return rows if len(found) >= _FEW else []
 
 

@@ -15,7 +15,6 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any
 
-from bot.compaction.formats import Number
 from bot.compaction.grammar import CAPITAL, SMALL
 from bot.estimate import cuts
 
@@ -133,7 +132,7 @@ def id_names(records: Iterable[Fields]) -> frozenset[str]:
 
 def _looks_like_an_id(cell: str) -> bool:
     """Whether a value by itself is one that nobody could guess: digits without a point, alone or with letters."""
-    return bool(_LOOKS_LIKE_AN_ID.match(cell)) and not isinstance(cell, Number) and not _IS_MEASURE.match(cell)
+    return bool(_LOOKS_LIKE_AN_ID.match(cell)) and not _IS_MEASURE.match(cell)
 
 
 def _are_ids(name: str, cells: Sequence[str]) -> bool:
