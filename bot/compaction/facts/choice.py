@@ -99,17 +99,16 @@ def checkpoint_of(
 def most_telling(facts: Sequence[Fact], count: int) -> frozenset[int]:
     """The indices of so many facts: those that tell most for their length beside what newer ones tell. What was just
     said is among them."""
-    terms, factors = [terms_of(fact.text) for fact in facts], _factors(facts)
+    terms = [terms_of(fact.text) for fact in facts]
     rarity = Rarity.of([fact.text for fact in facts], terms=terms)
-    weight = rarity.weight
+    factors, weight = _factors(facts, terms, rarity), rarity.weight
     newest, told, worth = max((fact.last for fact in facts), default=0), set[str](), dict[int, float]()
     for at in sorted(range(len(facts)), key=lambda at: facts[at].last, reverse=True):
-        fact, weights = facts[at], [*map(weight, terms[at])]
-        new = sum(tells for term, tells in zip(terms[at], weights, strict=True) if term not in told)
-        told.update(terms[at])
+        fact, own = facts[at], terms[at]
+        new = sum(weight(term) for term in own if term not in told)
+        told.update(own)
         is_new = newest - fact.last < _JUST_SAID and fact.kind in PROSE
-        share = factors[at] * _share(fact, sum(weights), rarity) if new else 0.0
-        worth[at] = inf if is_new else share * new / (_HEAD + len(fact.text))
+        worth[at] = inf if is_new else factors[at] * new / (_HEAD + len(fact.text))
     return frozenset(sorted(worth, key=worth.__getitem__, reverse=True)[:count])
 
 
@@ -165,15 +164,11 @@ class _Choice:
 
     def _lines(self, terms: Sequence[tuple[str, ...]], ids: Collection[str]) -> Iterator[Line]:
         told = list(self._told())
-        prices, factors = texts_tokens(told, family=Family.NEWER), _factors(self.facts)
+        prices, factors = texts_tokens(told, family=Family.NEWER), _factors(self.facts, terms, self.rarity)
         for number, (at, piece) in enumerate(self.pieces):
             fact, is_first = self.facts[at], number == self.first[at]
             own = terms[at] if piece is fact.text else _terms(fact, piece, ids)
-            factor = (
-                factors[at]
-                * _share(fact, sum(map(self.rarity.weight, terms[at])), self.rarity)
-                * (1.0 if is_first else _OF_THE_REST)
-            )
+            factor = factors[at] if is_first else _OF_THE_REST * factors[at]
             yield Line(piece, prices[told[number]], factor, sure=fact.pinned and is_first, terms=own)
 
     def _told(self) -> Iterator[str]:
@@ -210,14 +205,15 @@ def _terms_of_cell(cell: str) -> tuple[str, ...]:
     return (f"{AMOUNT}{cell}",) if _IS_AMOUNT.match(cell) else terms_of(cell)
 
 
-def _factors(facts: Sequence[Fact]) -> list[float]:
-    """What makes each worth more or less than its terms say: what it is, whose word, and how many records have its
-    shape, or lines stand in its message: who says much at once says less with each, but first and last."""
+def _factors(facts: Sequence[Fact], terms: Sequence[tuple[str, ...]], rarity: Rarity) -> list[float]:
+    """What makes each worth more or less than its terms say: what it is, whose word, how full it is, and how many
+    records have its shape, or lines stand in its message: who says much at once says less with each, but first and
+    last."""
     groups = [_group(fact) for fact in facts]
     beside, said = Counter(groups), [at for at, fact in enumerate(facts) if fact.kind in PROSE]
     ends = {at for order in (said, said[::-1]) for at in {groups[at]: at for at in order}.values()}
     return [
-        _factor(fact, beside[group] if group else 1, is_end=at in ends)
+        _factor(fact, beside[group] if group else 1, is_end=at in ends) * _share(fact, terms[at], rarity)
         for at, (fact, group) in enumerate(zip(facts, groups, strict=True))
     ]
 
@@ -240,10 +236,11 @@ def _factor(fact: Fact, beside: int, *, is_end: bool) -> float:
     return factor * (_ASKED if asks(fact.text) else 1.0) * float(beside**-root)
 
 
-def _share(fact: Fact, whole: float, rarity: Rarity) -> float:
-    """What a line is worth of what its terms say together (``whole``). Of what people lay down in common words all, of
-    one that is full of rare words less: a piece of an article, however short, would outweigh the others. What a call
-    was given tells as much as codes do, since a call took it already."""
+def _share(fact: Fact, terms: Sequence[str], rarity: Rarity) -> float:
+    """What a line is worth of what its terms say together. Of what people lay down in common words all, of one that is
+    full of rare words less: a piece of an article, however short, would outweigh the others. What a call was given
+    tells as much as codes do, since a call took it already."""
+    whole = sum(map(rarity.weight, terms))
     if fact.kind in PROSE:
         return sqrt(_FULL_LINE / max(_FULL_LINE, whole))
     if fact.kind is FactKind.GIVEN and not _IS_AMOUNT.match(value_of(fact)):

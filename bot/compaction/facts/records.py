@@ -212,8 +212,7 @@ def _by_head(lists: Sequence[Sequence[Any]]) -> list[Any]:
     head, count = lists[0], len(lists[0])
     if count <= 1 or any(len(row) != count or any(isinstance(cell, dict | list) for cell in row) for row in lists):
         return []
-    is_named = all(isinstance(cell, str) for cell in head) and not any(map(str.isdigit, "".join(head)))
-    is_named = is_named and len(set(head)) == count
+    is_named = all(isinstance(cell, str) and not re.search(r"\d", cell) for cell in head) and len(set(head)) == count
     names = head if is_named else range(1, count + 1)
     return [dict(zip(names, row, strict=True)) for row in lists[is_named:]]
 

@@ -237,7 +237,8 @@ def _row_candidates(rows: Sequence[Fields], answer: _Answer) -> Iterator[Candida
             yield answer.record(row, f"{PART}{listed}")
         elif own and times[own] == 1:
             name, cell = own
-            yield answer.record(row, f"entity:{f'{noun}/' if is_generic(name) else ''}{name}={cell}")
+            known_as = f"{noun}/{name}" if is_generic(name) else name
+            yield answer.record(row, f"entity:{known_as}={cell}")
         else:
             yield answer.record({**row, **asked, **row}, f"{OF_A_CALL}{answer.call}")
 
