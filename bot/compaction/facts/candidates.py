@@ -5,16 +5,17 @@ The second stage is :mod:`bot.compaction.facts.life`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from bot.compaction.facts.checkpoint import apart, facts_in, is_checkpoint, with_name
+from bot.compaction.facts.checkpoint import apart, facts_in, is_checkpoint
 from bot.compaction.facts.fact import Candidate, FactKind, Speaker
 from bot.compaction.facts.speech import clipped, speech_candidates
 from bot.compaction.facts.tools import date_candidates, path_candidates, tool_candidates
 from bot.compaction.places import said_places
-from bot.compaction.quotes import SENT, parts_of
+from bot.compaction.quotes import SENT, note_and_words, parts_of
 from bot.compaction.sentences import asks
 from bot.compaction.standing_rules import is_note
 from bot.compaction.summary.frames import facts_below, told_by
@@ -29,14 +30,11 @@ _MOST_RETURNED = 1_500_000
 """Characters of what tools returned, the last ones, in which records are looked for when a whole page is searched: they
 hold more than is kept."""
 _LONGEST_NOTE, _LONGEST_TITLE = 160, 80
+_QUOTATION = re.compile(r"\A(?:(?:>.*)?\n)+")
+"""What a message answers, before its words."""
 
-_SPEAKERS = {
-    EntryKind.SAID: Speaker.PERSON,
-    EntryKind.REPLY: Speaker.MODEL,
-    EntryKind.SUMMARY: Speaker.MODEL,
-    EntryKind.NOTE: Speaker.MODEL,
-    EntryKind.WOKEN: Speaker.MODEL,
-}
+_OF_THE_MODEL = (EntryKind.REPLY, EntryKind.SUMMARY, EntryKind.NOTE, EntryKind.WOKEN)
+_SPEAKERS = {EntryKind.SAID: Speaker.PERSON, **dict.fromkeys(_OF_THE_MODEL, Speaker.MODEL)}
 
 
 def candidates_in(
@@ -84,16 +82,14 @@ def candidates_in(
 
 def _spoken(entry: Entry, text: str, speaker: Speaker, *, asked: bool) -> Iterator[Candidate]:
     """What is said; where several people talk, each line with the name of who says it."""
-    name = speaker_in(entry.blocks) or entry.person
-    lines = text.split("\n")
-    begin = next((at for at, line in enumerate(lines) if line and not line.startswith(">")), 0)
-    words = "\n".join(lines[begin:])
+    name, words = speaker_in(entry.blocks) or entry.person, _QUOTATION.sub("", text)
     if speaker is not Speaker.PERSON or not name or not words.startswith(f"{name}: "):
         yield from speech_candidates(text, entry.seq, speaker, asked=asked)
         return
-    yield from speech_candidates("\n".join(lines[:begin]), entry.seq, speaker)  # what it quotes
+    yield from speech_candidates(text.removesuffix(words), entry.seq, speaker)
     for found in speech_candidates(words.removeprefix(f"{name}: "), entry.seq, speaker, asked=asked):
-        yield replace(found, text=with_name(found.text, name))
+        note, own = note_and_words(found.text)
+        yield replace(found, text=f"{note}{name}: {own}")
 
 
 def _sent(entry: Entry, text: str) -> Iterator[Candidate]:
@@ -132,5 +128,4 @@ def candidates_by_entry(
 
 def _returned(entry: Entry) -> int:
     """Characters that tools returned in it."""
-    results = (block.get("content") or "" for block in entry.blocks if block.get("type") == "tool_result")
-    return sum(len(content) if isinstance(content, str) else len(text_of(content)) for content in results)
+    return sum(len(text_of(block.get("content") or "")) for block in entry.blocks if block.get("type") == "tool_result")

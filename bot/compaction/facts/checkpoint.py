@@ -110,12 +110,6 @@ def _head_and_text(fact: Fact, names: Names) -> tuple[str, str]:
     return f"#{_number(fact) or '-'} {who} {mark}{note}".rstrip(), words
 
 
-def with_name(text: str, name: str) -> str:
-    """A line of somebody with the name before the words, as a message of several people has it."""
-    note, words = note_and_words(text)
-    return f"{note}{name}: {words}"
-
-
 def names_in(facts: Iterable[Fact]) -> Names:
     """By message, who wrote it, where several people talk: nearly all messages of people begin with one of several
     names then, behind what they quote, which may begin with another's. Elsewhere nobody is named. Of a message without
