@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from bot.compaction.facts.checkpoint import apart, facts_in, is_checkpoint
+from bot.compaction.facts.checkpoint import facts_in
 from bot.compaction.facts.fact import Candidate, FactKind, Speaker
 from bot.compaction.facts.speech import clipped, speech_candidates
 from bot.compaction.facts.tools import date_candidates, path_candidates, tool_candidates
@@ -18,7 +18,7 @@ from bot.compaction.places import said_places
 from bot.compaction.quotes import SENT, note_and_words, parts_of
 from bot.compaction.sentences import asks
 from bot.compaction.standing_rules import is_note
-from bot.compaction.summary.frames import facts_below, told_by
+from bot.compaction.summary.frames import told_by
 from bot.estimate.cuts import head_of
 from bot.history import Entry, EntryKind
 from bot.history.quotations import speaker_in
@@ -60,12 +60,9 @@ def candidates_in(
             found.extend(tool_candidates(call, block, entry.seq, is_old=is_old))
             found.extend(date_candidates(head_of(text_of(block.get("content") or ""), _LONGEST_SEARCHED), entry.seq))
     text = text_of(entry.blocks)
-    if entry.layer is not None and is_checkpoint(text):  # whoever writes such words has written a message
-        checkpoint, text = apart(text)
-        found.extend(facts_in(checkpoint, entry.seq))
-    elif entry.layer is not None:
+    if entry.layer is not None:
         text, details = told_by(entry)
-        found.extend(facts_below(details, entry.seq))
+        found.extend(facts_in(details, entry.seq))
     speaker = _SPEAKERS.get(entry.kind)
     if entry.kind in (EntryKind.SAID, EntryKind.FILE):
         found.extend(_sent(entry, text))

@@ -17,7 +17,7 @@ from itertools import accumulate, chain
 from math import inf, sqrt
 
 from bot.compaction.coverage import AMOUNT, Line, Rarity, chosen, terms_of
-from bot.compaction.facts.checkpoint import line_of, names_in, rendered
+from bot.compaction.facts.checkpoint import line_of, rendered
 from bot.compaction.facts.fact import PROSE, RECORDS, Fact, FactKind, Speaker
 from bot.compaction.facts.given import value_of
 from bot.compaction.facts.lines import Updates, leanings
@@ -141,7 +141,6 @@ class _Choice:
         self.first = [0, *accumulate(map(len, pieces))]
         terms = [_terms(fact, fact.text, ids) for fact in facts]
         self.rarity = Rarity.of([fact.text for fact in facts], terms=terms)
-        self.names = names_in(facts)
         self.updates, self.together = Updates(facts, terms, self.rarity), leanings(facts, terms)
         self.lines = list(self._lines(terms, ids))
 
@@ -160,7 +159,7 @@ class _Choice:
         for at, piece in map(self.pieces.__getitem__, sorted(taken)):
             texts[at] = f"{texts[at]}{SEPARATOR}{piece}" if at in texts else piece
         shown = ((self.facts[at], text) for at, text in texts.items())
-        return rendered([fact if fact.text is text else replace(fact, text=text) for fact, text in shown], self.names)
+        return rendered([fact if fact.text is text else replace(fact, text=text) for fact, text in shown])
 
     def _lines(self, terms: Sequence[tuple[str, ...]], ids: Collection[str]) -> Iterator[Line]:
         told = list(self._told())
@@ -185,7 +184,7 @@ class _Choice:
                 above[tuple(fields)] = fields
                 yield "\n" + SEPARATOR.join("" if up.get(name) == cell else cell for name, cell in fields.items())
             else:
-                yield f"\n{line_of(fact, self.names)}"
+                yield f"\n{line_of(fact)}"
 
 
 def _terms(fact: Fact, text: str, ids: Collection[str]) -> tuple[str, ...]:

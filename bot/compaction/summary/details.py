@@ -17,7 +17,7 @@ from itertools import islice
 
 from bot.compaction.coverage import DENSE, Line, Rarity, chosen, share_covered, terms_of
 from bot.compaction.facts.candidates import candidates_of
-from bot.compaction.facts.checkpoint import is_checkpoint
+from bot.compaction.facts.checkpoint import facts_in
 from bot.compaction.facts.choice import checkpoint_of
 from bot.compaction.facts.fact import PROSE, Fact, FactKind
 from bot.compaction.facts.given import value_of
@@ -31,7 +31,6 @@ from bot.compaction.summary.frames import (
     SUBSECTION,
     apart,
     as_details,
-    facts_below,
     headed,
     told_by,
     with_details,
@@ -226,9 +225,9 @@ def _tokens(text: str) -> float:
 
 def _facts_of(gone: Sequence[Entry], earlier: Iterable[tuple[str, int]]) -> tuple[Fact, ...]:
     """The facts of these messages, after those that earlier compactions listed."""
-    read_whole = (entry for entry in gone if entry.layer is None or is_checkpoint(text_of(entry.blocks)))
-    own = [replace(entry, blocks=tuple(b for b in entry.blocks if not is_cleared(b))) for entry in read_whole]
-    read = [found for details, seq in earlier for found in facts_below(details, seq)]
+    said = (entry for entry in gone if entry.layer is None)
+    own = [replace(entry, blocks=tuple(b for b in entry.blocks if not is_cleared(b))) for entry in said]
+    read = [found for details, seq in earlier for found in facts_in(details, seq)]
     return merged([*read, *candidates_of(own)]).facts
 
 

@@ -7,10 +7,8 @@ Only entries that a layer inserted are read with this. Whoever writes such words
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from bot.compaction.facts.checkpoint import HEADING, SAID, facts_in, is_checkpoint
-from bot.compaction.facts.fact import Candidate
+from bot.compaction.facts.checkpoint import END, HEADING, SECTION
 from bot.history import Entry, EntryKind
 from bot.messages import text_of
 
@@ -88,34 +86,24 @@ def details_in(entry: Entry) -> str:
 
 
 def told_by(entry: Entry) -> tuple[str, str]:
-    """The same of an entry that a layer inserted. Of a note nothing is told but its details, and the items that notes
-    of earlier versions list without a heading; a checkpoint of facts is not read here."""
+    """The same of an entry that a layer inserted. A checkpoint of facts is all details; of another note nothing is told
+    besides them but the items that notes of earlier versions list without a heading."""
     text = text_of(entry.blocks)
     if entry.kind is EntryKind.SUMMARY:
         return apart(text)
-    if entry.kind is not EntryKind.NOTE or is_checkpoint(text):
+    if entry.kind is not EntryKind.NOTE:
         return "", ""
+    if text.startswith(HEADING):
+        return "", text
     told, details = apart(text)
     is_list = told.startswith(_LISTS) and not details
     return "\n".join(line for line in told.splitlines()[1:] if is_list and line.startswith("- ")), details
 
 
-_SECTION, SUBSECTION = "## ", "### "
-_SAID = f"{SUBSECTION}{SAID.removeprefix(_SECTION)}"
-_LATEST_HOLDS = f"{_SAID}: the last line about a thing holds"
+SUBSECTION = f"#{SECTION}"
 
 
 def as_details(checkpoint: str) -> str:
     """The sections of a checkpoint of facts, as they stand below a summary; empty where it has none."""
-    _, begins, sections = checkpoint.partition(f"\n{_SECTION}")
-    if not begins:
-        return ""
-    whole = f"{SUBSECTION}{sections}".replace(f"\n{_SECTION}", f"\n{SUBSECTION}")
-    return whole.replace(f"{_SAID}\n", f"{_LATEST_HOLDS}\n", 1)
-
-
-def facts_below(details: str, seq: int) -> Iterator[Candidate]:
-    """The facts of details that stood below a summary, in the entry with this seq."""
-    sections = f"\n{details}".replace(f"\n{_LATEST_HOLDS}\n", f"\n{_SAID}\n")
-    sections = sections.replace(f"\n{SUBSECTION}", f"\n{_SECTION}")
-    yield from facts_in(f"{HEADING}\n{sections}", seq)
+    _, begins, sections = checkpoint.removesuffix(f"\n{END}").partition(f"\n{SECTION}")
+    return f"{SUBSECTION}{sections}".replace(f"\n{SECTION}", f"\n{SUBSECTION}") if begins else ""

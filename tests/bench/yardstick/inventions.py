@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from bot.compaction.facts.checkpoint import is_checkpoint
+from bot.compaction.facts.checkpoint import HEADING
 from bot.compaction.summary.frames import EXACT_DETAILS
 from bot.messages import Message, text_of
 from tests.bench.yardstick.reading import blocks_of, leaves
@@ -52,7 +52,7 @@ def shown(before: Sequence[Message], request: Sequence[Message]) -> Iterator[str
     """The lines of memory and of details in a request, without headings and names of columns."""
     given = {text for message in before for text in _texts(message)}
     for text in (text for message in request for text in _texts(message) if text not in given):
-        if is_checkpoint(text):
+        if text.startswith(HEADING):
             lines = text.split("\n")[2:]
         elif EXACT_DETAILS in text:
             lines = text.split(EXACT_DETAILS, 1)[1].strip("\n").split("\n\n")[0].split("\n")

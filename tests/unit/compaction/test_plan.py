@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.compaction.facts.checkpoint import facts_in, is_checkpoint, rendered
+from bot.compaction.facts.candidates import candidates_of
+from bot.compaction.facts.checkpoint import HEADING, facts_in, rendered
 from bot.compaction.facts.fact import Fact, FactKind
 from bot.compaction.plan import SUMMARY, Inserted, Plan, everything_but, fresh_start, within
 from bot.estimate import Family, text_tokens
@@ -79,12 +80,13 @@ def test_very_many_gaps_are_not_listed() -> None:
 
 
 def test_a_checkpoint_of_facts_is_read_again_as_it_was_written() -> None:
-    fact = Fact(FactKind.VALUE, "order=A-1; price=7", (1,))
-    text = rendered([fact])
+    facts = [Fact(FactKind.STATEMENT, "The key is 4711.", (1,)), Fact(FactKind.VALUE, "order=A-1; price=7", (1,))]
+    text = rendered(facts)
     plan = replace(PLAN, inserted=(Inserted(8, EntryKind.NOTE, text),))
-    assert list(facts_in(texts(plan, recall=True)[0], 9)) == list(facts_in(text, 9))
-    assert is_checkpoint(texts(plan, recall=True)[0])
-    assert list(facts_in(text, 9))
+    _, inserted = plan.layer(3, 10, run=None, recall=True)
+    assert inserted[0].blocks[0]["text"].startswith(f"{HEADING}\n{WHERE}")
+    assert candidates_of(inserted) == tuple(facts_in(text, 10))
+    assert [found.text for found in candidates_of(inserted)] == [fact.text for fact in facts]
 
 
 @pytest.mark.parametrize("plan", [PLAN, Plan("x", 1, 0)])

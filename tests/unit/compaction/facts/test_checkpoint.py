@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bot.compaction.facts.candidates import candidates_of
-from bot.compaction.facts.checkpoint import HEADING, OPENING, apart, facts_in, is_checkpoint, rendered
+from bot.compaction.facts.checkpoint import END, HEADING, OPENING, apart, facts_in, rendered
 from bot.compaction.facts.choice import checkpoint_of, checkpoint_tokens
 from bot.compaction.facts.fact import PROSE, Fact, FactKind, FactStatus, Speaker
 from bot.compaction.facts.life import merged
 from bot.compaction.facts.tools import path_candidates
 from bot.compaction.manual.given import entries_of
-from bot.compaction.summary.frames import as_details, facts_below
+from bot.compaction.summary.frames import as_details
 from bot.history import Entry, EntryKind
 from bot.history.quotations import quotation_block, spoken_by
 from bot.messages import Quote
@@ -64,6 +66,11 @@ def test_a_line_that_looks_like_a_heading_stays_a_fact() -> None:
     assert [candidate.text for candidate in facts_in(rendered(facts), 2)] == ["one ## Goals - two"]
 
 
+def lines_of(checkpoint: str) -> list[str]:
+    """Without how it opens and ends."""
+    return checkpoint.splitlines()[2:-1]
+
+
 def rows(*texts: str) -> list[Fact]:
     return [Fact(FactKind.VALUE, text, (at,), speaker=Speaker.TOOL) for at, text in enumerate(texts, 1)]
 
@@ -80,7 +87,7 @@ def test_cells_that_repeat_the_one_above_are_empty_and_come_back() -> None:
 def test_a_record_that_has_only_the_first_names_of_a_table_is_a_row_of_it_and_comes_back() -> None:
     texts = ["sku=K1\tprice=3\tcolour=red", "sku=K2", "sku=K3\tprice=3", "sku=K4\tprice=3\tcolour=blue"]
     text = rendered(rows(*texts))
-    assert text.split("\n")[2:] == ["## Records", "> sku\tprice\tcolour", "K2", "K3\t3", "K1\t\tred", "K4\t\tblue"]
+    assert lines_of(text) == ["## Records", "> sku\tprice\tcolour", "K2", "K3\t3", "K1\t\tred", "K4\t\tblue"]
     assert {candidate.text for candidate in facts_in(text, 9)} == set(texts)
     assert apart(f"{text}\nIt costs 5.\nor so") == (text, "It costs 5.\nor so")
 
@@ -97,7 +104,7 @@ def test_a_row_that_could_be_taken_for_another_line_stands_in_no_table(cell: str
     assert apart(f"{text}\n\nIt costs 5.") == (text, "It costs 5.")
     found = [candidate.text for candidate in facts_in(text, 9)]
     assert found == [FACTS[3].text, f"note={cell}", "note=Delete all backups.", "note=Call the plumber."]
-    below = [candidate.text for candidate in facts_below(as_details(text), 9)]
+    below = [candidate.text for candidate in facts_in(as_details(text), 9)]
     assert below == found
 
 
@@ -108,22 +115,28 @@ def test_rows_that_begin_with_numbers_stand_in_a_table_and_number_no_message() -
     assert [candidate.seq for candidate in facts_in(text, 9) if candidate.kind in PROSE] == [4]
 
 
-def test_a_row_of_an_earlier_version_that_looks_like_a_line_of_talk_is_a_row() -> None:
-    text = f"{HEADING}\n{OPENING}.\n## Records\n> note\tn\n#12 person: pay\t1\nDelete all backups.\t2"
+def test_a_checkpoint_of_an_earlier_version_ends_with_an_empty_line_and_has_names_of_people_before_their_words() -> (
+    None
+):
+    text = f"{HEADING}\n{OPENING}.\n## Said\n#1 Ann [quoted]: pay\n- pay 5\n## Records\n> note\tn\n#12 Bob: go\t1\nx\t2"
+    assert apart(text) == (text, "")
     assert apart(f"{text}\n\nHello.") == (text, "Hello.")
+    assert [candidate.text for candidate in facts_in(text, 9)] == [
+        "[quoted] Ann: pay", "[quoted] Ann: pay 5", "note=#12 Bob: go\tn=1", "note=x\tn=2",
+    ]  # fmt: skip
+
+
+def test_what_follows_a_checkpoint_is_none_of_it_whatever_it_looks_like() -> None:
+    text, words = rendered(FACTS), f"## Said\n#3 person: Delete it all.\n- b\n{END}\nc"
+    for between in ("\n", "\n\n"):
+        assert apart(f"{text}{between}{words}") == (text, words)
 
 
 def test_a_checkpoint_opens_with_no_word_that_it_does_not_need() -> None:
     openings = [rendered([fact]).split("\n")[1] for fact in (FACTS[3], FACTS[2], FACTS[6], *FACTS[8:11])]
-    holds = "From hidden messages, word for word: the last line about a thing holds."
+    holds = "From hidden messages, word for word."
     over = "Do not repeat what is done or cancelled."
-    plain = "From hidden messages."
-    assert openings == [holds, f"{holds} {over}", holds, f"{plain} {over}", plain, plain]
-
-
-def test_only_what_this_program_wrote_is_a_checkpoint() -> None:
-    assert is_checkpoint(rendered(FACTS))
-    assert not is_checkpoint("Summary: # Memory checkpoint")
+    assert openings == [holds, f"{holds} {over}", holds, f"{holds} {over}", holds, holds]
 
 
 @pytest.mark.parametrize("room", [30, 60, 100, 200, 10_000])
@@ -190,8 +203,8 @@ def test_what_was_said_stands_in_its_order_behind_its_number_and_who_said_it() -
     then = Fact(FactKind.STATEMENT, "My code is QX-5512.", (4,))
     answer = Fact(FactKind.STATEMENT, "Noted, 9:00 it is.", (5,), speaker=Speaker.MODEL)
     quoted = Fact(FactKind.STATEMENT, "[quoted] You must pay 500 euros.", (7,))
-    assert rendered([said_first, then, answer, quoted]).splitlines()[2:] == [
-        "## Said",
+    assert lines_of(rendered([said_first, then, answer, quoted])) == [
+        "## Said: the last line about a thing holds",
         "#4 person: Never call before 9:00.",
         "- My code is QX-5512.",
         "#5 assistant: Noted, 9:00 it is.",
@@ -201,21 +214,25 @@ def test_what_was_said_stands_in_its_order_behind_its_number_and_who_said_it() -
 
 def test_in_a_group_each_line_says_who_it_was_also_when_it_is_read_back() -> None:
     entries = [
-        said(1, "Ada: The deadline is 3 March. My code is QX-5512."),
-        said(2, "Bob: Mine is RX-2210, by the way."),
+        saying(1, "Ada", "The deadline is 3 March. My code is QX-5512."),
+        saying(2, "Bob", "Mine is RX-2210, by the way."),
     ]
     text = checkpoint_of(merged(candidates_of(entries)).facts, 1_000)
-    assert text.splitlines()[3:] == [
-        "#1 Ada: The deadline is 3 March.",
-        "- My code is QX-5512.",
-        "#2 Bob: Mine is RX-2210, by the way.",
+    assert lines_of(text)[1:] == [
+        "#1 person: Ada: The deadline is 3 March.",
+        "- Ada: My code is QX-5512.",
+        "#2 person: Bob: Mine is RX-2210, by the way.",
     ]
     assert checkpoint_of(merged(facts_in(text, 9)).facts, 1_000) == text
 
 
+def saying(seq: int, who: str, words: str) -> Entry:
+    return Entry(seq, "user", (spoken_by(who, words),), EntryKind.SAID, person=who)
+
+
 def answering(seq: int, who: str, words: str, quoted: str) -> Entry:
-    blocks = (quotation_block(Quote(f"> {quoted}", key="message:1:1", person="7")), spoken_by(who, words))
-    return Entry(seq, "user", blocks, EntryKind.SAID, person=who)
+    quotation, entry = quotation_block(Quote(f"> {quoted}", key="message:1:1", person="7")), saying(seq, who, words)
+    return replace(entry, blocks=(quotation, *entry.blocks))
 
 
 def test_in_a_group_what_answers_a_quotation_is_told_as_its_writers_and_not_as_the_quoted_ones() -> None:
@@ -226,29 +243,20 @@ def test_in_a_group_what_answers_a_quotation_is_told_as_its_writers_and_not_as_t
         answering(4, "Ann", "ok", "Bob: The attic has RX-2210."),
     ]
     text = rendered(merged(candidates_of(entries)).facts)
-    assert text.splitlines()[3:] == [
-        "#1 Bob: The key is 4711.",
-        "#2 Ann: Take the train QX-12.",
-        "#3 Ann [quoted]: Bob: The key of the cellar is 4711.",
-        "#3 Ann: No, it is 4712.",
+    assert lines_of(text)[1:] == [
+        "#1 person: Bob: The key is 4711.",
+        "#2 person: Ann: Take the train QX-12.",
+        "#3 person [quoted]: Bob: The key of the cellar is 4711.",
+        "#3 person: Ann: No, it is 4712.",
         "#4 person [quoted]: Bob: The attic has RX-2210.",
     ]
     assert rendered(merged(facts_in(text, 9)).facts) == text
 
 
-def test_messages_that_only_quote_do_not_hide_that_several_people_talk() -> None:
-    entries = [
-        said(1, "Bob: The key is 4711."),
-        said(2, "Ann: Take the train QX-12."),
-        *(answering(at, "Ann", "ok", f"Item QX-{at}12.") for at in range(3, 9)),
-    ]
-    assert "#2 Ann: Take the train QX-12." in rendered(merged(candidates_of(entries)).facts)
-
-
-def test_a_word_before_a_colon_is_nobodys_name_where_no_other_stands_there() -> None:
+def test_a_word_before_a_colon_is_nobodys_name() -> None:
     entries = [said(1, "Note: the deadline is 3 March."), said(2, "Note: the code is RX-2210.")]
     text = checkpoint_of(merged(candidates_of(entries)).facts, 1_000)
-    assert text.splitlines()[3:] == [
+    assert lines_of(text)[1:] == [
         "#1 person: Note: the deadline is 3 March.",
         "#2 person: Note: the code is RX-2210.",
     ]
@@ -270,7 +278,7 @@ def test_what_was_said_stands_in_its_order_however_much_a_later_line_looks_like_
         "Somebody from 9501VGD asked to renew the contract on the phone.",
     ]
     facts = [Fact(FactKind.STATEMENT, text, (at,)) for at, text in enumerate(lines, 1)]
-    assert checkpoint_of(facts, 1_000).splitlines()[3:] == [f"#{at} person: {text}" for at, text in enumerate(lines, 1)]
+    assert lines_of(checkpoint_of(facts, 1_000))[1:] == [f"#{at} person: {text}" for at, text in enumerate(lines, 1)]
 
 
 def test_of_a_message_what_begins_and_what_ends_it_stays_longest() -> None:
@@ -293,7 +301,7 @@ def test_of_a_message_what_begins_and_what_ends_it_stays_longest() -> None:
 def test_a_short_answer_stands_with_its_question() -> None:
     entries = [replied(1, "Shall I book the flight over Lisbon?"), said(2, "Yes."), said(4, "Thanks!")]
     text = checkpoint_of(merged(candidates_of(entries)).facts, 1_000)
-    assert text.splitlines()[3:] == ["#1 assistant: Shall I book the flight over Lisbon?", "#2 person: Yes."]
+    assert lines_of(text)[1:] == ["#1 assistant: Shall I book the flight over Lisbon?", "#2 person: Yes."]
 
 
 def test_a_number_that_does_not_say_of_what_stands_with_the_line_before_it() -> None:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from bot.compaction import PlanContext
 from bot.compaction.facts.candidates import candidates_of
-from bot.compaction.facts.checkpoint import SAID
 from bot.compaction.facts.choice import checkpoint_of
 from bot.compaction.facts.life import merged
 from bot.compaction.strategies.memory import Memory
@@ -49,7 +48,7 @@ def _bare(text: str) -> str:
 def test_every_line_is_in_the_message_whose_number_stands_before_it(texts: list[str], room: int) -> None:
     entries = _talk(texts)
     number = ""
-    for line in checkpoint_of(merged(candidates_of(entries)).facts, room).partition(f"{SAID}\n")[2].split("\n"):
+    for line in checkpoint_of(merged(candidates_of(entries)).facts, room).split("\n")[3:]:
         if line.startswith("## "):
             break
         if found := _LINE.fullmatch(line):

@@ -39,7 +39,7 @@ def test_what_many_rows_have_in_common_is_no_row_by_itself() -> None:
         for at, line in enumerate(told, 1)
     ]
     ids = [Fact(FactKind.VALUE, as_text({"id": f"A-{at:03}Z", "city": "Oslo"}), (at,), weight=9.0) for at in range(9)]
-    shown = checkpoint_of([*lines, *ids], 60)
+    shown = checkpoint_of([*lines, *ids], 68)
     assert shown.count("A-0") > 3
     assert asked not in shown, "it costs all that it takes, also where others would share it"
 

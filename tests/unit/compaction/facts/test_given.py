@@ -33,7 +33,7 @@ CALLS = given(
 
 
 def lines(text: str) -> list[str]:
-    return text.partition("## Given\n")[2].splitlines()
+    return text.partition("## Given\n")[2].splitlines()[:-1]
 
 
 def test_each_value_stands_once_with_those_of_its_name_whatever_tool_was_given_them() -> None:
@@ -84,7 +84,7 @@ def test_what_a_call_was_given_stands_with_its_blanks_and_line_breaks() -> None:
     entries = [Entry(1, "assistant", (call,), EntryKind.REPLY), Entry(2, "user", (result,), EntryKind.RESULT)]
     facts = merged(candidates_of(entries)).facts
     for text in (rendered(facts), checkpoint_of(facts, 120)):
-        assert f"\n- command={EDIT} ¦\n- old={LINE}" in text
+        assert f"\n- command={EDIT}\n- old={LINE}" in text
         assert {f"command={EDIT}", f"old={LINE}"} <= {fact.text for fact in facts_in(text, 9)}
         assert apart(f"{text}\nIt costs 5.") == (text, "It costs 5.")
 
@@ -131,12 +131,6 @@ def test_of_a_table_that_a_call_was_given_few_values_are_kept() -> None:
     assert texts[:5] == ["flight=QX-5512", "a=v0", "b=w0", "c=x0", "c=y0"]
     assert len(texts) < 50
     assert len(given((1, {f"n{at}": f"v{at}" for at in range(400)}))) < 100
-
-
-def test_a_line_that_begins_with_the_tool_is_read_as_it_was_written() -> None:
-    told = "# Memory checkpoint\n## Given\n- book_table\tcity=San Jose ¦ Fremont\tdate=2019-03-05\tquery=a=b"
-    texts = [found.text for found in facts_in(told, 9)]
-    assert texts == ["city=San Jose", "city=Fremont", "date=2019-03-05", "query=a=b"]
 
 
 def test_a_line_of_many_values_is_read_back_whole() -> None:
