@@ -59,7 +59,7 @@ def _shorten_summary(view: Sequence[Entry]) -> Plan | None:
     text = text_of(longest.blocks)
     shown = beginning(text, len(text) // 2)
     others = [entry for entry in view if entry is not longest]
-    told = completed(f"{shown}\n[The rest of this was left out.]", Page([longest], others), longest.tokens * _DETAILS)
+    told = completed(f"{shown}\n\n[The rest of this was left out.]", Page([longest], others), longest.tokens * _DETAILS)
     return Plan(
         strategy=FALLBACK,
         upto=max(entry.seq for entry in view),

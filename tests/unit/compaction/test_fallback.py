@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bot.compaction import Plan
-from bot.compaction.fallback import excerpt, hide_oldest
+from bot.compaction.facts.candidates import candidates_of
+from bot.compaction.facts.checkpoint import rendered
+from bot.compaction.facts.fact import Fact, FactKind
+from bot.compaction.fallback import excerpt, hide_oldest, last_resorts
 from bot.history import Entry, EntryKind, History
 from bot.messages import text_block
 from tests.unit.entries import history, replied, result, returned, said, shown
@@ -91,6 +96,17 @@ def test_an_excerpt_of_a_result_in_blocks_shows_its_text() -> None:
     page = history(said(1, "look"), replied(2, "", "a"), returned(3, "a", [text_block("one"), text_block("two")]))
     after = covered(page, excerpt(page.entries[2], page.visible))
     assert after.visible[-1].blocks[0]["content"].endswith("It begins:]\none\n\ntwo")
+
+
+def test_what_is_left_of_a_checkpoint_is_read_as_one_and_the_words_that_say_so_are_no_fact() -> None:
+    said_before = [Fact(FactKind.STATEMENT, f"Locker {at} has the key QX-{at}512.", (at,)) for at in range(1, 30)]
+    note = Entry(40, "user", (text_block(rendered(said_before)),), EntryKind.NOTE, tokens=9_000, layer=1, place=40)
+    (plan,) = [plan for plan in last_resorts([note, said(41, "Go on.")], 9_000) if plan.replaced]
+    shorter = replace(note, blocks=plan.replaced[40])
+    assert "The rest of this was left out." in str(shorter.blocks)
+    told = {found.text for found in candidates_of([shorter])}
+    assert len(told) > 10
+    assert {text for text in told if not text.endswith("…")} <= {fact.text for fact in said_before}
 
 
 def test_an_excerpt_hides_no_summary_that_stands_before_it() -> None:
