@@ -15,8 +15,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from bot.compaction.facts.fact import PART, PROSE, RECORDS, Candidate, Fact, FactKind, FactStatus, Speaker
-from bot.compaction.facts.given import as_given, given_candidates
 from bot.compaction.facts.records import SEPARATOR, Fields, as_text, fields_of, is_generic, is_id_name, list_of
+from bot.compaction.facts.tools import as_given, given_candidates
 from bot.compaction.quotes import note_and_words
 
 HEADING = "# Memory checkpoint"

@@ -19,9 +19,9 @@ from math import inf, sqrt
 from bot.compaction.coverage import AMOUNT, Line, Rarity, chosen, terms_of
 from bot.compaction.facts.checkpoint import line_of, rendered
 from bot.compaction.facts.fact import PROSE, RECORDS, Fact, FactKind, Speaker
-from bot.compaction.facts.given import value_of
 from bot.compaction.facts.lines import Updates, leanings
 from bot.compaction.facts.records import OWNER, SEPARATOR, Fields, as_text, fields_of, id_names
+from bot.compaction.facts.tools import value_of
 from bot.compaction.quotes import is_note
 from bot.compaction.sentences import asks
 from bot.estimate import Family, message_tokens

@@ -31,7 +31,7 @@ class FactKind(StrEnum):
     VALUE = "value"
     """A record of values that later steps may need, each under its name (:mod:`bot.compaction.facts.records`)."""
     GIVEN = "given"
-    """What a call was given (:mod:`bot.compaction.facts.given`)."""
+    """What a call was given (:mod:`bot.compaction.facts.tools`)."""
     PATH = "path"
     """A key path, URL or other place."""
 

@@ -1,4 +1,13 @@
-"""What a tool call established: an action that succeeded, a record of values, a failure, a place. Pure."""
+"""What a tool call established: what it was given, an action that succeeded, values, a failure, places. Pure.
+
+A value that a call was given is often given to a later one. In rows it would stand behind the same names again and
+again; so it is a fact of its own, ``city=San Jose``, under the name under which it was given last. It stands letter by
+letter, with its blanks and its line breaks, since a call takes it only so: code that an edit replaces, a command.
+
+What a tool returned becomes rows: nested objects are flattened to the shortest names that tell them apart, and each
+list of objects in an object is rows of their own, with the id of what they belong to, however deep: ``items@=W7``, then
+``options@=81``.
+"""
 
 from __future__ import annotations
 
@@ -7,32 +16,19 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import blake2s
 from itertools import chain, islice
 from typing import Any
 
-from bot.compaction.facts.fact import PART, Candidate, FactKind, FactStatus, Reason, Speaker
-from bot.compaction.facts.given import given_candidates
-from bot.compaction.facts.records import (
-    LONGEST_VALUE,
-    MOST_ROWS,
-    OWNER,
-    Fields,
-    as_text,
-    fields_of,
-    flattened,
-    id_in,
-    is_generic,
-    list_of,
-    rows_of,
-    words_of_name,
-)
+from bot.compaction.facts.fact import PART, Candidate, Fact, FactKind, FactStatus, Reason, Speaker
+from bot.compaction.facts.records import OWNER, Fields, as_text, fields_of, id_in, is_generic, list_of, words_of_name
 from bot.compaction.facts.speech import clipped
 from bot.compaction.formats import LONGEST, parts_of
 from bot.compaction.grammar import last_name
 from bot.compaction.places import dates_like_places, listed_places
 from bot.compaction.sentences import sentences_in
+from bot.estimate import cuts
 from bot.estimate.cuts import beginning, head_of
 from bot.messages import Block, text_of
 
@@ -40,18 +36,22 @@ RUN_AS = "[Run with what memory knows: "
 """What a result says below it where the memory gate changed the command; that is no news."""
 OF_A_CALL = f"{PART}call:"
 """How the keys of rows begin that belong to one call, since they have no id: another call may return the same."""
-_LONGEST_TOLD = 200
-"""Characters of a result of plain text that is told whole."""
-_MOST_LINES = 60
-"""Lines of one result of plain text that become records."""
-_LONGEST_KEY = 240
-"""Characters of arguments that tell a call from others as they stand; longer ones by a digest of all of them."""
-_MOST_PATHS = 10
-_SEARCHED_FOR_PATHS = 10_000
-"""Characters of a result of plain text in which places are looked for."""
-_LONGEST_ASKED = 80
-"""Characters of an argument that is written into every row of the answer."""
+_LONGEST, _LONGEST_GIVEN, _LONGEST_ASKED = 240, 100, 80
+"""Characters of a value, of one in one line that may be given again as it is (a longer one is a text, and stands in
+rows), and of one that is written into every row of the answer."""
+_LONGEST_TOLD, _LONGEST_KEY, _LONGEST_SEARCHED = 200, 240, 10_000
+"""Characters of a plain text that is told whole, of arguments that tell a call from others as they stand (longer ones
+do by a digest), and of a plain text in which places are looked for."""
+_MOST_ROWS, _MOST_LINES, _MOST_PATHS = 400, 60, 10
+"""Of one result: the first of them."""
+_MOST_GIVEN, _MOST_OF_A_LIST = 60, 20
+"""Values of one call, and of one list: the first of them. Of a table that is handed over no cell is given again."""
+_DEEPEST = 12
+_KEPT = 4_096
 
+_LETTER_BY_LETTER = re.compile(r" *\S[\S ]*(?:\n(?: +\S|(?:[^\W\d]|[)\]}])(?![^\n\t]{0,60}(?::(?:\s|\Z)|：)))[\S ]*)*")
+"""No line of it but the first begins as a line of a checkpoint does, or somebody's words: behind a name of up to 60
+characters these have a colon. Any other value stands in one line."""
 _READS = re.compile(
     "get|list|search|find|read|look|lookup|fetch|query|show|check|view|describe|calculate|compute|think|recall|grep|glob"
     "|ls|cat|open|browse|count|inspect|status|web|load|retrieve|test|validate|verify"
@@ -87,6 +87,8 @@ _EXACT = re.compile(
     r"(?<!\S)(?=\S*\d)\S*[^\W\d]|\d{3}|[@_/\\]|[a-zß-ÿа-я][A-ZÀ-ÞА-Я]|\b[A-ZА-Я]{3,}\b|\.\w{1,4}(?=\W*(?:\s|\Z))"
 )
 """What nobody could guess: digits, points, lines or capitals within words."""
+_IS_KEY = re.compile(r"(?![^\W\d]+_?\d\Z)(?:\W{0,3}\d+\Z|(?=.*\d)[\w.:@#-]{4,80}\Z)")
+_NO_NAME = re.compile(r"[^\w@.-]+")
 _PLACE = re.compile(r"[/\\]\S*\w|\w\.[a-z]\w{0,4}\b(?::\d+)?")
 
 
@@ -99,7 +101,7 @@ class _Answer:
         self.seq, self.tool = seq, str(call.get("name") or "tool")
         self.given = given if isinstance(given, Mapping) else {}
         self.arguments = flattened(self.given)
-        self.text = head_of(text_of(result.get("content") or "").partition(f"\n{RUN_AS}")[0], LONGEST)
+        self.text = head_of(text_of(result.get("content") or "").rsplit(f"\n{RUN_AS}", 1)[0], LONGEST)
         self.verb = "".join(words_of_name(self.tool.rsplit("__", 1)[-1])[:1]).casefold()
         self.looks = bool(_READS.fullmatch(self.verb))
         commands = (text for name, text in self.arguments.items() if name.casefold() in _COMMANDS)
@@ -148,7 +150,7 @@ def tool_candidates(call: Block, result: Block, seq: int, *, is_old: bool = Fals
         yield _action(answer, records)
     yield from records
     if answer.texts and not _shows_contents(answer):
-        yield from path_candidates(listed_places(head_of(answer.text, _SEARCHED_FOR_PATHS)), seq)
+        yield from path_candidates(listed_places(head_of(answer.text, _LONGEST_SEARCHED)), seq)
 
 
 def path_candidates(named: Iterable[str], seq: int, speaker: Speaker = Speaker.TOOL) -> Iterator[Candidate]:
@@ -213,7 +215,7 @@ def _action(answer: _Answer, records: Sequence[Candidate]) -> Candidate:
 def _records(answer: _Answer) -> Iterator[Candidate]:
     """What it returned. A short text of a look is one row with all that was asked for: it says the rest of it."""
     objects = (rows_of(part) for part in answer.parts if not isinstance(part, str))
-    rows, is_short = list(islice(chain.from_iterable(objects), MOST_ROWS)), len(answer.text) <= _LONGEST_TOLD
+    rows, is_short = list(islice(chain.from_iterable(objects), _MOST_ROWS)), len(answer.text) <= _LONGEST_TOLD
     if answer.looks and is_short and all([*row] == ["result"] for row in rows):
         result = clipped(answer.text, _LONGEST_TOLD) if answer.texts else ", ".join(row["result"] for row in rows)
         told = {"tool": answer.tool, **answer.arguments, "result": result}
@@ -247,10 +249,10 @@ def _line_candidates(answer: _Answer, *, only_places: bool = False) -> Iterator[
     """The lines of a plain text that hold what nobody could guess, and the first one, each with what was asked for; a
     long line by its sentences."""
     lines = (
-        clipped(part, LONGEST_VALUE)
+        clipped(part, _LONGEST)
         for text in answer.texts
         for line in text.splitlines()
-        for part in (sentences_in(line) if len(line) > LONGEST_VALUE else (line,))
+        for part in (sentences_in(line) if len(line) > _LONGEST else (line,))
         if any(map(str.isalnum, part))
     )
     pattern = _PLACE if only_places else _EXACT
@@ -258,3 +260,135 @@ def _line_candidates(answer: _Answer, *, only_places: bool = False) -> Iterator[
     about = beginning(next(iter(answer.arguments.values()), answer.tool), _LONGEST_ASKED)
     for line in islice(exact, _MOST_LINES):
         yield answer.record({f"result{OWNER}": about, "line": line}, f"{OF_A_CALL}{answer.call}")
+
+
+def as_given(value: Any) -> str:
+    """A value as a call was given it, where it can stand so; else in one line."""
+    is_short = isinstance(value, str) and len(value) <= _LONGEST
+    return value if is_short and _LETTER_BY_LETTER.fullmatch(value) else one_line(value)
+
+
+def given_candidates(given: Any, seq: int) -> Iterator[Candidate]:
+    """The values that a call was given and that may be given again, each :func:`as_given` and by itself, also those in
+    lists and objects; of many the first."""
+    for name, value in islice(_values(given), _MOST_GIVEN):
+        if value and len(value) <= (_LONGEST if "\n" in value else _LONGEST_GIVEN):
+            yield Candidate(FactKind.GIVEN, f"{name}={value}", seq, f"given:{value}", Speaker.TOOL)
+
+
+def value_of(fact: Fact) -> str:
+    """The value that a call was given."""
+    return fact.text.partition("=")[2]
+
+
+def _values(given: Any, name: str = "_", depth: int = 0) -> Iterator[tuple[str, str]]:
+    if depth > _DEEPEST or not isinstance(given, Mapping | list):
+        yield name, as_given(given)
+    elif isinstance(given, list):
+        yield from islice(chain.from_iterable(_values(item, name, depth + 1) for item in given), _MOST_OF_A_LIST)
+    else:
+        for key, item in given.items():
+            yield from _values(item, as_name(str(key)), depth + 1)
+
+
+def rows_of(value: Any, title: str = "", owner: str = "") -> Iterator[Fields]:
+    """The objects in what a tool returned, each as a record, and behind it those of the lists in it. ``title``: the
+    name of the list that it stands in; ``owner``: the id of what that belongs to, which then comes first."""
+    about = {f"{title}{OWNER}": owner} if owner else {}
+    if (listed := _objects(value, title)) is not None:
+        for item in listed:
+            yield from rows_of(item, title, owner)
+    elif isinstance(value, dict):
+        leaves = list(_leaves(value, split=True))
+        fields = _record([leaf for leaf in leaves if isinstance(leaf[1], str)])
+        own = id_in(fields)
+        if fields:
+            yield {**about, **fields}
+        for path, inner in leaves:
+            if not isinstance(inner, str):
+                yield from rows_of(inner, path[-1], own[1] if own else owner)
+    elif text := one_line(value):
+        yield {**about, "result": text}
+
+
+def flattened(value: Mapping[Any, Any]) -> Fields:
+    """An object as a record, with all that is in it."""
+    return _record(list(_leaves(value)))
+
+
+def one_line(value: Any) -> str:
+    """A value as a cell: in one line, and not too long; nothing for what is empty."""
+    if isinstance(value, str):
+        return cuts.one_line(value, _LONGEST)
+    if isinstance(value, dict):
+        value = [f"{as_name(str(name))} {text}" for name, item in value.items() if (text := one_line(item))]
+    if isinstance(value, list | tuple):
+        cells = (text for item in value[:_MOST_ROWS] if (text := one_line(item)))
+        return cuts.beginning(", ".join(cells), 4 * _LONGEST)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
+
+
+@lru_cache(maxsize=_KEPT)
+def as_name(name: str) -> str:
+    """A name as it stands in a record."""
+    return _NO_NAME.sub("_", name)[:60].strip("_") or "_"
+
+
+_Leaf = tuple[tuple[str, ...], Any]
+"""The names that lead to what an object holds, and a cell, or the objects of a list."""
+
+
+def _leaves(value: Mapping[Any, Any], path: tuple[str, ...] = (), *, split: bool = False) -> Iterator[_Leaf]:
+    """``split``: lists of objects are told as such, and not as cells."""
+    for key, item in value.items():
+        inner = (*path, as_name(str(key)))
+        if split and (listed := _objects(item, inner[-1])) is not None:
+            yield inner, listed
+        elif isinstance(item, dict) and len(path) < _DEEPEST:
+            yield from _leaves(item, inner, split=split)
+        elif text := one_line(item):
+            yield inner, text
+
+
+def _record(leaves: Sequence[_Leaf]) -> Fields:
+    """Cells under names that are as short as they can be told apart."""
+    tails = [[path[at:] for at in reversed(range(len(path)))] for path, _ in leaves]
+    times = Counter(chain.from_iterable(tails))
+    names = (next((tail for tail in own if times[tail] == 1), own[-1]) for own in tails)
+    return {".".join(name): text for name, (_, text) in zip(names, leaves, strict=True)}
+
+
+def _objects(value: Any, title: str) -> list[Any] | None:
+    """The objects that a value lists, if it does: in a list, in lists of them, by their ids, or in rows of cells."""
+    if isinstance(value, dict):
+        return _by_keys(value, title or "key")
+    if not isinstance(value, list | tuple) or not value:
+        return None
+    if all(isinstance(item, list | tuple) for item in value) and (rows := _by_head(value)):
+        return rows
+    inner = [[item] if isinstance(item, dict) else _objects(item, title) for item in value]
+    return None if None in inner else [item for listed in inner for item in listed or ()]
+
+
+def _by_head(lists: Sequence[Sequence[Any]]) -> list[Any]:
+    """Rows of cells, the first of which may be a head; without one the cells have numbers."""
+    head, count = lists[0], len(lists[0])
+    if count <= 1 or any(len(row) != count or any(isinstance(cell, dict | list) for cell in row) for row in lists):
+        return []
+    is_named = all(isinstance(cell, str) and not re.search(r"\d", cell) for cell in head) and len(set(head)) == count
+    names = head if is_named else range(1, count + 1)
+    return [dict(zip(names, row, strict=True)) for row in lists[is_named:]]
+
+
+def _by_keys(value: Mapping[Any, Any], name: str) -> list[Any] | None:
+    """Objects by their ids, or plain values by what they are of. An id that is told twice is told once."""
+    items = [(str(key), item) for key, item in value.items()]
+    are_keys, are_several = all(_IS_KEY.match(key) for key, _ in items), len(items) > 1
+    if items and all(isinstance(item, dict) and item for _, item in items):
+        if are_keys or (are_several and len({tuple(item) for _, item in items}) == 1):
+            return [item if key in map(str, item.values()) else {name: key, **item} for key, item in items]
+    elif are_several and are_keys and not any(isinstance(item, dict | list) for _, item in items):
+        return [{name: key, "value": item} for key, item in items]
+    return None

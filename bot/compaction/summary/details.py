@@ -20,8 +20,8 @@ from bot.compaction.facts.candidates import candidates_of
 from bot.compaction.facts.checkpoint import facts_in
 from bot.compaction.facts.choice import checkpoint_of
 from bot.compaction.facts.fact import PROSE, Fact, FactKind
-from bot.compaction.facts.given import value_of
 from bot.compaction.facts.life import merged
+from bot.compaction.facts.tools import value_of
 from bot.compaction.grammar import QUOTED
 from bot.compaction.parts.tool_outputs import is_cleared
 from bot.compaction.summary.checks import missing

@@ -15,8 +15,8 @@ from bot.compaction.facts.candidates import candidates_of
 from bot.compaction.facts.checkpoint import apart, facts_in, rendered
 from bot.compaction.facts.choice import checkpoint_of
 from bot.compaction.facts.fact import Fact, FactKind, Speaker
-from bot.compaction.facts.given import as_given, given_candidates
 from bot.compaction.facts.life import merged
+from bot.compaction.facts.tools import as_given, given_candidates
 from bot.history import Entry, EntryKind
 
 
