@@ -18,16 +18,7 @@ from typing import Any
 
 from bot.compaction.coverage import form_of, terms_of
 from bot.compaction.facts.candidates import candidates_in
-from bot.compaction.facts.fact import (
-    PROSE,
-    Candidate,
-    Fact,
-    FactKind,
-    FactStatus,
-    Reason,
-    Speaker,
-    plain,
-)
+from bot.compaction.facts.fact import Candidate, Fact, FactKind, FactStatus, Reason, Speaker, plain
 from bot.compaction.facts.life import Refreshed, in_scope, refreshed
 from bot.compaction.facts.speech import clipped
 from bot.compaction.quotes import is_note, own_words
@@ -72,7 +63,7 @@ _LEAST_SHARED = 0.9
 _WORTH, _OVER = 5.0, 3.0
 """Weight of a line that was pointed at, at least, and of one that does not hold any more, at most."""
 _MARKS = {"replace": FactStatus.REPLACED, "cancel": FactStatus.CANCELLED, "done": FactStatus.DONE}
-_KINDS = {kind.value: kind for kind in PROSE}
+_KINDS = {kind.value: kind for kind in FactKind if kind.is_prose}
 
 
 @dataclass(frozen=True)
@@ -160,7 +151,7 @@ def _refusal(
         return Reason.NOT_SAID
     if operation.op == "add":
         return None
-    if fact is None or fact.kind not in PROSE or is_note(fact.text):
+    if fact is None or not fact.kind.is_prose or is_note(fact.text):
         return Reason.NO_SUCH_FACT
     if fact.protected:
         return Reason.PROTECTED
@@ -179,7 +170,7 @@ def _lines(entries: Iterable[Entry]) -> Iterator[tuple[tuple[int, str], Candidat
     for entry in entries:
         name = speaker_in(entry.blocks) or entry.person
         for found in candidates_in(entry):
-            if found.kind not in PROSE or found.reason is Reason.ERROR_NOISE or is_note(found.text):
+            if not found.kind.is_prose or found.reason is Reason.ERROR_NOISE or is_note(found.text):
                 continue
             text = found.text.removeprefix(f"{name}: ") if name else found.text
             own = own_words(text)
@@ -197,7 +188,7 @@ def _named(line: Candidate, kind: str) -> Candidate:
 
 def _is_known(fact: Fact, line: Candidate) -> bool:
     """Whether the line stands in memory, as it was said there or later."""
-    return fact.kind in PROSE and line.seq <= fact.last and plain(fact.text) == plain(line.text)
+    return fact.kind.is_prose and line.seq <= fact.last and plain(fact.text) == plain(line.text)
 
 
 def _called(item: Fact, kind: FactKind) -> tuple[Fact, bool]:
@@ -242,7 +233,7 @@ def _as_shown(entry: Entry) -> str:
 
 
 def _is_shown(fact: Fact, floor: int) -> bool:
-    is_prose = fact.kind in PROSE and fact.status is FactStatus.ACTIVE and not is_note(fact.text)
+    is_prose = fact.kind.is_prose and fact.status is FactStatus.ACTIVE and not is_note(fact.text)
     return is_prose and not fact.protected and not fact.forgotten and in_scope(fact, floor)
 
 

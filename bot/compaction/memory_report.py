@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
-from bot.compaction.facts.fact import Candidate, Decision, Fact, FactKind, FactStatus, Speaker
+from bot.compaction.facts.fact import Candidate, Fact, FactKind, FactStatus, Speaker
 from bot.compaction.facts.life import Refreshed
 
 Visibility = Literal["off", "brief", "debug"]
@@ -151,7 +151,7 @@ def audit_of(candidates: Sequence[Candidate], number: int) -> str:
 
 
 def _audit_line(item: Candidate) -> str:
-    mark = "✓" if item.decision is Decision.ACCEPTED else "✗"
+    mark = "✓" if item.is_accepted else "✗"
     return f"{mark} {item.reason.value} · {item.kind.value} · {_shortened(item.text)}"
 
 

@@ -116,7 +116,7 @@ async def add_candidates(tx: Tx, agent_id: AgentId, found: Sequence[Candidate], 
             "text": _storable(item.text),
             "key": _storable(item.key),
             "speaker": item.speaker,
-            "decision": item.decision,
+            "decision": "accepted" if item.is_accepted else "rejected",
             "reason": item.reason,
             "created_at": now,
         }

@@ -214,7 +214,7 @@ def _layer_json(layer: LayerRow) -> dict[str, Any]:
 
 def _candidate_json(item: Candidate) -> dict[str, Any]:
     return {
-        "decision": item.decision.value,
+        "decision": "accepted" if item.is_accepted else "rejected",
         "reason": item.reason.value,
         "kind": item.kind.value,
         "text": item.text,

@@ -14,7 +14,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from bot.compaction.facts.fact import PART, PROSE, RECORDS, Candidate, Fact, FactKind, FactStatus, Speaker
+from bot.compaction.facts.fact import PART, Candidate, Fact, FactKind, FactStatus, Speaker
 from bot.compaction.facts.records import SEPARATOR, Fields, as_text, fields_of, is_generic, is_id_name, list_of
 from bot.compaction.facts.tools import as_given, given_candidates
 from bot.compaction.quotes import note_and_words
@@ -81,7 +81,7 @@ def rendered(facts: Iterable[Fact]) -> str:
 
 def line_of(fact: Fact) -> str:
     """A fact of which a section has a line, by itself."""
-    return next(_said([fact])) if fact.kind in PROSE else f"{_BULLET}{_clean(fact.text)}"
+    return next(_said([fact])) if fact.kind.is_prose else f"{_BULLET}{_clean(fact.text)}"
 
 
 def facts_in(text: str, seq: int) -> Iterator[Candidate]:
@@ -126,7 +126,7 @@ def _said_in(section: str, seq: int) -> Iterator[Candidate]:
 def _tables(facts: Iterable[Fact]) -> Iterator[str]:
     """Records of one shape together, also those that have only its first names; in the order of their oldest one. A
     cell like the one above it is empty."""
-    rows = [fields_of(_clean(fact.text)) if fact.kind in RECORDS else {"": _clean(fact.text)} for fact in facts]
+    rows = [fields_of(_clean(fact.text)) if fact.kind.is_record else {"": _clean(fact.text)} for fact in facts]
     shapes = [*map(_shape, rows)]
     wider = {names[:count]: names for names in sorted(shapes, key=len) for count in range(1, len(names) + 1)}
     tables: dict[tuple[str, ...], list[Fields]] = defaultdict(list)

@@ -18,7 +18,7 @@ from math import inf, sqrt
 
 from bot.compaction.coverage import AMOUNT, Line, Rarity, chosen, terms_of
 from bot.compaction.facts.checkpoint import line_of, rendered
-from bot.compaction.facts.fact import PROSE, RECORDS, Fact, FactKind, Speaker
+from bot.compaction.facts.fact import Fact, FactKind, Speaker
 from bot.compaction.facts.lines import Updates, leanings
 from bot.compaction.facts.records import OWNER, SEPARATOR, Fields, as_text, fields_of, id_names
 from bot.compaction.facts.tools import value_of
@@ -107,7 +107,7 @@ def most_telling(facts: Sequence[Fact], count: int) -> frozenset[int]:
         fact, own = facts[at], terms[at]
         new = sum(weight(term) for term in own if term not in told)
         told.update(own)
-        is_new = newest - fact.last < _JUST_SAID and fact.kind in PROSE
+        is_new = newest - fact.last < _JUST_SAID and fact.kind.is_prose
         worth[at] = inf if is_new else factors[at] * new / (_HEAD + len(fact.text))
     return frozenset(sorted(worth, key=worth.__getitem__, reverse=True)[:count])
 
@@ -118,7 +118,7 @@ def pieces_of(fact: Fact, ids: Collection[str]) -> list[str]:
 
     The fields of all records of one shape are in the same order, so that they can stand in one table.
     """
-    fields, is_deed = fields_of(fact.text) if fact.kind in RECORDS else {}, fact.kind is FactKind.ACTION
+    fields, is_deed = fields_of(fact.text) if fact.kind.is_record else {}, fact.kind is FactKind.ACTION
     # What a call was given may be given to the next one, a short command too.
     leading = fields if is_deed else [*fields][:1]
     brief = {name: cell for name, cell in fields.items() if name in ids or (name in leading and len(cell) <= _SHORT)}
@@ -135,7 +135,7 @@ class _Choice:
 
     def __init__(self, facts: Sequence[Fact]) -> None:
         self.facts = facts = _telling(facts)
-        ids = id_names(fields_of(fact.text) for fact in facts if fact.kind in RECORDS)
+        ids = id_names(fields_of(fact.text) for fact in facts if fact.kind.is_record)
         pieces = [pieces_of(fact, ids) for fact in facts]
         self.pieces = [(at, piece) for at, own in enumerate(pieces) for piece in own]
         self.first = [0, *accumulate(map(len, pieces))]
@@ -178,7 +178,7 @@ class _Choice:
             fact = self.facts[at]
             if fact.kind is FactKind.GIVEN:
                 yield f"{SEPARATOR}{value_of(fact)}"
-            elif fact.kind in RECORDS:
+            elif fact.kind.is_record:
                 fields = fields_of(piece)
                 up = above.get(tuple(fields), {})
                 above[tuple(fields)] = fields
@@ -192,7 +192,7 @@ def _terms(fact: Fact, text: str, ids: Collection[str]) -> tuple[str, ...]:
     if fact.kind is FactKind.GIVEN:  # whatever it is made of, it names one thing, and its words elsewhere are not that
         terms = _terms_of_cell(value_of(fact))
         return terms if len(terms) == 1 else (*terms, f"={value_of(fact)}")
-    if fact.kind not in RECORDS:
+    if not fact.kind.is_record:
         return terms_of(text)
     cells = fields_of(text).items()
     told = chain.from_iterable(terms_of(cell) if name in ids else _terms_of_cell(cell) for name, cell in cells)
@@ -209,7 +209,7 @@ def _factors(facts: Sequence[Fact], terms: Sequence[tuple[str, ...]], rarity: Ra
     records have its shape, or lines stand in its message: who says much at once says less with each, but first and
     last."""
     groups = [_group(fact) for fact in facts]
-    beside, said = Counter(groups), [at for at, fact in enumerate(facts) if fact.kind in PROSE]
+    beside, said = Counter(groups), [at for at, fact in enumerate(facts) if fact.kind.is_prose]
     ends = {at for order in (said, said[::-1]) for at in {groups[at]: at for at in order}.values()}
     return [
         _factor(fact, beside[group] if group else 1, is_end=at in ends) * _share(fact, terms[at], rarity)
@@ -220,14 +220,14 @@ def _factors(facts: Sequence[Fact], terms: Sequence[tuple[str, ...]], rarity: Ra
 def _group(fact: Fact) -> tuple[object, ...]:
     """The names in a record, or before a small number that a call was given; the message and the voice of what was
     said; nothing where it is in no group."""
-    if fact.kind in RECORDS or (fact.kind is FactKind.GIVEN and _IS_AMOUNT.match(value_of(fact))):
+    if fact.kind.is_record or (fact.kind is FactKind.GIVEN and _IS_AMOUNT.match(value_of(fact))):
         return tuple(fields_of(fact.text))
-    is_said = fact.kind in PROSE and any(fact.seqs)
+    is_said = fact.kind.is_prose and any(fact.seqs)
     return (fact.seqs[-1], is_note(fact.text), fact.speaker is Speaker.MODEL) if is_said else ()
 
 
 def _factor(fact: Fact, beside: int, *, is_end: bool) -> float:
-    if fact.kind not in PROSE:
+    if not fact.kind.is_prose:
         few = float((_FEW / max(_FEW, beside)) ** _AMONG_OTHERS)
         return few if fact.kind is FactKind.PATH else _UNDER_NAMES * few
     factor = _OF_OTHERS if is_note(fact.text) else _OF_THE_MODEL if fact.speaker is Speaker.MODEL else 1.0
@@ -240,7 +240,7 @@ def _share(fact: Fact, terms: Sequence[str], rarity: Rarity) -> float:
     full of rare words less: a piece of an article, however short, would outweigh the others. What a call was given
     tells as much as codes do, since a call took it already."""
     whole = sum(map(rarity.weight, terms))
-    if fact.kind in PROSE:
+    if fact.kind.is_prose:
         return sqrt(_FULL_LINE / max(_FULL_LINE, whole))
     if fact.kind is FactKind.GIVEN and not _IS_AMOUNT.match(value_of(fact)):
         return max(1.0, rarity.of_one(_OF_GIVEN) / max(1.0, whole))

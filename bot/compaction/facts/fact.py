@@ -35,11 +35,15 @@ class FactKind(StrEnum):
     PATH = "path"
     """A key path, URL or other place."""
 
+    @property
+    def is_prose(self) -> bool:
+        """Whether its text is what somebody said, word for word."""
+        return self in (FactKind.GOAL, FactKind.CONSTRAINT, FactKind.STATEMENT)
 
-RECORDS = (FactKind.VALUE, FactKind.ACTION)
-"""Kinds whose text is names with values."""
-PROSE = (FactKind.GOAL, FactKind.CONSTRAINT, FactKind.STATEMENT)
-"""Kinds whose text is what somebody said, word for word."""
+    @property
+    def is_record(self) -> bool:
+        """Whether its text is names with values."""
+        return self in (FactKind.VALUE, FactKind.ACTION)
 
 
 class FactStatus(StrEnum):
@@ -105,13 +109,6 @@ class Fact:
         return self.pinned or self.source is Source.PERSON
 
 
-class Decision(StrEnum):
-    """What became of a candidate."""
-
-    ACCEPTED = "accepted"
-    REJECTED = "rejected"
-
-
 class Reason(StrEnum):
     """Why a candidate was accepted or rejected (FEATURES A8). ``told``: that, for people."""
 
@@ -161,13 +158,15 @@ class Candidate:
         return Fact(self.kind, self.text, seqs, key=key, status=status, speaker=self.speaker, weight=self.weight)
 
     @property
-    def decision(self) -> Decision:
+    def is_accepted(self) -> bool:
         """As the reason has it."""
-        return Decision.ACCEPTED if self.reason in (Reason.NEW, Reason.UPDATE) else Decision.REJECTED
+        return self.reason in (Reason.NEW, Reason.UPDATE)
 
 
 PART = "part:"
 """How the keys of rows begin that belong to one list of one thing: they stand beside each other."""
+OF_A_CALL = f"{PART}call:"
+"""And of those that belong to one call, since they have no id: another call may return the same."""
 
 
 def about(said: Candidate | Fact) -> str:
@@ -175,7 +174,7 @@ def about(said: Candidate | Fact) -> str:
     they hold marks (an equals sign, a stroke, a point), and what :func:`plain` leaves of a sentence has none."""
     if said.key:
         return f"{said.key}\n{said.text}" if said.key.startswith(PART) else said.key
-    return plain(said.text) if said.kind in PROSE else said.text
+    return plain(said.text) if said.kind.is_prose else said.text
 
 
 @lru_cache(maxsize=_KEPT)

@@ -27,19 +27,7 @@ from operator import attrgetter
 from bot.compaction.coverage import is_telling, terms_of
 from bot.compaction.facts.candidates import candidates_by_entry
 from bot.compaction.facts.choice import most_telling
-from bot.compaction.facts.fact import (
-    PART,
-    PROSE,
-    RECORDS,
-    Candidate,
-    Decision,
-    Fact,
-    FactKind,
-    FactStatus,
-    Reason,
-    Speaker,
-    about,
-)
+from bot.compaction.facts.fact import OF_A_CALL, PART, Candidate, Fact, FactKind, FactStatus, Reason, Speaker, about
 from bot.compaction.facts.records import Fields, as_text, fields_of, is_id_name
 from bot.compaction.places import is_place
 from bot.history import Entry, EntryKind
@@ -80,12 +68,12 @@ class Refreshed:
     @property
     def accepted(self) -> int:
         """How many candidates were."""
-        return sum(item.decision is Decision.ACCEPTED for item in self.candidates)
+        return sum(item.is_accepted for item in self.candidates)
 
     @property
     def rejected(self) -> Mapping[str, int]:
         """How many were not, by reason."""
-        reasons = (item.reason.value for item in self.candidates if item.decision is Decision.REJECTED)
+        reasons = (item.reason.value for item in self.candidates if not item.is_accepted)
         return dict(sorted(Counter(reasons).items()))
 
 
@@ -106,8 +94,8 @@ def in_scope(fact: Fact, floor: int) -> bool:
 def merged(candidates: Iterable[Candidate], known: Sequence[Fact] = ()) -> Refreshed:
     """All facts, oldest first. ``known``: facts from before, which the candidates come after; they are updated like any
     other."""
-    life = _merged(candidates, known)
-    return replace(life, facts=tuple(sorted(life.facts, key=attrgetter("last"))))
+    merging = _Merging(list(candidates), known)
+    return Refreshed(tuple(sorted(merging.facts.values(), key=attrgetter("last"))), tuple(merging.candidates))
 
 
 def refreshed(known: Sequence[Fact], found: Sequence[Candidate], floor: int = 0) -> Refreshed:
@@ -118,8 +106,8 @@ def refreshed(known: Sequence[Fact], found: Sequence[Candidate], floor: int = 0)
     for beneath in (True, False) if floor else (False,):
         same = [fact for fact in held if in_scope(fact, floor) is not beneath] if floor else held
         if news := [item for item in checked if (item.seq <= floor) is beneath]:
-            life = _merged(news, same)
-            decided, same = [*decided, *life.candidates], [*life.facts]
+            merging = _Merging(news, same)
+            decided, same = [*decided, *merging.candidates], [*merging.facts.values()]
         facts += same
     life = Refreshed((), tuple(decided))
     facts = _capped(facts if life.accepted else pruned(facts, floor))
@@ -142,7 +130,7 @@ def injected(facts: Iterable[Fact], floor: int) -> tuple[Fact, ...]:
     """The facts that a checkpoint may hold: what is active or pinned, and what says itself that it is over; places
     only if they are places. Oldest first."""
     shown = (fact for fact in facts if not fact.forgotten and in_scope(fact, floor))
-    told = (fact for fact in shown if fact.kind in PROSE or fact.status in (FactStatus.ACTIVE, FactStatus.FAILED))
+    told = (fact for fact in shown if fact.kind.is_prose or fact.status in (FactStatus.ACTIVE, FactStatus.FAILED))
     may_stand = (fact for fact in told if fact.kind is not FactKind.PATH or is_place(fact.text))
     return tuple(sorted(may_stand, key=attrgetter("last", "number")))
 
@@ -155,7 +143,7 @@ def _not_forgotten(found: Sequence[Candidate], forgotten: Sequence[Fact]) -> lis
         gone[about(fact)].append(fact)
 
     def is_meant(fact: Fact, item: Candidate) -> bool:
-        is_same = item.speaker is not Speaker.PERSON and (fact.kind not in RECORDS or fact.text == item.text)
+        is_same = item.speaker is not Speaker.PERSON and (not fact.kind.is_record or fact.text == item.text)
         return is_same or item.seq <= fact.last
 
     def is_gone(item: Candidate) -> bool:
@@ -183,15 +171,6 @@ def _capped(facts: list[Fact]) -> list[Fact]:
     return [*(fact for fact in facts if fact.protected), *(fact for at, fact in enumerate(auto) if at in best)]
 
 
-def _merged(candidates: Iterable[Candidate], known: Sequence[Fact]) -> Refreshed:
-    merging = _Merging(list(candidates), known)
-    for at, candidate in enumerate(tuple(merging.candidates)):
-        if candidate.decision is Decision.ACCEPTED:
-            merging.take(at, candidate)
-    merging.finish()
-    return Refreshed(tuple(merging.facts.values()), tuple(merging.candidates))
-
-
 class _Merging:
     """``facts``: each under the number of the candidate that it came from; what was known before has numbers below 0.
     The indices may name numbers that are gone."""
@@ -210,6 +189,10 @@ class _Merging:
         """By the key of a list, in which entry it was returned last."""
         if len(self._by_what) < len(self.facts):
             self._join_doubles()
+        for at, candidate in enumerate(tuple(candidates)):
+            if candidate.is_accepted:
+                self._take(at, candidate)
+        self._finish()
 
     def _join_doubles(self) -> None:
         """What is known twice becomes one, as the newest says it, where both were said; what a person wants kept stays
@@ -223,7 +206,7 @@ class _Merging:
                 self.facts[at] = _in_the_place_of(older, fact, seqs) if older.protected else replace(fact, seqs=seqs)
             self._by_what[about(fact)] = at
 
-    def take(self, at: int, candidate: Candidate) -> None:
+    def _take(self, at: int, candidate: Candidate) -> None:
         """The candidate of this number, after all before it."""
         if candidate.key.startswith(PART):
             self._lists[candidate.key] = candidate.seq
@@ -246,7 +229,7 @@ class _Merging:
             self.candidates[at] = replace(candidate, reason=Reason.UPDATE)
         self._put(at, fact)
 
-    def finish(self) -> None:
+    def _finish(self) -> None:
         """A list that was returned again replaces the whole list from before; and there are not too many of a kind."""
         for at, fact in [item for item in self.facts.items() if item[1].key in self._lists] if self._lists else ():
             if fact.last < self._lists[fact.key]:
@@ -261,7 +244,7 @@ class _Merging:
     def _put(self, at: int, fact: Fact) -> None:
         self.facts[at] = fact
         self._by_what[about(fact)] = at
-        if not fact.key.startswith(f"{PART}call:"):  # two calls may return the same
+        if not fact.key.startswith(OF_A_CALL):  # two calls may return the same
             self._by_text[fact.kind, fact.text] = at
         self._unread.append(at)
 
@@ -280,7 +263,7 @@ class _Merging:
         """What a record says otherwise now is not told from before in prose either."""
         for at in self._about(list(filter(is_telling, terms_of(before)))[:1]):
             fact = self.facts[at]
-            if fact.kind not in PROSE or before not in fact.text or now in fact.text:
+            if not fact.kind.is_prose or before not in fact.text or now in fact.text:
                 continue
             if fact.speaker is Speaker.MODEL:
                 self._drop(at, Reason.SUPERSEDED)
@@ -317,13 +300,13 @@ class _Merging:
 
 def _is_told(candidate: Candidate, fact: Fact) -> bool:
     """Whether the fact about the same thing says so already; what the model echoes of a person says nothing."""
-    is_echo = fact.kind in PROSE and candidate.speaker is Speaker.MODEL and fact.speaker is Speaker.PERSON
-    says_so = fact.kind in PROSE or candidate.text == fact.text
+    is_echo = fact.kind.is_prose and candidate.speaker is Speaker.MODEL and fact.speaker is Speaker.PERSON
+    says_so = fact.kind.is_prose or candidate.text == fact.text
     return is_echo or (says_so and candidate.status is fact.status)
 
 
 def _said_again(fact: Fact, candidate: Candidate) -> Fact:
-    if fact.kind in PROSE and candidate.speaker is not fact.speaker:
+    if fact.kind.is_prose and candidate.speaker is not fact.speaker:
         return fact  # whose word it is, word for word, is said by its last message: an echo of somebody else is not it
     seqs, weight = with_seqs(fact.seqs, candidate.seq), max(fact.weight, candidate.weight)
     speaker = Speaker.TOOL if candidate.speaker is Speaker.TOOL else fact.speaker  # a place that was named is seen now
@@ -342,7 +325,7 @@ def with_seqs(seqs: tuple[int, ...], *more: int) -> tuple[int, ...]:
 
 
 def _clues(fact: Fact) -> Iterable[str]:
-    if fact.kind in PROSE:
+    if fact.kind.is_prose:
         return filter(is_telling, terms_of(fact.text))
     return _ids_in(fact.text) if fact.kind is FactKind.VALUE else ()
 

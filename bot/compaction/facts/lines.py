@@ -14,7 +14,7 @@ from functools import cache
 from math import fsum
 
 from bot.compaction.coverage import Rarity, form_of, is_telling
-from bot.compaction.facts.fact import PROSE, Fact, Speaker
+from bot.compaction.facts.fact import Fact, Speaker
 from bot.compaction.quotes import is_note
 from bot.compaction.sentences import asks
 
@@ -96,7 +96,7 @@ class Updates:
 
 
 def _may_change(fact: Fact) -> bool:
-    return fact.kind in PROSE and not is_note(fact.text)
+    return fact.kind.is_prose and not is_note(fact.text)
 
 
 def _names(term: str) -> bool:
@@ -109,7 +109,7 @@ def leanings(facts: Sequence[Fact], terms: Sequence[tuple[str, ...]]) -> Mapping
     needs: defaultdict[int, list[int]] = defaultdict(list)
     last: dict[Speaker, int] = {}
     for at, fact in enumerate(facts):
-        if fact.kind not in PROSE or not fact.seqs:
+        if not fact.kind.is_prose or not fact.seqs:
             continue
         is_short = sum(form_of(term) for term in terms[at] if not is_telling(term)) < _SHORT
         if fact.speaker is Speaker.PERSON and is_short and not is_note(fact.text):

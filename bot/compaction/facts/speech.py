@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import cache
 
 from bot.compaction.coverage import form_of, terms_of
-from bot.compaction.facts.fact import Candidate, Decision, FactKind, Reason, Speaker
+from bot.compaction.facts.fact import Candidate, FactKind, Reason, Speaker
 from bot.compaction.quotes import QUOTED, own_words, parts_of
 from bot.compaction.sentences import asks, sentences_in
 from bot.estimate.cuts import MARK, cut_before, head_and_end_of, one_line
@@ -50,7 +50,7 @@ def speech_candidates(text: str, seq: int, speaker: Speaker, *, asked: bool = Fa
         for sentence in sentences_in(part, joined=not quoted)
         for piece in _pieces(sentence)
     ]
-    if asked and found and not any(item.decision is Decision.ACCEPTED for item in found):
+    if asked and found and not any(item.is_accepted for item in found):
         found[0] = replace(found[0], reason=Reason.NEW, weight=_ANSWER)
     yield from found
 

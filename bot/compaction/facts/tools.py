@@ -21,7 +21,7 @@ from hashlib import blake2s
 from itertools import chain, islice
 from typing import Any
 
-from bot.compaction.facts.fact import PART, Candidate, Fact, FactKind, FactStatus, Reason, Speaker
+from bot.compaction.facts.fact import OF_A_CALL, PART, Candidate, Fact, FactKind, FactStatus, Reason, Speaker
 from bot.compaction.facts.records import OWNER, Fields, as_text, fields_of, id_in, is_generic, list_of, words_of_name
 from bot.compaction.facts.speech import clipped
 from bot.compaction.formats import LONGEST, parts_of
@@ -34,8 +34,6 @@ from bot.messages import Block, text_of
 
 RUN_AS = "[Run with what memory knows: "
 """What a result says below it where the memory gate changed the command; that is no news."""
-OF_A_CALL = f"{PART}call:"
-"""How the keys of rows begin that belong to one call, since they have no id: another call may return the same."""
 _LONGEST, _LONGEST_GIVEN, _LONGEST_ASKED = 240, 100, 80
 """Characters of a value, of one in one line that may be given again as it is (a longer one is a text, and stands in
 rows), and of one that is written into every row of the answer."""

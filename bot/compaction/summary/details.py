@@ -19,7 +19,7 @@ from bot.compaction.coverage import DENSE, Line, Rarity, chosen, share_covered, 
 from bot.compaction.facts.candidates import candidates_of
 from bot.compaction.facts.checkpoint import facts_in
 from bot.compaction.facts.choice import checkpoint_of
-from bot.compaction.facts.fact import PROSE, Fact, FactKind
+from bot.compaction.facts.fact import Fact, FactKind
 from bot.compaction.facts.life import merged
 from bot.compaction.facts.tools import value_of
 from bot.compaction.grammar import QUOTED
@@ -151,7 +151,7 @@ class Details:
             and not (_stands_in(value_of(fact), shown) if fact.kind is FactKind.GIVEN else self._is_covered(fact.text))
         ]
         says = [*_told_in(summary, "")]
-        spoken = [(fact.seqs[-1], fact.text) for fact in found if fact.kind in PROSE and fact.seqs]
+        spoken = [(fact.seqs[-1], fact.text) for fact in found if fact.kind.is_prose and fact.seqs]
         spoken += [(entry.seq, text) for entry in page.kept for text in texts_of(entry)]
         before = outdated_values(spoken, says)
         self._facts = [fact for fact in lacking if not self._is_of_these(fact.text, before.get(fact.text))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from bot.compaction.facts.fact import Decision, Fact, Source
+from bot.compaction.facts.fact import Fact, Source
 from bot.compaction.memory_report import NOT_COLLECTED, USAGE
 from bot.history import EntryKind
 from bot.messages import text_of
@@ -40,11 +40,11 @@ async def test_each_turn_adds_its_facts_and_keeps_what_it_decided(house: OpenHou
         assert texts(known).count(CODE) == 1
         assert {item.source for item in known} == {Source.AUTO}
         _, _, candidates, _ = await book(running)
-        decided = {(item.text, item.decision.value, item.reason.value) for item in candidates}
+        decided = {(item.text, item.is_accepted, item.reason.value) for item in candidates}
         assert {
-            (CODE, "accepted", "new"),
-            (CODE, "rejected", "duplicate"),
-            ("Thanks!", "rejected", "low_value"),
+            (CODE, True, "new"),
+            (CODE, False, "duplicate"),
+            ("Thanks!", False, "low_value"),
         } <= decided
 
 
@@ -92,7 +92,7 @@ async def test_what_a_stop_between_a_turn_and_its_refresh_left_is_made_up_once(h
         known = await told(running, room, codes[-1])
         assert set(codes) <= set(texts(known))
         _, _, candidates, _ = await book(running)
-        accepted = Counter(item.text for item in candidates if item.decision is Decision.ACCEPTED)
+        accepted = Counter(item.text for item in candidates if item.is_accepted)
         assert [accepted[code] for code in codes] == [1] * 6
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bot.compaction.extraction import MOST_OPERATIONS, checked, operations_in, request_for
-from bot.compaction.facts.fact import Decision, Fact, FactKind, FactStatus, Reason, Source, Speaker
+from bot.compaction.facts.fact import Fact, FactKind, FactStatus, Reason, Source, Speaker
 from bot.compaction.facts.life import Refreshed
 from bot.history import Entry, EntryKind
 from tests.unit.entries import replied, returned, said
@@ -40,7 +40,7 @@ def ada(seq: int, text: str) -> Entry:
 
 def refusal(life: Refreshed) -> Reason:
     (candidate,) = life.candidates
-    assert candidate.decision is Decision.REJECTED
+    assert not candidate.is_accepted
     assert set(life.facts) == set(FACTS), "nothing changes"
     return candidate.reason
 

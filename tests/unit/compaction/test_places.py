@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.compaction.facts.fact import Decision, Fact, FactKind, FactStatus, Reason
+from bot.compaction.facts.fact import Fact, FactKind, FactStatus, Reason
 from bot.compaction.facts.life import found_in, refreshed
 from bot.compaction.memory_gate.gate import known_path
 from bot.compaction.places import is_place, listed_places, said_places
@@ -202,7 +202,7 @@ def test_what_was_pasted_or_quoted_names_no_place() -> None:
 
 def test_a_date_is_no_place() -> None:
     [found] = [item for item in found_in(_listing("/2024/07/19")) if item.kind is FactKind.PATH]
-    assert (found.decision, found.reason) == (Decision.REJECTED, Reason.DATE_LIKE)
+    assert (found.is_accepted, found.reason) == (False, Reason.DATE_LIKE)
 
 
 def _listing(text: str) -> list[Entry]:

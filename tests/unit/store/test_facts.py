@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.compaction.facts.fact import Candidate, Decision, Fact, FactKind, FactStatus, Reason, Source, Speaker
+from bot.compaction.facts.fact import Candidate, Fact, FactKind, FactStatus, Reason, Source, Speaker
 from bot.compaction.facts.life import MOST_CANDIDATES
 from bot.messages import Address, AgentId
 from bot.store import Database, agents, facts, histories
@@ -126,7 +126,7 @@ async def test_candidates_are_kept_with_what_was_decided_and_only_the_last_ones(
         assert len(await facts.candidates(tx, BO)) == 1
     assert len(kept) == MOST_CANDIDATES
     assert kept[0].text == "Line 2."
-    assert (kept[0].decision, kept[0].reason) == (Decision.REJECTED, Reason.LOW_VALUE)
+    assert (kept[0].is_accepted, kept[0].reason) == (False, Reason.LOW_VALUE)
     assert kept[-1] == last
 
 

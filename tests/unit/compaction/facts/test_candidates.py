@@ -12,7 +12,7 @@ import pytest
 from bot.compaction.facts import candidates as module
 from bot.compaction.facts.candidates import candidates_in, candidates_of
 from bot.compaction.facts.choice import checkpoint_of
-from bot.compaction.facts.fact import Candidate, Decision, Fact, FactKind, FactStatus, Reason, Speaker
+from bot.compaction.facts.fact import Candidate, Fact, FactKind, FactStatus, Reason, Speaker
 from bot.compaction.facts.life import CAPS, Refreshed, merged
 from bot.history import Entry, EntryKind
 from bot.messages import Block, text_block
@@ -33,8 +33,8 @@ def found(*entries: Entry) -> Refreshed:
     return merged(candidates_of(entries))
 
 
-def reasons(result: Refreshed) -> list[tuple[Decision, Reason]]:
-    return [(candidate.decision, candidate.reason) for candidate in result.candidates]
+def reasons(result: Refreshed) -> list[tuple[bool, Reason]]:
+    return [(candidate.is_accepted, candidate.reason) for candidate in result.candidates]
 
 
 def texts(result: Refreshed, kind: FactKind) -> list[str]:
@@ -83,16 +83,16 @@ def test_what_is_said_again_is_a_duplicate_that_the_fact_notes() -> None:
 def test_what_somebody_said_is_never_changed_by_what_is_said_later() -> None:
     result = found(said(1, "The deadline is 3 March."), said(3, "Actually, the deadline is 10 March."))
     assert [fact.text for fact in result.facts] == ["The deadline is 3 March.", "Actually, the deadline is 10 March."]
-    assert reasons(result) == [(Decision.ACCEPTED, Reason.NEW)] * 2
+    assert reasons(result) == [(True, Reason.NEW)] * 2
 
 
 def test_a_record_that_is_read_again_is_an_update_of_the_one_from_before() -> None:
     rows = ('{"order_id": "O-1", "state": "open"}', '{"order_id": "O-1", "state": "paid"}')
     result = found(*used(1, "get_order", {"order_id": "O-1"}, rows[0]), *used(3, "get_order", {}, rows[1]))
     assert reasons(result) == [
-        (Decision.ACCEPTED, Reason.NEW),
-        (Decision.REJECTED, Reason.SUPERSEDED),
-        (Decision.ACCEPTED, Reason.UPDATE),
+        (True, Reason.NEW),
+        (False, Reason.SUPERSEDED),
+        (True, Reason.UPDATE),
     ]
     assert [fact.text for fact in result.facts if fact.kind is FactKind.GIVEN] == ["order_id=O-1"]
 
@@ -110,7 +110,7 @@ def test_a_failure_that_a_later_call_made_good_goes() -> None:
         (FactKind.GIVEN, FactStatus.ACTIVE),
         (FactKind.ACTION, FactStatus.ACTIVE),
     ]
-    assert reasons(result)[1] == (Decision.REJECTED, Reason.RETRIED)
+    assert reasons(result)[1] == (False, Reason.RETRIED)
 
 
 def test_a_failure_that_nobody_made_good_is_told_in_one_line() -> None:
@@ -237,9 +237,9 @@ def test_each_form_of_a_date_that_looks_like_a_path_is_rejected_once_whoever_nam
     result = found(said(1, f"The log ({date}) is at /var/log/app.log."), *read)
     assert texts(result, FactKind.PATH) == ["/var/log/app.log"]
     rejected = [item for item in result.candidates if item.reason is Reason.DATE_LIKE]
-    assert [(item.text, item.decision, item.seq) for item in rejected] == [
-        (date, Decision.REJECTED, 1),
-        (date, Decision.REJECTED, 3),
+    assert [(item.text, item.is_accepted, item.seq) for item in rejected] == [
+        (date, False, 1),
+        (date, False, 3),
     ]
 
 

@@ -9,7 +9,7 @@ import pytest
 from bot.compaction.facts.candidates import candidates_of
 from bot.compaction.facts.checkpoint import END, HEADING, OPENING, apart, facts_in, rendered
 from bot.compaction.facts.choice import checkpoint_of, checkpoint_tokens
-from bot.compaction.facts.fact import PROSE, Fact, FactKind, FactStatus, Speaker
+from bot.compaction.facts.fact import Fact, FactKind, FactStatus, Speaker
 from bot.compaction.facts.life import merged
 from bot.compaction.facts.tools import path_candidates
 from bot.compaction.manual.given import entries_of
@@ -40,7 +40,7 @@ FACTS = (
 def essence(facts: tuple[Fact, ...]) -> set[tuple[FactKind, str, FactStatus, Speaker]]:
     """What a person's sentence is called is found in it anew."""
     return {
-        (FactKind.STATEMENT if fact.kind in PROSE else fact.kind, fact.text, fact.status, fact.speaker)
+        (FactKind.STATEMENT if fact.kind.is_prose else fact.kind, fact.text, fact.status, fact.speaker)
         for fact in facts
     }
 
@@ -112,7 +112,7 @@ def test_rows_that_begin_with_numbers_stand_in_a_table_and_number_no_message() -
     texts = ["order=#W5199551\tcolour=red", "order=#12 large\tcolour=blue", "order=#4711 13\tcolour=green"]
     text = rendered([FACTS[3], *rows(*texts)])
     assert "#W5199551\tred\n#12 large\tblue\n#4711 13\tgreen" in text
-    assert [candidate.seq for candidate in facts_in(text, 9) if candidate.kind in PROSE] == [4]
+    assert [candidate.seq for candidate in facts_in(text, 9) if candidate.kind.is_prose] == [4]
 
 
 def test_a_checkpoint_of_an_earlier_version_ends_with_an_empty_line_and_has_names_of_people_before_their_words() -> (

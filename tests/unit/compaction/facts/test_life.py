@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bot.compaction.facts.checkpoint import END, HEADING, facts_in, rendered
-from bot.compaction.facts.fact import PROSE, Candidate, Decision, Fact, FactKind, FactStatus, Reason, Source, Speaker
+from bot.compaction.facts.fact import Candidate, Fact, FactKind, FactStatus, Reason, Source, Speaker
 from bot.compaction.facts.life import CAPS, Refreshed, found_in, injected, pruned, refreshed
 from bot.compaction.facts.tools import RUN_AS
 from bot.history import Entry, EntryKind
@@ -38,17 +38,17 @@ def texts(facts: Sequence[Fact]) -> list[str]:
     return [item.text for item in facts if not item.forgotten]
 
 
-def reason_of(life: Refreshed, text: str) -> tuple[Decision, Reason]:
+def reason_of(life: Refreshed, text: str) -> tuple[bool, Reason]:
     (item,) = [item for item in life.candidates if item.text == text]
-    return item.decision, item.reason
+    return item.is_accepted, item.reason
 
 
 def test_every_candidate_comes_out_with_a_decision_and_its_reason() -> None:
     known = numbered(told(said(1, "The budget is 500 euros.")))
     life = told(said(2, "Thanks! The budget is 500 euros. My flight is BA117."), known=known)
-    assert reason_of(life, "The budget is 500 euros.") == (Decision.REJECTED, Reason.DUPLICATE)
-    assert reason_of(life, "My flight is BA117.") == (Decision.ACCEPTED, Reason.NEW)
-    assert reason_of(life, "Thanks!") == (Decision.REJECTED, Reason.LOW_VALUE)
+    assert reason_of(life, "The budget is 500 euros.") == (False, Reason.DUPLICATE)
+    assert reason_of(life, "My flight is BA117.") == (True, Reason.NEW)
+    assert reason_of(life, "Thanks!") == (False, Reason.LOW_VALUE)
     assert (life.accepted, life.rejected) == (1, {"duplicate": 1, "low_value": 1})
 
 
@@ -102,7 +102,7 @@ def test_a_forgotten_fact_does_not_come_back_from_the_same_entries() -> None:
     known = [fact(1, "My locker code is QX-5512.", forgotten=True)]
     life = told(entry, known=known)
     assert texts(life.facts) == []
-    assert reason_of(life, "My locker code is QX-5512.") == (Decision.REJECTED, Reason.FORGOTTEN)
+    assert reason_of(life, "My locker code is QX-5512.") == (False, Reason.FORGOTTEN)
 
 
 def test_it_does_not_come_back_from_the_models_mouth_either_but_a_person_may_say_it_again() -> None:
@@ -288,7 +288,7 @@ def test_a_hostile_fact_stays_in_its_line_and_in_its_section(kind: FactKind, tex
     assert len(sections) == len(set(sections)) <= 3
     assert sections[-1] == lines[-1] == END
     again = list(facts_in(shown, 9))
-    rules = [item.text for item in again if item.kind in PROSE and item.speaker is Speaker.PERSON]
+    rules = [item.text for item in again if item.kind.is_prose and item.speaker is Speaker.PERSON]
     assert rules == ["Never deploy on Fridays."]
 
 
