@@ -205,16 +205,22 @@ def _terms_of_cell(cell: str) -> tuple[str, ...]:
 
 
 def _factors(facts: Sequence[Fact], terms: Sequence[tuple[str, ...]], rarity: Rarity) -> list[float]:
-    """What makes each worth more or less than its terms say: what it is, whose word, how full it is, and how many
-    records have its shape, or lines stand in its message: who says much at once says less with each, but first and
-    last."""
-    groups = [_group(fact) for fact in facts]
+    """What makes each worth more or less than its terms say: what it is, whose word, and how many records have its
+    shape, or lines stand in its message: who says much at once says less with each, but first and last. What a call
+    was given tells as much as codes do."""
+    groups, factors, given = [*map(_group, facts)], list[float](), rarity.of_one(_OF_GIVEN)
     beside, said = Counter(groups), [at for at, fact in enumerate(facts) if fact.kind.is_prose]
     ends = {at for order in (said, said[::-1]) for at in {groups[at]: at for at in order}.values()}
-    return [
-        _factor(fact, beside[group] if group else 1, is_end=at in ends) * _share(fact, terms[at], rarity)
-        for at, (fact, group) in enumerate(zip(facts, groups, strict=True))
-    ]
+    for at, (fact, group) in enumerate(zip(facts, groups, strict=True)):
+        others = beside[group] if group else 1
+        if fact.kind.is_prose:
+            factor = _of_said(fact, others, sum(map(rarity.weight, terms[at])), is_end=at in ends)
+        else:
+            factor = (1.0 if fact.kind is FactKind.PATH else _UNDER_NAMES) * (_FEW / max(_FEW, others)) ** _AMONG_OTHERS
+            if fact.kind is FactKind.GIVEN and not group:
+                factor *= max(1.0, given / max(1.0, sum(map(rarity.weight, terms[at]))))
+        factors.append(factor)
+    return factors
 
 
 def _group(fact: Fact) -> tuple[object, ...]:
@@ -223,28 +229,15 @@ def _group(fact: Fact) -> tuple[object, ...]:
     if fact.kind.is_record or (fact.kind is FactKind.GIVEN and _IS_AMOUNT.match(value_of(fact))):
         return tuple(fields_of(fact.text))
     is_said = fact.kind.is_prose and any(fact.seqs)
-    return (fact.seqs[-1], is_note(fact.text), fact.speaker is Speaker.MODEL) if is_said else ()
+    return (fact.last, is_note(fact.text), fact.speaker is Speaker.MODEL) if is_said else ()
 
 
-def _factor(fact: Fact, beside: int, *, is_end: bool) -> float:
-    if not fact.kind.is_prose:
-        few = float((_FEW / max(_FEW, beside)) ** _AMONG_OTHERS)
-        return few if fact.kind is FactKind.PATH else _UNDER_NAMES * few
+def _of_said(fact: Fact, others: int, whole: float, *, is_end: bool) -> float:
+    """What people lay down in common words counts in full, of a line that is full of rare words (``whole``: what they
+    weigh) less: a piece of an article, however short, would outweigh the others."""
     factor = _OF_OTHERS if is_note(fact.text) else _OF_THE_MODEL if fact.speaker is Speaker.MODEL else 1.0
-    root = _AT_AN_END if is_end and factor == 1.0 else _AMONG_OTHERS
-    return factor * (_ASKED if asks(fact.text) else 1.0) * float(beside**-root)
-
-
-def _share(fact: Fact, terms: Sequence[str], rarity: Rarity) -> float:
-    """What a line is worth of what its terms say together. Of what people lay down in common words all, of one that is
-    full of rare words less: a piece of an article, however short, would outweigh the others. What a call was given
-    tells as much as codes do, since a call took it already."""
-    whole = sum(map(rarity.weight, terms))
-    if fact.kind.is_prose:
-        return sqrt(_FULL_LINE / max(_FULL_LINE, whole))
-    if fact.kind is FactKind.GIVEN and not _IS_AMOUNT.match(value_of(fact)):
-        return max(1.0, rarity.of_one(_OF_GIVEN) / max(1.0, whole))
-    return 1.0
+    factor *= float(others ** -(_AT_AN_END if is_end and factor == 1.0 else _AMONG_OTHERS))
+    return factor * (_ASKED if asks(fact.text) else 1.0) * sqrt(_FULL_LINE / max(_FULL_LINE, whole))
 
 
 def _telling(facts: Sequence[Fact]) -> list[Fact]:

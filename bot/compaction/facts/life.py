@@ -47,7 +47,7 @@ MOST_SEQS = 8
 _NO_VALUE, _LOW_VALUE = 1.0, 1.5
 _SOON, _LATE = 50, 500
 """Entries after which a fact of low value, and one that does not hold any more, is of no use."""
-_AFTER_CAPPING = 0.6
+_AFTER_CAPPING = 0.5
 """Of the cap: what is left when it was passed."""
 _MOST_ALIKE = 64
 """Lines with one id, or one value, that are looked at: the last ones."""

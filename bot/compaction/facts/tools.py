@@ -72,13 +72,13 @@ _FOOTER = re.compile(r"\s*\[[^\]]*\]\s*")
 """What a tool says of the command behind what it wrote."""
 
 _FAILURE = re.compile(
-    r"\A\s*(?:\[?(?:error|exception|failure|fatal|panic)\b|traceback \(most recent"
+    r"\s*(?:\[?(?:error|exception|failure|fatal|panic)\b|traceback \(most recent"
     r"|[\w.]{0,80}(?:error|exception)\b\s*:|(?:command |request |operation )?failed\b|permission denied|no such file"
-    r"|not found\b|interrupted, may have run|ошибка|错误|(?:HTTP )?[45]\d\d\b [A-Z])"
-    r"|\bexit (?:code|status):? [1-9]",
+    r"|not found\b|interrupted, may have run|ошибка|错误|(?:HTTP )?[45]\d\d\b [A-Z])",
     re.IGNORECASE,
 )
-"""What a failure begins with, or says of how it ended."""
+_EXITED = re.compile(r"\b[eE](?i:xit (?:code|status)):? [1-9]")
+"""What a failure begins with, and what it says of how it ended."""
 _BAD_STATUS = frozenset({"error", "failed", "failure"})
 _ERROR_LINE = re.compile(r"^[\w.]*(?:Error|Exception|error|fatal|panic)\b.*$", re.MULTILINE)
 _EXACT = re.compile(
@@ -185,7 +185,7 @@ def _failed(answer: _Answer) -> bool:
             return is_refused or is_bad or bool(value.get("error") or value.get("errors"))
         case [list()]:
             return False
-    return bool(_FAILURE.search(answer.text[:2_000]))
+    return bool(_FAILURE.match(answer.text) or _EXITED.search(answer.text[:2_000]))
 
 
 def _failure(answer: _Answer) -> Candidate:
