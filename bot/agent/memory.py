@@ -24,9 +24,10 @@ from bot.agent.step import Step
 from bot.compaction.extraction import checked, operations_in
 from bot.compaction.facts.fact import Fact, FactKind, Source, Speaker, plain
 from bot.compaction.facts.life import Refreshed, found_in, in_scope, injected, refreshed
-from bot.compaction.facts.speech import clipped, speech_candidates
+from bot.compaction.facts.speech import LONGEST, speech_candidates
 from bot.compaction.memory_report import USAGE, Changes, audit_of, line_of, page_of, runtime_line, runtime_notice
 from bot.errors import StaleEpoch, StoreUnavailable
+from bot.estimate.cuts import one_line
 from bot.history import Entry, EntryKind
 from bot.messages import Audience, text_block
 from bot.runtime.redact import redact
@@ -275,7 +276,7 @@ class AgentMemory:
 
     async def _add(self, text: str, *, busy: bool) -> str:
         """A fact in a person's own words, pinned. What is known already is pinned, and comes back if need be."""
-        agent_id, text = self._context.agent_id, clipped(text)
+        agent_id, text = self._context.agent_id, one_line(text, LONGEST)
         async with self._context.step() as step:
             row, known = await facts.get(step.tx, agent_id), await facts.load(step.tx, agent_id)
             if _is_full(known):

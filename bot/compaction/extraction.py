@@ -20,12 +20,12 @@ from bot.compaction.coverage import form_of, terms_of
 from bot.compaction.facts.candidates import candidates_in
 from bot.compaction.facts.fact import Candidate, Fact, FactKind, FactStatus, Reason, Speaker, plain
 from bot.compaction.facts.life import Refreshed, in_scope, refreshed
-from bot.compaction.facts.speech import clipped
+from bot.compaction.facts.speech import LONGEST
 from bot.compaction.quotes import is_note, own_words
 from bot.compaction.sentences import asks, sentences_in
 from bot.compaction.summary.instruction import from_outside
 from bot.compaction.summary.transcript import render, turns_of
-from bot.estimate.cuts import head_and_end_of
+from bot.estimate.cuts import head_and_end_of, one_line
 from bot.history import Entry, EntryKind
 from bot.history.quotations import speaker_in
 from bot.messages import Block
@@ -85,7 +85,9 @@ def is_talk(entry: Entry) -> bool:
 def request_for(known: Sequence[Fact], entries: Iterable[Entry], floor: int, most: int = MOST_SHOWN) -> str:
     """What a model is asked about these messages. ``most``: facts that it is shown."""
     facts = [item for item in known if _is_shown(item, floor)][-most:]
-    lines = [f"{fact.number}. {fact.kind.value}, {fact.speaker.value}: {clipped(fact.text)}" for fact in facts]
+    lines = [
+        f"{fact.number}. {fact.kind.value}, {fact.speaker.value}: {one_line(fact.text, LONGEST)}" for fact in facts
+    ]
     said = (f"Message {entry.seq}:\n{_as_shown(entry)}" for entry in entries if is_talk(entry))
     return from_outside("\n\n".join(["Facts:\n" + ("\n".join(lines) or "none yet"), *said]), _TASK)
 
@@ -208,14 +210,14 @@ def _shared(reply: str, wanted: str) -> float:
 def _refused(operation: Operation, reason: Reason) -> Candidate:
     """For whoever reads what was considered: the words are the model's."""
     about = f" {operation.fact}" if operation.fact else ""
-    text = clipped(f"{operation.op}{about}: {operation.quote}")
+    text = one_line(f"{operation.op}{about}: {operation.quote}", LONGEST)
     return Candidate(FactKind.STATEMENT, text, operation.message, speaker=Speaker.MODEL, reason=reason)
 
 
 def _operation(item: Mapping[str, Any]) -> Operation:
     quote, kind = item.get("quote"), item.get("kind")
     return Operation(
-        clipped(item["op"], _LONGEST_WORD),
+        one_line(item["op"], _LONGEST_WORD),
         _number(item.get("fact")),
         _number(item.get("message")),
         quote if isinstance(quote, str) else "",

@@ -12,23 +12,21 @@ from types import MappingProxyType
 
 from bot.compaction.facts.checkpoint import facts_in
 from bot.compaction.facts.fact import Candidate, FactKind, Speaker
-from bot.compaction.facts.speech import clipped, speech_candidates
+from bot.compaction.facts.speech import speech_candidates
 from bot.compaction.facts.tools import date_candidates, path_candidates, tool_candidates
 from bot.compaction.places import said_places
 from bot.compaction.quotes import SENT, note_and_words, parts_of
 from bot.compaction.sentences import asks
 from bot.compaction.standing_rules import is_note
 from bot.compaction.summary.frames import told_by
-from bot.estimate.cuts import head_of
+from bot.estimate.cuts import head_of, one_line
 from bot.history import Entry, EntryKind
 from bot.history.quotations import speaker_in
 from bot.messages import Block, in_brackets, text_of, tool_calls
 
-_LONGEST_SEARCHED = 20_000
-"""Characters of one message in which places are looked for."""
-_MOST_RETURNED = 1_500_000
-"""Characters of what tools returned, the last ones, in which records are looked for when a whole page is searched: they
-hold more than is kept."""
+_LONGEST_SEARCHED, _MOST_RETURNED = 20_000, 1_500_000
+"""Characters of one message in which places are looked for; and of what tools returned, the last ones, in which records
+are looked for when a whole page is searched: they hold more than is kept."""
 _LONGEST_NOTE, _LONGEST_TITLE = 160, 80
 _QUOTATION = re.compile(r"\A(?:(?:>.*)?\n)+")
 """What a message answers, before its words."""
@@ -95,10 +93,10 @@ def _sent(entry: Entry, text: str) -> Iterator[Candidate]:
         blocks = [block for block in entry.blocks if block.get("type") == kind]
         if blocks:
             named = (in_brackets(str(block["title"])) for block in blocks if block.get("title"))
-            titles = ", ".join(clipped(title, _LONGEST_TITLE) for title in named)
+            titles = ", ".join(one_line(title, _LONGEST_TITLE) for title in named)
             what = f"a {name}" if len(blocks) == 1 else f"{len(blocks)} {name}s"
             note = f"{SENT}{what}{': ' if titles else ''}{titles}] {text}"
-            yield Candidate(FactKind.STATEMENT, clipped(note, _LONGEST_NOTE), entry.seq)
+            yield Candidate(FactKind.STATEMENT, one_line(note, _LONGEST_NOTE), entry.seq)
 
 
 def candidates_of(entries: Sequence[Entry]) -> tuple[Candidate, ...]:

@@ -1,9 +1,8 @@
 """Which facts a checkpoint of so many tokens holds, and in which form: those that tell most for their tokens. Pure.
 
-What was said and what tools returned are chosen together, by what each still has to say
-(:mod:`bot.compaction.coverage`). A record enters with what it is told by, and the rest of it may follow; a line that
-another brings up to date comes only with it. Prices are guesses, since records of one shape share a head and repeat no
-cell, so as many of the lines are rendered, in the order in which they were chosen, as fit.
+What was said and what tools returned are chosen together, by what each still has to say. A record enters with what it
+is told by, and the rest of it may follow; a line that another brings up to date comes only with it. Prices are guesses,
+since records of one shape share a head and repeat no cell: of the lines, as they were chosen, as many stand as fit.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ from bot.messages import text_block
 
 _OF_THE_MODEL, _OF_OTHERS, _UNDER_NAMES = 0.45, 0.35, 0.8
 """What somebody else's word is worth of a person's, and a record or a value, whose names are not in its price."""
-_ASKED = 0.5
-"""What a question is worth of what somebody tells."""
+_ASKED, _OF_THE_REST = 0.5, 0.6
+"""What a question is worth of what somebody tells, and the rest of a record of what it is told by."""
 _AMONG_OTHERS, _AT_AN_END = 0.5, 0.25
 """The root of how many stand beside a line by which it counts less; and where it begins or ends what a person writes:
 there they say what they want of what they hand over."""
@@ -39,23 +38,18 @@ _FULL_LINE = 25.0
 """What the words of a sentence weigh together, by their rarity, from which on it counts for less than they say."""
 _FEW = 8
 """Records of one shape that count in full: of many a later step needs a few, of one by itself that one."""
-_OF_THE_REST = 0.6
-"""What the rest of a record is worth of what it is told by."""
 _OF_GIVEN = 5.0
 """What a value that a call was given tells by its form: as much as two codes do, since a call took it already."""
 _SPARE = 1.25
 """Lines are chosen for so much more room than there is, since prices are guesses."""
-_TRIES = 50
-_AIM, _CLOSE = 0.999, 0.997
-"""The share of its room that a checkpoint is meant to take, and from which on it is as good as any."""
-_JUST_SAID = 20
-"""Entries after which something may tell too little to be kept."""
+_TRIES, _AIM, _CLOSE = 50, 0.999, 0.997
+"""How often it is filled, the share of its room that it is meant to take, and from which on it is as good as any."""
 _SHORT = 60
 """Characters up to which a cell by its place may be among what a record is told by."""
 _IS_AMOUNT = re.compile(r"-?\d{1,4}(?:\.\d+)?\Z")
 """A short number, which by itself may be so many of anything."""
-_HEAD = 20
-"""Characters that a line takes besides its text."""
+_JUST_SAID, _HEAD = 20, 20
+"""Entries after which something may tell too little to be kept, and characters that a line takes besides its text."""
 
 
 def checkpoint_tokens(text: str) -> float:

@@ -1,7 +1,6 @@
 """Facts: what a conversation established, found in it without a model. Pure and deterministic.
 
-An entry yields *candidates* (:mod:`bot.compaction.facts.candidates`); merging them
-(:mod:`bot.compaction.facts.life`) accepts or rejects each with a reason, and the accepted ones are the facts.
+An entry yields *candidates*; merging them accepts or rejects each with a reason, and the accepted ones are the facts.
 """
 
 from __future__ import annotations
@@ -124,8 +123,7 @@ class Reason(StrEnum):
     DUPLICATE = "duplicate", "known already"
     SUPERSEDED = "superseded", "something newer says otherwise"
     LOW_VALUE = "low_value", "nothing that is needed later"
-    # Nothing is rejected for it any more; books may hold it.
-    REDUNDANT = "redundant", "records hold all of it"
+    REDUNDANT = "redundant", "records hold all of it"  # of earlier versions
     ERROR_NOISE = "error_noise", "the output of an error"
     RETRIED = "retried", "a failure that was made good"
     DATE_LIKE = "date_like", "a date, and no place"

@@ -5,14 +5,12 @@
     new entries ─▶ candidates ─▶ merged with the known facts ─▶ facts, every candidate with its decision
                                       └ nothing new: prune ─▶ fewer facts
 
-Merging goes in the order in which things were said: what is known already is counted and not told twice, what is newer
-under a key takes the place of what is older, failures that a later call made good go, and each kind is capped. What
-people and the model said is never changed, and of two sentences none is taken to mean the other: that one may outdate
-the other is said by where they stand (:mod:`bot.compaction.facts.lines`). Only a record that was read again outdates
-what was said of its old value.
+Things are merged in the order in which they were said: what is known is counted and not told twice, what is newer under
+a key takes the place of what is older, and failures that a later call made good go. What people and the model said is
+never changed, and of two sentences none is taken to mean the other: that one may outdate the other is said by where
+they stand. Only a record that was read again outdates what was said of its old value.
 
-What a person pinned or added stays until that person has it forgotten; and what was forgotten stays forgotten, unless
-a person says it again.
+What a person pinned or added stays until that person has it forgotten, and that until a person says it again.
 """
 
 from __future__ import annotations
@@ -33,26 +31,21 @@ from bot.compaction.places import is_place
 from bot.history import Entry, EntryKind
 from bot.history.entry_text import RECALL
 
-MOST_FACTS = 1_700
-"""Facts of one agent that were found by themselves; the least useful, then the oldest, go."""
+MOST_FACTS, _AFTER_CAPPING = 1_700, 0.5
+"""Facts of one agent that were found by themselves, and the share of them that is left when there were more."""
 CAPS = {FactKind.ACTION: 400, FactKind.VALUE: 1_500, FactKind.GIVEN: 1_000, FactKind.PATH: 100}
 """Facts of one kind at most; the oldest that nobody pinned go (FEATURES A8: growth is capped)."""
-MOST_CANDIDATES = 2_000
-"""Candidates that are kept of one agent; the oldest go."""
-MOST_FORGOTTEN = 500
-"""Facts that an agent knows it has to forget; the oldest go."""
+MOST_CANDIDATES, MOST_FORGOTTEN = 2_000, 500
+"""Candidates that are kept of one agent, and facts that it knows it has to forget; the oldest go."""
 MOST_SEQS = 8
 """Entries that a fact remembers to stand in: the first, and the last ones."""
 
 _NO_VALUE, _LOW_VALUE = 1.0, 1.5
 _SOON, _LATE = 50, 500
 """Entries after which a fact of low value, and one that does not hold any more, is of no use."""
-_AFTER_CAPPING = 0.5
-"""Of the cap: what is left when it was passed."""
-_MOST_ALIKE = 64
-"""Lines with one id, or one value, that are looked at: the last ones."""
-_SHORTEST_VALUE = 4
-"""Characters of a value that does not stand in a sentence by chance."""
+_MOST_ALIKE, _SHORTEST_VALUE = 64, 4
+"""Lines with one id, or one value, that are looked at, the last ones; and characters of a value that does not stand in
+a sentence by chance."""
 _NEWS = frozenset({EntryKind.SAID, EntryKind.FILE, EntryKind.REPLY, EntryKind.RESULT})
 
 
@@ -162,8 +155,8 @@ def _is_useful(fact: Fact, newest: int) -> bool:
 
 
 def _capped(facts: list[Fact]) -> list[Fact]:
-    """At most so many that were found: when there are more, those that tell least beside the others go, and some more
-    with them, so that it is not done at every turn."""
+    """When there are too many that were found, those stay that tell most beside the others, and so few that it is not
+    done at every turn."""
     auto = [fact for fact in facts if not fact.protected] if len(facts) > MOST_FACTS else []
     if len(auto) <= MOST_FACTS:
         return facts

@@ -1,8 +1,7 @@
 """Which lines of what was said belong together: what brings what up to date, and what means nothing alone. Pure.
 
-Of two lines that are plainly about one thing the older may stand only beside the newer, so that no value is shown
-without what became of it. That they are is told by the rare words that they share; no word is read. In doubt they
-belong together: that costs a few tokens, and the reader sees both, in their order.
+Of two lines that are plainly about one thing the older may stand only beside the newer. That they are is told by the
+rare words that they share; no word is read. In doubt they belong together: that costs a few tokens.
 """
 
 from __future__ import annotations
@@ -29,14 +28,10 @@ _NAME = 2.5
 """What a code tells by its form: unlike other values it names one thing, wherever it stands."""
 _LONG_NUMBER = re.compile(r"(?!(?:1[5-9]|20)\d\d\Z)\d{4,}\Z")
 """A number that names one thing too: it is long, and no year."""
-_LOOKED_UP = 3
-"""Of a line's words: the rarest, by which others are found."""
-_NEWEST = 4
-"""Lines with a word in common that are compared with an older one: the newest."""
-_NEAR = 2
-"""Entries between a question and its answer, at most."""
-_SHORT = 2.2
-"""Words that tell less than this mean little without what was said before."""
+_LOOKED_UP, _NEWEST = 3, 4
+"""Of a line's words the rarest, by which others are found; and of these lines, for each word, the newest."""
+_NEAR, _SHORT = 2, 2.2
+"""Entries between a question and its answer, at most; what words tell that mean little without what stood before."""
 
 
 class Updates:

@@ -28,7 +28,6 @@ _IS_ID_NAME = re.compile(rf"(?:(?i:(?:^|[_.\s-])(?:{_ID_NAMES}))|[a-z](?:Id|ID|K
 _IS_GENERIC = re.compile(rf"(?:{_ID_NAMES})\Z", re.IGNORECASE)
 
 _LONGEST_ID = 80
-
 _KEPT = 8_192
 """Names and records that are kept as what they are: those that are known are looked at again and again."""
 _WORDS_OF_NAME = re.compile(rf"[{CAPITAL}]?[{SMALL}]+|[{CAPITAL}]+(?![{SMALL}])|[^\W\d_{CAPITAL}{SMALL}]+")

@@ -19,19 +19,14 @@ from bot.compaction.coverage import form_of, terms_of
 from bot.compaction.facts.fact import Candidate, FactKind, Reason, Speaker
 from bot.compaction.quotes import QUOTED, own_words, parts_of
 from bot.compaction.sentences import asks, sentences_in
-from bot.estimate.cuts import MARK, cut_before, head_and_end_of, one_line
+from bot.estimate.cuts import MARK, cut_before, head_and_end_of
 
-_LONGEST = 320
-"""Characters of one line of memory."""
+LONGEST, _LONGEST_TEXT = 320, 24_000
+"""Characters of one line of memory, and of one message that are searched, half of them from its end."""
 _LEAST = 1.6
 """What a line has to tell by its form alone, as much as a long word and a half: less is a nod, or thanks."""
-
-_LONGEST_TEXT = 24_000
-"""Characters of one message that are searched, half of them from its end."""
-_OF_THE_MODEL = 0.6
+_OF_THE_MODEL, _OF_OTHERS, _ANSWER = 0.6, 0.5, 2.0
 """What the model says is worth less than what a person says: it knows it, or can work it out again."""
-_OF_OTHERS = 0.5
-_ANSWER = 2.0
 _NOISE = re.compile(
     r"^\s*(?:Traceback \(|File \"[^\"]+\", line|at [\w.$<>]+\(|\.{3} \d+ more|Caused by:"
     r"|\w{0,40}(?:Error|Exception)\b[:(]|\d{4}-\d\d-\d\d[T ][\d:.,]+Z?\s+\[?(?:ERROR|WARN|DEBUG|TRACE|INFO))"
@@ -53,11 +48,6 @@ def speech_candidates(text: str, seq: int, speaker: Speaker, *, asked: bool = Fa
     if asked and found and not any(item.is_accepted for item in found):
         found[0] = replace(found[0], reason=Reason.NEW, weight=_ANSWER)
     yield from found
-
-
-def clipped(text: str, longest: int = _LONGEST) -> str:
-    """One line of about so many characters, cut between words, with a mark where it is."""
-    return one_line(text, longest)
 
 
 def label_of(sentence: str) -> FactKind:
@@ -83,8 +73,8 @@ def _words(kind: FactKind) -> re.Pattern[str]:
 
 def _pieces(sentence: str) -> Iterator[str]:
     """A line that is too long in pieces that are not, each marked where it was cut."""
-    while len(sentence) > _LONGEST:
-        cut = cut_before(sentence, _LONGEST - len(MARK) - 1) or _LONGEST
+    while len(sentence) > LONGEST:
+        cut = cut_before(sentence, LONGEST - len(MARK) - 1) or LONGEST
         yield f"{sentence[:cut].rstrip()} {MARK}"
         sentence = sentence[cut:].lstrip()
     if sentence:

@@ -5,8 +5,7 @@ again; so it is a fact of its own, ``city=San Jose``, under the name under which
 letter, with its blanks and its line breaks, since a call takes it only so: code that an edit replaces, a command.
 
 What a tool returned becomes rows: nested objects are flattened to the shortest names that tell them apart, and each
-list of objects in an object is rows of their own, with the id of what they belong to, however deep: ``items@=W7``, then
-``options@=81``.
+list of objects in an object is rows of their own, with the id of what they belong to, however deep: ``items@=W7``.
 """
 
 from __future__ import annotations
@@ -23,13 +22,11 @@ from typing import Any
 
 from bot.compaction.facts.fact import OF_A_CALL, PART, Candidate, Fact, FactKind, FactStatus, Reason, Speaker
 from bot.compaction.facts.records import OWNER, Fields, as_text, fields_of, id_in, is_generic, list_of, words_of_name
-from bot.compaction.facts.speech import clipped
 from bot.compaction.formats import LONGEST, parts_of
 from bot.compaction.grammar import last_name
 from bot.compaction.places import dates_like_places, listed_places
 from bot.compaction.sentences import sentences_in
 from bot.estimate import cuts
-from bot.estimate.cuts import beginning, head_of
 from bot.messages import Block, text_of
 
 RUN_AS = "[Run with what memory knows: "
@@ -44,9 +41,7 @@ _MOST_ROWS, _MOST_LINES, _MOST_PATHS = 400, 60, 10
 """Of one result: the first of them."""
 _MOST_GIVEN, _MOST_OF_A_LIST = 60, 20
 """Values of one call, and of one list: the first of them. Of a table that is handed over no cell is given again."""
-_DEEPEST = 12
-_KEPT = 4_096
-
+_DEEPEST, _KEPT = 12, 4_096
 _LETTER_BY_LETTER = re.compile(r" *\S[\S ]*(?:\n(?: +\S|(?:[^\W\d]|[)\]}])(?![^\n\t]{0,60}(?::(?:\s|\Z)|：)))[\S ]*)*")
 """No line of it but the first begins as a line of a checkpoint does, or somebody's words: behind a name of up to 60
 characters these have a colon. Any other value stands in one line."""
@@ -61,7 +56,6 @@ _SHOWS = re.compile(
     "|strings|curl|wget|jq|xargs"
 )
 """First words of the names of tools, and programs, that show what stands in files."""
-
 _COMMANDS = frozenset({"command", "cmd", "script"})
 """Arguments that hold a command."""
 _PROGRAM = re.compile(r"(?:\A|\|\||[;&()\n]|(?=\bxargs\b))\s*([^\s;&()|]+)")
@@ -70,7 +64,6 @@ _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
 _COMPLAINT = re.compile(r"(?:(?P<cmdlet>[A-Z][a-z]+-[A-Z]\w{1,40})|(?:\S{0,80}/)?(?P<program>[\w.+-]{1,40})) ?: \S")
 _FOOTER = re.compile(r"\s*\[[^\]]*\]\s*")
 """What a tool says of the command behind what it wrote."""
-
 _FAILURE = re.compile(
     r"\s*(?:\[?(?:error|exception|failure|fatal|panic)\b|traceback \(most recent"
     r"|[\w.]{0,80}(?:error|exception)\b\s*:|(?:command |request |operation )?failed\b|permission denied|no such file"
@@ -99,7 +92,7 @@ class _Answer:
         self.seq, self.tool = seq, str(call.get("name") or "tool")
         self.given = given if isinstance(given, Mapping) else {}
         self.arguments = flattened(self.given)
-        self.text = head_of(text_of(result.get("content") or "").rsplit(f"\n{RUN_AS}", 1)[0], LONGEST)
+        self.text = cuts.head_of(text_of(result.get("content") or "").rsplit(f"\n{RUN_AS}", 1)[0], LONGEST)
         self.verb = "".join(words_of_name(self.tool.rsplit("__", 1)[-1])[:1]).casefold()
         self.looks = bool(_READS.fullmatch(self.verb))
         commands = (text for name, text in self.arguments.items() if name.casefold() in _COMMANDS)
@@ -147,8 +140,9 @@ def tool_candidates(call: Block, result: Block, seq: int, *, is_old: bool = Fals
     if not answer.looks:
         yield _action(answer, records)
     yield from records
-    if answer.texts and not _shows_contents(answer):
-        yield from path_candidates(listed_places(head_of(answer.text, _LONGEST_SEARCHED)), seq)
+    shows = any(map(_SHOWS.fullmatch, (answer.verb, *answer.programs)))
+    if answer.texts and not shows:  # what stands in a file or on a page is nobody's word
+        yield from path_candidates(listed_places(cuts.head_of(answer.text, _LONGEST_SEARCHED)), seq)
 
 
 def path_candidates(named: Iterable[str], seq: int, speaker: Speaker = Speaker.TOOL) -> Iterator[Candidate]:
@@ -172,11 +166,6 @@ def _only_complains(answer: _Answer) -> bool:
     return any(hits) and all(hit and (hit["cmdlet"] or hit["program"].casefold() in programs) for hit in hits)
 
 
-def _shows_contents(answer: _Answer) -> bool:
-    """Whether the answer is what stands in a file or on a page: a place named there is nobody's word."""
-    return any(map(_SHOWS.fullmatch, (answer.verb, *answer.programs)))
-
-
 def _failed(answer: _Answer) -> bool:
     match answer.parts:
         case [Mapping() as value]:
@@ -192,7 +181,7 @@ def _failure(answer: _Answer) -> Candidate:
     """The last line of an error that says something, in place of a whole stack trace."""
     first = answer.text.strip().partition("\n")[0] or "failed"
     error = [first, *_ERROR_LINE.findall(answer.text[-4_000:])][-1]
-    fields = {"tool": answer.tool, **answer.arguments, "error": clipped(error, _LONGEST_TOLD)}
+    fields = {"tool": answer.tool, **answer.arguments, "error": cuts.one_line(error, _LONGEST_TOLD)}
     return replace(answer.record(fields, f"failed:{answer.tool}", FactKind.ACTION), status=FactStatus.FAILED)
 
 
@@ -205,7 +194,7 @@ def _action(answer: _Answer, records: Sequence[Candidate]) -> Candidate:
     told = dict([made] if made else ())
     told |= {name: cell for name, cell in answer.arguments.items() if cell not in known}
     if not records and answer.text.strip():
-        told["result"] = clipped(answer.text, _LONGEST_TOLD // 2)
+        told["result"] = cuts.one_line(answer.text, _LONGEST_TOLD // 2)
     deed = answer.record({"tool": answer.tool, **told}, f"done:{answer.call}", FactKind.ACTION)
     return replace(deed, weight=0.0) if answer.arguments and not told else deed
 
@@ -215,7 +204,7 @@ def _records(answer: _Answer) -> Iterator[Candidate]:
     objects = (rows_of(part) for part in answer.parts if not isinstance(part, str))
     rows, is_short = list(islice(chain.from_iterable(objects), _MOST_ROWS)), len(answer.text) <= _LONGEST_TOLD
     if answer.looks and is_short and all([*row] == ["result"] for row in rows):
-        result = clipped(answer.text, _LONGEST_TOLD) if answer.texts else ", ".join(row["result"] for row in rows)
+        result = cuts.one_line(answer.text, _LONGEST_TOLD) if answer.texts else ", ".join(row["result"] for row in rows)
         told = {"tool": answer.tool, **answer.arguments, "result": result}
         if any(map(str.isalnum, result)):
             yield answer.record(told, f"{OF_A_CALL}{answer.call}")
@@ -247,7 +236,7 @@ def _line_candidates(answer: _Answer, *, only_places: bool = False) -> Iterator[
     """The lines of a plain text that hold what nobody could guess, and the first one, each with what was asked for; a
     long line by its sentences."""
     lines = (
-        clipped(part, _LONGEST)
+        cuts.one_line(part, _LONGEST)
         for text in answer.texts
         for line in text.splitlines()
         for part in (sentences_in(line) if len(line) > _LONGEST else (line,))
@@ -255,7 +244,7 @@ def _line_candidates(answer: _Answer, *, only_places: bool = False) -> Iterator[
     )
     pattern = _PLACE if only_places else _EXACT
     exact = (line for at, line in enumerate(lines) if not (at or only_places) or pattern.search(line))
-    about = beginning(next(iter(answer.arguments.values()), answer.tool), _LONGEST_ASKED)
+    about = cuts.beginning(next(iter(answer.arguments.values()), answer.tool), _LONGEST_ASKED)
     for line in islice(exact, _MOST_LINES):
         yield answer.record({f"result{OWNER}": about, "line": line}, f"{OF_A_CALL}{answer.call}")
 
