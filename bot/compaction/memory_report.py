@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
-from bot.compaction.facts.fact import Candidate, Fact, FactKind, FactStatus, Speaker
+from bot.compaction.facts.fact import Candidate, Fact, FactKind, FactStatus, Reason, Speaker
 from bot.compaction.facts.life import Refreshed
 
 Visibility = Literal["off", "brief", "debug"]
@@ -25,6 +25,26 @@ NO_CANDIDATES = (
 )
 NOTHING = "I know no facts of this conversation yet. /memory add TEXT gives me one to keep."
 NOT_COLLECTED = "New ones are found while this conversation is compacted by memory (/strategy memory)."
+
+REASONS: Mapping[Reason, str] = {
+    Reason.NEW: "nobody had said so before",
+    Reason.UPDATE: "corrects what was known",
+    Reason.DUPLICATE: "known already",
+    Reason.SUPERSEDED: "something newer says otherwise",
+    Reason.LOW_VALUE: "nothing that is needed later",
+    Reason.REDUNDANT: "records hold all of it",
+    Reason.ERROR_NOISE: "the output of an error",
+    Reason.RETRIED: "a failure that was made good",
+    Reason.DATE_LIKE: "a date, and no place",
+    Reason.FORGOTTEN: "a person had it forgotten",
+    Reason.OVER_CAP: "too many of its kind",
+    Reason.NOT_SAID: "a model read it, and nobody says so in words of their own",
+    Reason.NO_SUCH_FACT: "a model meant a fact that there is not",
+    Reason.PROTECTED: "a model meant what a person keeps",
+    Reason.NOT_THEIRS: "a model took one's word on what another said",
+    Reason.NO_OPERATION: "a model wanted what cannot be done",
+}
+"""Why a candidate was accepted or rejected, for people; nothing is `REDUNDANT` any more, but books may hold it."""
 
 _PAGE = 1_600
 """Characters: one message, on the platform whose messages are the shortest."""

@@ -21,6 +21,7 @@ from starlette.routing import Route
 
 from bot.bus import topics
 from bot.compaction.facts.fact import Reason
+from bot.compaction.memory_report import REASONS
 from bot.compaction.standing_rules import pinned
 from bot.estimate.meter import MeterRecord
 from bot.files.blocks import FOLDER, folder_of
@@ -166,7 +167,7 @@ class ConversationPage:
             total=len(candidates),
             counts=Counter(item.reason.value for item in candidates).most_common(),
             reason=reason,
-            reasons={reason: reason.told for reason in Reason},
+            reasons=REASONS,
             found=found[rows.offset : rows.offset + rows.most],
             rows=rows,
         )

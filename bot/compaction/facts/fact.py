@@ -9,7 +9,6 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from typing import Self
 
 _NO_WORD = re.compile(r"\W+")
 _KEPT = 16_384
@@ -109,31 +108,24 @@ class Fact:
 
 
 class Reason(StrEnum):
-    """Why a candidate was accepted or rejected (FEATURES A8). ``told``: that, for people."""
+    """Why a candidate was accepted or rejected (FEATURES A8; for people: :mod:`bot.compaction.memory_report`)."""
 
-    told: str
-
-    def __new__(cls, value: str, told: str = "") -> Self:
-        member = str.__new__(cls, value)
-        member._value_, member.told = value, told
-        return member
-
-    NEW = "new", "nobody had said so before"
-    UPDATE = "update", "corrects what was known"
-    DUPLICATE = "duplicate", "known already"
-    SUPERSEDED = "superseded", "something newer says otherwise"
-    LOW_VALUE = "low_value", "nothing that is needed later"
-    REDUNDANT = "redundant", "records hold all of it"  # of earlier versions
-    ERROR_NOISE = "error_noise", "the output of an error"
-    RETRIED = "retried", "a failure that was made good"
-    DATE_LIKE = "date_like", "a date, and no place"
-    FORGOTTEN = "forgotten", "a person had it forgotten"
-    OVER_CAP = "over_cap", "too many of its kind"
-    NOT_SAID = "not_said", "a model read it, and nobody says so in words of their own"
-    NO_SUCH_FACT = "no_such_fact", "a model meant a fact that there is not"
-    PROTECTED = "protected", "a model meant what a person keeps"
-    NOT_THEIRS = "not_theirs", "a model took one's word on what another said"
-    NO_OPERATION = "no_operation", "a model wanted what cannot be done"
+    NEW = "new"
+    UPDATE = "update"
+    DUPLICATE = "duplicate"
+    SUPERSEDED = "superseded"
+    LOW_VALUE = "low_value"
+    REDUNDANT = "redundant"
+    ERROR_NOISE = "error_noise"
+    RETRIED = "retried"
+    DATE_LIKE = "date_like"
+    FORGOTTEN = "forgotten"
+    OVER_CAP = "over_cap"
+    NOT_SAID = "not_said"
+    NO_SUCH_FACT = "no_such_fact"
+    PROTECTED = "protected"
+    NOT_THEIRS = "not_theirs"
+    NO_OPERATION = "no_operation"
 
 
 @dataclass(frozen=True, slots=True)

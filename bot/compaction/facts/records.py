@@ -10,7 +10,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
 
 from bot.compaction.grammar import CAPITAL, SMALL
 
@@ -27,13 +26,13 @@ code is more often of something else (``exitCode``, ``statusCode``)."""
 _IS_ID_NAME = re.compile(rf"(?:(?i:(?:^|[_.\s-])(?:{_ID_NAMES}))|[a-z](?:Id|ID|Key|Ref))\Z")
 _IS_GENERIC = re.compile(rf"(?:{_ID_NAMES})\Z", re.IGNORECASE)
 
-_LONGEST_ID = 80
+_LONGEST_ID, _LONGEST_NAME = 80, 60
 _KEPT = 8_192
 """Names and records that are kept as what they are: those that are known are looked at again and again."""
 _WORDS_OF_NAME = re.compile(rf"[{CAPITAL}]?[{SMALL}]+|[{CAPITAL}]+(?![{SMALL}])|[^\W\d_{CAPITAL}{SMALL}]+")
 _ADDRESS = re.compile(r"\S+@\S+\.\S+\Z|[a-z]+://\S+\Z|(?:~|[A-Za-z]:)?[/\\]\S*\w\S*\Z")
-_LONG_DIGITS = 5
-"""Digits from which on a number without a point, among others as long as it, is an id."""
+_LONG_DIGITS, _FEWEST_NAMES = 5, 3
+"""Digits from which on a number without a point, among others as long as it, is an id; cells of a column of names."""
 _LOOKS_LIKE_AN_ID = re.compile(r"#?(?=\S*\d)(?:\d{5,40}|(?=\S*[^\W\d])[\w@+#-]{4,80})\Z")
 _IS_MEASURE = re.compile(
     r"\d{1,4}[-/.]\d\d?[-/.]\d{1,4}(?:\Z|[T\s])|\d\d?:\d\d|1[4-9]\d{8}(?:\d{3})?\Z"
@@ -88,18 +87,30 @@ def id_in(fields: Fields) -> tuple[str, str] | None:
 
 
 def id_names(records: Iterable[Fields]) -> frozenset[str]:
-    """The names in records that later calls need: those with ids under them, and what is wrong."""
-    columns = defaultdict[str, list[str]](list)
-    for name, cell in chain.from_iterable(fields.items() for fields in records):
-        columns[name].append(cell)
-    return frozenset(
-        name for name, cells in columns.items() if name == "error" or OWNER in name or _are_ids(name, cells)
-    )
+    """The names in records that later calls need: those with ids under them, and what is wrong; where no name of a
+    record has any, the one whose values tell it from others."""
+    columns, shapes = defaultdict[str, list[str]](list), dict[tuple[str, ...], None]()
+    for fields in records:
+        shapes[tuple(fields)] = None
+        for name, cell in fields.items():
+            columns[name].append(cell)
+    found = {name for name, cells in columns.items() if name == "error" or OWNER in name or _are_ids(name, cells)}
+    for names in shapes:
+        if found.isdisjoint(names) and (named := [name for name in names if _are_names(columns[name])]):
+            found.add(max(named, key=lambda name: len(set(columns[name])) / len(columns[name])))
+    return frozenset(found)
 
 
 def _looks_like_an_id(cell: str) -> bool:
     """Whether a value by itself is one that nobody could guess: digits without a point, alone or with letters."""
     return bool(_LOOKS_LIKE_AN_ID.match(cell)) and not _IS_MEASURE.match(cell)
+
+
+def _are_names(cells: Sequence[str]) -> bool:
+    """Whether cells are words that differ from each other, as names of things do."""
+    are_short = len(cells) >= _FEWEST_NAMES and sum(map(len, cells)) <= _LONGEST_NAME * len(cells)
+    worded = sum(cell[:1].isalpha() and not _IS_MEASURE.match(cell) for cell in cells)
+    return are_short and worded > 0.6 * len(cells) < len(set(cells))
 
 
 def _are_ids(name: str, cells: Sequence[str]) -> bool:

@@ -79,6 +79,7 @@ _EXACT = re.compile(
 )
 """What nobody could guess: digits, points, lines or capitals within words."""
 _IS_KEY = re.compile(r"(?![^\W\d]+_?\d\Z)(?:\W{0,3}\d+\Z|(?=.*\d)[\w.:@#-]{4,80}\Z)")
+_Path = tuple[str, ...]
 _NO_NAME = re.compile(r"[^\w@.-]+")
 _PLACE = re.compile(r"[/\\]\S*\w|\w\.[a-z]\w{0,4}\b(?::\d+)?")
 
@@ -323,12 +324,8 @@ def as_name(name: str) -> str:
     return _NO_NAME.sub("_", name)[:60].strip("_") or "_"
 
 
-_Leaf = tuple[tuple[str, ...], Any]
-"""The names that lead to what an object holds, and a cell, or the objects of a list."""
-
-
-def _leaves(value: Mapping[Any, Any], path: tuple[str, ...] = (), *, split: bool = False) -> Iterator[_Leaf]:
-    """``split``: lists of objects are told as such, and not as cells."""
+def _leaves(value: Mapping[Any, Any], path: _Path = (), *, split: bool = False) -> Iterator[tuple[_Path, Any]]:
+    """The names that lead to what an object holds, and a cell; ``split``: or the objects of a list."""
     for key, item in value.items():
         inner = (*path, as_name(str(key)))
         if split and (listed := _objects(item, inner[-1])) is not None:
@@ -339,7 +336,7 @@ def _leaves(value: Mapping[Any, Any], path: tuple[str, ...] = (), *, split: bool
             yield inner, text
 
 
-def _record(leaves: Sequence[_Leaf]) -> Fields:
+def _record(leaves: Sequence[tuple[_Path, Any]]) -> Fields:
     """Cells under names that are as short as they can be told apart."""
     tails = [[path[at:] for at in reversed(range(len(path)))] for path, _ in leaves]
     times = Counter(chain.from_iterable(tails))

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from bot.bus.events import MeterFacts
-from bot.compaction.facts.fact import Reason
 from bot.compaction.memory_gate.gate import gates_in
-from bot.compaction.memory_report import runtime_in
+from bot.compaction.memory_report import REASONS, runtime_in
 from bot.estimate.meter import MeterRecord
 from bot.messages import Address, Kept
 from bot.page import markup
@@ -74,7 +73,7 @@ class View:
             csrf=self._visitor.csrf,
             memory=runtime_in(line.payload),
             rewritten=gates_in(line.payload),
-            reasons={reason.value: reason.told for reason in Reason},
+            reasons={reason.value: told for reason, told in REASONS.items()},
             agent=self._agent,
         )
         return Markup(text)  # noqa: S704  # made by a template that escapes

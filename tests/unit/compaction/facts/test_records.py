@@ -56,11 +56,19 @@ def test_a_column_of_ids_is_in_the_shortest_form_whatever_it_is_called(name: str
     assert [row.get(name) for row in shortest(records(rows))] == cells
 
 
-def test_a_record_without_an_id_is_told_whole() -> None:
-    rows = [{"town": "Bergen", "inn": inn, "when": "18:30"} for inn in ("Casa Ines", "Prado Grill", "The Quist")]
-    assert shortest(records(rows)) == rows
+def test_without_ids_a_record_is_told_by_what_tells_it_from_others() -> None:
+    inns = ["Casa Ines", "Prado Grill", "The Quist", "Rahimi's", "Sato"]
+    rows = [
+        {"town": "Bergen", "has_music": "True", "inn": inn, "stars": at, "when": "18:30"} for at, inn in enumerate(inns)
+    ]
+    assert shortest(records(rows)) == [{"town": "Bergen", "inn": inn} for inn in inns]
     with_ids = [{**row, "ref": f"QX-{at}7A"} for at, row in enumerate(rows)]
-    assert shortest(records(with_ids)) == [{"town": "Bergen", "ref": row["ref"]} for row in with_ids]
+    assert all("inn" not in row for row in shortest(records(with_ids)))
+
+
+def test_a_record_without_an_id_that_nothing_tells_from_others_is_told_whole() -> None:
+    rows = [{"town": "Bergen", "inn": inn, "when": "18:30"} for inn in ("Casa Ines", "Prado Grill")]
+    assert shortest(records(rows)) == rows
 
 
 @pytest.mark.parametrize(
