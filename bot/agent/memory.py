@@ -140,15 +140,15 @@ class AgentMemory:
         life = await self._life(read, collects=collects) if read.unread else Refreshed(read.known)
         return injected(life.facts, read.floor)
 
-    async def obey(self, argument: str, *, busy: bool) -> str:
-        """Do what /memory says; the answer."""
+    async def obey(self, argument: str, *, busy: bool, speaker: str = "") -> str:
+        """Do what /memory says; the answer. ``speaker``: who says it, where several people talk."""
         match = _COMMAND.fullmatch(argument.strip())
         if match is None:
             return f"I do not know that. {USAGE}"
         if match[1]:
             return await self._change(match[1].lower(), int(match[2]))
         if match[3]:
-            return await self._add(match[4], busy=busy)
+            return await self._add(f"{speaker}: {match[4]}" if speaker else match[4], busy=busy)
         async with self._database.read() as tx:
             if match[5]:
                 return audit_of(await facts.candidates(tx, self._context.agent_id), int(match[6] or 1))

@@ -62,7 +62,7 @@ def parts_of(text: str) -> Iterator[Any]:
                 failures, searched = failures + 1, start + 1
                 continue
             value, end = found[0], start + found[1]
-        if isinstance(value, dict | list) and (value or not text[:start].strip()) and not _is_too_deep(value):
+        if isinstance(value, dict | list) and (value or not text[:start].strip()) and not is_too_deep(value):
             yield from _plain_parts(text[at:start])
             yield value
             at = end
@@ -70,7 +70,7 @@ def parts_of(text: str) -> Iterator[Any]:
     yield from _plain_parts(text[at:])
 
 
-def _is_too_deep(value: dict[str, Any] | list[Any]) -> bool:
+def is_too_deep(value: dict[str, Any] | list[Any]) -> bool:
     """Whether nobody who reads it would come to its end: each level of it takes a frame or two of those there are."""
     level: list[Any] = [value]
     for _ in range(_DEEPEST):

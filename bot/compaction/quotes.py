@@ -49,7 +49,7 @@ def is_note(text: str) -> bool:
 def note_and_words(text: str) -> tuple[str, str]:
     """A line of memory as the note that it begins with, if any (and a blank behind it), and the words."""
     note, end, words = text.partition("] ") if is_note(text) else ("", "", text)
-    return (f"{note}{end}", words) if end else ("", text)
+    return (f"{note}{end}", words) if end and "[" not in note[1:] else ("", text)
 
 
 def parts_of(text: str) -> Iterator[tuple[bool, str]]:

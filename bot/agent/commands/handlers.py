@@ -262,8 +262,8 @@ class CommandHandlers:
     async def _recall(self, argument: str, _message: Waiting) -> str:
         return await answer_people(self._database, self._context.agent_id, argument, self._context.zone)
 
-    async def _remember(self, argument: str, _message: Waiting) -> str:
-        return await self._memory.obey(argument, busy=self.is_busy)
+    async def _remember(self, argument: str, message: Waiting) -> str:
+        return await self._memory.obey(argument, busy=self.is_busy, speaker=message.speaker)
 
     async def _obey_rules(self, argument: str, message: Waiting) -> str | None:
         return await self._rules.obey(argument, message, lambda: self._runner.turn is not None)

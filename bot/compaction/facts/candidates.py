@@ -1,7 +1,4 @@
-"""The candidates of one entry: the first of the two stages of finding facts. Pure; what it answers can be kept.
-
-The second stage is :mod:`bot.compaction.facts.life`.
-"""
+"""The candidates of one entry: the first of the two stages of finding facts. Pure; what it answers can be kept."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ _BEGINS = re.compile(r"(?:\A|\n)##+ ")
 """A section does so, also below a summary, where headings are one deeper."""
 _NO_ROW = re.compile(rf"[->] |##+ |{_HEAD}")
 """How no row begins: as another line of a checkpoint does."""
-_ENDS = re.compile(rf"(?<=\n{END})\n|\n\n")
+_ENDS = re.compile(rf"(?<=\n{END})\n|\n\n|\n(?=\[The rest of this was left out\.\])")
 """Behind a checkpoint. Those of earlier versions have no last line; but none has an empty one."""
 _CELL = re.compile(r"[\t\n=]")
 
@@ -88,7 +88,7 @@ def facts_in(text: str, seq: int) -> Iterator[Candidate]:
     """The facts of a checkpoint, or of the sections of one below a summary, as candidates of the entry that holds it;
     what was said, of the entries in which it was. A section ends with an empty line at last."""
     for section in _BEGINS.split(text)[1:]:
-        heading, _, body = section.partition("\n\n")[0].partition("\n")
+        heading, _, body = _ENDS.split(section, maxsplit=1)[0].partition("\n")
         title = heading.partition(":")[0]
         if title == _SAID:
             yield from _said_in(body, seq)
@@ -193,7 +193,7 @@ def _given(facts: Iterable[Fact], there: set[str]) -> Iterator[str]:
 def _given_in(section: str, seq: int) -> Iterator[Candidate]:
     """No line of a value begins as the line of another name does."""
     for line in section.removeprefix(_BULLET).split(f"\n{_BULLET}"):
-        name, _, values = line.partition("=")
+        name, _, values = line.removesuffix(" ¦" if "\n" in line else "").partition("=")  # so earlier versions ended
         for value in values.split(SEPARATOR):
             yield from given_candidates({name: value}, seq)
 

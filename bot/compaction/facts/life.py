@@ -193,8 +193,11 @@ class _Merging:
         self._by_what.clear()
         for at, fact in sorted(self.facts.items(), key=lambda item: item[1].seqs[-1:]):
             first = self._by_what.get(about(fact), at)
-            if first != at and not (fact.protected and self.facts[first].protected):
-                older = self.facts.pop(first)
+            older = self.facts[first]
+            if first != at and fact.protected and older.protected:
+                self.facts[first] = older if older.kind.is_prose else replace(older, status=FactStatus.REPLACED)
+            elif first != at:
+                del self.facts[first]
                 seqs = with_seqs((), *sorted({*older.seqs, *fact.seqs}))
                 self.facts[at] = _in_the_place_of(older, fact, seqs) if older.protected else replace(fact, seqs=seqs)
             self._by_what[about(fact)] = at
@@ -286,7 +289,7 @@ class _Merging:
         fact = self.facts.pop(at, None)
         if fact and at >= 0:
             self.candidates[at] = replace(self.candidates[at], reason=reason)
-        elif fact and fact.protected:
+        if fact and fact.protected:
             status = FactStatus.REPLACED if fact.status is FactStatus.ACTIVE else fact.status
             self.facts[at] = replace(fact, status=status)
 

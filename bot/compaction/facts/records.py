@@ -1,7 +1,6 @@
 """Records: names and values in one line, and which of them are ids. Pure.
 
-A record's text is ``name=value`` fields with tabs between them: no value holds a tab or a line break, so it can be
-taken apart again.
+A record's text is ``name=value`` fields with tabs between them; no value holds a tab or a line break.
 """
 
 from __future__ import annotations

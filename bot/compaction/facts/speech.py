@@ -2,8 +2,7 @@
 
 A line is a piece of a message, word for word: a sentence, a list with what introduces it, or so much of a long one as
 fits. It is told from its form alone whether it says anything by itself. What a line of a person is called where people
-read it (a goal, a rule or decision) is told by words that are data of the package (``labels.toml``), loaded when the
-first line is looked at; they decide nothing about what stays.
+read it (a goal, a rule or decision) is told by data of the package (``labels.toml``), and decides nothing.
 """
 
 from __future__ import annotations

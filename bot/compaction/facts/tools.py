@@ -22,7 +22,7 @@ from typing import Any
 
 from bot.compaction.facts.fact import OF_A_CALL, PART, Candidate, Fact, FactKind, FactStatus, Reason, Speaker
 from bot.compaction.facts.records import OWNER, Fields, as_text, fields_of, id_in, is_generic, list_of, words_of_name
-from bot.compaction.formats import LONGEST, parts_of
+from bot.compaction.formats import LONGEST, is_too_deep, parts_of
 from bot.compaction.grammar import last_name
 from bot.compaction.places import dates_like_places, listed_places
 from bot.compaction.sentences import sentences_in
@@ -42,9 +42,11 @@ _MOST_ROWS, _MOST_LINES, _MOST_PATHS = 400, 60, 10
 _MOST_GIVEN, _MOST_OF_A_LIST = 60, 20
 """Values of one call, and of one list: the first of them. Of a table that is handed over no cell is given again."""
 _DEEPEST, _KEPT = 12, 4_096
-_LETTER_BY_LETTER = re.compile(r" *\S[\S ]*(?:\n(?: +\S|(?:[^\W\d]|[)\]}])(?![^\n\t]{0,60}(?::(?:\s|\Z)|：)))[\S ]*)*")
-"""No line of it but the first begins as a line of a checkpoint does, or somebody's words: behind a name of up to 60
-characters these have a colon. Any other value stands in one line."""
+_IN_A_LINE = r"[^\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]*"
+_GOES_ON = r"\n(?: {4,}\S| {1,3}[^\s#]|(?:[^\W\d]|[)\]}])(?![^\n\t]{0,60}(?::(?:\s|\Z)|：)))"
+_LETTER_BY_LETTER = re.compile(rf" *\S{_IN_A_LINE}(?:{_GOES_ON}{_IN_A_LINE})*")
+"""No line of it but the first begins as a line of a checkpoint does, as a heading, or as somebody's words: behind a
+name of up to 60 characters these have a colon. Any other value stands in one line."""
 _READS = re.compile(
     "get|list|search|find|read|look|lookup|fetch|query|show|check|view|describe|calculate|compute|think|recall|grep|glob"
     "|ls|cat|open|browse|count|inspect|status|web|load|retrieve|test|validate|verify"
@@ -91,7 +93,7 @@ class _Answer:
     def __init__(self, call: Block, result: Block, seq: int) -> None:
         given = call.get("input")
         self.seq, self.tool = seq, str(call.get("name") or "tool")
-        self.given = given if isinstance(given, Mapping) else {}
+        self.given = given if isinstance(given, dict) and not is_too_deep(given) else {}
         self.arguments = flattened(self.given)
         self.text = cuts.head_of(text_of(result.get("content") or "").rsplit(f"\n{RUN_AS}", 1)[0], LONGEST)
         self.verb = "".join(words_of_name(self.tool.rsplit("__", 1)[-1])[:1]).casefold()

@@ -98,15 +98,15 @@ class Reset:
 
     def _kept(self, view: Sequence[Entry], meter: Meter, context: PlanContext) -> list[Entry]:
         requests = [index for index, entry in enumerate(view) if entry.kind in REQUESTS]
-        if not requests:
-            return []
-        if not _is_answered(view):
+        if not view or not _is_answered(view):
+            if not requests:
+                return []
             # Several messages that one turn collected belong together, and so do messages that wait for an answer.
             before = takewhile(lambda entry: entry.kind in TO_ANSWER, reversed(view[: requests[-1]]))
             files = takewhile(lambda entry: entry.kind is EntryKind.FILE, view[requests[-1] + 1 :])
             unread = _unread(view[requests[-1] + 1 :], Scale.of(view, meter), meter, context)
             return [*reversed(list(before)), view[requests[-1]], *files, *unread]
-        exchange = list(view[requests[-1] :])
+        exchange = list(view[requests[-1] if requests else -1 :])
         options = self.options
         recent = Recent.of(options.keep_exchange_share, options.recent_tokens, Scale.of(view, meter), meter)
         most = recent.at_most(options.keep_exchange_share * meter.limit)

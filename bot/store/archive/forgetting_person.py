@@ -81,7 +81,7 @@ async def redact(tx: Tx, agent_id: AgentId, connector: str, person: str, *, stop
     said, files, speakers = await _said(tx, agent_id, person)
     written = await _written(tx, agent_id, connector, person)
     files |= written.files
-    added = await _added_facts(tx, agent_id, written.texts)
+    added = await _added_facts(tx, agent_id, written)
     own = {*said, *added}
     taken = Taken(person=person, speakers=frozenset(speakers | written.speakers))
     quotes = [entry for entry in await quoting(tx, agent_id, taken) if entry.seq not in own]
@@ -172,16 +172,18 @@ async def _times(tx: Tx, agent_id: AgentId, seqs: Collection[int]) -> list[float
     return [(await tx.execute(first)).scalar_one()]
 
 
-async def _added_facts(tx: Tx, agent_id: AgentId, texts: Sequence[str]) -> set[int]:
+async def _added_facts(tx: Tx, agent_id: AgentId, written: _Written) -> set[int]:
     """Entries that tell the model what this person had it remember with /memory; whose word it was, only the inbox
-    says."""
-    asked = _commands(texts)
+    says. In a group the name stands before it."""
+    asked = _commands(written.texts)
     notes = (entries.c.agent_id == agent_id) & (entries.c.kind == EntryKind.NOTE) & entries.c.layer.is_(None)
     if not asked:
         return set()
     rows = await tx.execute(select(entries.c.seq, entries.c.blocks).where(notes))
     told = {seq: text_to_read(blocks).rpartition("with /memory: ")[2].rstrip("]") for seq, blocks in rows}
-    return {seq for seq, fact in told.items() if fact and any(fact in text for text in asked)}
+    names = ("", *(f"{name}: " for name in written.speakers))
+    words = {(seq, fact.removeprefix(name)) for seq, fact in told.items() for name in names if fact}
+    return {seq for seq, fact in words if any(fact in text for text in asked)}
 
 
 def _commands(texts: Sequence[str]) -> list[str]:

@@ -233,6 +233,17 @@ async def test_what_a_person_adds_is_pinned_and_the_model_reads_it_at_once_and_a
         assert len([item for item in (await book(running))[1] if item.pinned]) == 1
 
 
+async def test_in_a_group_what_somebody_adds_begins_with_who_it_was(
+    house: OpenHouse, room: Room, model: MessagesServer
+) -> None:
+    async with house(agents=MEMORY, memory=QUIET):
+        await room.says("/memory add Ada: I owe Eve 500 euros.", person="eve", speaker="Eve")
+        await room.until(lambda: any("📌 Eve: Ada: I owe Eve" in notice for notice in room.notices()))
+        await room.says("Who owes what?", person="bob", speaker="Bob")
+        await room.until(room.replies)
+        assert "with /memory: Eve: Ada: I owe Eve 500 euros.]" in "".join(read(model.requests[-1].request))
+
+
 async def test_a_forgotten_fact_that_a_person_adds_again_is_back(house: OpenHouse, room: Room) -> None:
     async with house(agents=MEMORY, memory=QUIET) as running:
         known = await told(running, room, CODE)

@@ -329,3 +329,10 @@ def test_a_mark_is_never_doubled() -> None:
     again = merged(facts_in(text, 2)).facts
     assert [(fact.text, fact.status) for fact in again] == [("Fix the lamp.", FactStatus.DONE)]
     assert rendered(again) == text
+
+
+def test_what_an_earlier_version_wrote_behind_values_of_several_lines_is_none_of_them() -> None:
+    old = "# Memory checkpoint\nFrom hidden messages.\n## Given\n- cmd=ls -la\n  foo ¦\n- city=San Jose"
+    assert [found.text for found in facts_in(old, 50)] == ["cmd=ls -la\n  foo", "city=San Jose"]
+    cut = "# Memory checkpoint\nFrom hidden messages.\n## Given\n- city=San Jose\n[The rest of this was left out.]"
+    assert [found.text for found in facts_in(cut, 50)] == ["city=San Jose"]

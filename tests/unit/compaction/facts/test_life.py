@@ -399,3 +399,24 @@ def test_what_two_calls_returned_in_the_same_words_stands_until_both_return_some
     known = numbered(told(*entries))
     life = told(*called(5, "list_guests", {}, '[{"name": "Rosa"}, {"name": "Theo"}]'), known=known)
     assert sorted(texts(life.facts)) == ["name=Ines", "name=Omar", "name=Rosa", "name=Theo"]
+
+
+def test_a_pinned_failure_stays_when_its_tool_fails_again_and_then_succeeds_in_one_turn() -> None:
+    pinned = fact(7, "tool=deploy\terror=boom", 3, FactKind.ACTION, key="failed:deploy", pinned=True)
+    pinned = replace(pinned, status=FactStatus.FAILED, speaker=Speaker.TOOL, source=Source.PERSON)
+    failed = Candidate(FactKind.ACTION, "tool=deploy\terror=bang", 5, "failed:deploy", Speaker.TOOL, FactStatus.FAILED)
+    done = Candidate(FactKind.ACTION, "tool=deploy\tx=1", 6, "done:deploy:x=1", Speaker.TOOL)
+    life = refreshed([pinned], [failed, done])
+    assert [(item.number, item.pinned) for item in life.facts if item.number] == [(7, True)]
+
+
+def test_of_two_pinned_records_of_one_thing_the_older_says_that_it_is_outdated() -> None:
+    known = [
+        fact(1, "user_id=U1\tplan=gold", 1, FactKind.VALUE, key="entity:user_id=U1", pinned=True),
+        fact(2, "user_id=U1\tplan=lead", 9, FactKind.VALUE, key="entity:user_id=U1", pinned=True),
+    ]
+    life = told(said(20, "My flight is BA117."), known=known)
+    assert {item.number: item.status for item in life.facts if item.number} == {
+        1: FactStatus.REPLACED,
+        2: FactStatus.ACTIVE,
+    }

@@ -18,6 +18,7 @@ from bot.compaction.facts.fact import Fact, FactKind, Speaker
 from bot.compaction.facts.life import merged
 from bot.compaction.facts.tools import as_given, given_candidates
 from bot.history import Entry, EntryKind
+from tests.unit.entries import returned
 
 
 def given(*calls: tuple[int, dict[str, Any]], known: Sequence[Fact] = ()) -> tuple[Fact, ...]:
@@ -168,3 +169,29 @@ def test_where_room_is_short_names_that_calls_were_given_stay_and_small_numbers_
     text = checkpoint_of(given((61, {"city": "Lower Mill"}), known=facts), 150)
     assert "Lower Mill" in text
     assert sum(f"{70_000_000 + 977 * at}" in text for at in range(30)) > len(lines(text)[0].split("\t"))
+
+
+@pytest.mark.parametrize(
+    ("value", "stands"),
+    [
+        ("def f():\n    return 1", True),
+        ("a\n  b", True),
+        ("price: 500\u00a0€", True),
+        ("ok\n   ## Said: the last line", False),
+        ("ok\n #3 person: yes", False),
+        ("ok\n    # a comment in code", True),
+        ("ok\u2028#3 person: yes", False),
+    ],
+)
+def test_a_value_stands_letter_by_letter_unless_a_line_of_it_looks_like_a_heading(value: str, stands: bool) -> None:
+    assert (as_given(value) == value) is stands
+    assert stands or "\n" not in as_given(value)
+
+
+def test_arguments_that_nobody_can_read_to_their_end_are_none() -> None:
+    deep: Any = "x"
+    for _ in range(1_000):
+        deep = [deep]
+    call = {"type": "tool_use", "id": "a", "name": "do", "input": {"p": deep}}
+    entries = [Entry(1, "assistant", (call,), EntryKind.REPLY), returned(2, "a", "The code is QX-5512.")]
+    assert any("QX-5512" in found.text for found in candidates_of(entries))

@@ -86,6 +86,13 @@ def test_of_an_exchange_that_is_large_the_request_and_its_answer_stay_or_the_ans
     assert shown(after)[1:] == [("assistant", ["A fox. Shoo it?"]), ("user", ["yes"])]
 
 
+def test_an_answer_that_stays_alone_stays_when_it_is_compacted_again() -> None:
+    page = history(*LONG_TALK, said(3, "look", tokens=200), replied(4, "A fox. Shoo it?", tokens=100))
+    once = compacted(page)
+    assert shown(once)[-1] == ("assistant", ["A fox. Shoo it?"])
+    assert Reset().plan(once.visible, full(900), PlanContext()) is None
+
+
 def test_an_answer_that_is_large_is_summarised_with_what_it_answers_so_that_nothing_is_answered_twice() -> None:
     page = history(*LONG_TALK, said(3, "bye", tokens=10), replied(4, "bye", tokens=151))
     assert planned(page).summarise == (1, 2, 3, 4)
