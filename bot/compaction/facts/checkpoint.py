@@ -193,7 +193,7 @@ def _given(facts: Iterable[Fact], there: set[str]) -> Iterator[str]:
 def _given_in(section: str, seq: int) -> Iterator[Candidate]:
     """No line of a value begins as the line of another name does."""
     for line in section.removeprefix(_BULLET).split(f"\n{_BULLET}"):
-        name, _, values = line.removesuffix(" ¦" if "\n" in line else "").partition("=")  # so earlier versions ended
+        name, _, values = line.partition("=")
         for value in values.split(SEPARATOR):
             yield from given_candidates({name: value}, seq)
 

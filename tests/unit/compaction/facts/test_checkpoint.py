@@ -331,8 +331,6 @@ def test_a_mark_is_never_doubled() -> None:
     assert rendered(again) == text
 
 
-def test_what_an_earlier_version_wrote_behind_values_of_several_lines_is_none_of_them() -> None:
-    old = "# Memory checkpoint\nFrom hidden messages.\n## Given\n- cmd=ls -la\n  foo ¦\n- city=San Jose"
-    assert [found.text for found in facts_in(old, 50)] == ["cmd=ls -la\n  foo", "city=San Jose"]
+def test_where_an_earlier_version_left_out_the_rest_the_note_is_no_value() -> None:
     cut = "# Memory checkpoint\nFrom hidden messages.\n## Given\n- city=San Jose\n[The rest of this was left out.]"
     assert [found.text for found in facts_in(cut, 50)] == ["city=San Jose"]
