@@ -108,7 +108,8 @@ class Rarity:
     @cached_property
     def weight(self) -> Callable[[str], float]:
         """How much a term tells: log(1 + N / df), times its form."""
-        return _Weights(self).__getitem__
+        texts = max(1, self.texts)
+        return _Weights(self, {term: log(1 + texts / df) * form_of(term) for term, df in self.counts.items()}).of
 
     def of_one(self, form: float) -> float:
         """The weight of a term of this form that only one text holds."""
@@ -120,15 +121,15 @@ class Rarity:
 
 
 class _Weights(dict[str, float]):
-    """By term, what it tells; each is found when it is first asked for."""
+    """By term, what it tells; of a term that no text holds as much as of one that one does."""
 
-    def __init__(self, rarity: Rarity) -> None:
-        super().__init__()
+    def __init__(self, rarity: Rarity, known: dict[str, float]) -> None:
+        super().__init__(known)
         self._rarity = rarity
+        self.of: Callable[[str], float] = self.__getitem__
 
     def __missing__(self, term: str) -> float:
-        rarity = self._rarity
-        self[term] = weight = log(1 + max(1, rarity.texts) / max(1, rarity.counts[term])) * form_of(term)
+        self[term] = weight = self._rarity.of_one(form_of(term))
         return weight
 
 

@@ -31,7 +31,7 @@ from bot.compaction.places import is_place
 from bot.history import Entry, EntryKind
 from bot.history.entry_text import RECALL
 
-MOST_FACTS, _AFTER_CAPPING = 1_700, 0.5
+MOST_FACTS, _AFTER_CAPPING = 1_700, 0.45
 """Facts of one agent that were found by themselves, and the share of them that is left when there were more."""
 CAPS = {FactKind.ACTION: 400, FactKind.VALUE: 1_500, FactKind.GIVEN: 1_000, FactKind.PATH: 100}
 """Facts of one kind at most; the oldest that nobody pinned go (FEATURES A8: growth is capped)."""
@@ -171,7 +171,7 @@ class _Merging:
     def __init__(self, candidates: list[Candidate], known: Sequence[Fact]) -> None:
         self.candidates = candidates
         self.facts = dict(enumerate(known, -len(known)))
-        self._by_what = {about(fact): at for at, fact in self.facts.items()}
+        self._by_what = dict(zip(map(about, known), self.facts, strict=True))
         self._by_text: dict[tuple[FactKind, str], int] = {}
         """What a checkpoint tells has no keys, or others."""
         self._by_clue = defaultdict[str, list[int]](list)

@@ -81,7 +81,6 @@ _EXACT = re.compile(
 )
 """What nobody could guess: digits, points, lines or capitals within words."""
 _IS_KEY = re.compile(r"(?![^\W\d]+_?\d\Z)(?:\W{0,3}\d+\Z|(?=.*\d)[\w.:@#-]{4,80}\Z)")
-_Path = tuple[str, ...]
 _NO_NAME = re.compile(r"[^\w@.-]+")
 _PLACE = re.compile(r"[/\\]\S*\w|\w\.[a-z]\w{0,4}\b(?::\d+)?")
 
@@ -259,8 +258,7 @@ def as_given(value: Any) -> str:
 
 
 def given_candidates(given: Any, seq: int) -> Iterator[Candidate]:
-    """The values that a call was given and that may be given again, each :func:`as_given` and by itself, also those in
-    lists and objects; of many the first."""
+    """The values that a call was given and that may be given again, each by itself, also those in lists and objects."""
     for name, value in islice(_values(given), _MOST_GIVEN):
         if value and len(value) <= (_LONGEST if "\n" in value else _LONGEST_GIVEN):
             yield Candidate(FactKind.GIVEN, f"{name}={value}", seq, f"given:{value}", Speaker.TOOL)
@@ -326,7 +324,7 @@ def as_name(name: str) -> str:
     return _NO_NAME.sub("_", name)[:60].strip("_") or "_"
 
 
-def _leaves(value: Mapping[Any, Any], path: _Path = (), *, split: bool = False) -> Iterator[tuple[_Path, Any]]:
+def _leaves(value: Mapping[Any, Any], path: tuple[str, ...] = (), *, split: bool = False) -> Iterator[tuple[Any, Any]]:
     """The names that lead to what an object holds, and a cell; ``split``: or the objects of a list."""
     for key, item in value.items():
         inner = (*path, as_name(str(key)))
@@ -338,8 +336,10 @@ def _leaves(value: Mapping[Any, Any], path: _Path = (), *, split: bool = False) 
             yield inner, text
 
 
-def _record(leaves: Sequence[tuple[_Path, Any]]) -> Fields:
+def _record(leaves: Sequence[tuple[tuple[str, ...], Any]]) -> Fields:
     """Cells under names that are as short as they can be told apart."""
+    if all(len(path) == 1 for path, _ in leaves):  # as most are
+        return {path[0]: text for path, text in leaves}
     tails = [[path[at:] for at in reversed(range(len(path)))] for path, _ in leaves]
     times = Counter(chain.from_iterable(tails))
     names = (next((tail for tail in own if times[tail] == 1), own[-1]) for own in tails)
