@@ -40,10 +40,9 @@ _FEW = 8
 """Records of one shape that count in full: of many a later step needs a few, of one by itself that one."""
 _OF_GIVEN = 5.0
 """What a value that a call was given tells by its form: as much as two codes do, since a call took it already."""
-_SPARE = 1.25
-"""Lines are chosen for so much more room than there is, since prices are guesses."""
-_TRIES, _AIM, _CLOSE = 50, 0.999, 0.997
-"""How often it is filled, the share of its room that it is meant to take, and from which on it is as good as any."""
+_SPARE, _TRIES, _AIM, _CLOSE = 1.25, 50, 0.999, 0.997
+"""Prices are guesses: for how much more room lines are chosen, how often it is filled, the share of its room that a
+checkpoint is meant to take, and from which on it is as good as any."""
 _SHORT = 60
 """Characters up to which a cell by its place may be among what a record is told by."""
 _IS_AMOUNT = re.compile(r"-?\d{1,4}(?:\.\d+)?\Z")
@@ -70,6 +69,10 @@ def checkpoint_of(
     ``covered``: terms that stand on the page in any case. Empty when not even one fact fits.
     """
     choice = _Choice(facts)
+    everything = [at for at, line in enumerate(choice.lines) if line.sure or line.terms]
+    fits = sum(choice.lines[at].price for at in everything) <= room * _SPARE
+    if everything and fits and measure(text := choice.shown(everything)) <= room:
+        return text  # what fits whole is not chosen from, which takes longer than all else
     order = chosen(choice.lines, room * _SPARE, rarity=choice.rarity, covered=covered, needs=choice.needs)
     taken, best, tokens, at = list[int](), "", 0.0, 0
     step = max(1, bisect_right(list(accumulate(choice.lines[line].price for line in order)), room))

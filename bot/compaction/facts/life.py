@@ -8,9 +8,8 @@
 Things are merged in the order in which they were said: what is known is counted and not told twice, what is newer under
 a key takes the place of what is older, and failures that a later call made good go. What people and the model said is
 never changed, and of two sentences none is taken to mean the other: that one may outdate the other is said by where
-they stand. Only a record that was read again outdates what was said of its old value.
-
-What a person pinned or added stays until that person has it forgotten, and that until a person says it again.
+they stand. Only a record that was read again outdates what was said of its old value. What a person pinned or added
+stays until that person has it forgotten, and that until a person says it again.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 A value that a call was given is often given to a later one. In rows it would stand behind the same names again and
 again; so it is a fact of its own, ``city=San Jose``, under the name under which it was given last. It stands letter by
 letter, with its blanks and its line breaks, since a call takes it only so: code that an edit replaces, a command.
-
 What a tool returned becomes rows: nested objects are flattened to the shortest names that tell them apart, and each
 list of objects in an object is rows of their own, with the id of what they belong to, however deep: ``items@=W7``.
 """
@@ -74,7 +73,6 @@ _FAILURE = re.compile(
 )
 _EXITED = re.compile(r"\b[eE](?i:xit (?:code|status)):? [1-9]")
 """What a failure begins with, and what it says of how it ended."""
-_BAD_STATUS = frozenset({"error", "failed", "failure"})
 _ERROR_LINE = re.compile(r"^[\w.]*(?:Error|Exception|error|fatal|panic)\b.*$", re.MULTILINE)
 _EXACT = re.compile(
     r"(?<!\S)(?=\S*\d)\S*[^\W\d]|\d{3}|[@_/\\]|[a-zß-ÿа-я][A-ZÀ-ÞА-Я]|\b[A-ZА-Я]{3,}\b|\.\w{1,4}(?=\W*(?:\s|\Z))"
@@ -172,7 +170,7 @@ def _failed(answer: _Answer) -> bool:
     match answer.parts:
         case [Mapping() as value]:
             is_refused = value.get("success", value.get("ok")) is False
-            is_bad = str(value.get("status")).casefold() in _BAD_STATUS
+            is_bad = str(value.get("status")).casefold() in ("error", "failed", "failure")
             return is_refused or is_bad or bool(value.get("error") or value.get("errors"))
         case [list()]:
             return False
