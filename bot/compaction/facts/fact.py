@@ -33,15 +33,15 @@ class FactKind(StrEnum):
     PATH = "path"
     """A key path, URL or other place."""
 
-    @property
-    def is_prose(self) -> bool:
-        """Whether its text is what somebody said, word for word."""
-        return self in (FactKind.GOAL, FactKind.CONSTRAINT, FactKind.STATEMENT)
+    is_prose: bool
+    """Whether its text is what somebody said, word for word."""
+    is_record: bool
+    """Whether its text is names with values."""
 
-    @property
-    def is_record(self) -> bool:
-        """Whether its text is names with values."""
-        return self in (FactKind.VALUE, FactKind.ACTION)
+
+for _kind in FactKind:  # no properties: they are asked of every fact at every turn
+    _kind.is_prose = _kind in (FactKind.GOAL, FactKind.CONSTRAINT, FactKind.STATEMENT)
+    _kind.is_record = _kind in (FactKind.VALUE, FactKind.ACTION)
 
 
 class FactStatus(StrEnum):
