@@ -109,7 +109,8 @@ class Rarity:
     def weight(self) -> Callable[[str], float]:
         """How much a term tells: log(1 + N / df), times its form."""
         texts = max(1, self.texts)
-        return _Weights(self, {term: log(1 + texts / df) * form_of(term) for term, df in self.counts.items()}).of
+        known = {term: log(1 + texts / df) * form_of(term) for term, df in self.counts.items()}
+        return _Weights(self, known).__getitem__
 
     def of_one(self, form: float) -> float:
         """The weight of a term of this form that only one text holds."""
@@ -126,7 +127,6 @@ class _Weights(dict[str, float]):
     def __init__(self, rarity: Rarity, known: dict[str, float]) -> None:
         super().__init__(known)
         self._rarity = rarity
-        self.of: Callable[[str], float] = self.__getitem__
 
     def __missing__(self, term: str) -> float:
         self[term] = weight = self._rarity.of_one(form_of(term))

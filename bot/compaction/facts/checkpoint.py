@@ -101,7 +101,7 @@ def facts_in(text: str, seq: int) -> Iterator[Candidate]:
 def _said(facts: Iterable[Fact]) -> Iterator[str]:
     before = ""
     for fact in facts:
-        mark, number = _MARKS.get(fact.status, ""), fact.seqs[-1] if fact.seqs else 0
+        mark, number = _MARKS.get(fact.status, ""), fact.last
         note, words = note_and_words(_clean(fact.text).removeprefix(mark))
         who = _ASSISTANT if fact.speaker is Speaker.MODEL else _PERSON
         head = f"#{number or '-'} {who} {mark}{note}".rstrip()

@@ -108,7 +108,7 @@ def leanings(facts: Sequence[Fact], terms: Sequence[tuple[str, ...]]) -> Mapping
             continue
         is_short = sum(form_of(term) for term in terms[at] if not is_telling(term)) < _SHORT
         if fact.speaker is Speaker.PERSON and is_short and not is_note(fact.text):
-            near = {who: one for who, one in last.items() if 0 <= fact.seqs[-1] - facts[one].seqs[-1] <= _NEAR}
+            near = {who: one for who, one in last.items() if 0 <= fact.last - facts[one].last <= _NEAR}
             before = near.get(Speaker.MODEL)
             if before is None or not asks(facts[before].text):
                 before = near.get(Speaker.PERSON) if any(map(is_telling, terms[at])) else None

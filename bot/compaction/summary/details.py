@@ -151,7 +151,7 @@ class Details:
             and not (_stands_in(value_of(fact), shown) if fact.kind is FactKind.GIVEN else self._is_covered(fact.text))
         ]
         says = [*_told_in(summary, "")]
-        spoken = [(fact.seqs[-1], fact.text) for fact in found if fact.kind.is_prose and fact.seqs]
+        spoken = [(fact.last, fact.text) for fact in found if fact.kind.is_prose and fact.seqs]
         spoken += [(entry.seq, text) for entry in page.kept for text in texts_of(entry)]
         before = outdated_values(spoken, says)
         self._facts = [fact for fact in lacking if not self._is_of_these(fact.text, before.get(fact.text))]
