@@ -205,22 +205,45 @@ async def test_agents_that_share_a_head_may_keep_it_at_the_same_moment(house: Op
         await asyncio.gather(*others)
 
 
-async def test_a_host_with_room_for_two_takes_the_others_as_places_become_free_whoever_waited_longest_first(
+async def test_a_host_with_room_for_two_takes_the_others_as_places_become_free(
     house: OpenHouse, room: Room, model: MessagesServer, settings: MakeSettings
 ) -> None:
     async with house(("gateway",)):
-        for chat in range(6):
-            await room.says(f"hello from {chat}", chat=str(chat))
+        await _greets(room, chats=6)
         model.hang()
         async with _host(settings, agents=AgentsSettings(at_once=2)):
             await model.wait_for(lambda server: len(server.requests) == 2)
             with pytest.raises(TimeoutError):
                 await model.wait_for(lambda server: len(server.requests) > 2, 0.3)
             model.release()
-            await room.until(lambda: all(room.replies(str(chat)) for chat in range(6)))
-    answered = [int(record.request.last_user_texts[-1][-1]) for record in model.requests]
-    assert set(answered[:2]) == {0, 1}
-    assert set(answered[2:4]) == {2, 3}
+            await _until_greeted(room, chats=6)
+    assert set(_answered(model)[:2]) == {0, 1}
+
+
+async def test_whoever_waited_longest_for_a_place_is_taken_first(
+    house: OpenHouse, room: Room, model: MessagesServer, settings: MakeSettings
+) -> None:
+    """With one place: of two that are taken at the same moment either may ask the model first."""
+    async with house(("gateway",)):
+        await _greets(room, chats=5)
+        async with _host(settings, agents=AgentsSettings(at_once=1)):
+            await _until_greeted(room, chats=5)
+    assert _answered(model) == [0, 1, 2, 3, 4]
+
+
+async def _greets(room: Room, chats: int) -> None:
+    """One after the other, each in a chat of its own."""
+    for chat in range(chats):
+        await room.says(f"hello from {chat}", chat=str(chat))
+
+
+async def _until_greeted(room: Room, chats: int) -> None:
+    await room.until(lambda: all(room.replies(str(chat)) for chat in range(chats)))
+
+
+def _answered(model: MessagesServer) -> list[int]:
+    """The chats whose greetings the model was asked to answer, in that order."""
+    return [int(record.request.last_user_texts[-1][-1]) for record in model.requests]
 
 
 async def test_what_a_full_host_has_no_room_for_is_answered_by_another_one(
