@@ -22,7 +22,7 @@ import structlog
 from bot.agent.context import Context
 from bot.agent.step import Step
 from bot.compaction.extraction import checked, operations_in
-from bot.compaction.facts.fact import Fact, FactKind, Source, Speaker, plain
+from bot.compaction.facts.fact import Fact, FactKind, FactStatus, Source, Speaker, plain
 from bot.compaction.facts.life import Refreshed, found_in, in_scope, injected, refreshed
 from bot.compaction.facts.speech import LONGEST, speech_candidates
 from bot.compaction.memory_report import USAGE, Changes, audit_of, line_of, page_of, runtime_line, runtime_notice
@@ -204,7 +204,7 @@ class AgentMemory:
             after.append(replace(fact, seqs=(await self._tell_model(step, fact),)) if told else fact)
         await facts.change(step.tx, agent_id, read.known, after)
         await facts.add_candidates(step.tx, agent_id, life.candidates, now=step.now)
-        there = sum(not item.forgotten and in_scope(item, read.floor) for item in after)
+        there = sum(item.is_listed and in_scope(item, read.floor) for item in after)
         changes = Changes.of(life, mode, there)
         line = await self._tell_people(step, row, changes)
         upto = read.last if self.collects else row.upto
@@ -261,7 +261,7 @@ class AgentMemory:
         async with self._context.step() as step:
             row, known = await facts.get(step.tx, agent_id), await facts.load(step.tx, agent_id)
             floor = step.history.floor
-            here = {item.number: item for item in known if not item.forgotten and in_scope(item, floor)}
+            here = {item.number: item for item in known if item.is_listed and in_scope(item, floor)}
             item = here.get(number)
             if item is None:
                 return f"I know no fact {number}. /memory lists them."
@@ -282,7 +282,8 @@ class AgentMemory:
             if _is_full(known):
                 return FULL
             floor = step.history.floor
-            alike = [item for item in known if in_scope(item, floor) and plain(item.text) == plain(text)]
+            own = [item for item in known if item.status is not FactStatus.REMARK and in_scope(item, floor)]
+            alike = [item for item in own if plain(item.text) == plain(text)]
             if alike:
                 added = replace(_changed(alike[0], "pin"), forgotten=False)
                 after = [added if other is alike[0] else other for other in known]

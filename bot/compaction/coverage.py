@@ -188,15 +188,28 @@ def chosen(
     *,
     rarity: Rarity,
     covered: Iterable[str] = (),
-    needs: Callable[[int], Iterable[int]] | None = None,
 ) -> tuple[int, ...]:
     """The indices of lines that together tell most in ``room`` tokens, in the order in which they were chosen.
 
-    ``covered``: terms that stand on the page in any case. ``needs``: by its index the indices of lines without which a
-    line may not stand; they come with it, at the price of all. It is asked only of lines that may be chosen.
+    ``covered``: terms that stand on the page in any case.
     """
-    choosing = _Choosing(lines, room, rarity, covered, needs or _none)
-    return tuple(choosing.run() if needs else choosing.one_by_one())
+    return tuple(_Choosing(lines, room, rarity, covered).one_by_one())
+
+
+def chosen_together(
+    lines: Sequence[Line],
+    room: float,
+    *,
+    rarity: Rarity,
+    covered: Iterable[str] = (),
+    needs: Callable[[int], Iterable[int]],
+) -> tuple[Sequence[int], ...]:
+    """The same where lines need others: those that come together, since none of them may stand alone, in one group.
+
+    ``needs``: by its index the indices of lines without which a line may not stand; they come with it, at the price of
+    all. It is asked only of lines that may be chosen.
+    """
+    return tuple(_Choosing(lines, room, rarity, covered, needs).run())
 
 
 def _none(_at: int) -> Iterable[int]:
@@ -214,7 +227,7 @@ class _Choosing:
         room: float,
         rarity: Rarity,
         covered: Iterable[str],
-        needs: Callable[[int], Iterable[int]],
+        needs: Callable[[int], Iterable[int]] = _none,
     ) -> None:
         self._lines = lines
         self._needs = needs
@@ -229,7 +242,7 @@ class _Choosing:
         self._needs_of: dict[int, Sequence[int]] = {}
         self._needed_by: defaultdict[int, set[int]] = defaultdict(set)
 
-    def run(self) -> Iterator[int]:
+    def run(self) -> Iterator[Sequence[int]]:
         heap = [(-self._alone(at), at) for at in range(len(self._lines))]
         heapify(heap)
         while heap:
@@ -246,7 +259,7 @@ class _Choosing:
             elif score <= 0:
                 return
             elif bundle.price <= self._left:
-                yield from self._take(bundle)
+                yield self._take(bundle)
                 for other in set().union(*map(self._needed_by.__getitem__, bundle.lines)) - self._taken:
                     heappush(heap, (-self._alone(other), other))
 

@@ -116,7 +116,7 @@ def checked(
     ``entries``: those that the model was shown; ``people``: who said what, by the seqs of messages.
     """
     lines = dict(_lines(entry for entry in entries if entry.seq > floor and is_talk(entry)))
-    facts = {item.number: item for item in known if in_scope(item, floor) and not item.forgotten}
+    facts = {item.number: item for item in known if in_scope(item, floor) and item.is_listed}
     added: list[Candidate] = []
     decided: list[Candidate] = []
     for at, operation in enumerate(operations):
@@ -138,7 +138,7 @@ def checked(
             elif operation.op == "add":
                 facts[same.number], changed = _called(same, line.kind)
                 decided.append(replace(line, reason=Reason.UPDATE if changed else Reason.DUPLICATE))
-    after = tuple(item if item.forgotten else facts.get(item.number, item) for item in known)
+    after = tuple(facts.get(item.number, item) for item in known)
     life = refreshed(after, added, floor) if added else Refreshed(after)
     return replace(life, candidates=(*decided, *life.candidates))
 

@@ -133,7 +133,7 @@ def runtime_line(changes: Changes, visibility: Visibility) -> str:
 
 def page_of(facts: Iterable[Fact], number: int, *, collected: bool) -> str:
     """The answer to /memory: one page of the facts, by kind, what is pinned first and then the newest."""
-    shown = [item for item in facts if not item.forgotten]
+    shown = [item for item in facts if item.is_listed]
     if not shown:
         return NOTHING if collected else f"{NOTHING} {NOT_COLLECTED}"
     pages = list(_pages(shown))

@@ -121,7 +121,7 @@ class ConversationPage:
             slowness=slowness(turns),
             parts=_parts(one.meter),
             files=await asyncio.to_thread(_newest_files, folder_of(self._context.settings.data_dir, agent_id) / FOLDER),
-            facts=[item for item in known if not item.forgotten],
+            facts=[item for item in known if item.is_listed],
             rules=rules,
             notices=notices,
             state=state,

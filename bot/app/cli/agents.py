@@ -182,7 +182,7 @@ async def _shown(settings: Settings, name: str) -> dict[str, Any]:
         one = await conversations.get(tx, agent_id)
         if one is None:
             raise NothingFound(f"There is no conversation {name}. `palimpsest agents list` shows which there are.")
-        known = [item for item in await facts.load(tx, agent_id) if not item.forgotten]
+        known = [item for item in await facts.load(tx, agent_id) if item.is_listed]
         considered = await facts.candidates(tx, agent_id)
         rules = pinned(await standing_rules.load(tx, agent_id))
         layers = await conversations.layers_of(tx, agent_id)

@@ -15,9 +15,9 @@ from dataclasses import replace
 from itertools import accumulate, chain
 from math import inf, sqrt
 
-from bot.compaction.coverage import AMOUNT, Line, Rarity, chosen, terms_of
+from bot.compaction.coverage import AMOUNT, Line, Rarity, chosen_together, terms_of
 from bot.compaction.facts.checkpoint import line_of, rendered
-from bot.compaction.facts.fact import Fact, FactKind, Speaker
+from bot.compaction.facts.fact import Fact, FactKind, FactStatus, Speaker
 from bot.compaction.facts.lines import Updates, leanings
 from bot.compaction.facts.records import OWNER, SEPARATOR, Fields, as_text, fields_of, id_names
 from bot.compaction.facts.tools import value_of
@@ -73,29 +73,30 @@ def checkpoint_of(
     fits = sum(choice.lines[at].price for at in everything) <= room * _SPARE
     if everything and fits and measure(text := choice.shown(everything)) <= room:
         return text  # what fits whole is not chosen from, which takes longer than all else
-    order = chosen(choice.lines, room * _SPARE, rarity=choice.rarity, covered=covered, needs=choice.needs)
-    taken, best, tokens, at = list[int](), "", 0.0, 0
-    step = max(1, bisect_right(list(accumulate(choice.lines[line].price for line in order)), room))
+    groups = chosen_together(choice.lines, room * _SPARE, rarity=choice.rarity, covered=covered, needs=choice.needs)
+    taken, best, tokens, at, left_out = list[int](), "", 0.0, 0, False
+    prices = (sum(choice.lines[line].price for line in group) for group in groups)
+    step = max(1, bisect_right(list(accumulate(prices)), room))
     for _ in range(_TRIES):
-        batch = order[at : at + step]
+        batch = [*chain.from_iterable(groups[at : at + step])]
         if not batch or tokens >= _CLOSE * room:
             break
         text = choice.shown(more := [*taken, *batch])
         size = measure(text)
-        is_whole = at == len(taken) or set(more).issuperset(chain.from_iterable(map(choice.needs, batch)))
+        is_whole = not left_out or set(more).issuperset(chain.from_iterable(map(choice.needs, batch)))
         if size <= room and is_whole:
             taken, best, tokens, at = more, text, size, at + step
-            step = max(1, round((_AIM * room - size) * len(more) / size))
+            step = max(1, round((_AIM * room - size) * at / size))
         elif step > 1:
             step = max(1, int(step * (_AIM * room - tokens) / (size - tokens))) if size > room else step // 2
         else:
-            at += 1
+            at, left_out = at + 1, True
     return best
 
 
 def most_telling(facts: Sequence[Fact], count: int) -> frozenset[int]:
     """The indices of so many facts: those that tell most for their length beside what newer ones tell. What was just
-    said is among them."""
+    said is among them; a remark is as long as something is that it may take back. ``facts``: oldest first."""
     terms = [terms_of(fact.text) for fact in facts]
     rarity = Rarity.of([fact.text for fact in facts], terms=terms)
     factors, weight = _factors(facts, terms, rarity), rarity.weight
@@ -106,6 +107,9 @@ def most_telling(facts: Sequence[Fact], count: int) -> frozenset[int]:
         told.update(own)
         is_new = newest - fact.last < _JUST_SAID and fact.kind.is_prose
         worth[at] = inf if is_new else factors[at] * new / (_HEAD + len(fact.text))
+    for at, others in leanings(facts, terms).items():
+        for remark in (one for one in others if facts[one].status is FactStatus.REMARK):
+            worth[remark] = max(worth[remark], worth[at])
     return frozenset(sorted(worth, key=worth.__getitem__, reverse=True)[:count])
 
 
@@ -163,7 +167,8 @@ class _Choice:
         prices, factors = texts_tokens(told, family=Family.NEWER), _factors(self.facts, terms, self.rarity)
         for number, (at, piece) in enumerate(self.pieces):
             fact, is_first = self.facts[at], number == self.first[at]
-            own = terms[at] if piece is fact.text else _terms(fact, piece, ids)
+            is_on_nothing = fact.status is FactStatus.REMARK and not self.together[at]
+            own = () if is_on_nothing else terms[at] if piece is fact.text else _terms(fact, piece, ids)
             factor = factors[at] if is_first else _OF_THE_REST * factors[at]
             yield Line(piece, prices[told[number]], factor, sure=fact.pinned and is_first, terms=own)
 
@@ -190,7 +195,7 @@ def _terms(fact: Fact, text: str, ids: Collection[str]) -> tuple[str, ...]:
         terms = _terms_of_cell(value_of(fact))
         return terms if len(terms) == 1 else (*terms, f"={value_of(fact)}")
     if not fact.kind.is_record:
-        return terms_of(text)
+        return terms_of(text) or (text,)  # a remark may be one sign
     cells = fields_of(text).items()
     told = chain.from_iterable(terms_of(cell) if name in ids else _terms_of_cell(cell) for name, cell in cells)
     return tuple(dict.fromkeys(told))

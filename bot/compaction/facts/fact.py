@@ -57,6 +57,9 @@ class FactStatus(StrEnum):
     """A newer line says otherwise; what else it says may hold."""
     FAILED = "failed"
     """An action whose last try went wrong."""
+    REMARK = "remark"
+    """A word or two of a person, who may take back what was said before, and tells nothing alone: it stands where that
+    does, and in no list. Its ``seqs``: what the person before it said, and its own."""
 
 
 class Speaker(StrEnum):
@@ -105,6 +108,11 @@ class Fact:
     def protected(self) -> bool:
         """Whether only a person may take it out."""
         return self.pinned or self.source is Source.PERSON
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether people are shown it, and it counts."""
+        return not self.forgotten and self.status is not FactStatus.REMARK
 
 
 class Reason(StrEnum):

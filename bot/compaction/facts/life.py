@@ -27,6 +27,7 @@ from bot.compaction.facts.choice import most_telling
 from bot.compaction.facts.fact import OF_A_CALL, PART, Candidate, Fact, FactKind, FactStatus, Reason, Speaker, about
 from bot.compaction.facts.records import Fields, as_text, fields_of, is_id_name
 from bot.compaction.places import is_place
+from bot.compaction.quotes import is_note
 from bot.history import Entry, EntryKind
 from bot.history.entry_text import RECALL
 
@@ -42,6 +43,9 @@ MOST_SEQS = 8
 _NO_VALUE, _LOW_VALUE = 1.0, 1.5
 _SOON, _LATE = 50, 500
 """Entries after which a fact of low value, and one that does not hold any more, is of no use."""
+_SAME_REMARKS, _FIRST_LINES = 3, 3
+"""Remarks in the same words that are kept, the last ones, since what is said again and again takes nothing back; and
+lines of a message that may be remarks, the first ones."""
 _MOST_ALIKE, _SHORTEST_VALUE = 64, 4
 """Lines with one id, or one value, that are looked at, the last ones; and characters of a value that does not stand in
 a sentence by chance."""
@@ -157,6 +161,7 @@ def _capped(facts: list[Fact]) -> list[Fact]:
     """When there are too many that were found, those stay that tell most beside the others, and so few that it is not
     done at every turn."""
     auto = [fact for fact in facts if not fact.protected] if len(facts) > MOST_FACTS else []
+    auto.sort(key=attrgetter("last"))
     if len(auto) <= MOST_FACTS:
         return facts
     best = most_telling(auto, max(1, round(MOST_FACTS * _AFTER_CAPPING)))
@@ -179,11 +184,20 @@ class _Merging:
         """What no clue names yet: the index is made when it is first asked, and most turns never ask."""
         self._lists: dict[str, int] = {}
         """By the key of a list, in which entry it was returned last."""
+        self._said: list[int] = []
+        """The entries of these candidates in which people said something."""
+        self._remarks = defaultdict[str, list[int]](list)
+        """By their words."""
+        for at in [at for at, fact in self.facts.items() if fact.status is FactStatus.REMARK]:
+            self._remarks[self.facts[at].text].append(at)
         if len(self._by_what) < len(self.facts):
             self._join_doubles()
         for at, candidate in enumerate(tuple(candidates)):
             if candidate.is_accepted:
                 self._take(at, candidate)
+                self._said += [candidate.seq] if _is_of_person(candidate) else ()
+            elif candidate.reason is Reason.LOW_VALUE and candidate.speaker is Speaker.PERSON:
+                self._remark(at, candidate)
         self._finish()
 
     def _join_doubles(self) -> None:
@@ -223,6 +237,19 @@ class _Merging:
                 self.candidates[older] = replace(self.candidates[older], reason=Reason.SUPERSEDED)
             self.candidates[at] = replace(candidate, reason=Reason.UPDATE)
         self._put(at, fact)
+
+    def _remark(self, at: int, candidate: Candidate) -> None:
+        """What tells nothing alone, and a message begins with, may take back what a person said before it."""
+        said = self._said[-1:] or [fact.last for fact in self.facts.values() if _is_of_person(fact)]
+        before, third = max(said, default=0), self.candidates[max(0, at - _FIRST_LINES)]
+        is_first = at < _FIRST_LINES or third.seq < candidate.seq
+        if 0 < before < candidate.seq and is_first and not is_note(candidate.text):
+            key, seqs = f"remark:{candidate.seq}:{candidate.text}", (before, candidate.seq)
+            self.facts[at] = replace(candidate.fact, seqs=seqs, key=key, status=FactStatus.REMARK, weight=_NO_VALUE)
+            same = self._remarks[candidate.text]
+            same.append(at)
+            for one in same[:-_SAME_REMARKS]:
+                self.facts.pop(one, None)
 
     def _finish(self) -> None:
         """A list that was returned again replaces the whole list from before; and there are not too many of a kind."""
@@ -291,6 +318,12 @@ class _Merging:
         if fact and fact.protected:
             status = FactStatus.REPLACED if fact.status is FactStatus.ACTIVE else fact.status
             self.facts[at] = replace(fact, status=status)
+
+
+def _is_of_person(said: Candidate | Fact) -> bool:
+    """Whether it is what a person said in words of their own, and more than a remark."""
+    is_said = said.kind.is_prose and said.speaker is Speaker.PERSON and said.status is not FactStatus.REMARK
+    return is_said and not is_note(said.text)
 
 
 def _is_told(candidate: Candidate, fact: Fact) -> bool:

@@ -7,13 +7,14 @@ rare words that they share; no word is read. In doubt they belong together: that
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from math import fsum
 
 from bot.compaction.coverage import Rarity, form_of, is_telling
-from bot.compaction.facts.fact import Fact, Speaker
+from bot.compaction.facts.fact import Fact, FactStatus, Speaker
 from bot.compaction.quotes import is_note
 from bot.compaction.sentences import asks
 
@@ -91,7 +92,7 @@ class Updates:
 
 
 def _may_change(fact: Fact) -> bool:
-    return fact.kind.is_prose and not is_note(fact.text)
+    return fact.kind.is_prose and fact.status is not FactStatus.REMARK and not is_note(fact.text)
 
 
 def _names(term: str) -> bool:
@@ -100,20 +101,29 @@ def _names(term: str) -> bool:
 
 
 def leanings(facts: Sequence[Fact], terms: Sequence[tuple[str, ...]]) -> Mapping[int, Sequence[int]]:
-    """Answers with their questions, and short words with what they are about: each needs the other."""
+    """Short words of people with what they answer, take back or are about: each needs the other.
+
+    ``facts``: oldest first. What was said since what a remark is about needs the remark as well.
+    """
     needs: defaultdict[int, list[int]] = defaultdict(list)
-    last: dict[Speaker, int] = {}
+    said, lasts = list[int](), list[int]()
     for at, fact in enumerate(facts):
         if not fact.kind.is_prose or not fact.seqs:
             continue
-        is_short = sum(form_of(term) for term in terms[at] if not is_telling(term)) < _SHORT
-        if fact.speaker is Speaker.PERSON and is_short and not is_note(fact.text):
-            near = {who: one for who, one in last.items() if 0 <= fact.last - facts[one].last <= _NEAR}
-            before = near.get(Speaker.MODEL)
-            if before is None or not asks(facts[before].text):
-                before = near.get(Speaker.PERSON) if any(map(is_telling, terms[at])) else None
-            if before is not None:
-                needs[at].append(before)
-                needs[before].append(at)
-        last[fact.speaker] = at
+        is_remark = fact.status is FactStatus.REMARK
+        if is_remark or (fact.speaker is Speaker.PERSON and not is_note(fact.text) and _is_short(terms[at])):
+            near = said[bisect_left(lasts, fact.seqs[0] if is_remark else fact.last - _NEAR) :]
+            of_people = [one for one in near if facts[one].speaker is Speaker.PERSON]
+            is_answer = bool(near) and near[-1] not in of_people[-1:] and asks(facts[near[-1]].text)
+            about = near[-1:] if is_answer or not of_people else of_people[-1:]
+            needs[at] += about
+            for one in near if is_remark else about:
+                needs[one].append(at)
+        if not is_remark:
+            said.append(at)
+            lasts.append(fact.last)
     return needs
+
+
+def _is_short(terms: Sequence[str]) -> bool:
+    return sum(form_of(term) for term in terms if not is_telling(term)) < _SHORT

@@ -19,7 +19,7 @@ from bot.compaction.coverage import DENSE, Line, Rarity, chosen, share_covered, 
 from bot.compaction.facts.candidates import candidates_of
 from bot.compaction.facts.checkpoint import facts_in
 from bot.compaction.facts.choice import checkpoint_of
-from bot.compaction.facts.fact import Fact, FactKind
+from bot.compaction.facts.fact import Fact, FactKind, FactStatus
 from bot.compaction.facts.life import merged
 from bot.compaction.facts.tools import value_of
 from bot.compaction.grammar import QUOTED
@@ -144,12 +144,7 @@ class Details:
         self._latest = latest if latest and self._may_be_told(latest) and missing(summary, [latest]) else ""
         self._covered = {term for text in (summary, self._latest, *kept) for term in terms_of(text)}
         shown = "\n".join((summary, self._latest, *kept))
-        lacking = [
-            fact
-            for fact in found
-            if self._may_be_told(fact.text)
-            and not (_stands_in(value_of(fact), shown) if fact.kind is FactKind.GIVEN else self._is_covered(fact.text))
-        ]
+        lacking = [fact for fact in found if self._may_be_told(fact.text) and not self._says(fact, shown)]
         says = [*_told_in(summary, "")]
         spoken = [(fact.last, fact.text) for fact in found if fact.kind.is_prose and fact.seqs]
         spoken += [(entry.seq, text) for entry in page.kept for text in texts_of(entry)]
@@ -192,6 +187,12 @@ class Details:
 
     def _may_be_told(self, text: str) -> bool:
         return self._page.redact(text) == text
+
+    def _says(self, fact: Fact, shown: str) -> bool:
+        """Whether a fact stands in the summary or in what stays; a remark is about what it is said to."""
+        if fact.kind is FactKind.GIVEN:
+            return _stands_in(value_of(fact), shown)
+        return fact.status is not FactStatus.REMARK and self._is_covered(fact.text)
 
     def _is_covered(self, text: str) -> bool:
         lacks = [term for term in terms_of(text) if term not in self._covered]

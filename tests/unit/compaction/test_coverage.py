@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from itertools import chain
 
 import pytest
 
-from bot.compaction.coverage import Line, Rarity, chosen, form_of, share_covered, terms_of
+from bot.compaction.coverage import Line, Rarity, chosen, chosen_together, form_of, share_covered, terms_of
 
 
 def _lines(*texts: str, price: float = 10.0) -> list[Line]:
@@ -79,7 +80,8 @@ def test_of_two_lines_that_tell_the_same_the_cheaper_is_chosen() -> None:
 def test_a_line_comes_only_with_what_it_needs() -> None:
     lines = [Line("The budget is 500 euros.", 8.0), Line("Make it 650.", 5.0)]
     for room, told in ((4, set()), (7, {1}), (12, {1}), (13, {0, 1})):
-        assert set(chosen(lines, room, rarity=_rarity(lines), needs=lambda at: (1,)[at:])) == told
+        groups = chosen_together(lines, room, rarity=_rarity(lines), needs=lambda at: (1,)[at:])
+        assert set(chain.from_iterable(groups)) == told
 
 
 def test_what_is_sure_comes_first_whatever_it_tells() -> None:
@@ -89,8 +91,9 @@ def test_what_is_sure_comes_first_whatever_it_tells() -> None:
 
 def test_needs_in_a_circle_come_together() -> None:
     lines = [Line("one tulip", 5.0), Line("two roses", 5.0)]
-    assert set(chosen(lines, 10, rarity=_rarity(lines), needs=lambda at: (1 - at,))) == {0, 1}
-    assert chosen(lines, 9, rarity=_rarity(lines), needs=lambda at: (1 - at,)) == ()
+    (group,) = chosen_together(lines, 10, rarity=_rarity(lines), needs=lambda at: (1 - at,))
+    assert set(group) == {0, 1}
+    assert chosen_together(lines, 9, rarity=_rarity(lines), needs=lambda at: (1 - at,)) == ()
 
 
 def test_a_share_says_how_much_of_a_text_is_there() -> None:

@@ -249,6 +249,7 @@ def test_in_a_group_what_answers_a_quotation_is_told_as_its_writers_and_not_as_t
         "#3 person [quoted]: Bob: The key of the cellar is 4711.",
         "#3 person: Ann: No, it is 4712.",
         "#4 person [quoted]: Bob: The attic has RX-2210.",
+        "#4 person: Ann: ok",
     ]
     assert rendered(merged(facts_in(text, 9)).facts) == text
 
@@ -301,7 +302,11 @@ def test_of_a_message_what_begins_and_what_ends_it_stays_longest() -> None:
 def test_a_short_answer_stands_with_its_question() -> None:
     entries = [replied(1, "Shall I book the flight over Lisbon?"), said(2, "Yes."), said(4, "Thanks!")]
     text = checkpoint_of(merged(candidates_of(entries)).facts, 1_000)
-    assert lines_of(text)[1:] == ["#1 assistant: Shall I book the flight over Lisbon?", "#2 person: Yes."]
+    assert lines_of(text)[1:] == [
+        "#1 assistant: Shall I book the flight over Lisbon?",
+        "#2 person: Yes.",
+        "#4 person: Thanks!",
+    ]
 
 
 def test_a_number_that_does_not_say_of_what_stands_with_the_line_before_it() -> None:

@@ -35,7 +35,7 @@ def told(*entries: Entry, known: Sequence[Fact] = (), floor: int = 0) -> Refresh
 
 
 def texts(facts: Sequence[Fact]) -> list[str]:
-    return [item.text for item in facts if not item.forgotten]
+    return [item.text for item in facts if item.is_listed]
 
 
 def reason_of(life: Refreshed, text: str) -> tuple[bool, Reason]:
