@@ -8,10 +8,10 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from bot.compaction.facts.checkpoint import facts_in
-from bot.compaction.facts.fact import Candidate, FactKind, Speaker
+from bot.compaction.facts.fact import Candidate, FactKind, Reason, Speaker
 from bot.compaction.facts.speech import speech_candidates
-from bot.compaction.facts.tools import date_candidates, path_candidates, tool_candidates
-from bot.compaction.places import said_places
+from bot.compaction.facts.tools import path_candidates, tool_candidates
+from bot.compaction.places import dates_like_places, said_places
 from bot.compaction.quotes import SENT, note_and_words, parts_of
 from bot.compaction.sentences import asks
 from bot.compaction.standing_rules import is_note
@@ -53,7 +53,8 @@ def candidates_in(
         call = calls.get(str(block.get("tool_use_id")), {})
         if block.get("type") == "tool_result" and not (unread and call.get("name") == unread):
             found.extend(tool_candidates(call, block, entry.seq, is_old=is_old))
-            found.extend(date_candidates(head_of(text_of(block.get("content") or ""), _LONGEST_SEARCHED), entry.seq))
+            dates = dates_like_places(head_of(text_of(block.get("content") or ""), _LONGEST_SEARCHED))
+            found.extend(path_candidates(dates, entry.seq, reason=Reason.DATE_LIKE))
     text = text_of(entry.blocks)
     if entry.layer is not None:
         text, details = told_by(entry)
@@ -63,7 +64,8 @@ def candidates_in(
         found.extend(_sent(entry, text))
     if speaker is not None and text.strip():
         found.extend(_spoken(entry, text, speaker, asked=asked and speaker is Speaker.PERSON))
-        found.extend(date_candidates(head_of(text, _LONGEST_SEARCHED), entry.seq, speaker))
+        dates = dates_like_places(head_of(text, _LONGEST_SEARCHED))
+        found.extend(path_candidates(dates, entry.seq, speaker, Reason.DATE_LIKE))
     # What a model says of a place is shown by what its tools return.
     if speaker is Speaker.PERSON and ("/" in text or "\\" in text):
         own = (part for quoted, part in parts_of(head_of(text, _LONGEST_SEARCHED)) if not quoted)

@@ -23,7 +23,7 @@ from bot.compaction.facts.fact import OF_A_CALL, PART, Candidate, Fact, FactKind
 from bot.compaction.facts.records import OWNER, Fields, as_text, fields_of, id_in, is_generic, list_of, words_of_name
 from bot.compaction.formats import LONGEST, is_too_deep, parts_of
 from bot.compaction.grammar import last_name
-from bot.compaction.places import dates_like_places, listed_places
+from bot.compaction.places import listed_places
 from bot.compaction.sentences import sentences_in
 from bot.estimate import cuts
 from bot.messages import Block, text_of
@@ -91,7 +91,7 @@ class _Answer:
         given = call.get("input")
         self.seq, self.tool = seq, str(call.get("name") or "tool")
         self.given = given if isinstance(given, dict) and not is_too_deep(given) else {}
-        self.arguments = flattened(self.given)
+        self.arguments = _record(list(_leaves(self.given)))
         self.text = cuts.head_of(text_of(result.get("content") or "").rsplit(f"\n{RUN_AS}", 1)[0], LONGEST)
         self.verb = "".join(words_of_name(self.tool.rsplit("__", 1)[-1])[:1]).casefold()
         self.looks = bool(_READS.fullmatch(self.verb))
@@ -145,16 +145,12 @@ def tool_candidates(call: Block, result: Block, seq: int, *, is_old: bool = Fals
         yield from path_candidates(listed_places(cuts.head_of(answer.text, _LONGEST_SEARCHED)), seq)
 
 
-def path_candidates(named: Iterable[str], seq: int, speaker: Speaker = Speaker.TOOL) -> Iterator[Candidate]:
-    """These places, at most ten."""
+def path_candidates(
+    named: Iterable[str], seq: int, speaker: Speaker = Speaker.TOOL, reason: Reason = Reason.NEW
+) -> Iterator[Candidate]:
+    """These places, at most ten; with another ``reason`` each is rejected, so that one can read why it is no place."""
     for path in islice(dict.fromkeys(named), _MOST_PATHS):
-        yield Candidate(FactKind.PATH, path, seq, f"path:{path}", speaker)
-
-
-def date_candidates(text: str, seq: int, speaker: Speaker = Speaker.TOOL) -> Iterator[Candidate]:
-    """The dates in a text that look like paths, each rejected, so that one can read why it is no place."""
-    for found in path_candidates(dates_like_places(text), seq, speaker):
-        yield replace(found, reason=Reason.DATE_LIKE)
+        yield Candidate(FactKind.PATH, path, seq, f"path:{path}", speaker, reason=reason)
 
 
 def _only_complains(answer: _Answer) -> bool:
@@ -277,7 +273,7 @@ def _values(given: Any, name: str = "_", depth: int = 0) -> Iterator[tuple[str, 
             yield from _values(item, as_name(str(key)), depth + 1)
 
 
-def rows_of(value: Any, title: str = "", owner: str = "") -> Iterator[Fields]:
+def rows_of(value: Any, title: str = "key", owner: str = "") -> Iterator[Fields]:
     """The objects in what a tool returned, each as a record, and behind it those of the lists in it. ``title``: the
     name of the list that it stands in; ``owner``: the id of what that belongs to, which then comes first."""
     about = {f"{title}{OWNER}": owner} if owner else {}
@@ -295,11 +291,6 @@ def rows_of(value: Any, title: str = "", owner: str = "") -> Iterator[Fields]:
                 yield from rows_of(inner, path[-1], own[1] if own else owner)
     elif text := one_line(value):
         yield {**about, "result": text}
-
-
-def flattened(value: Mapping[Any, Any]) -> Fields:
-    """An object as a record, with all that is in it."""
-    return _record(list(_leaves(value)))
 
 
 def one_line(value: Any) -> str:
@@ -347,7 +338,7 @@ def _record(leaves: Sequence[tuple[tuple[str, ...], Any]]) -> Fields:
 def _objects(value: Any, title: str) -> list[Any] | None:
     """The objects that a value lists, if it does: in a list, in lists of them, by their ids, or in rows of cells."""
     if isinstance(value, dict):
-        return _by_keys(value, title or "key")
+        return _by_keys(value, title)
     if not isinstance(value, list | tuple) or not value:
         return None
     if all(isinstance(item, list | tuple) for item in value) and (rows := _by_head(value)):
