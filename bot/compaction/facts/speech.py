@@ -81,15 +81,10 @@ def _pieces(sentence: str) -> Iterator[str]:
 
 
 def _candidate(text: str, seq: int, speaker: Speaker, *, quoted: bool) -> Candidate:
-    is_own = speaker is Speaker.PERSON and not quoted
     weight = sum(map(form_of, terms_of(text)))  # long words, numbers and codes tell something
     weight *= (1.0 if speaker is Speaker.PERSON else _OF_THE_MODEL) * (_OF_OTHERS if quoted else 1.0)
     reason = Reason.ERROR_NOISE if _NOISE.match(text) else Reason.LOW_VALUE if weight < _LEAST else Reason.NEW
-    return Candidate(
-        label_of(own_words(text)) if is_own and reason is Reason.NEW else FactKind.STATEMENT,
-        f"{QUOTED}{text}" if quoted else text,
-        seq,
-        speaker=speaker,
-        weight=weight if reason is Reason.NEW else 0.0,
-        reason=reason,
-    )
+    if reason is not Reason.NEW:
+        weight = 0.0
+    kind = label_of(own_words(text)) if weight and speaker is Speaker.PERSON and not quoted else FactKind.STATEMENT
+    return Candidate(kind, f"{QUOTED}{text}" if quoted else text, seq, speaker=speaker, weight=weight, reason=reason)
