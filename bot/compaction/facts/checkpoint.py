@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from bot.compaction.facts.fact import PART, Candidate, Fact, FactKind, FactStatus, Speaker
-from bot.compaction.facts.records import SEPARATOR, Fields, as_text, fields_of, is_generic, is_id_name, list_of
+from bot.compaction.facts.records import OWNER, SEPARATOR, Fields, as_text, fields_of, is_generic, is_id_name
 from bot.compaction.facts.tools import as_given, given_candidates
 from bot.compaction.quotes import note_and_words
 
@@ -69,13 +69,12 @@ def rendered(facts: Iterable[Fact]) -> str:
     lines = [f"{SECTION}{_SAID}: the last line about a thing holds", *_said(said)] if said else []
     for title, own in sections.items():
         lines += [f"{SECTION}{title}", *_tables(own)] if own else []
-    has_tables = any(line.startswith(_COLUMNS) for line in lines)
     calls = list(_given(given, there=set(_CELL.split("\n".join(lines)))))
     lines += [f"{SECTION}{_GIVEN}", *calls] if calls else []
     is_over = sections[_DONE] or any(fact.status in (FactStatus.DONE, FactStatus.CANCELLED) for fact in said)
     opening = f"{OPENING}, word for word."
     opening += " Do not repeat what is done or cancelled." if is_over else ""
-    opening += " An empty cell repeats the one above." if has_tables else ""
+    opening += " An empty cell repeats the one above." if any(line.startswith(_COLUMNS) for line in lines) else ""
     return "\n".join((HEADING, opening, *lines, END))
 
 
@@ -92,8 +91,11 @@ def facts_in(text: str, seq: int) -> Iterator[Candidate]:
         title = heading.partition(":")[0]
         if title == _SAID:
             yield from _said_in(body, seq)
-        elif title == _GIVEN:
-            yield from _given_in(body, seq)
+        elif title == _GIVEN:  # no line of a value begins as the line of another name does
+            for line in body.removeprefix(_BULLET).split(f"\n{_BULLET}"):
+                name, _, values = line.partition("=")
+                for value in values.split(SEPARATOR):
+                    yield from given_candidates({name: value}, seq)
         elif title in _SECTIONS:
             yield from (_candidate(record, *_SECTIONS[title], seq) for record in _records_in(body.split("\n")))
 
@@ -165,15 +167,14 @@ def _records_in(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _candidate(line: str, kind: FactKind, status: FactStatus, seq: int) -> Candidate:
-    fields = fields_of(line)
-    name, cell = next(iter(fields.items()))
+    name, cell = next(iter(fields_of(line).items()))
     key = ""
     if status is FactStatus.FAILED:
         key = f"failed:{cell}"
     elif kind is FactKind.PATH:
         key = f"path:{line}"
-    elif listed := list_of(fields):
-        key = f"{PART}{listed}"
+    elif OWNER in name:
+        key = f"{PART}{name}={cell}"
     elif kind is FactKind.VALUE and is_id_name(name) and not is_generic(name):
         key = f"entity:{name}={cell}"
     return Candidate(kind, line, seq, key, Speaker.TOOL, status)
@@ -188,14 +189,6 @@ def _given(facts: Iterable[Fact], there: set[str]) -> Iterator[str]:
             values[_clean(name)].append(as_given(value))
     for name, own in values.items():
         yield f"{_BULLET}{name}={SEPARATOR.join(own)}"
-
-
-def _given_in(section: str, seq: int) -> Iterator[Candidate]:
-    """No line of a value begins as the line of another name does."""
-    for line in section.removeprefix(_BULLET).split(f"\n{_BULLET}"):
-        name, _, values = line.partition("=")
-        for value in values.split(SEPARATOR):
-            yield from given_candidates({name: value}, seq)
 
 
 def _clean(text: str) -> str:

@@ -17,7 +17,7 @@ Fields = Mapping[str, str]
 
 SEPARATOR = "\t"
 OWNER = "@"
-"""At the end of the name of a list: what its rows belong to."""
+"""At the end of the name of a list, which is the first in each of its rows: there stands what they belong to."""
 
 _ID_NAMES = "id|uuid|guid|key|sku|slug|ref|reference|code"
 """What fields that hold an id are called, or end in, behind a line or a point; or in one piece (``orderId``), where a
@@ -57,7 +57,7 @@ def is_generic(name: str) -> bool:
     return bool(_IS_GENERIC.match(name))
 
 
-def as_text(fields: Mapping[str, str]) -> str:
+def as_text(fields: Fields) -> str:
     """A record in one line."""
     return SEPARATOR.join(f"{name}={value}" if name else value for name, value in fields.items())
 
@@ -65,17 +65,8 @@ def as_text(fields: Mapping[str, str]) -> str:
 @lru_cache(maxsize=_KEPT)
 def fields_of(text: str) -> Fields:
     """A line that :func:`as_text` wrote, as a record again; a part without a name gets an empty one."""
-    fields: dict[str, str] = {}
-    for part in text.split(SEPARATOR):
-        name, sign, value = part.partition("=")
-        fields[name if sign else ""] = value if sign else part
-    return fields
-
-
-def list_of(fields: Fields) -> str:
-    """The list of something that a record stands in, with what it belongs to; empty where it is in none."""
-    name, cell = next(iter(fields.items()), ("", ""))
-    return f"{name}={cell}" if OWNER in name else ""
+    parts = (part.partition("=") for part in text.split(SEPARATOR))
+    return {name if sign else "": value if sign else name for name, sign, value in parts}
 
 
 def id_in(fields: Fields) -> tuple[str, str] | None:

@@ -20,7 +20,7 @@ from itertools import chain, islice
 from typing import Any
 
 from bot.compaction.facts.fact import OF_A_CALL, PART, Candidate, Fact, FactKind, FactStatus, Reason, Speaker
-from bot.compaction.facts.records import OWNER, Fields, as_text, fields_of, id_in, is_generic, list_of, words_of_name
+from bot.compaction.facts.records import OWNER, Fields, as_text, fields_of, id_in, is_generic, words_of_name
 from bot.compaction.formats import LONGEST, is_too_deep, parts_of
 from bot.compaction.grammar import last_name
 from bot.compaction.places import listed_places
@@ -218,8 +218,9 @@ def _row_candidates(rows: Sequence[Fields], answer: _Answer) -> Iterator[Candida
     noun = "_".join(words_of_name(answer.tool)[1:]) or answer.tool
     asked = {name: told for name, told in answer.arguments.items() if answer.looks and len(told) <= _LONGEST_ASKED}
     for row, own in zip(rows, ids, strict=True):
-        if listed := list_of(row):
-            yield answer.record(row, f"{PART}{listed}")
+        name, cell = next(iter(row.items()))
+        if OWNER in name:
+            yield answer.record(row, f"{PART}{name}={cell}")
         elif own and times[own] == 1:
             name, cell = own
             known_as = f"{noun}/{name}" if is_generic(name) else name
