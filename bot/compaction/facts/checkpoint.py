@@ -69,7 +69,12 @@ def rendered(facts: Iterable[Fact]) -> str:
     lines = [f"{SECTION}{_SAID}: the last line about a thing holds", *_said(said)] if said else []
     for title, own in sections.items():
         lines += [f"{SECTION}{title}", *_tables(own)] if own else []
-    calls = list(_given(given, there=set(_CELL.split("\n".join(lines)))))
+    values, told = defaultdict[str, list[str]](list), set(_CELL.split("\n".join(lines)))
+    for fact in given:
+        name, _, value = fact.text.partition("=")
+        if value not in told:
+            values[_clean(name)].append(as_given(value))
+    calls = [f"{_BULLET}{name}={SEPARATOR.join(own)}" for name, own in values.items()]
     lines += [f"{SECTION}{_GIVEN}", *calls] if calls else []
     is_over = sections[_DONE] or any(fact.status in (FactStatus.DONE, FactStatus.CANCELLED) for fact in said)
     opening = f"{OPENING}, word for word."
@@ -129,7 +134,8 @@ def _tables(facts: Iterable[Fact]) -> Iterator[str]:
     """Records of one shape together, also those that have only its first names; in the order of their oldest one. A
     cell like the one above it is empty."""
     rows = [fields_of(_clean(fact.text)) if fact.kind.is_record else {"": _clean(fact.text)} for fact in facts]
-    shapes = [*map(_shape, rows)]
+    fit = (all(row) and all(row.values()) and not _NO_ROW.match(next(iter(row.values()))) for row in rows)
+    shapes = [tuple(row) if fits else () for row, fits in zip(rows, fit, strict=True)]
     wider = {names[:count]: names for names in sorted(shapes, key=len) for count in range(1, len(names) + 1)}
     tables: dict[tuple[str, ...], list[Fields]] = defaultdict(list)
     for at, (row, names) in enumerate(zip(rows, shapes, strict=True)):
@@ -144,12 +150,6 @@ def _tables(facts: Iterable[Fact]) -> Iterator[str]:
             if not row.items() <= above.items():
                 yield SEPARATOR.join("" if above.get(name) == cell else cell for name, cell in row.items())
             above = row
-
-
-def _shape(row: Fields) -> tuple[str, ...]:
-    """The names in it; none where it can stand in no table."""
-    fits = all(row) and all(row.values()) and not _NO_ROW.match(next(iter(row.values())))
-    return tuple(row) if fits else ()
 
 
 def _records_in(lines: Iterable[str]) -> Iterator[str]:
@@ -178,17 +178,6 @@ def _candidate(line: str, kind: FactKind, status: FactStatus, seq: int) -> Candi
     elif kind is FactKind.VALUE and is_id_name(name) and not is_generic(name):
         key = f"entity:{name}={cell}"
     return Candidate(kind, line, seq, key, Speaker.TOOL, status)
-
-
-def _given(facts: Iterable[Fact], there: set[str]) -> Iterator[str]:
-    """A line for each name, with the values that are not ``there`` as cells."""
-    values: dict[str, list[str]] = defaultdict(list)
-    for fact in facts:
-        name, _, value = fact.text.partition("=")
-        if value not in there:
-            values[_clean(name)].append(as_given(value))
-    for name, own in values.items():
-        yield f"{_BULLET}{name}={SEPARATOR.join(own)}"
 
 
 def _clean(text: str) -> str:

@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 
 from bot.compaction.grammar import CAPITAL, SMALL
 
@@ -79,13 +80,11 @@ def id_in(fields: Fields) -> tuple[str, str] | None:
 def id_names(records: Iterable[Fields]) -> frozenset[str]:
     """The names in records that later calls need: those with ids under them, and what is wrong; where no name of a
     record has any, the one whose values tell it from others."""
-    columns, shapes = defaultdict[str, list[str]](list), dict[tuple[str, ...], None]()
-    for fields in records:
-        shapes[tuple(fields)] = None
-        for name, cell in fields.items():
-            columns[name].append(cell)
+    rows, columns = list(records), defaultdict[str, list[str]](list)
+    for name, cell in chain.from_iterable(row.items() for row in rows):
+        columns[name].append(cell)
     found = {name for name, cells in columns.items() if name == "error" or OWNER in name or _are_ids(name, cells)}
-    for names in shapes:
+    for names in dict.fromkeys(map(tuple, rows)):
         if found.isdisjoint(names) and (named := [name for name in names if _are_names(columns[name])]):
             found.add(max(named, key=lambda name: len(set(columns[name])) / len(columns[name])))
     return frozenset(found)

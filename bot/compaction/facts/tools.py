@@ -57,8 +57,6 @@ _SHOWS = re.compile(
     "|strings|curl|wget|jq|xargs"
 )
 """First words of the names of tools, and programs, that show what stands in files."""
-_COMMANDS = frozenset({"command", "cmd", "script"})
-"""Arguments that hold a command."""
 _PROGRAM = re.compile(r"(?:\A|\|\||[;&()\n]|(?=\bxargs\b))\s*([^\s;&()|]+)")
 """With what a command begins, or what `xargs` gives files to."""
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
@@ -95,7 +93,7 @@ class _Answer:
         self.text = cuts.head_of(text_of(result.get("content") or "").rsplit(f"\n{RUN_AS}", 1)[0], LONGEST)
         self.verb = "".join(words_of_name(self.tool.rsplit("__", 1)[-1])[:1]).casefold()
         self.looks = bool(_READS.fullmatch(self.verb))
-        commands = (text for name, text in self.arguments.items() if name.casefold() in _COMMANDS)
+        commands = (text for name, text in self.arguments.items() if name.casefold() in ("command", "cmd", "script"))
         programs = chain.from_iterable(map(_PROGRAM.findall, commands))
         self.programs = {last_name(program).removesuffix(".exe") for program in programs}
 
@@ -117,9 +115,9 @@ class _Answer:
         asked = as_text(self.arguments) if is_short else blake2s(whole.encode(), digest_size=16).hexdigest()
         return f"{self.tool}:{asked}"
 
-    def record(self, fields: Fields, key: str, kind: FactKind = FactKind.VALUE) -> Candidate:
-        """Values that it returned, or of another ``kind``."""
-        return Candidate(kind, as_text(fields), self.seq, key, Speaker.TOOL)
+    def record(self, fields: Fields, key: str = "", kind: FactKind = FactKind.VALUE) -> Candidate:
+        """Values that it returned, or of another ``kind``. Without a ``key`` they are this call's."""
+        return Candidate(kind, as_text(fields), self.seq, key or f"{OF_A_CALL}{self.call}", Speaker.TOOL)
 
 
 def tool_candidates(call: Block, result: Block, seq: int, *, is_old: bool = False) -> Iterator[Candidate]:
@@ -196,23 +194,16 @@ def _action(answer: _Answer, records: Sequence[Candidate]) -> Candidate:
 
 
 def _records(answer: _Answer) -> Iterator[Candidate]:
-    """What it returned. A short text of a look is one row with all that was asked for: it says the rest of it."""
+    """What it returned: each row with the id of what it belongs to, or with what was asked for where it can be told by
+    no id. Ids are compared by their names; where the name says nothing, by what the tool is about. A short text of a
+    look is one row with all that was asked for: it says the rest of it."""
     objects = (rows_of(part) for part in answer.parts if not isinstance(part, str))
     rows, is_short = list(islice(chain.from_iterable(objects), _MOST_ROWS)), len(answer.text) <= _LONGEST_TOLD
     if answer.looks and is_short and all([*row] == ["result"] for row in rows):
         result = cuts.one_line(answer.text, _LONGEST_TOLD) if answer.texts else ", ".join(row["result"] for row in rows)
-        told = {"tool": answer.tool, **answer.arguments, "result": result}
         if any(map(str.isalnum, result)):
-            yield answer.record(told, f"{OF_A_CALL}{answer.call}")
+            yield answer.record({"tool": answer.tool, **answer.arguments, "result": result})
         return
-    yield from _row_candidates(rows, answer)
-    if answer.looks or not is_short:
-        yield from _line_candidates(answer)
-
-
-def _row_candidates(rows: Sequence[Fields], answer: _Answer) -> Iterator[Candidate]:
-    """Each row, with the id of what it belongs to, or with what was asked for where it can be told by no id. Ids are
-    compared by their names; where the name says nothing, by what the tool is about."""
     ids = list(map(id_in, rows))
     times = Counter(ids)
     noun = "_".join(words_of_name(answer.tool)[1:]) or answer.tool
@@ -222,11 +213,12 @@ def _row_candidates(rows: Sequence[Fields], answer: _Answer) -> Iterator[Candida
         if OWNER in name:
             yield answer.record(row, f"{PART}{name}={cell}")
         elif own and times[own] == 1:
-            name, cell = own
-            known_as = f"{noun}/{name}" if is_generic(name) else name
-            yield answer.record(row, f"entity:{known_as}={cell}")
+            known_as = f"{noun}/{own[0]}" if is_generic(own[0]) else own[0]
+            yield answer.record(row, f"entity:{known_as}={own[1]}")
         else:
-            yield answer.record({**row, **asked, **row}, f"{OF_A_CALL}{answer.call}")
+            yield answer.record({**row, **asked, **row})
+    if answer.looks or not is_short:
+        yield from _line_candidates(answer)
 
 
 def _line_candidates(answer: _Answer, *, only_places: bool = False) -> Iterator[Candidate]:
@@ -243,7 +235,7 @@ def _line_candidates(answer: _Answer, *, only_places: bool = False) -> Iterator[
     exact = (line for at, line in enumerate(lines) if not (at or only_places) or pattern.search(line))
     about = cuts.beginning(next(iter(answer.arguments.values()), answer.tool), _LONGEST_ASKED)
     for line in islice(exact, _MOST_LINES):
-        yield answer.record({f"result{OWNER}": about, "line": line}, f"{OF_A_CALL}{answer.call}")
+        yield answer.record({f"result{OWNER}": about, "line": line})
 
 
 def as_given(value: Any) -> str:
