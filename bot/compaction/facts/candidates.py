@@ -40,12 +40,10 @@ def candidates_in(
     is_old: bool = False,
     unread: str = "",
 ) -> tuple[Candidate, ...]:
-    """The lines of this entry that may become facts, and those that may not, with the reason.
-
-    ``calls``: the tool calls that its results answer, by their ids. ``asked``: what was said before it ends in a
-    question. ``is_old``: what tools only looked at in it is not read; ``unread``: nor is what this tool returned. The
-    answer depends on nothing else, so that it can be kept with the entry.
-    """
+    """The lines of this entry that may become facts, and those that may not, with the reason. ``calls``: the tool calls
+    that its results answer, by their ids. ``asked``: what was said before it ends in a question. ``is_old``: what tools
+    only looked at in it is not read; ``unread``: nor is what this tool returned. The answer depends on nothing else, so
+    that it can be kept with the entry."""
     if is_note(entry):
         return ()  # a pinned rule stands by itself, and one that was let go nowhere
     found: list[Candidate] = []
@@ -64,13 +62,12 @@ def candidates_in(
         found.extend(_sent(entry, text))
     if speaker is not None and text.strip():
         found.extend(_spoken(entry, text, speaker, asked=asked and speaker is Speaker.PERSON))
-        dates = dates_like_places(head_of(text, _LONGEST_SEARCHED))
-        found.extend(path_candidates(dates, entry.seq, speaker, Reason.DATE_LIKE))
-    # What a model says of a place is shown by what its tools return.
-    if speaker is Speaker.PERSON and ("/" in text or "\\" in text):
-        own = (part for quoted, part in parts_of(head_of(text, _LONGEST_SEARCHED)) if not quoted)
-        named = (place for part in own for place in said_places(part))
-        found.extend(path_candidates(named, entry.seq, Speaker.PERSON))
+        searched = head_of(text, _LONGEST_SEARCHED)
+        found.extend(path_candidates(dates_like_places(searched), entry.seq, speaker, Reason.DATE_LIKE))
+        # What a model says of a place is shown by what its tools return.
+        if speaker is Speaker.PERSON and ("/" in searched or "\\" in searched):
+            named = (place for quoted, part in parts_of(searched) if not quoted for place in said_places(part))
+            found.extend(path_candidates(named, entry.seq, speaker))
     return tuple(found)
 
 
@@ -89,8 +86,7 @@ def _spoken(entry: Entry, text: str, speaker: Speaker, *, asked: bool) -> Iterat
 def _sent(entry: Entry, text: str) -> Iterator[Candidate]:
     """A note of the pictures and documents that a message brings: they go with it."""
     for kind, name in (("image", "picture"), ("document", "document")):
-        blocks = [block for block in entry.blocks if block.get("type") == kind]
-        if blocks:
+        if blocks := [block for block in entry.blocks if block.get("type") == kind]:
             named = (in_brackets(str(block["title"])) for block in blocks if block.get("title"))
             titles = ", ".join(one_line(title, _LONGEST_TITLE) for title in named)
             what = f"a {name}" if len(blocks) == 1 else f"{len(blocks)} {name}s"

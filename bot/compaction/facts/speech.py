@@ -30,14 +30,11 @@ _NOISE = re.compile(
     r"^\s*(?:Traceback \(|File \"[^\"]+\", line|at [\w.$<>]+\(|\.{3} \d+ more|Caused by:"
     r"|\w{0,40}(?:Error|Exception)\b[:(]|\d{4}-\d\d-\d\d[T ][\d:.,]+Z?\s+\[?(?:ERROR|WARN|DEBUG|TRACE|INFO))"
 )
-_LABELS = {FactKind.CONSTRAINT: ("rules", "decisions"), FactKind.GOAL: ("goals",)}
 
 
 def speech_candidates(text: str, seq: int, speaker: Speaker, *, asked: bool = False) -> Iterator[Candidate]:
-    """Every line of a message as a candidate; those that say nothing are rejected at once, with the reason.
-
-    ``asked``: it answers a question, so that however little it says, it says something.
-    """
+    """Every line of a message as a candidate; those that say nothing are rejected at once, with the reason. ``asked``:
+    it answers a question, so that however little it says, it says something."""
     found = [
         _candidate(piece, seq, speaker, quoted=quoted)
         for quoted, part in parts_of(head_and_end_of(text, _LONGEST_TEXT, "\n"))
@@ -52,17 +49,17 @@ def speech_candidates(text: str, seq: int, speaker: Speaker, *, asked: bool = Fa
 def label_of(sentence: str) -> FactKind:
     """What a sentence of a person is called; a statement, where nothing says otherwise. A question is no rule."""
     text = sentence.casefold()
-    if not asks(sentence) and _words(FactKind.CONSTRAINT).search(text):
+    if not asks(sentence) and _words("rules", "decisions").search(text):
         return FactKind.CONSTRAINT
-    return FactKind.GOAL if _words(FactKind.GOAL).search(text) else FactKind.STATEMENT
+    return FactKind.GOAL if _words("goals").search(text) else FactKind.STATEMENT
 
 
 @cache
-def _words(kind: FactKind) -> re.Pattern[str]:
-    """The words of this kind in any of the languages; those without blanks between them stand anywhere."""
+def _words(*names: str) -> re.Pattern[str]:
+    """The words of these lists in any of the languages; those without blanks between them stand anywhere."""
     lists = tomllib.loads((pkgutil.get_data(__package__, "labels.toml") or b"").decode())
     words, signs = list[str](), list[str]()
-    for given in (" ".join(given.split()) for name in _LABELS[kind] for given in lists[name].values()):
+    for given in (" ".join(given.split()) for name in names for given in lists[name].values()):
         if ", " in given:
             words += given.replace("*", r"\w*").split(", ")
         else:
@@ -76,8 +73,7 @@ def _pieces(sentence: str) -> Iterator[str]:
         cut = cut_before(sentence, LONGEST - len(MARK) - 1) or LONGEST
         yield f"{sentence[:cut].rstrip()} {MARK}"
         sentence = sentence[cut:].lstrip()
-    if sentence:
-        yield sentence
+    yield sentence
 
 
 def _candidate(text: str, seq: int, speaker: Speaker, *, quoted: bool) -> Candidate:
