@@ -102,9 +102,8 @@ def candidates_of(entries: Sequence[Entry]) -> tuple[Candidate, ...]:
 def candidates_by_entry(
     entries: Sequence[Entry], earlier: Sequence[Entry] = (), *, unread: str = ""
 ) -> Iterator[tuple[Entry, tuple[Candidate, ...]]]:
-    """Entries in reading order, each with its candidates. ``earlier``: what came before them, for its tool calls (of an
-    id that comes again the later one), and for a question that waits for its answer. ``unread``: the tool whose results
-    are not read."""
+    """Entries in reading order, each with its candidates. ``earlier``: what came before, for its tool calls (of one id
+    the later) and a question that waits for its answer. ``unread``: the tool whose results are not read."""
     calls: dict[str, Block] = {}
     asked, left = False, sum(map(_returned, entries))
     for at, entry in enumerate((*earlier, *entries)):

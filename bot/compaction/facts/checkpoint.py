@@ -131,8 +131,8 @@ def _said_in(section: str, seq: int) -> Iterator[Candidate]:
 
 
 def _tables(facts: Iterable[Fact]) -> Iterator[str]:
-    """Records of one shape together, also those that have only its first names; in the order of their oldest one. A
-    cell like the one above it is empty."""
+    """Records of one shape together, also those that have only its first names; in the order of their oldest one. What
+    fits in no table has no shape. A cell like the one above it is empty."""
     rows = [fields_of(_clean(fact.text)) if fact.kind.is_record else {"": _clean(fact.text)} for fact in facts]
     fit = (all(row) and all(row.values()) and not _NO_ROW.match(next(iter(row.values()))) for row in rows)
     shapes = [tuple(row) if fits else () for row, fits in zip(rows, fit, strict=True)]

@@ -48,8 +48,7 @@ def words_of_name(name: str) -> list[str]:
 
 @lru_cache(maxsize=_KEPT)
 def is_id_name(name: str) -> bool:
-    """Whether a name says of itself that ids are under it. It is believed; but what later calls need is told by what
-    values look like (:func:`id_names`)."""
+    """Whether a name says of itself that ids are under it; it is believed. Values say it too (:func:`id_names`)."""
     return bool(_IS_ID_NAME.search(name))
 
 

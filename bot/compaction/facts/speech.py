@@ -80,7 +80,6 @@ def _candidate(text: str, seq: int, speaker: Speaker, *, quoted: bool) -> Candid
     weight = sum(map(form_of, terms_of(text)))  # long words, numbers and codes tell something
     weight *= (1.0 if speaker is Speaker.PERSON else _OF_THE_MODEL) * (_OF_OTHERS if quoted else 1.0)
     reason = Reason.ERROR_NOISE if _NOISE.match(text) else Reason.LOW_VALUE if weight < _LEAST else Reason.NEW
-    if reason is not Reason.NEW:
-        weight = 0.0
+    weight = weight if reason is Reason.NEW else 0.0
     kind = label_of(own_words(text)) if weight and speaker is Speaker.PERSON and not quoted else FactKind.STATEMENT
     return Candidate(kind, f"{QUOTED}{text}" if quoted else text, seq, speaker=speaker, weight=weight, reason=reason)

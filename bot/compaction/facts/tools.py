@@ -1,8 +1,8 @@
 """What a tool call established: what it was given, an action that succeeded, values, a failure, places. Pure.
 
 A value that a call was given is often given to a later one. In rows it would stand behind the same names again and
-again; so it is a fact of its own, ``city=San Jose``, under the name under which it was given last. It stands letter by
-letter, with its blanks and its line breaks, since a call takes it only so: code that an edit replaces, a command.
+again; so it is a fact of its own, ``city=San Jose``, under the name under which it was given last, with its blanks and
+line breaks, since a call takes it only so: code that an edit replaces, a command.
 What a tool returned becomes rows: nested objects are flattened to the shortest names that tell them apart, and each
 list of objects in an object is rows of their own, with the id of what they belong to, however deep: ``items@=W7``.
 """
@@ -124,8 +124,7 @@ def tool_candidates(call: Block, result: Block, seq: int, *, is_old: bool = Fals
     """What this result of this call establishes. ``call``: empty where it is not on the page. ``is_old``: there is more
     than can be kept of what was only looked at since."""
     answer = _Answer(call, result, seq)
-    # Also where it failed: the next try is given the rest again.
-    yield from given_candidates(answer.given, seq)
+    yield from given_candidates(answer.given, seq)  # also where it failed: the next try is given the rest again
     if is_old and answer.looks:
         return
     is_error = bool(result.get("is_error")) or _only_complains(answer)
@@ -226,8 +225,7 @@ def _line_candidates(answer: _Answer, *, only_places: bool = False) -> Iterator[
     long line by its sentences."""
     lines = (
         cuts.one_line(part, _LONGEST)
-        for text in answer.texts
-        for line in text.splitlines()
+        for line in "\n".join(answer.texts).splitlines()
         for part in (sentences_in(line) if len(line) > _LONGEST else (line,))
         if any(map(str.isalnum, part))
     )
